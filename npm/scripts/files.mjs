@@ -8,6 +8,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const FILES = {
   'build/index.js': 'npm/src/index.js',
+  'build/program.cjs': 'npm/src/program.cjs',
   'config/config.yaml.example': 'config/config.yaml.example',
   'config/policy.md.example': 'config/policy.md.example',
   'README.md': 'README.md',

@@ -4,7 +4,6 @@
 //
 // stdout belongs to the protocol: nothing here writes to it. process.stdin is
 // not touched, for bytes read here would be missing in the server.
-import { accessSync, constants, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 
@@ -14,6 +13,7 @@ const PARENT = 'OPENAI_RESPONSES_MCP_PARENT';
 const HOME = 'github.com/uchimanajet7/openai-responses-mcp';
 
 const require = createRequire(import.meta.url);
+const { flaw, sure } = require('./program.cjs');
 const windows = process.platform === 'win32';
 const system = `${process.platform}-${process.arch}`;
 
@@ -21,17 +21,6 @@ const system = `${process.platform}-${process.arch}`;
 function fail(problem, ...hints) {
   console.error([`${NAME}: error: ${problem}`, ...hints.map((h) => `hint: ${h}`)].join('\n'));
   process.exitCode = 1;
-}
-
-// flaw says why path cannot be run. It is asked first because a process.execve
-// that fails takes the whole process down with a stack trace.
-function flaw(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile() ? '' : 'is not a file';
-  } catch (err) {
-    return { ENOENT: 'does not exist', EACCES: 'is not executable' }[err.code] ?? `cannot be used (${err.code})`;
-  }
 }
 
 // chosen is the binary that the environment names.
@@ -69,18 +58,26 @@ function installed() {
 function run(binary, args) {
   // A variable that names this launcher would otherwise go round for ever.
   const { [VARIABLE]: _, ...env } = process.env;
-  // npx that is killed takes nobody with it: the server has to look for itself.
-  if (process.execve && !windows) {
-    process.execve(binary, [binary, ...args], { ...env, [PARENT]: `${process.ppid}` }); // does not come back
+  // npx that is killed takes nobody with it, and its client may keep the pipes
+  // open: the server is told who stands between them. npm, pnpm, yarn and bun
+  // set this variable; who starts us otherwise may go without ending anything.
+  const above = process.env.npm_config_user_agent ? [process.ppid] : [];
+  if (process.execve && !windows && sure(binary)) {
+    process.execve(binary, [binary, ...args], { ...env, [PARENT]: above.join() }); // does not come back
   }
-  env[PARENT] = `${process.pid}`;
+  env[PARENT] = [process.pid, ...above].join();
   let child;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     // A console of Windows tells the child itself, and kill would end it at once.
     process.on(signal, () => windows || child.kill(signal));
   }
-  child = require('node:child_process').spawn(binary, args, { env, stdio: 'inherit', windowsHide: true });
-  child.on('error', (err) => fail(`starting ${binary}: ${err.code ?? err.message}`));
+  const failed = (err) => fail(`starting ${binary}: ${err.code ?? err.message}`);
+  try {
+    child = require('node:child_process').spawn(binary, args, { env, stdio: 'inherit', windowsHide: true });
+  } catch (err) {
+    return failed(err);
+  }
+  child.on('error', failed);
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code);
     process.exitCode = 128 + require('node:os').constants.signals[signal]; // for a signal that Node ignores

@@ -1,6 +1,7 @@
 // Ways to run the launcher: on this Node and others, as if on another system,
 // and with Node itself in the place of the binary, because its -e can be told
 // to do what a test is about on every system.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,6 +58,7 @@ export function project(t) {
   writeFileSync(join(own, 'package.json'), '{"name":"openai-responses-mcp","type":"module"}');
   const launcher = join(own, 'build/index.js');
   copyFileSync(SOURCE, launcher);
+  copyFileSync(join(dirname(SOURCE), 'program.cjs'), join(own, 'build/program.cjs'));
   chmodSync(launcher, 0o755);
   return { folder, launcher, at: (target) => join(folder, 'node_modules', target.name, 'bin', target.file) };
 }
@@ -87,4 +89,15 @@ export function end(child) {
 
 export function run(args, options) {
   return end(start(args, options));
+}
+
+// refused holds a failed start to its form: nothing on stdout, exit 1, and a
+// few lines, the first of them an error.
+export function refused(r, error, hints) {
+  assert.equal(r.stdout, '');
+  assert.equal(r.code, 1, r.stderr);
+  const lines = r.stderr.trimEnd().split('\n');
+  assert.match(lines[0], error);
+  assert.ok(lines.length <= 6, r.stderr);
+  assert.equal(lines.filter((l) => l.startsWith('hint: ')).length, hints, r.stderr);
 }

@@ -5,21 +5,10 @@ import { join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { TARGETS } from '../scripts/targets.mjs';
-import { as, here, end, modes, program, project, run, server, start, temporary, windows } from './help.mjs';
+import { as, here, end, modes, program, project, refused, run, server, start, temporary, windows } from './help.mjs';
 
 const VARIABLE = 'OPENAI_RESPONSES_MCP_BINARY';
 const WHERE = ['-p', 'process.execPath'];
-
-// refused holds a failed start to its form: nothing on stdout, exit 1, and a
-// few lines, the first of them an error.
-function refused(r, error, hints) {
-  assert.equal(r.stdout, '');
-  assert.equal(r.code, 1, r.stderr);
-  const lines = r.stderr.trimEnd().split('\n');
-  assert.match(lines[0], error);
-  assert.ok(lines.length <= 6, r.stderr);
-  assert.equal(lines.filter((l) => l.startsWith('hint: ')).length, hints, r.stderr);
-}
 
 describe('the package for this system', () => {
   for (const target of TARGETS) {

@@ -109,7 +109,7 @@ describe('what npm run packages lays out', () => {
     const [packed] = Array.isArray(said) ? said : Object.values(said); // npm 12 has an object
     assert.deepEqual(
       packed.files.map((f) => f.path).sort(),
-      ['LICENSE', 'README.md', 'build/index.js', 'config/config.yaml.example', 'config/policy.md.example', 'package.json'],
+      ['LICENSE', 'README.md', 'build/index.js', 'build/program.cjs', 'config/config.yaml.example', 'config/policy.md.example', 'package.json'],
     );
     assert.ok(packed.size < 60_000, `${packed.size} bytes`);
   });

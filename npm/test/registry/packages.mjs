@@ -34,11 +34,13 @@ export async function packages({ dir, folder, npmrc, registry, proof }) {
       const { size, files } = await packed(npm, join(dir, name));
       assert.ok(size < PLATFORM, `${size} bytes packed, less than ${PLATFORM} wanted`);
       assert.equal(files.find((f) => f.path === `bin/${file}`)?.mode & 0o111, 0o111);
+      return `${(size / 1e6).toFixed(1)} MB`;
     });
   }
   await proof(`${NAME}: packed below 60 kB`, async () => {
     const { size } = await packed(npm, join(dir, NAME));
     assert.ok(size < MAIN, `${size} bytes packed, less than ${MAIN} wanted`);
+    return `${(size / 1e3).toFixed(0)} kB`;
   });
   await proof('no package runs anything when it is installed', () => {
     for (const name of [...TARGETS.map((t) => t.folder), NAME]) {

@@ -3,8 +3,8 @@
 //
 //   npm ci --ignore-scripts && node run.mjs DIR     (or: npm run test:registry -- DIR)
 //
-// Each proof is one line; the last line counts them. It runs on Linux, whose
-// /proc tells which program a process is.
+// Each proof is one line, with its figure if it has one; the last line counts
+// them. It runs on Linux, whose /proc tells which program a process is.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,9 +24,9 @@ const count = { passed: 0, failed: 0 };
 
 async function proof(name, run) {
   try {
-    await run();
+    const figure = await run();
     count.passed++;
-    console.log(`ok    ${name}`);
+    console.log(`ok    ${name}${figure ? `: ${figure}` : ''}`);
   } catch (err) {
     count.failed++;
     console.log(`FAIL  ${name}: ${err?.message ?? err}`);

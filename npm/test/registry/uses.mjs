@@ -1,8 +1,9 @@
 // The ways to run the published server: by npx, and installed in a project.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, openSync, readFileSync, readlinkSync, writeSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
 import { NAME, TARGETS } from '../../scripts/targets.mjs';
 import { below, over, user } from './user.mjs';
@@ -29,13 +30,36 @@ function greeted(r, version) {
 }
 
 // server waits for the answer to initialize and is the process of the binary.
-async function server(child) {
-  child.stdin.write(hello);
+async function server(child, write = (text) => child.stdin.write(text)) {
+  write(hello);
   await once(child.stdout, 'data');
   const tree = below(child.pid);
   const [found] = tree.filter((p) => p.exe.endsWith(join(target.name, 'bin', target.file)));
   assert.ok(found, `no process is the binary: ${tree.map((p) => p.exe)}`);
-  return { ...found, launchers: tree.filter((p) => p.line[1]?.endsWith(NAME) && p.exe !== found.exe) };
+  return { ...found, tree, launchers: tree.filter((p) => p.line[1]?.endsWith(NAME) && p.exe !== found.exe) };
+}
+
+// held starts npx for a client that keeps the pipes open when npx has ended, as
+// Node does not with a pipe of its own, and hands its processes to end. They
+// have to be over then, whoever of them is left by that.
+async function held(person, end) {
+  const path = join(person.folder, `held-${held.count = (held.count ?? 0) + 1}`);
+  execFileSync('mkfifo', [path]);
+  const fd = openSync(path, 'r+');
+  const child = person.start('npx', [...NPX, '--stdio'], { stdio: [fd, 'pipe', 'ignore'] });
+  const over = once(child, 'close', { signal: AbortSignal.timeout(30_000) }); // stdout is open while one of them runs
+  over.catch(() => {});
+  let tree = [];
+  try {
+    ({ tree } = await server(child, (text) => writeSync(fd, text)));
+    await end(child, tree);
+    await over;
+  } finally {
+    for (const { pid, exe } of tree) {
+      if (existsSync(`/proc/${pid}/exe`) && readlinkSync(`/proc/${pid}/exe`) === exe) process.kill(pid, 'SIGKILL');
+    }
+    closeSync(fd);
+  }
 }
 
 export async function npx({ node, execve, dir, folder, npmrc, proof }) {
@@ -74,6 +98,23 @@ export async function npx({ node, execve, dir, folder, npmrc, proof }) {
     // Nobody may have fetched its exit code yet; what has ended has no program.
     assert.ok(!existsSync(`/proc/${pid}/exe`), 'the server still runs');
   });
+  for (const signal of ['SIGKILL', 'SIGTERM', 'SIGHUP']) {
+    await proof(`${name}: ${signal} to npx ends the server, though the pipes stay open`, () =>
+      held(person, (child) => child.kill(signal)),
+    );
+  }
+  await proof(`${name}: SIGINT to npx, which dash keeps to itself, and then SIGTERM`, () =>
+    held(person, (child) => child.kill('SIGINT') && child.kill('SIGTERM')),
+  );
+  const others = [['the shell of npm, where it stays,', /^(sh|dash|bash|busybox)$/], ...(execve ? [] : [['the launcher', /^node$/]])];
+  for (const [who, which] of others) {
+    await proof(`${name}: SIGKILL to ${who} ends the server too`, () =>
+      held(person, (child, tree) => {
+        const found = tree.find((p) => p.pid !== child.pid && which.test(basename(p.exe)));
+        process.kill((found ?? tree.at(-1)).pid, 'SIGKILL');
+      }),
+    );
+  }
 }
 
 export async function installed({ node, execve, dir, folder, npmrc, proof }) {
