@@ -50,8 +50,9 @@ func main() {
 	unix := flag.Int64("time", 0, "`seconds` since 1970: the time of every file in the bundle")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *dist, *out, time.Unix(*unix, 0).UTC()); err != nil {
+	err := run(ctx, *dist, *out, time.Unix(*unix, 0).UTC())
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcpb: error:", err)
 		os.Exit(1)
 	}

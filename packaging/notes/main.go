@@ -33,7 +33,7 @@ func main() {
 }
 
 // section is what stands between the heading of a version ("## v0.9.0 — date",
-// spec §16.2; "## [0.9.0] - date" is read too) and the next one, without the
+// spec §16; "## [0.9.0] - date" is read too) and the next one, without the
 // link definitions at the end of the file.
 func section(text, version string) (string, error) {
 	var body []string

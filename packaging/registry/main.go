@@ -25,7 +25,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "registry: error:", err)
 		os.Exit(1)
 	}
-	os.Stdout.Write(out)
+	fmt.Print(string(out))
 }
 
 func run(sums string) ([]byte, error) {

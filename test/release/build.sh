@@ -91,13 +91,15 @@ archives() {
 
 # sbom: the list of an archive names our module and one that it is built with.
 sbom() {
-  local f
+  local f n=0
   for f in "$dist"/*.tar.gz "$dist"/*.zip; do
     if ! grep -q github.com/openai/openai-go "$f.sbom.json" || ! grep -q "$name" "$f.sbom.json"; then
       echo "$f.sbom.json does not tell what is inside"
       return 1
     fi
+    n=$((n + 1))
   done
+  say "$n"
 }
 
 # versions: the release's binary and that of go build say what the sources say,
@@ -108,14 +110,17 @@ versions() {
   same "$version" "$("$work/bin/$name" --version)" "--version of go build" || return
   local command
   command=$(grep '^CGO_ENABLED=0 go build' docs/release.md) || return
-  GOARCH=amd64 sh -c "$command" && cmp "$name" "$linux" && rm "$name"
+  GOARCH=amd64 sh -c "$command" && cmp "$name" "$linux" && rm "$name" && say "$version, $(mb "$linux")"
 }
 
 # notes: the changelog has something to say of this version.
-notes() { go run ./packaging/notes "v$version"; }
+notes() {
+  local lines
+  lines=$(go run ./packaging/notes "v$version" | wc -l) && say "$lines lines"
+}
 
 # ours are the small programs of test/release.
-ours() { go build -o "$work/bin/" ./test/release/talk ./test/release/tlsapi; }
+ours() { go build -o "$work/bin/" ./test/release/tag ./test/release/talk ./test/release/tlsapi; }
 
 build_proofs() {
   proof "a copy of the repository" copy "$src"

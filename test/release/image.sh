@@ -32,7 +32,7 @@ prebuilt() {
   root=$(b mount "$(container "$1")") || return
   same "/$name" "$(cd "$root" && find . -type f -o -type l | sed 's/^\.//')" "what is in the image" || return
   cmp "$dist"/binary_linux_"$1"*/"$name" "$root/$name" && below "$MAX_BYTES" "$root/$name" "the image" || return
-  say "one layer of $(wc -c <"$root/$name") bytes"
+  say "$(mb "$root/$name"), one layer"
 }
 
 # as: nobody in particular, and not root.

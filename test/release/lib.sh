@@ -4,7 +4,7 @@
 passed=0
 failed=0
 log=$work/log
-LIMIT=15m # for one proof
+LIMIT=30m # for one proof
 
 # proof NAME COMMAND...: runs the command and prints one line.
 proof() {
@@ -32,7 +32,7 @@ proofs() {
   code=$?
   count=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$all" | tail -n 1)
   read -r ok bad <<<"${count:-0 0}"
-  grep -E '^(ok|FAIL|skip)  ' "$all"
+  grep -E '^(ok    |FAIL  |skip  |      )' "$all"
   if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
     bad=1
     echo "FAIL  $* (exit $code)"
@@ -65,6 +65,9 @@ below() {
 # answers COMMAND...: it speaks MCP, has this version, and answers a call
 # offline.
 answers() { "$work/bin/talk" -version "$version" -- "$@" --stdio --offline; }
+
+# mb FILE: its size as people say it.
+mb() { wc -c <"$1" | awk '{ printf "%.1f MB", $1 / 1000000 }'; }
 
 # json FILE EXPRESSION: a value of a document, d.
 json() { node -e 'const d = JSON.parse(fs.readFileSync(process.argv[1])); console.log(eval(process.argv[2]))' "$@"; }

@@ -16,7 +16,7 @@ installed() {
   [ -s "$dir/usr/share/man/man1/$name.1" ] && [ -s "$dir/usr/share/doc/$name/config.yaml.example" ] || return
   cmp "$linux" "$dir/usr/bin/$name" && [ -x "$dir/usr/bin/$name" ] || return
   same "$version" "$("$dir/usr/bin/$name" --version)" "--version" || return
-  answers "$dir/usr/bin/$name"
+  answers "$dir/usr/bin/$name" && say "$(mb "$1")"
 }
 
 # meta: the packages know their version.
@@ -53,7 +53,7 @@ bundle() {
       return 1
     }
   done <"$work/commands"
-  answers "$dir/server/linux/$name" && say "$(($(wc -c <"$file") / 1000000)) MB"
+  answers "$dir/server/linux/$name" && say "$(mb "$file")"
 }
 
 # entry: server.json as release.yml completes it fits the registry's schema.
@@ -66,7 +66,16 @@ entry() {
 
 layout() { cd npm && npm ci && npm run packages -- --dist ../dist --out ../bin/packages; }
 
-lockfiles() { ! git grep -l '"resolved": ' -- '*package-lock.json'; }
+# lockfiles name no address of a registry, nor will the next ones.
+lockfiles() {
+  local f n=0
+  ! git grep -l '"resolved": ' -- '*package-lock.json' || return
+  for f in $(git ls-files '*package-lock.json'); do
+    grep -qx 'omit-lockfile-registry-resolved=true' "${f%/*}/.npmrc" || return
+    n=$((n + 1))
+  done
+  say "$n files"
+}
 
 packages_proofs() {
   local f
@@ -81,7 +90,17 @@ packages_proofs() {
   proof "npm packages laid out" in_subshell layout
   proof "lock files name no address" lockfiles
   proof "a registry on loopback" in_subshell registry_tools
+  proof "the launcher's own tests" in_subshell launcher # they run on the second Node too, which is there now
   proofs node npm/test/registry/run.mjs bin/packages
 }
 
 registry_tools() { cd npm/test/registry && bounded npm ci --ignore-scripts --no-audit --no-fund; }
+
+launcher() {
+  cd npm || return
+  if ! bounded npm test >"$work/launcher"; then
+    cat "$work/launcher"
+    return 1
+  fi
+  say "$(sed -n 's/^.* pass \([0-9]*\)$/\1/p' "$work/launcher") passed, $(sed -n 's/^.* skipped \([0-9]*\)$/\1/p' "$work/launcher") skipped"
+}

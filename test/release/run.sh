@@ -20,6 +20,7 @@ here=$repo/test/release
 # network of theirs hands down.
 unset OPENAI_API_KEY OPENAI_API_KEY_ENV OPENAI_BASE_URL OPENAI_ORG_ID OPENAI_PROJECT_ID
 unset MODEL_ANSWER MODEL_DETAILED MODEL_QUICK ANSWER_EFFORT ANSWER_VERBOSITY DEBUG MCP_LINE_MODE
+unset OPENAI_RESPONSES_MCP_BINARY OPENAI_RESPONSES_MCP_PARENT
 unset GITHUB_TOKEN GITHUB_REF GITHUB_REF_NAME GORELEASER_CURRENT_TAG RELEASE_IS_PUBLISHED HOMEBREW_TAP_TOKEN
 
 work=$(mktemp -d)
@@ -28,7 +29,7 @@ dist=$src/dist
 version=$(node -p 'JSON.parse(fs.readFileSync("npm/package.json")).version') || exit 1
 name=openai-responses-mcp
 
-for part in lib tools build packages image; do
+for part in lib tools build packages publish image; do
   # shellcheck source=/dev/null
   . "$here/$part.sh"
 done
@@ -37,6 +38,7 @@ trap 'image_clean; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 tools_here
 build_proofs
 packages_proofs
+publish_proofs
 image_proofs
 
 echo "$passed passed, $failed failed"

@@ -6,8 +6,8 @@ GORELEASER=v2.16.0 # as in release.yml
 SYFT=v1.52.0
 ACTIONLINT=v1.7.12 # as in ci.yml
 REGISTRY=v1.8.7    # as in release.yml
-DEBIAN=(buildah busybox-static man-db rpm ruby unzip zstd)
-COMMANDS=(buildah busybox man rpm ruby unzip zstd)
+DEBIAN=(buildah busybox-static gh jq man-db rpm ruby shellcheck unzip zstd)
+COMMANDS=(buildah busybox gh jq man rpm ruby shellcheck unzip zstd)
 
 # tool NAME PACKAGE VERSION: puts it first in PATH.
 tool() {

@@ -30,8 +30,9 @@ func main() {
 	refused := flag.String("refused", "", "`text` of the error that a call must end in")
 	flag.Parse()
 	ctx, stop := context.WithTimeout(context.Background(), limit)
-	defer stop()
-	if err := run(ctx, flag.Args(), *version, *model, *refused); err != nil {
+	err := run(ctx, flag.Args(), *version, *model, *refused)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "talk: error:", err)
 		os.Exit(1)
 	}
