@@ -44,9 +44,8 @@ func (c *calls) add(m message) (int64, json.RawMessage, bool) {
 
 // token returns the progress token of call n; nil when it is over.
 func (c *calls) token(n int64) json.RawMessage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byNum[n].token
+	k, _ := c.find(n)
+	return k.token
 }
 
 // cancel forgets the call with the client's id: its answer will find nothing
@@ -64,17 +63,32 @@ func (c *calls) cancel(id json.RawMessage) (int64, bool) {
 	return n, true
 }
 
+// find returns call n, while it is in flight.
+func (c *calls) find(n int64) (call, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.byNum[n]
+	return k, ok
+}
+
+// inFlight is how many calls are.
+func (c *calls) inFlight() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byNum)
+}
+
 // take claims the right to answer call n. From now on its id is free (the
 // client may use it as soon as it has seen the answer), but the call counts
 // as in flight until done.
-func (c *calls) take(n int64) (call, bool) {
+func (c *calls) take(n int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, ok := c.byNum[n]
 	if ok {
 		delete(c.byKey, key(k.id))
 	}
-	return k, ok
+	return ok
 }
 
 // done ends call n: its answer is written.

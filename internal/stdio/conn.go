@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,11 +31,15 @@ type conn struct {
 	lines atomic.Bool // answers are lines
 	heard atomic.Bool // a message has arrived, so that its framing is known
 
-	refusals chan []byte   // answers to what does not reach the SDK
-	refused  chan struct{} // closed when the last of them is written
+	outbox    *outbox
+	freed     chan struct{} // holds one: something was written
+	delivered chan struct{} // closed when the last message is written
+	out       io.Writer
 
-	mu  sync.Mutex // one message at a time goes out
-	out io.Writer
+	// Of Read alone.
+	postponed []postponed
+	ended     bool // nothing more comes in
+	warned    bool // that requests have to wait
 
 	log *slog.Logger
 }
@@ -50,7 +52,7 @@ func (c *conn) scan(in io.Reader) {
 	for {
 		fr := f.next()
 		if fr.end {
-			if fr.err != io.EOF {
+			if !errors.Is(fr.err, io.EOF) {
 				c.log.Debug("stdin ended", "err", fr.err)
 			}
 			return
@@ -68,16 +70,28 @@ func (c *conn) scan(in io.Reader) {
 // of the input it waits until all calls are answered, then returns io.EOF.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
+		if m := c.resume(); m != nil {
+			return m, nil
+		}
+		in, over := c.in, c.over
+		switch {
+		case c.ended && len(c.postponed) == 0:
+			return nil, c.drain()
+		case c.ended:
+			in, over = nil, nil
+		case c.stuck():
+			in = nil
+		}
 		select {
 		case <-c.ctx.Done():
 			return nil, context.Cause(c.ctx)
-		case <-c.over:
-			return nil, c.drain()
-		case fr, ok := <-c.in:
+		case <-over:
+			c.ended = true
+		case <-c.freed:
+		case fr, ok := <-in:
 			if !ok {
-				return nil, c.drain()
-			}
-			if m := c.receive(fr); m != nil {
+				c.ended = true
+			} else if m := c.receive(fr); m != nil {
 				return m, nil
 			}
 		}
@@ -85,15 +99,18 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 }
 
 // drain waits for the calls in flight (spec §6.1: a disconnect cancels
-// nothing) and for the refusals. Nothing comes in any more.
+// nothing) and until all is written. Nothing comes in any more.
 func (c *conn) drain() error {
-	close(c.refusals)
-	for _, end := range []<-chan struct{}{c.calls.drained(), c.refused} {
-		select {
-		case <-c.ctx.Done():
-			return context.Cause(c.ctx)
-		case <-end:
-		}
+	select {
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	case <-c.calls.drained():
+		c.outbox.close()
+	}
+	select {
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	case <-c.delivered:
 	}
 	return io.EOF
 }
@@ -114,7 +131,7 @@ func (c *conn) receive(fr frame) jsonrpc.Message {
 		c.refuse(json.RawMessage(null), jsonrpc.CodeInvalidRequest, "Invalid Request: "+err.Error())
 		return nil
 	}
-	c.log.Debug("recv", "method", m.method, "id", string(m.id), "json", json.RawMessage(fr.json))
+	c.log.Debug("recv", "method", m.method, "id", string(m.id), "json", fr.json)
 	switch {
 	case m.method == cancelled:
 		return c.cancel(m.params)
@@ -124,13 +141,19 @@ func (c *conn) receive(fr frame) jsonrpc.Message {
 		c.refuse(m.id, jsonrpc.CodeMethodNotFound, "Method not found: "+clip(m.method))
 		return nil
 	}
+	full := m.method != "ping" && (len(c.postponed) > 0 || c.full()) // before it counts itself
 	n, params, ok := c.calls.add(m)
 	if !ok {
 		// Answering under that id would look like the first one's answer.
 		c.refuse(json.RawMessage(null), jsonrpc.CodeInvalidRequest, "Invalid Request: id "+clip(string(m.id))+" is in use")
 		return nil
 	}
-	return &jsonrpc.Request{ID: number(n), Method: m.method, Params: params}
+	req := &jsonrpc.Request{ID: number(n), Method: m.method, Params: params}
+	if full {
+		c.postponed = append(c.postponed, postponed{n, req})
+		return nil
+	}
+	return req
 }
 
 // hear notes how the client frames its messages. Only a message tells: a log
@@ -161,51 +184,13 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 		return nil
 	}
 	c.log.Debug("cancelled", "requestId", string(p.RequestID), "reason", text(p.Reason))
+	if c.drop(n) {
+		return nil
+	}
 	return &jsonrpc.Request{
 		Method: cancelled,
 		Params: json.RawMessage(`{"requestId":` + strconv.FormatInt(n, 10) + `}`),
 	}
-}
-
-// Write sends an answer or a notification. The answer to a call that was
-// cancelled is dropped, and so is its progress.
-func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
-	r, ok := m.(*jsonrpc.Response)
-	if !ok {
-		return c.notify(m)
-	}
-	n, _ := r.ID.Raw().(int64)
-	k, ok := c.calls.take(n)
-	if !ok {
-		return nil
-	}
-	defer c.calls.done(n)
-	var e *jsonrpc.Error
-	if r.Error != nil {
-		e = fault(k.method, r.Error, !c.ready.Load())
-	} else if k.method == "initialize" || k.method == "server/discover" {
-		c.ready.Store(true)
-	}
-	b, err := encode(k.id, r.Result, e)
-	if err != nil {
-		return fmt.Errorf("encoding the answer to %s: %w", k.method, err)
-	}
-	return c.send(c.frame(b))
-}
-
-// notify sends what is no answer.
-func (c *conn) notify(m jsonrpc.Message) error {
-	var b []byte
-	var err error
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == notifyProgress {
-		b, err = c.progress(r)
-	} else {
-		b, err = jsonrpc.EncodeMessage(m)
-	}
-	if err != nil || b == nil {
-		return err
-	}
-	return c.send(c.frame(b))
 }
 
 // null is the id of an answer to what has none.
@@ -214,73 +199,14 @@ const null = "null"
 // maxEcho bounds what an error repeats of a request, in bytes.
 const maxEcho = 100
 
-// refuse answers what does not reach the SDK. It does not wait for the answer
-// to be written: while a client does not read, its cancellations must still be
-// heard. A few refusals may wait, then reading does.
+// refuse answers what does not reach the SDK.
 func (c *conn) refuse(id json.RawMessage, code int64, why string) {
 	b, err := encode(id, nil, &jsonrpc.Error{Code: code, Message: why})
 	if err != nil {
 		c.log.Debug("refusing", "err", err)
 		return
 	}
-	select {
-	case c.refusals <- c.frame(b):
-	case <-c.ctx.Done():
-	}
-}
-
-// sendRefusals writes the refusals until there are no more to come.
-func (c *conn) sendRefusals() {
-	defer close(c.refused)
-	for {
-		select {
-		case b, ok := <-c.refusals:
-			if !ok || c.send(b) != nil {
-				return
-			}
-		case <-c.ctx.Done():
-			return
-		}
-	}
-}
-
-// frame puts a message into the client's framing as it is known now.
-func (c *conn) frame(b []byte) []byte {
-	if c.lines.Load() {
-		return append(b, '\n')
-	}
-	if !c.heard.Load() {
-		// While no message has arrived the client may read either way: the
-		// line end, inside the frame, shows both of them where it stops.
-		b = append(b, '\n')
-	}
-	return append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(b)), b...)
-}
-
-// send writes one framed message, in one Write.
-func (c *conn) send(msg []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trace(msg)
-	if _, err := c.out.Write(msg); err != nil {
-		err = fmt.Errorf("writing %d bytes to stdout: %w", len(msg), err)
-		c.stop(err)
-		return err
-	}
-	return nil
-}
-
-// trace logs what goes out (transports.md §1.8).
-func (c *conn) trace(msg []byte) {
-	if !c.log.Enabled(c.ctx, slog.LevelDebug) {
-		return
-	}
-	framing := "line"
-	if head, _, ok := bytes.Cut(msg, []byte("{")); ok && len(head) > 0 {
-		framing, msg = "framed", msg[len(head):]
-	}
-	c.log.Debug("send "+framing, "bytes", len(msg))
-	c.log.Debug("send", "json", json.RawMessage(bytes.TrimSpace(msg)))
+	c.outbox.put(parcel{msg: c.frame(b)})
 }
 
 // Close ends the session. It may be called more than once.

@@ -1,6 +1,8 @@
 package stdio
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,6 +43,55 @@ func TestCancelWhileStdoutIsFull(t *testing.T) {
 	}
 }
 
+// TestCancelWhileAnswerWaits: an answer that is ready and waits for its turn,
+// because the client is slow to read the one before, is still taken back.
+func TestCancelWhileAnswerWaits(t *testing.T) {
+	in, input := io.Pipe()
+	output, out := io.Pipe()
+	tr := &Transport{In: in, Out: out, Methods: []string{"tools/call"}, Log: slog.New(slog.DiscardHandler)}
+	c, err := tr.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _, _ = c.Close(), input.Close(), output.Close() }()
+	read := func(message string) *jsonrpc.Request {
+		t.Helper()
+		go func() { _, _ = io.WriteString(input, message+"\n") }()
+		m, err := c.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.(*jsonrpc.Request)
+	}
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"progressToken":%[1]d}}}`
+	var ids []jsonrpc.ID
+	for i := range 3 {
+		ids = append(ids, read(fmt.Sprintf(call, i)).ID)
+	}
+	for i, id := range ids { // the first is being written, the others wait
+		told := &jsonrpc.Request{Method: notifyProgress, Params: fmt.Appendf(nil, `{"progressToken":%d}`, i+1)}
+		if err := c.Write(t.Context(), told); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: []byte(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Were the call not in flight any more, the notification behind would be read.
+	if m := read(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}{"jsonrpc":"2.0","method":"x"}`); m.Method != cancelled {
+		t.Errorf("read %s, want the cancellation", m.Method)
+	}
+	if m, err := c.Read(t.Context()); err != nil || m.(*jsonrpc.Request).Method != "x" {
+		t.Errorf("Read = %v, %v, want x", m, err)
+	}
+	lines := bufio.NewScanner(output)
+	for _, want := range []string{`"progressToken":0`, `"id":0`, `"progressToken":2`, `"id":2`} {
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Fatalf("the client reads %q, want %s", lines.Text(), want)
+		}
+	}
+}
+
 // TestFramingSurvivesGarbage: what is no message says nothing about how the
 // client reads. Before the first message both kinds of reader can.
 func TestFramingSurvivesGarbage(t *testing.T) {
@@ -57,7 +108,7 @@ func TestFramingSurvivesGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Read(t.Context()); err != io.EOF {
+	if _, err := c.Read(t.Context()); !errors.Is(err, io.EOF) {
 		t.Fatalf("Read = %v, want EOF", err)
 	}
 	const (

@@ -156,8 +156,8 @@ func (f *frames) body(length int64) frame {
 }
 
 // value reads one object or array. It ends where its JSON ends, whatever
-// length says: the examples of spec §2 declare lengths that are not theirs.
-// Only when it is no JSON does a believable length tell where to go on.
+// length says (spec §2.1): clients declare lengths that are not theirs. Only when
+// it is no JSON does a believable length tell where to go on.
 // A value without a header ends at the end of its line at the latest.
 func (f *frames) value(length int64, line bool) frame {
 	var (

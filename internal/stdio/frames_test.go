@@ -203,17 +203,29 @@ func (g *gauge) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// FuzzFrames holds that no input stops the reading, that how it is split into
-// reads changes nothing, and that a message at the end is understood.
+// FuzzFrames holds that how an input is split into reads changes nothing, that
+// no message is made of more than has come, and that no input is the end: what
+// comes later than the longest body that is taken by its length is understood.
 func FuzzFrames(f *testing.F) {
 	for _, tt := range frameTests {
 		f.Add([]byte(tt.in), uint64(1))
 	}
+	behind := "\n" + strings.Repeat(" ", 2*maxHeader) + "\n" + framed(ping) + framed(ping)
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		want := cutAll(bytes.NewReader(in))
 		got := cutAll(&split{in: in, rand: rand.New(rand.NewPCG(seed, 1))})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("split differently (-whole +split):\n%s", diff)
+		}
+		size := 0
+		for _, fr := range got {
+			size += len(fr) - len("F:")
+		}
+		if size > len(in) || len(got) > len(in) {
+			t.Fatalf("%d frames of %d bytes together from %d bytes", len(got), size, len(in))
+		}
+		if all := cutAll(io.MultiReader(bytes.NewReader(in), strings.NewReader(behind))); all[len(all)-1] != "F:"+ping {
+			t.Fatalf("the message at the end came as %q", all[len(all)-1])
 		}
 	})
 }

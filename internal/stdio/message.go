@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -84,8 +85,14 @@ type reply struct {
 }
 
 // encode writes the answer to the request with the given id. Text is left as
-// it is: no HTML escapes.
+// it is: no HTML escapes. A result comes from the SDK in one line and is put in
+// as it is; the encoder would check and copy all of it once more.
 func encode(id, result json.RawMessage, fault *jsonrpc.Error) ([]byte, error) {
+	if fault == nil && len(result) > 0 && bytes.IndexByte(result, '\n') < 0 {
+		b := make([]byte, 0, len(id)+len(result)+64) // and room for a line end
+		b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
+		return append(append(append(b, `,"result":`...), result...), '}'), nil
+	}
 	return plain(reply{Version: "2.0", ID: id, Result: result, Error: fault})
 }
 

@@ -37,15 +37,16 @@ func swapToken(params json.RawMessage, n int64) (swapped, token json.RawMessage)
 
 // progress encodes a progress notification with the client's token; nil when
 // its call is over.
-func (c *conn) progress(r *jsonrpc.Request) ([]byte, error) {
+func (c *conn) progress(r *jsonrpc.Request) (call int64, b []byte, err error) {
 	params := members(r.Params)
 	n, _ := strconv.ParseInt(string(params["progressToken"]), 10, 64) // else 0, which is no call
 	token := c.calls.token(n)
 	if token == nil {
-		return nil, nil
+		return n, nil, nil
 	}
 	params["progressToken"] = token
-	return plain(notification{Version: "2.0", Method: r.Method, Params: params})
+	b, err = plain(notification{Version: "2.0", Method: r.Method, Params: params})
+	return n, b, err
 }
 
 // notification is the wire form of one.

@@ -1,8 +1,9 @@
 package stdio
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -43,12 +44,13 @@ func TestSwapToken(t *testing.T) {
 
 // The token of a call leaves as it came, and only while the call is in flight.
 func TestConnProgress(t *testing.T) {
-	var out bytes.Buffer
+	output, out := io.Pipe()
+	lines := bufio.NewScanner(output)
 	tr := &Transport{
 		In: strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":9007199254740993}}}` + "\n" +
 			`{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n" +
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n"),
-		Out:     &out,
+		Out:     out,
 		Methods: []string{"ping"},
 		Log:     slog.New(slog.DiscardHandler),
 	}
@@ -56,7 +58,7 @@ func TestConnProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _, _ = c.Close(), output.Close() }()
 	read := func(method string) *jsonrpc.Request {
 		t.Helper()
 		m, err := c.Read(t.Context())
@@ -76,19 +78,22 @@ func TestConnProgress(t *testing.T) {
 		t.Errorf("params = %s, want %s", got, want)
 	}
 	tell(`{"progressToken":1,"progress":3,"message":"a <b>"}`)
+	want := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":"a <b>","progress":3,"progressToken":9007199254740993}}`
+	if !lines.Scan() || lines.Text() != want {
+		t.Errorf("stdout = %q, want %q", lines.Text(), want)
+	}
 	read("ping")
 	tell(`{"progressToken":2,"progress":1}`) // of a call without a token
 	tell(`{"progressToken":"1","progress":1}`)
 	read(cancelled)
 	tell(`{"progressToken":1,"progress":4}`)
-	want := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":"a <b>","progress":3,"progressToken":9007199254740993}}` + "\n"
-	if out.String() != want {
-		t.Errorf("stdout = %q, want %q", out.String(), want)
-	}
 	if err := c.Write(t.Context(), &jsonrpc.Response{ID: number(2), Result: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Read(t.Context()); err != io.EOF {
+	if !lines.Scan() || lines.Text() != `{"jsonrpc":"2.0","id":2,"result":{}}` {
+		t.Errorf("stdout = %q, want the answer and nothing before it", lines.Text())
+	}
+	if _, err := c.Read(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("Read = %v, want EOF", err)
 	}
 }

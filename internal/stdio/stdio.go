@@ -8,8 +8,9 @@
 // and passed over, and the end of the input is held back until every call
 // that was read has its answer (spec §6.1: a disconnect is not a cancel).
 //
-// The bytes flow through [source] (what has arrived), [frames] (messages),
-// conn.Read (requests for the SDK) and back through conn.Write.
+// The bytes flow through [source] (what has arrived), [frames] (messages) and
+// conn.Read (requests for the SDK), and back through conn.Write, [outbox] (what
+// waits for the client to read) and conn.deliver.
 package stdio
 
 import (
@@ -31,9 +32,11 @@ type Transport struct {
 	// Lines answers in lines from the start (MCP_LINE_MODE=1). Without it
 	// answers are framed until the first line-delimited message arrives.
 	Lines bool
-	// Parent is the process that the session belongs to: the input counts as
-	// ended when it is no longer our parent. 0: whoever has the pipes.
-	Parent int
+	// Ancestors are processes that the session belongs to: our parent, its
+	// parent and so on, and the one that started the last of them when that is
+	// a shell. The input counts as ended when one of them ends. None: the
+	// session belongs to whoever has the pipes.
+	Ancestors []int
 	// Methods are the requests that the server behind answers. Any other is
 	// method not found (-32601), whether the session is initialized or not.
 	Methods []string
@@ -42,24 +45,26 @@ type Transport struct {
 }
 
 // Connect starts reading In. The connection ends when the client has gone,
-// when In has ended and every call is answered, or when ctx is done.
+// when In has ended and every call is answered, or when ctx is done. The error is
+// always nil: what goes wrong ends the connection.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:      ctx,
-		stop:     stop,
-		in:       make(chan frame),
-		over:     make(chan struct{}),
-		calls:    newCalls(),
-		methods:  t.Methods,
-		refusals: make(chan []byte, 64),
-		refused:  make(chan struct{}),
-		out:      t.Out,
-		log:      t.Log,
+		ctx:       ctx,
+		stop:      stop,
+		in:        make(chan frame),
+		over:      make(chan struct{}),
+		calls:     newCalls(),
+		methods:   t.Methods,
+		outbox:    newOutbox(),
+		freed:     make(chan struct{}, 1),
+		delivered: make(chan struct{}),
+		out:       t.Out,
+		log:       t.Log,
 	}
 	c.lines.Store(t.Lines)
 	go c.scan(t.In)
-	go c.sendRefusals()
-	go c.watch(t.Parent)
+	go c.deliver()
+	go c.watch(t.Ancestors)
 	return c, nil
 }

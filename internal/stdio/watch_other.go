@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package stdio
 
@@ -9,7 +9,7 @@ import (
 
 // watch does nothing here: the first answer that cannot be written ends the
 // session.
-func (c *conn) watch(int) {}
+func (c *conn) watch([]int) {}
 
 // WaitGone cannot tell: it returns false.
 func WaitGone(context.Context, io.Writer) bool { return false }

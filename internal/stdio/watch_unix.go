@@ -11,30 +11,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchInterval is how often the parent is looked at, in milliseconds. The
+// watchInterval is how often the ancestors are looked at, in milliseconds. The
 // reader of stdout is noticed at once: poll(2) waits for it.
 const watchInterval = 1000
 
 // watch ends the session when nobody reads its answers: a client that was
 // killed leaves calls behind that nothing else would end before they time out.
 //
-// With a parent to look at it also takes a new one for the end of the input:
-// npx that was killed passes our end on to nobody, and its client may keep the
-// pipes open. What was asked is still answered.
-func (c *conn) watch(parent int) {
+// It also takes the end of an ancestor for the end of the input: npx that was
+// killed passes our end on to nobody, and its client may keep the pipes open.
+// What was asked is still answered.
+func (c *conn) watch(pids []int) {
 	out := descriptor(c.out)
 	if out == nil {
 		return
 	}
+	above := trace(pids)
+	if above != nil {
+		c.log.Debug("session", "ancestors", []int(above))
+	}
 	for c.ctx.Err() == nil {
+		if !above.whole() {
+			c.log.Debug("an ancestor has ended", "ancestors", []int(above))
+			close(c.over)
+			above = nil
+		}
 		if readerGone(out) {
 			c.stop(ErrGone)
 			return
-		}
-		if parent != 0 && os.Getppid() != parent {
-			c.log.Debug("parent process ended", "pid", parent)
-			close(c.over)
-			parent = 0
 		}
 	}
 }

@@ -1,0 +1,173 @@
+package stdio
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// Of the progress of a call the last one waits, at the place of the first.
+func TestOutboxProgress(t *testing.T) {
+	o := newOutbox()
+	for i, p := range []parcel{
+		{call: 1, progress: true}, {call: 2, progress: true}, {call: 2}, {call: 1, progress: true}, {}, {call: 3, progress: true},
+	} {
+		p.msg = fmt.Append(nil, i)
+		o.put(p)
+	}
+	o.close()
+	var got []string
+	for {
+		p, ok, more := o.next()
+		if !ok {
+			if more {
+				t.Error("the outbox is closed and says that more comes")
+			}
+			break
+		}
+		got = append(got, string(p.msg))
+		o.done(p)
+	}
+	if s := strings.Join(got, " "); s != "3 1 2 4 5" || o.waiting() != 0 {
+		t.Errorf("out came %s, and %d bytes are left, want 3 1 2 4 5 and none", s, o.waiting())
+	}
+}
+
+// While too much waits for the client no request begins, and the next one does
+// as soon as there is room. What makes room is what the client reads.
+func TestNoRoom(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		calls  int // that begin before no more do
+		answer int // bytes of each answer; 0: none is there yet
+		warns  string
+	}{
+		{"answers", 3, maxWaiting/3 + 1, "the client does not read its answers"},
+		{"calls", maxCalls, 0, "too many are without an answer"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, input := io.Pipe()
+				output, out := io.Pipe()
+				var log bytes.Buffer
+				tr := &Transport{In: in, Out: out, Methods: []string{"tools/list"}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+				c, err := tr.Connect(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer := func(id jsonrpc.ID, size int) {
+					if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: fmt.Appendf(nil, "%q", strings.Repeat("x", size))}); err != nil {
+						t.Error(err)
+					}
+				}
+				read := make(chan jsonrpc.ID, 2*tt.calls)
+				go func() {
+					defer close(read)
+					for {
+						m, err := c.Read(t.Context())
+						if err != nil {
+							return
+						}
+						id := m.(*jsonrpc.Request).ID
+						read <- id
+						if n := id.Raw().(int64); tt.answer > 0 && n <= int64(tt.calls) {
+							answer(id, tt.answer)
+						} else if tt.answer > 0 {
+							answer(id, 1)
+						}
+					}
+				}()
+				go func() {
+					for i := range 2 * tt.calls {
+						fmt.Fprintf(input, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
+					}
+				}()
+				synctest.Wait()
+				if len(read) != tt.calls {
+					t.Errorf("%d requests began while nobody read the answers, want %d", len(read), tt.calls)
+				}
+				if n := strings.Count(log.String(), tt.warns); n != 1 {
+					t.Errorf("the log warns %d times:\n%s", n, log.String())
+				}
+				go func() { _, _ = io.Copy(io.Discard, output) }()
+				for range 2 * tt.calls {
+					if id := <-read; tt.answer == 0 {
+						answer(id, 1)
+					}
+				}
+				synctest.Wait()
+				_, _, _, _ = c.Close(), input.Close(), in.Close(), output.Close()
+				for range read {
+				}
+			})
+		})
+	}
+}
+
+// Without room for more calls, a cancellation makes room, also among those that
+// wait, and a ping does not wait.
+func TestNoRoomForCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, input := io.Pipe()
+		output, out := io.Pipe()
+		tr := &Transport{In: in, Out: out, Methods: []string{"ping", "tools/call"}, Log: slog.New(slog.DiscardHandler)}
+		c, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan string, 2*maxCalls)
+		go func() {
+			defer close(read)
+			for {
+				m, err := c.Read(t.Context())
+				if err != nil {
+					return
+				}
+				r := m.(*jsonrpc.Request)
+				read <- strings.TrimSpace(r.Method + " " + string(r.Params))
+			}
+		}()
+		send := func(line string) {
+			t.Helper()
+			fmt.Fprintln(input, line)
+			synctest.Wait()
+		}
+		for i := range maxCalls + 3 {
+			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"a":%d}}`, i, i))
+		}
+		for range maxCalls {
+			<-read
+		}
+		const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
+		send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		send(fmt.Sprintf(cancel, maxCalls+1)) // waits
+		send(fmt.Sprintf(cancel, 7))          // makes room for what the ping took
+		send(fmt.Sprintf(cancel, 8))
+		send(fmt.Sprintf(cancel, 9))
+		if err := input.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		want := []string{
+			"ping",
+			`notifications/cancelled {"requestId":8}`, // the client's 7 is the eighth
+			`notifications/cancelled {"requestId":9}`, fmt.Sprintf(`tools/call {"a":%d}`, maxCalls),
+			`notifications/cancelled {"requestId":10}`, fmt.Sprintf(`tools/call {"a":%d}`, maxCalls+2),
+		}
+		for _, w := range want {
+			if got := <-read; got != w {
+				t.Errorf("read %s, want %s", got, w)
+			}
+		}
+		_, _, _ = c.Close(), in.Close(), output.Close()
+		for m := range read {
+			t.Errorf("read %s after the end of the input", m)
+		}
+	})
+}
