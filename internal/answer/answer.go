@@ -1,5 +1,5 @@
 // Package answer turns a question into a request to the Responses API, and the
-// response into an answer with its sources (spec §3.2, §6).
+// response into an answer with its sources (spec §3.2 to §3.5, §6).
 //
 //	Question   question.go    query, hints and their defaults
 //	request    request.go     the request with its web search tool
@@ -10,7 +10,8 @@
 //	citations  citations.go   which sources it names, page.go and date.go clean them
 //	Sources    sources.go     the list that ends the text
 //	Live       live.go        the text while it streams, for who reads along
-//	Explain    explain.go     an error as one line that says what to do
+//	Explain    explain*.go    an error as one line that says what to do
+//	Guide      guide.go       the settings that this line may name
 package answer
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// A Profile is the model of a tool and how hard it thinks (spec §3.0.1). Empty
+// A Profile is the model of a tool and how hard it thinks (spec §3.0). Empty
 // fields are not sent.
 type Profile struct {
 	Model     string
@@ -37,12 +38,13 @@ type Options struct {
 	Instructions    string             // sent as they are
 	Profiles        map[string]Profile // by tool name, inheritance resolved
 	Timeout         time.Duration      // bounds a whole question, retries included; 0: no bound
-	MaxCitations    int                // below 1: 3
+	MaxCitations    int                // citations of an answer at most; below 1: 3
 	RequeryAttempts int                // how often to ask again for an answer that can be cited
 	Defaults        Defaults
 	Search          Search
 	ExtraBody       map[string]any   // merged into the request body
 	Stream          string           // true, false, or auto: when somebody watches
+	Guide           func() Guide     // what advice names, asked when there is some; nil: the usual names
 	Logger          *slog.Logger     // nil: discard
 	Now             func() time.Time // nil: time.Now
 }
@@ -58,10 +60,19 @@ func New(o Options) *Answerer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Guide == nil {
+		o.Guide = func() Guide { return Guide{} }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return &Answerer{o: o}
+}
+
+// Explain is [Guide.Explain] of the answerer's own guide.
+func (a *Answerer) Explain(profile string, err error) string {
+	g := a.o.Guide()
+	return g.Explain(profile, err)
 }
 
 // An Answer is the result of a tool call. Its JSON is the text of the MCP
@@ -116,7 +127,8 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		return nil, err
 	}
 	ans.Model = p.Model
-	ans.Meta.Elapsed = now.Sub(start)
+	// time.Now knows what has passed when somebody sets the clock; others may not.
+	ans.Meta.Elapsed = max(now.Sub(start), 0)
 	return ans, nil
 }
 
@@ -126,13 +138,13 @@ func (a *Answerer) bound(ctx context.Context) (context.Context, context.CancelFu
 	if a.o.Timeout <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, a.o.Timeout, &TimeoutError{Limit: a.o.Timeout})
+	return context.WithTimeoutCause(ctx, a.o.Timeout, &timeoutError{Limit: a.o.Timeout})
 }
 
-// A TimeoutError says that a question took longer than request.timeout_ms.
-type TimeoutError struct{ Limit time.Duration }
+// timeoutError says that a question took longer than request.timeout_ms.
+type timeoutError struct{ Limit time.Duration }
 
-func (e *TimeoutError) Error() string {
+func (e *timeoutError) Error() string {
 	return "timed out after " + decimal(e.Limit.Seconds()) + " s"
 }
 

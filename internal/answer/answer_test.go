@@ -141,7 +141,7 @@ func TestAskRecordings(t *testing.T) {
 			a, _ := newAnswerer(t, nil, string(body))
 			got, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
 			if err != nil { // an error body, or a function call and no text
-				if line := Explain(err); line == "" || strings.Contains(line, "\n") {
+				if line := explained(err); line == "" || strings.Contains(line, "\n") {
 					t.Errorf("Explain(%v) = %q, want one line", err, line)
 				}
 				return
@@ -223,6 +223,35 @@ func TestAskMeta(t *testing.T) {
 	}
 }
 
+// A clock that somebody sets makes no call take less than no time, and moves no
+// deadline: that counts by the clock that nobody sets, as does the duration
+// when the clock is time.Now.
+func TestClockJumps(t *testing.T) {
+	body, err := os.ReadFile("testdata/cited.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := midnight
+	a, _ := newAnswerer(t, func(o *Options) {
+		o.Now = func() time.Time { clock = clock.Add(-24 * time.Hour); return clock }
+		o.Timeout = time.Hour
+	}, string(body))
+	got, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+	if err != nil || got.Meta.Elapsed != 0 {
+		t.Errorf("Ask = %v after %v, want an answer after no time", err, got.Meta.Elapsed)
+	}
+	ctx, cancel := a.bound(t.Context())
+	defer cancel()
+	for _, clock := range []func() time.Time{
+		func() time.Time { d, _ := ctx.Deadline(); return d },
+		New(Options{}).o.Now,
+	} {
+		if now := clock(); !strings.Contains(now.String(), " m=") { // as time.Time documents it
+			t.Errorf("%v has no reading of the monotonic clock", now)
+		}
+	}
+}
+
 func TestAskUnknownProfile(t *testing.T) {
 	a, sent := newAnswerer(t, nil, "{}")
 	_, err := a.Ask(t.Context(), "answer_loud", Question{Query: "?"}, nil)
@@ -244,8 +273,8 @@ func TestAskNoText(t *testing.T) {
 		a, _ := newAnswerer(t, nil, tt.body)
 		_, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
 		var e *NoTextError
-		if !errors.As(err, &e) || e.Reason != tt.want || !strings.HasPrefix(Explain(err), tt.want) {
-			t.Errorf("Ask on %s = %v (%q), want %q", tt.body, err, Explain(err), tt.want)
+		if !errors.As(err, &e) || e.Reason != tt.want || !strings.HasPrefix(explained(err), tt.want) {
+			t.Errorf("Ask on %s = %v (%q), want %q", tt.body, err, explained(err), tt.want)
 		}
 	}
 }
@@ -268,8 +297,8 @@ func TestAskTimeout(t *testing.T) {
 		})
 		start := time.Now()
 		_, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
-		if want := "timed out after 300 s; raise request.timeout_ms or OPENAI_API_TIMEOUT"; Explain(err) != want {
-			t.Errorf("Explain(%v) = %q, want %q", err, Explain(err), want)
+		if want := "timed out after 300 s; raise request.timeout_ms or OPENAI_API_TIMEOUT"; explained(err) != want {
+			t.Errorf("Explain(%v) = %q, want %q", err, explained(err), want)
 		}
 		if took := time.Since(start); took != 300*time.Second {
 			t.Errorf("Ask took %v, want 300 s", took)
@@ -282,8 +311,8 @@ func TestAskCancel(t *testing.T) {
 	cancel()
 	a, sent := newAnswerer(t, nil, "{}")
 	_, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
-	if Explain(err) != "cancelled" || len(sent.sent) > 0 {
-		t.Errorf("Ask(cancelled) = %v (%q) after %d requests", err, Explain(err), len(sent.sent))
+	if explained(err) != "cancelled" || len(sent.sent) > 0 {
+		t.Errorf("Ask(cancelled) = %v (%q) after %d requests", err, explained(err), len(sent.sent))
 	}
 }
 

@@ -54,7 +54,7 @@ func citing(spoken, all []*llm.Message) []*llm.Message {
 	return all
 }
 
-// citations selects at most limit sources (spec §6.6): the url_citations of the
+// citations selects at most limit sources (spec §3.5): the url_citations of the
 // text in order of appearance or, when there is none, what the searches list;
 // sources without a URL in either case, because they tell where an answer about
 // the weather really came from. now is the access date, YYYY-MM-DD.
@@ -84,7 +84,7 @@ func citedPages(messages []*llm.Message) []entry {
 					continue
 				}
 				if url := pageURL(a.URL); url != "" {
-					u.add(entry{Citation: Citation{URL: url, Title: oneLine(a.Title)}})
+					u.add(entry{Citation: Citation{URL: url, Title: OneLine(a.Title)}})
 				}
 			}
 		}
@@ -98,11 +98,11 @@ func listedSources(searches []*llm.Search) []entry {
 	var u union
 	for _, s := range searches {
 		for _, src := range s.Sources {
-			e := entry{Citation: Citation{URL: pageURL(src.URL), Title: oneLine(src.Title), PublishedAt: isoDate(src.PublishedAt)}}
+			e := entry{Citation: Citation{URL: pageURL(src.URL), Title: OneLine(src.Title), PublishedAt: isoDate(src.PublishedAt)}}
 			if e.URL == "" {
 				e.named = true
 				e.URL = cmp.Or(sourceID(src.Name), sourceID(src.URL))
-				e.Title = cmp.Or(e.Title, oneLine(src.Type), "api")
+				e.Title = cmp.Or(e.Title, OneLine(src.Type), "api")
 			}
 			if e.URL != "" {
 				u.add(e)

@@ -32,6 +32,8 @@ func TestPageURL(t *testing.T) {
 		{"HTTP://A.example", "HTTP://A.example"},
 		{"  https://a.example/b c\nSources:\t\x00 ", "https://a.example/b%20c%20Sources:"},
 		{"https://a.example/\u202egpj.exe", "https://a.example/gpj.exe"}, // reads backwards
+		{"https://a.example/x\u2060\u00ad\u061c\U000e0041y", "https://a.example/xy"},
+		{"https://a.example\u3164.b.example/\u200d\ufe0f?q=\u2800", "https://a.example%E3%85%A4.b.example/%E2%80%8D%EF%B8%8F?q=%E2%A0%80"}, // show nothing
 		{"", ""},
 		{"https://", ""},
 		{"https:///x", ""},
@@ -100,9 +102,9 @@ func TestOneLine(t *testing.T) {
 		strings.Repeat("日", 1<<20):            strings.Repeat("日", maxTitle-1) + "…",
 		strings.Repeat(" ", 1<<20) + "unseen": "",
 	} {
-		got := oneLine(raw)
+		got := OneLine(raw)
 		if got != want || !utf8.ValidString(got) {
-			t.Errorf("oneLine(%.40q) = %.40q, want %.40q", raw, got, want)
+			t.Errorf("OneLine(%.40q) = %.40q, want %.40q", raw, got, want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func incomplete(r *llm.Response) string {
 	if r.Incomplete == "" && r.Status != "incomplete" {
 		return ""
 	}
-	return cmp.Or(oneLine(r.Incomplete), "unknown reason")
+	return cmp.Or(OneLine(r.Incomplete), "unknown reason")
 }
 
 // whyNoText words the reason of an empty answer.
@@ -55,7 +55,7 @@ func whyNoText(r *llm.Response) string {
 		return "incomplete: " + reason
 	}
 	if r.Status != "" && r.Status != "completed" {
-		return "status: " + oneLine(r.Status)
+		return "status: " + OneLine(r.Status)
 	}
 	return "no output"
 }
@@ -75,11 +75,7 @@ func meta(rounds []*llm.Response, searches []*llm.Search) Meta {
 func usage(rounds []*llm.Response) llm.Usage {
 	var sum llm.Usage
 	for _, r := range rounds {
-		sum.Input += r.Usage.Input
-		sum.Cached += r.Usage.Cached
-		sum.Output += r.Usage.Output
-		sum.Reasoning += r.Usage.Reasoning
-		sum.Total += r.Usage.Total
+		sum = sum.Plus(r.Usage)
 	}
 	return sum
 }

@@ -27,7 +27,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watched) ([
 			// is good enough then, and why there is none says more than what
 			// came of the second try. A call that was cancelled wants neither.
 			if len(rounds) > 0 && !errors.Is(ctx.Err(), context.Canceled) {
-				a.o.Logger.WarnContext(ctx, "answer: asking again: "+Explain(err))
+				a.o.Logger.WarnContext(ctx, "answer: asking again: "+a.Explain("", err))
 				w.end(rounds)
 				return rounds, nil
 			}

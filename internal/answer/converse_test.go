@@ -50,7 +50,7 @@ func TestAskRequery(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a, sent := newAnswerer(t, func(o *Options) { o.RequeryAttempts = tt.attempts }, tt.bodies...)
 			ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
-			got := Explain(err)
+			got := explained(err)
 			if err == nil {
 				got = ans.Text
 			}
@@ -109,7 +109,7 @@ func TestAskRequeryCancelled(t *testing.T) {
 		RequeryAttempts: 1,
 	})
 	ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
-	if Explain(err) != "cancelled" || requests != 2 {
+	if explained(err) != "cancelled" || requests != 2 {
 		t.Errorf("Ask = %v, %v after %d requests, want cancelled after 2", ans, err, requests)
 	}
 }

@@ -28,7 +28,9 @@ var dateLayouts = []string{
 // It returns "" for what is no date, and for year 1, the zero value that some
 // sites publish.
 func isoDate(s string) string {
-	s = strings.TrimSpace(s)
+	if s = strings.TrimSpace(s); s == "" {
+		return "" // most sources have none, and each layout that does not fit costs
+	}
 	if len(s) > len(time.DateOnly) && !isDigit(s[len(time.DateOnly)]) {
 		if t, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil && t.Year() > 1 {
 			return t.Format(time.DateOnly)

@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -25,7 +28,7 @@ func pageURL(raw string) string {
 	if len(raw) > maxURL {
 		return ""
 	}
-	u := strings.TrimSpace(strings.Map(visible, raw))
+	u := seen(strings.TrimSpace(strings.Map(visible, raw)))
 	if !onWeb(u) {
 		return ""
 	}
@@ -92,15 +95,16 @@ func pageKey(u string) string {
 // It stands in the url field of a citation, so nothing that a client could
 // follow as a link may pass (javascript:, data:, file:).
 func sourceID(raw string) string {
-	id := oneLine(raw)
+	id := OneLine(raw)
 	if hasScheme(id) {
 		return ""
 	}
 	return id
 }
 
-// oneLine makes a title or an identifier one bounded line.
-func oneLine(raw string) string {
+// OneLine makes what somebody else wrote, a title for example, one line of at
+// most 300 characters, without what a reader would not see or a terminal obey.
+func OneLine(raw string) string {
 	// The cut in bytes comes first: a megabyte is not worth walking through.
 	// Four bytes a character and as much again for spaces that will collapse.
 	if limit := 8 * maxTitle; len(raw) > limit {
@@ -110,11 +114,11 @@ func oneLine(raw string) string {
 		raw = raw[:limit]
 	}
 	line := strings.Join(strings.Fields(strings.Map(visible, plain(raw))), " ")
-	return cut(line, maxTitle)
+	return Cut(line, maxTitle)
 }
 
-// cut bounds a text to n characters, the last one then being an ellipsis.
-func cut(s string, n int) string {
+// Cut bounds a text to n characters, the last one then being an ellipsis.
+func Cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
@@ -122,16 +126,32 @@ func cut(s string, n int) string {
 }
 
 // visible maps line breaks, tabs and every other kind of space to a plain
-// space, and drops control characters and the bidirectional overrides that can
-// make a URL read as another one. It serves strings.Map.
+// space, and drops control characters and what else shows nothing: marks that
+// can make a URL read as another one, tags that only a model reads. It serves
+// strings.Map.
 func visible(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
 		return ' '
-	case unicode.IsControl(r), r == utf8.RuneError,
-		r == '\u200b', r == '\ufeff', r == '\u200e', r == '\u200f',
-		'\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+	case r == '\u200c', r == '\u200d': // join letters and emoji
+		return r
+	case unicode.IsControl(r), r == utf8.RuneError, unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		return -1
 	}
 	return r
 }
+
+// seen escapes what takes no room in a URL, or looks like a space: a reader
+// would take it for the one without.
+func seen(u string) string {
+	if !strings.ContainsFunc(u, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return u
+	}
+	return blanks().ReplaceAllStringFunc(u, url.PathEscape)
+}
+
+// blanks are characters that show nothing and are no spaces by their category:
+// joiners, fillers of Hangul, an empty pattern of Braille, selectors of glyphs.
+var blanks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[\x{034f}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180b}-\x{180f}\x{200c}\x{200d}\x{2800}\x{3164}\x{fe00}-\x{fe0f}\x{ffa0}\x{e0100}-\x{e01ef}]+`)
+})

@@ -8,16 +8,17 @@ import (
 // A Question is what a tool call asks, its arguments already validated.
 type Question struct {
 	Query       string
-	RecencyDays *float64 // nil: Defaults.RecencyDays
-	MaxResults  *float64 // nil: Defaults.MaxResults
+	RecencyDays *float64 // days to look back, from 0; nil: Defaults.RecencyDays
+	MaxResults  *float64 // results to look at, from 1; nil: Defaults.MaxResults
 	Domains     []string // nil: Defaults.Domains; empty: none
-	Style       string   // summary, bullets or citations-only (spec v0.5 §3.1); anything else is not passed on
+	Style       string   // summary, bullets or citations-only (spec §3.1); anything else is not passed on
 }
 
-// Defaults are the search.defaults of the configuration.
+// Defaults are the search.defaults of the configuration, in the units of a
+// Question.
 type Defaults struct {
-	RecencyDays float64
-	MaxResults  float64
+	RecencyDays float64 // days
+	MaxResults  float64 // results
 	Domains     []string
 }
 
@@ -36,7 +37,7 @@ func (q Question) withDefaults(d Defaults) Question {
 }
 
 // input is the text of the user message: the query as it was asked, and one
-// line of hints (spec §6.4). Its defaults must be filled in.
+// line of hints (spec §6). Its defaults must be filled in.
 func (q Question) input() string {
 	var b strings.Builder
 	b.WriteString(q.Query)
@@ -58,7 +59,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 func hintDomains(domains []string) []string {
 	var names []string
 	for _, d := range domains {
-		if d = oneLine(d); d != "" {
+		if d = OneLine(d); d != "" {
 			names = append(names, d)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Search holds the options of the web search tool. With none of them set the
-// tool is exactly {"type":"web_search"}, as spec §6.4 has it.
+// tool is exactly {"type":"web_search"}, as spec §6 has it.
 type Search struct {
 	EnforceDomains bool              // also limit the search to the question's domains
 	ContextSize    string            // low, medium or high; empty: not sent
@@ -30,7 +30,7 @@ type filters struct {
 	AllowedDomains []string `json:"allowed_domains"`
 }
 
-// request builds the request of a question (spec §6.4). Effort, verbosity and
+// request builds the request of a question (spec §6). Effort, verbosity and
 // summary are sent to the models that take them: llm knows which.
 func (a *Answerer) request(p Profile, q Question) (llm.Request, error) {
 	tool, err := a.o.Search.tool(q.Domains)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// withSources makes the text end with one list of sources (spec §3.2, §6.7). A
+// withSources makes the text end with one list of sources (spec §3.4). A
 // list that the model wrote near the end stays when all its entries are dated,
 // and makes room for ours when not; the remark that a model likes to add below
 // it moves in front of it. Without citations there is nothing to add, and the

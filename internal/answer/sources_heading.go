@@ -47,17 +47,20 @@ func headingOf(line string) heading {
 		return heading{} // a paragraph; not worth the expressions
 	}
 	label, rest, colon := line, "", false
-	label = re().aside.ReplaceAllString(label, "$1$2") // Sources (retrieved 2025-08-09):
+	if strings.ContainsAny(label, "(（") {
+		label = re().aside.ReplaceAllString(label, "$1$2") // Sources (retrieved 2025-08-09):
+	}
 	if i := strings.IndexAny(label, ":："); i >= 0 {
 		_, size := utf8.DecodeRuneInString(label[i:])
 		label, rest, colon = label[:i], strings.Trim(label[i+size:], " \t\r*_　"), true
 	}
-	bulleted := re().bullet.MatchString(line)
 	word := strings.ToLower(strings.TrimFunc(label, func(r rune) bool { return !unicode.IsLetter(r) }))
 	kind := labelKind(word)
-	switch {
-	case kind == noHeading:
+	if kind == noHeading {
 		return heading{}
+	}
+	bulleted := re().bullet.MatchString(line)
+	switch {
 	case rest != "" && (bulleted || re().indented.MatchString(line)):
 		return heading{} // part of an entry: "- Source: https://…"
 	case bulleted && !colon && !strings.Contains(line, "**"):
@@ -76,7 +79,7 @@ func labelKind(words string) headingKind {
 		return k
 	}
 	switch {
-	case utf8.RuneCountInString(words) > maxLabel || !re().listWord.MatchString(words):
+	case utf8.RuneCountInString(words) > maxLabel || !hasListWord(words):
 		return noHeading
 	case re().listLabel.MatchString(words):
 		return qualifiedHeading

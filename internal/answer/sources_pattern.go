@@ -2,7 +2,9 @@ package answer
 
 import (
 	"regexp"
+	"strings"
 	"sync"
+	"unicode"
 )
 
 // patterns are the expressions by which lists of sources are known.
@@ -13,7 +15,6 @@ type patterns struct {
 	ending    *regexp.Regexp // ends one
 	ruler     *regexp.Regexp
 	aside     *regexp.Regexp // parentheses in a heading
-	listWord  *regexp.Regexp // a word for sources
 	listLabel *regexp.Regexp // a heading of nothing but such words and their company
 	offer     *regexp.Regexp // how an assistant takes its leave
 	link      *regexp.Regexp
@@ -31,7 +32,6 @@ var re = sync.OnceValue(func() *patterns {
 		ending:    regexp.MustCompile(`(?:https?://\S+|\d{4}-\d{2}-\d{2}\W*)$`),
 		ruler:     regexp.MustCompile(`^\s*[-=_*]{3,}\s*$`),
 		aside:     regexp.MustCompile(`^([^:：(（]*)[(（][^)）]*[)）](.*)$`),
-		listWord:  regexp.MustCompile(`(?:^|\PL)(?:` + latinWords + `)(?:\PL|$)|` + otherWords),
 		listLabel: regexp.MustCompile(`^(?:\PL|(?:` + latinWords + `|` + latinCompany + `)(?:\PL|$)|` + otherWords + `|` + otherCompany + `)+$`),
 		offer: regexp.MustCompile(`(?i)\blet me know\b|\bfeel free\b|\bhappy to\b|\bhope (?:this|that) helps\b|` +
 			`\bif you(?:['’]d| would)? (?:need|want|like|have)\b|\bwould you like\b|\bdo you want\b|\bshall i\b|\bcan i\b|` +
@@ -43,11 +43,29 @@ var re = sync.OnceValue(func() *patterns {
 	}
 })
 
+// hasListWord reports whether there is a word for sources in a text. Nearly
+// every line is asked, and a pattern would take its time with each.
+func hasListWord(words string) bool {
+	for word := range strings.SplitSeq(otherWords, "|") {
+		if strings.Contains(words, word) {
+			return true
+		}
+	}
+	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		for latin := range strings.SplitSeq(latinWords, "|") {
+			if word == latin {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // The words of headings, lower case: those that mean sources, and those that
 // go with them ("sources used for this answer", 主な出典と参考URL). Latin ones
 // stand between other characters than letters, the others run on.
 const (
-	latinWords   = `sources?|references?|citations?|bibliography|quellen|fuentes|fonti|fontes`
+	latinWords   = `source|sources|reference|references|citation|citations|bibliography|quellen|fuentes|fonti|fontes`
 	latinCompany = `used|cited|consulted|referenced|checked|accessed|retrieved|i|we|my|our|the|these|this|for|of|and|with|from|` +
 		`here|are|is|below|following|list|answer|response|report|summary|web|online|key|main|primary|selected|additional|other|` +
 		`links?|urls?|dates?|further|reading|information|search|results?|pages?|works`

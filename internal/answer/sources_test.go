@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -146,7 +147,8 @@ func TestWithSourcesLeaves(t *testing.T) {
 
 // FuzzSources holds for every text and every source from the web: assembling
 // twice is assembling once, no second list is left above the last one, nothing
-// but lists is lost, and no source breaks out of its line.
+// but lists is lost, no source breaks out of its line, and the list has no line
+// that is neither the model's nor that of a citation.
 func FuzzSources(f *testing.F) {
 	for _, text := range []string{
 		"A.", "A.\n\nSources:\n- b (2025-01-02)", "A。\n\n**出典：**\n1. b", "Sources", "- **Sources:**\n  - x", "A\n\nSources:\nSources:\n- x 2025-01-02",
@@ -164,7 +166,7 @@ func FuzzSources(f *testing.F) {
 				t.Fatalf("%q from %q, %q is more than one line", id, url, name)
 			}
 			if id != "" {
-				cited = append(cited, Citation{URL: id, Title: oneLine(name), PublishedAt: "2025-08-09"})
+				cited = append(cited, Citation{URL: id, Title: OneLine(name), PublishedAt: "2025-08-09"})
 			}
 		}
 		once := withSources(text, cited)
@@ -178,6 +180,15 @@ func FuzzSources(f *testing.F) {
 			t.Fatalf("withSources(%q) = %q, again %q", text, once, twice)
 		}
 		body, list := splitSources(once, cited)
+		known := strings.Split(text, "\n")
+		if strings.HasSuffix(once, ours(cited)) {
+			known = strings.Split(ours(cited), "\n")
+		}
+		for line := range strings.SplitSeq(list, "\n") {
+			if !slices.ContainsFunc(known, func(k string) bool { return strings.TrimSpace(k) == strings.TrimSpace(line) }) {
+				t.Fatalf("withSources(%q) = %q lists %q", text, once, line)
+			}
+		}
 		if list == "" {
 			t.Fatalf("withSources(%q) = %q ends without a dated list", text, once)
 		}
@@ -186,6 +197,15 @@ func FuzzSources(f *testing.F) {
 		}
 		holdsText(t, text, cited)
 	})
+}
+
+// ours is the list of citations as the spec has it (§3.2).
+func ours(cited []Citation) string {
+	list := "Sources:"
+	for _, c := range cited {
+		list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+	}
+	return list
 }
 
 // holdsText checks that a text around a list survives, and that what is kept of

@@ -113,6 +113,9 @@ func parseAsk(args []string) (*asking, error) {
 	if slices.Contains(args[:len(args)-f.NArg()], "--") {
 		return f, nil // whatever follows is the question
 	}
+	if words := f.Args(); len(words) > 1 && (words[0] == "-" || words[len(words)-1] == "-") {
+		return nil, &usageError{problem: "- stands beside other words", hint: "- alone reads the question from stdin; quotes make one word of a question"}
+	}
 	for _, word := range f.Args() {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		if strings.HasPrefix(word, "--") && f.Lookup(name) != nil {
@@ -145,7 +148,7 @@ func (a *app) question(ctx context.Context, words []string) (string, error) {
 	}
 	switch {
 	case !utf8.ValidString(text):
-		return "", &usageError{problem: "the question is not UTF-8 text"}
+		return "", &usageError{problem: "the question is not UTF-8 text", hint: "save or convert it as UTF-8: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
 	case strings.TrimSpace(text) == "":
 		return "", &usageError{problem: "no question", hint: `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`}
 	}
@@ -159,6 +162,7 @@ func (a *app) readQuestion(ctx context.Context) (string, error) {
 		text []byte
 		err  error
 	}
+	a.waitsForQuestion()
 	done := make(chan result, 1)
 	go func() {
 		b, err := io.ReadAll(io.LimitReader(a.stdin, maxQuestion+1))
@@ -172,9 +176,22 @@ func (a *app) readQuestion(ctx context.Context) (string, error) {
 		case r.err != nil:
 			return "", fmt.Errorf("reading the question from stdin: %w", r.err)
 		case len(r.text) > maxQuestion:
-			return "", &usageError{problem: fmt.Sprintf("the question on stdin is longer than %d bytes", maxQuestion)}
+			return "", &usageError{problem: fmt.Sprintf("the question on stdin is longer than %d bytes", maxQuestion), hint: "send the part that matters"}
 		}
-		return strings.TrimSpace(string(r.text)), nil
+		text := strings.TrimPrefix(string(r.text), "\ufeff") // editors of Windows begin with it
+		return strings.TrimSpace(text), nil
+	}
+}
+
+// waitsForQuestion tells a person at a terminal what ask - is waiting for.
+func (a *app) waitsForQuestion() {
+	in, ok := a.stdin.(*os.File)
+	if !ok {
+		return
+	}
+	_, typed := width(in)
+	if _, seen := columns(a.stderr); typed && seen {
+		a.note("type the question; Ctrl-D on a line of its own ends it")
 	}
 }
 

@@ -25,8 +25,9 @@ type ran struct {
 
 // program is this program in a test: its environment and the API behind it.
 type program struct {
-	env []string
-	api *fakeapi.Server
+	env  []string
+	api  *fakeapi.Server
+	host string // of the API
 }
 
 func newProgram(t *testing.T, steps string) *program {
@@ -42,6 +43,7 @@ func newProgram(t *testing.T, steps string) *program {
 		t.Fatal(err)
 	}
 	p.api.Queue(list...)
+	p.host = strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/v1")
 	home := t.TempDir()
 	p.env = []string{"HOME=" + home, "USERPROFILE=" + home, "OPENAI_API_KEY=" + testKey, "OPENAI_BASE_URL=" + base, "OPENAI_MAX_RETRIES=1"}
 	return p
@@ -124,7 +126,11 @@ func TestAskOffline(t *testing.T) {
 }
 
 func TestAskUsage(t *testing.T) {
-	noQuestion := "hint: openai-responses-mcp ask \"What does HTTP 404 mean?\", or - to read it from stdin\n"
+	const (
+		noQuestion = "hint: openai-responses-mcp ask \"What does HTTP 404 mean?\", or - to read it from stdin\n"
+		convert    = "hint: save or convert it as UTF-8: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -\n"
+		alone      = "hint: - alone reads the question from stdin; quotes make one word of a question\n"
+	)
 	for _, tt := range []struct {
 		args  []string
 		stdin string
@@ -138,8 +144,11 @@ func TestAskUsage(t *testing.T) {
 		{[]string{"--loud", "?"}, "", "unknown flag --loud\nhint: see --help\n"},
 		{[]string{"?", "--json"}, "", "--json stands behind the question\nhint: flags go first, and -- ends them\n"},
 		{[]string{"?", "--model=x"}, "", "--model=x stands behind the question\nhint: flags go first, and -- ends them\n"},
-		{[]string{"\xff"}, "", "the question is not UTF-8 text\n"},
-		{nil, strings.Repeat("x", maxQuestion+1), "the question on stdin is longer than 1048576 bytes\n"},
+		{[]string{"\xff"}, "", "the question is not UTF-8 text\n" + convert},
+		{nil, "\xff\xfeh\x00i\x00", "the question is not UTF-8 text\n" + convert}, // UTF-16
+		{nil, strings.Repeat("x", maxQuestion+1), "the question on stdin is longer than 1048576 bytes\nhint: send the part that matters\n"},
+		{[]string{"--offline", "-", "extra"}, "404?", "- stands beside other words\n" + alone},
+		{[]string{"extra", "-"}, "404?", "- stands beside other words\n" + alone},
 	} {
 		p := newProgram(t, "")
 		got := p.run(t, t.Context(), strings.NewReader(tt.stdin), append([]string{"ask"}, tt.args...)...)
@@ -159,6 +168,10 @@ func TestAskQuestionFrom(t *testing.T) {
 		{"a pipe", nil, "from the pipe\n", "from the pipe"},
 		{"a dash", []string{"-"}, "line 1\nline 2\n", "line 1\nline 2"},
 		{"words before a pipe", []string{"from", "words"}, "from the pipe", "from words"},
+		{"a dash behind --", []string{"--", "-"}, "from the pipe\n", "from the pipe"},
+		{"a dash among words behind --", []string{"--", "-", "5"}, "from the pipe\n", "- 5"},
+		{"a dash between words", []string{"7", "-", "5"}, "from the pipe\n", "7 - 5"},
+		{"a mark of Windows", []string{"-"}, "\ufefffrom the pipe\r\n", "from the pipe"},
 		{"behind --", []string{"--", "--json", "is what?"}, "", "--json is what?"},
 		{"a single dash among words", []string{"what is", "-l"}, "", "what is -l"},
 	} {
@@ -211,16 +224,17 @@ func TestPiped(t *testing.T) {
 
 func TestAskFails(t *testing.T) {
 	for _, tt := range []struct{ step, want string }{
-		{"401", "the API refused the key (401)\nhint: put a whole and current key into OPENAI_API_KEY"},
+		{"401", "the API refused the key (401)\nhint: put a whole and current key for HOST into OPENAI_API_KEY"},
 		{"404", "model not found (404): The model `gpt-5.2` does not exist or you do not have access to it.\n" +
-			"hint: model_profiles.answer.model is gpt-5.2 (the default): name another model there, or with --model"},
-		{"quota", "quota exceeded (429)\nhint: check plan, credit and limits of the OpenAI project"},
+			"hint: model_profiles.answer.model is gpt-5.2 (the default): name another model there, or with MODEL_ANSWER or --model"},
+		{"quota", "quota exceeded (429)\nhint: check plan, credit and limits of your account at HOST"},
 		{"incomplete:empty", "incomplete: max_output_tokens; the model wrote no answer\nhint: ask for less, or raise max_output_tokens in request.extra_body"},
 	} {
 		for _, flag := range []string{"--json", "--json=false"} {
 			p := newProgram(t, tt.step)
 			got := p.run(t, t.Context(), nil, "ask", flag, "?")
-			if diff := cmp.Diff(ran{1, "", "openai-responses-mcp: error: " + tt.want + "\n"}, got, cmp.AllowUnexported(ran{})); diff != "" {
+			want := "openai-responses-mcp: error: " + strings.ReplaceAll(tt.want, "HOST", p.host) + "\n"
+			if diff := cmp.Diff(ran{1, "", want}, got, cmp.AllowUnexported(ran{})); diff != "" {
 				t.Errorf("ask %s on %s (-want +got):\n%s", flag, tt.step, diff)
 			}
 		}

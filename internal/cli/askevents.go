@@ -90,8 +90,8 @@ func line(ev llm.Event) any {
 // failureLine is the line of an error. The words are the API's own where it
 // said any: who reads events is looking for what was on the wire. A message
 // about the key is not passed on, as it repeats a part of it.
-func failureLine(err error) errorLine {
-	l := errorLine{Type: "error", Message: answer.Explain(err), Code: "error"}
+func failureLine(err error, explained string) errorLine {
+	l := errorLine{Type: "error", Message: explained, Code: "error"}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return l
@@ -152,7 +152,7 @@ func (a *app) askEvents(ctx context.Context, w *wiring, profile, query string) e
 	}()
 	_, err := w.answerer.Ask(run, profile, answer.Question{Query: query}, p.watch)
 	if err != nil && !p.done {
-		l := failureLine(err)
+		l := failureLine(err, w.answerer.Explain(profile, err))
 		l.Message, l.Code = w.redact(l.Message), w.redact(l.Code)
 		p.print(l)
 	}

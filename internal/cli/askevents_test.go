@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -57,13 +58,13 @@ func TestFailureLine(t *testing.T) {
 		{errors.New("looking up"), "looking up", "error"},
 	} {
 		want := errorLine{"error", tt.message, tt.code}
-		if diff := cmp.Diff(want, failureLine(tt.err)); diff != "" {
+		if diff := cmp.Diff(want, failureLine(tt.err, new(answer.Guide).Explain("answer", tt.err))); diff != "" {
 			t.Errorf("failureLine(%v) (-want +got):\n%s", tt.err, diff)
 		}
 	}
 	// The API repeats the end of a wrong key.
 	wrong := &llm.Error{Kind: llm.KindAuth, Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: sk-...abcd."}
-	if got := failureLine(wrong); strings.Contains(got.Message, "abcd") || got.Code != "invalid_api_key" {
+	if got := failureLine(wrong, new(answer.Guide).Explain("answer", wrong)); strings.Contains(got.Message, "abcd") || got.Code != "invalid_api_key" {
 		t.Errorf("failureLine(401) = %+v, want nothing of the key", got)
 	}
 }

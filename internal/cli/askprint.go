@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // screen is how the answer is shown to a person; nil when nobody is there. What
@@ -59,14 +58,11 @@ func (a *app) debugging(f *asking) bool {
 	return !slices.Contains([]string{"", "0", "false", "off", "no"}, strings.ToLower(a.variable("DEBUG")))
 }
 
-// print writes an answer to stdout: its text, or the JSON of spec §3.2.
+// print writes an answer to stdout: its text, or the JSON of spec §3.2. What is
+// no terminal is cleaned as well: a pipe or a file ends at one soon enough.
 func (a *app) print(ans *answer.Answer, asJSON bool) error {
 	if !asJSON {
-		text := ans.Text
-		if _, ok := columns(a.stdout); ok {
-			text = printable(text)
-		}
-		_, err := fmt.Fprintln(a.stdout, text)
+		_, err := fmt.Fprintln(a.stdout, printable(ans.Text))
 		return written(err)
 	}
 	e := json.NewEncoder(a.stdout)
@@ -98,29 +94,7 @@ func (a *app) printUsage(m answer.Meta) error {
 // advise makes an error of what went wrong, with the settings of this
 // configuration in its hint.
 func (w *wiring) advise(err error, profile string) error {
-	text, hint := answer.Advise(err)
-	e, ok := errors.AsType[*llm.Error](err)
-	switch {
-	case !ok:
-	case answer.ModelNotFound(err):
-		hint = w.modelHint(profile)
-	case e.Kind == llm.KindAuth && e.Status != 0:
-		variable, _, _ := w.config.Credential()
-		hint = "put a whole and current key into " + variable
-	}
+	guide := w.guide()
+	text, hint := guide.Advise(profile, err)
 	return &hinted{errors.New(w.redact(text)), w.redact(hint)}
-}
-
-// modelHint names the model of a profile and the place that it comes from.
-func (w *wiring) modelHint(profile string) string {
-	const first = "model_profiles.answer.model"
-	key := "model_profiles." + profile + ".model"
-	from := w.config.Origin(key)
-	if from == w.config.Origin(first) {
-		key = first // inherited
-	}
-	if from == "default" {
-		from = "the default"
-	}
-	return fmt.Sprintf("%s is %s (%s): name another model there, or with --model", key, profiles(w.config)[profile].Model, from)
 }

@@ -92,7 +92,7 @@ func (s *screen) erase() {
 // erasing is the sequence that erases the status line. A terminal that became
 // narrower than the line has broken it into several.
 func (s *screen) erasing() string {
-	if up := (cells(s.drawn) - 1) / max(1, s.width()); s.drawn != "" && up > 0 {
+	if up := rows(s.drawn, s.width()) - 1; up > 0 {
 		return fmt.Sprintf("\x1b[%dA\r%s", up, eraseBelow)
 	}
 	return eraseLine

@@ -1,5 +1,5 @@
-// Package cli is the command line: it reads flags, wires the other packages
-// together, and turns their errors into messages and exit codes.
+// Package cli is the command line (spec §5.5, §14): it reads flags, wires the
+// other packages together, and turns their errors into messages and exit codes.
 package cli
 
 import (
@@ -7,7 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -17,6 +24,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130 // what shells give a program that Ctrl-C has ended
+	exitUnread      = 141 // and one that a closed pipe has ended, as in `ask | head`
 )
 
 // app is one invocation: everything that it reads and writes.
@@ -27,8 +35,9 @@ type app struct {
 }
 
 // Run executes the command line args (without the program's name) and returns
-// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted. env is as os.Environ gives
-// it. When ctx ends, so does Run, within a second.
+// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 when
+// nobody reads the output any more. env is as os.Environ gives it. When ctx
+// ends, so does Run, within a second.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.report(a.run(ctx, args))
@@ -39,19 +48,27 @@ func (a *app) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return &usageError{problem: "nothing to do", hint: "MCP clients start it with --stdio; see --help"}
 	}
-	switch args[0] {
-	case "ask":
-		return a.ask(ctx, args[1:])
-	case "smoke":
-		return a.smoke(ctx, args[1:])
-	case "doctor":
-		return a.doctor(ctx, args[1:])
-	case "setup":
-		return a.setup(args[1:])
-	case "help":
-		return a.help()
+	if command := a.command(args[0]); command != nil {
+		return command(ctx, args[1:])
 	}
 	return a.root(ctx, args)
+}
+
+// command is the sub-command of that name, or nil.
+func (a *app) command(name string) func(ctx context.Context, args []string) error {
+	switch name {
+	case "ask":
+		return a.ask
+	case "smoke":
+		return a.smoke
+	case "doctor":
+		return a.doctor
+	case "setup":
+		return func(_ context.Context, args []string) error { return a.setup(args) }
+	case "help":
+		return func(context.Context, []string) error { return a.help() }
+	}
+	return nil
 }
 
 // usageError is a command line that cannot be carried out.
@@ -79,6 +96,8 @@ func (a *app) report(err error) int {
 		return exitFailed
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case unread(err):
+		return exitUnread
 	}
 	code, hint := exitFailed, ""
 	var usage *usageError
@@ -89,14 +108,55 @@ func (a *app) report(err error) int {
 	case errors.As(err, &h):
 		hint = h.hint
 	}
-	fmt.Fprintf(a.stderr, "%s: error: %v\n", version.Name, err)
+	fmt.Fprintf(a.stderr, "%s: error: %s\n", version.Name, a.shown(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
+		fmt.Fprintf(a.stderr, "hint: %s\n", plain(hint))
 	}
 	return code
 }
 
+// unread reports that err is a write of output whose reader has gone: it has
+// what it wanted, and there is nothing to say.
+func unread(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	if !ok || e.Path != os.Stdout.Name() && e.Path != os.Stderr.Name() {
+		return false
+	}
+	if runtime.GOOS == "windows" { // ERROR_BROKEN_PIPE, ERROR_NO_DATA
+		return errors.Is(e, syscall.Errno(109)) || errors.Is(e, syscall.Errno(232))
+	}
+	return errors.Is(e, syscall.EPIPE)
+}
+
+// shown is a message without a key that stands where it does not belong, a
+// flag for example, and safe to print.
+func (a *app) shown(text string) string {
+	return plain(logging.Redact(a.variable("OPENAI_API_KEY"))(text))
+}
+
 // warn prints one warning.
 func (a *app) warn(text string) {
-	fmt.Fprintf(a.stderr, "%s: warning: %s\n", version.Name, text)
+	fmt.Fprintf(a.stderr, "%s: warning: %s\n", version.Name, a.shown(text))
+}
+
+// note tells the person at the terminal something that is no answer.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, plain(fmt.Sprintf(format, args...)))
+}
+
+// variable returns an environment variable; the last of several wins.
+func (a *app) variable(name string) string {
+	for _, kv := range slices.Backward(a.env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (a *app) home() string {
+	if h := a.variable("HOME"); h != "" {
+		return h
+	}
+	return a.variable("USERPROFILE")
 }

@@ -37,11 +37,15 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	show := doctor.Print
-	if *asJSON {
-		show = doctor.PrintJSON
+	for i := range checks {
+		x.clean(&checks[i])
 	}
-	if err := show(a.stdout, checks); err != nil {
+	if *asJSON {
+		err = doctor.PrintJSON(escaper{a.stdout}, checks)
+	} else {
+		err = doctor.Print(a.stdout, checks)
+	}
+	if err != nil {
 		return err
 	}
 	if n := doctor.Failed(checks); n > 0 {
@@ -53,7 +57,19 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 // examination is what doctor looks at, and what has to be closed afterwards.
 type examination struct {
 	doctor.Options
+	redact  func(string) string // nil without a configuration
 	closers []func()
+}
+
+// clean takes out of a check what servers repeat of the key.
+func (x *examination) clean(c *doctor.Check) {
+	if x.redact == nil {
+		return
+	}
+	c.Text = x.redact(c.Text)
+	for i, d := range c.Details {
+		c.Details[i] = x.redact(d)
+	}
 }
 
 func (x *examination) close() {
@@ -78,15 +94,9 @@ func (a *app) examine(f *flags, live bool) (*examination, error) {
 	}
 	x.Config.File, x.Config.Origins = cfg.File(), origins(cfg)
 
-	log, closeLog, problem := logging.New(logging.Options{
-		Debug:   cfg.Server.Debug,
-		File:    cfg.Server.DebugFile,
-		Home:    a.home(),
-		Stderr:  a.stderr,
-		NoColor: a.variable("NO_COLOR") != "",
-		Secrets: cfg.Secrets(),
-	})
-	x.closers = append(x.closers, func() { _ = closeLog() })
+	log, closeLog, problem := a.logger(cfg)
+	x.closers = append(x.closers, closeLog)
+	x.redact = logging.Redact(cfg.Secrets()...)
 	x.Debug = doctor.Setting{
 		Text:    debugText(cfg),
 		Problem: problem,
@@ -95,6 +105,11 @@ func (a *app) examine(f *flags, live bool) (*examination, error) {
 	x.Policy = policySetting(cfg)
 
 	x.KeyEnv, _, x.KeySet = cfg.Credential()
+	guide := a.guide(cfg)
+	x.GetKey = guide.GetKey()
+	if flaw := guide.RootsFlaw(); flaw != "" {
+		x.RootsFlaw = "SSL_CERT_FILE names " + guide.RootsFile + ", and " + flaw
+	}
 	x.BaseURL, x.BaseOrigin = cfg.OpenAI.BaseURL, cfg.Origin("openai.base_url")
 	if f.offline {
 		base, stop, err := listen()
@@ -106,7 +121,7 @@ func (a *app) examine(f *flags, live bool) (*examination, error) {
 		x.BaseURL, x.BaseOrigin = base, "--offline"
 	}
 	x.Profiles = examined(cfg, f.offline)
-	s := newSpecialist(cfg, x, log)
+	s := newSpecialist(cfg, x, guide, log)
 	x.Model = s.model
 	if live {
 		x.Live = s.live

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -20,21 +22,17 @@ import (
 
 // examined are the profiles as doctor shows them.
 func examined(cfg *config.Config, offline bool) []doctor.Profile {
-	const first = "model_profiles.answer.model"
 	all := profiles(cfg)
 	var list []doctor.Profile
 	for _, name := range []string{"answer", "answer_detailed", "answer_quick"} {
-		p, key := all[name], "model_profiles."+name+".model"
+		p, key := all[name], modelKey(cfg, name)
 		if offline {
 			p.Model = "offline"
-		}
-		if cfg.Origin(key) == cfg.Origin(first) {
-			key = first // inherited
 		}
 		list = append(list, doctor.Profile{
 			Name:  name,
 			Model: p.Model,
-			Where: fmt.Sprintf("%s (%s)", key, cfg.Origin(key)),
+			Where: fmt.Sprintf("%s (%s)", key, from(cfg, key)),
 			Sent:  sent(p),
 		})
 	}
@@ -55,19 +53,19 @@ func sent(p answer.Profile) string {
 
 // specialist asks the API on behalf of doctor.
 type specialist struct {
-	client   *llm.Client
-	keyEnv   string
-	request  llm.Request // the live question
-	timeout  time.Duration
-	streamed atomic.Bool // the last answer came as a stream
-	refused  atomic.Bool // a request was refused as it was (400)
+	client     *llm.Client
+	guide      answer.Guide
+	request    llm.Request // the live question
+	timeout    time.Duration
+	streamed   atomic.Bool // the last answer came as a stream
+	unverified atomic.Bool // a request was refused to an organization that is not verified
 }
 
 // newSpecialist makes the client of the server, but for the retries: doctor
 // wants to see the first failure.
-func newSpecialist(cfg *config.Config, x *examination, log *slog.Logger) *specialist {
+func newSpecialist(cfg *config.Config, x *examination, guide answer.Guide, log *slog.Logger) *specialist {
 	o := clientOptions(cfg, log)
-	s := &specialist{keyEnv: o.KeyEnv, timeout: cfg.Timeout()}
+	s := &specialist{guide: guide, timeout: cfg.Timeout()}
 	hc := llm.NewHTTPClient()
 	x.closers = append(x.closers, hc.CloseIdleConnections)
 	hc.Transport = s.watch(hc.Transport)
@@ -107,15 +105,30 @@ func (s *specialist) watch(next http.RoundTripper) http.RoundTripper {
 		if err == nil {
 			kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 			s.streamed.Store(kind == "text/event-stream")
-			s.refused.Store(s.refused.Load() || resp.StatusCode == http.StatusBadRequest)
+			if resp.StatusCode == http.StatusBadRequest {
+				s.overhear(resp)
+			}
 		}
 		return resp, err
 	})
 }
 
+// overhear reads a refusal, which the client answers by asking in another way.
+func (s *specialist) overhear(resp *http.Response) {
+	const enough = 64 << 10
+	start, _ := io.ReadAll(io.LimitReader(resp.Body, enough))
+	if answer.Unverified(string(start)) {
+		s.unverified.Store(true)
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
+}
+
 func (s *specialist) model(ctx context.Context, id string) (json.RawMessage, *doctor.Fault) {
 	body, err := s.client.Model(ctx, id)
-	return body, s.fault(err)
+	return body, s.fault("", err)
 }
 
 // live asks the shortest question there is, the way the tools ask.
@@ -126,7 +139,7 @@ func (s *specialist) live(ctx context.Context) (*doctor.Answer, *doctor.Fault) {
 	var done *llm.Response
 	for event, err := range s.client.Stream(ctx, s.request) {
 		if err != nil {
-			return nil, s.fault(err)
+			return nil, s.fault("answer", err)
 		}
 		if d, ok := event.(llm.Done); ok {
 			done = d.Response
@@ -139,9 +152,9 @@ func (s *specialist) live(ctx context.Context) (*doctor.Answer, *doctor.Fault) {
 	switch {
 	case s.streamed.Load():
 		a.Text += "; streaming is allowed"
-	case s.refused.Load():
-		a.Problem = "streaming is refused, as it is to an organization that is not verified"
-		a.Cure = "verify it at https://platform.openai.com/settings/organization/general; until then answers come in one piece"
+	case s.unverified.Load():
+		a.Problem = "streaming is refused to an organization that is not verified"
+		a.Cure = "verify it at " + answer.VerifyPage + "; until then answers come in one piece"
 	default:
 		a.Problem = "it was not streamed, though asked to be"
 		a.Cure = "nothing, if the server cannot: answers come in one piece (responses.stream: false says so at once)"
@@ -150,50 +163,32 @@ func (s *specialist) live(ctx context.Context) (*doctor.Answer, *doctor.Fault) {
 }
 
 // fault takes an error apart: what it is about, what it says and what to do.
-// The words are those that MCP clients show.
-func (s *specialist) fault(err error) *doctor.Fault {
+// The words are those that MCP clients show. profile is that of the question,
+// "" when only a model was looked up.
+func (s *specialist) fault(profile string, err error) *doctor.Fault {
 	if err == nil {
 		return nil
 	}
 	f := &doctor.Fault{}
-	f.Text, f.Cure = divide(answer.Explain(err))
-	var e *llm.Error
-	if !errors.As(err, &e) {
+	f.Text, f.Cure = s.guide.Advise(profile, err)
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
 		return f
 	}
 	f.Status = e.Status
-	words := strings.ToLower(e.Message)
 	switch {
-	case strings.Contains(words, "missing scope"):
+	case strings.Contains(strings.ToLower(e.Message), "missing scope"):
 		f.About = doctor.AboutScope
 		f.Cure = "give the key the right to read models, or see with --live whether it may ask questions"
-	case e.Kind == llm.KindAuth && e.Status != 0:
-		f.About = doctor.AboutKey
-		f.Cure = fmt.Sprintf("put a whole and current key into %s: https://platform.openai.com/api-keys", s.keyEnv)
 	case e.Kind == llm.KindAuth, e.Kind == llm.KindMissingKey:
 		f.About = doctor.AboutKey
-		f.Cure = "correct " + s.keyEnv
-	case e.Code == "model_not_found", e.Code == "DeploymentNotFound", e.Kind == llm.KindNotFound && strings.Contains(words, "model") && !strings.Contains(words, "invalid url"):
+	case answer.ModelNotFound(err):
 		f.About = doctor.AboutModel
 	case e.Kind == llm.KindNotFound, e.Kind == llm.KindBadResponse:
 		f.About = doctor.AboutAddress
-		f.Text = fmt.Sprintf("something else answers there (%d): %s", e.Status, e.Message)
-		f.Cure = "check openai.base_url (OPENAI_BASE_URL): it ends with the version, as in " + llm.DefaultBaseURL
+	}
+	if cure, ok := s.guide.NoModels(err); ok && profile == "" {
+		f.About, f.Cure = doctor.AboutAddress, cure
 	}
 	return f
-}
-
-// divide cuts an explanation, "what: advice" or "what: advice: what the API
-// says", into what there is to know and what there is to do.
-func divide(explanation string) (text, cure string) {
-	text, rest, ok := strings.Cut(explanation, ": ")
-	if !ok {
-		text, cure, _ = strings.Cut(explanation, "; ")
-		return text, cure
-	}
-	cure, said, ok := strings.Cut(rest, ": ")
-	if ok {
-		text += ": " + said
-	}
-	return text, cure
 }

@@ -6,6 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,7 +46,7 @@ func TestDoctorKey(t *testing.T) {
 			p := newPatient(t, base)
 			p.env["OPENAI_API_KEY"] = "sk\nkey"
 			return p
-		}, ill{"key", "line break", "correct OPENAI_API_KEY", doctor.Fail}},
+		}, ill{"key", "line break", "set OPENAI_API_KEY to the key alone, in one line", doctor.Fail}},
 		{"unverified organization", func(t *testing.T) *patient {
 			base, _ := serve(t, fakeapi.Options{}, "unverified")
 			p := newPatient(t, base)
@@ -71,6 +74,14 @@ func TestDoctorConnection(t *testing.T) {
 		{"URL without version", func(t *testing.T) *patient {
 			return newPatient(t, body(t, http.StatusNotFound, `{"error":{"message":"Invalid URL (GET /models/gpt-5.2)","type":"invalid_request_error"}}`))
 		}, ill{"http", "Invalid URL", "it ends with the version", doctor.Fail}},
+		{"a server without models", func(t *testing.T) *patient { return newPatient(t, body(t, http.StatusNotFound, "{}")) },
+			ill{"http", "not found (404)", "https://api.openai.com/v1, or see with --live whether it answers questions", doctor.Fail}},
+		{"a server that refuses GET", func(t *testing.T) *patient { return newPatient(t, body(t, http.StatusMethodNotAllowed, "")) },
+			ill{"http", "(405)", "check openai.base_url (OPENAI_BASE_URL), or see with --live whether it answers questions", doctor.Fail}},
+		{"a server that has no GET", func(t *testing.T) *patient { return newPatient(t, body(t, http.StatusNotImplemented, "")) },
+			ill{"http", "(501)", "check openai.base_url (OPENAI_BASE_URL), or see with --live whether it answers questions", doctor.Fail}},
+		{"plain HTTP at a server with TLS", func(t *testing.T) *patient { return newPatient(t, strings.Replace(untrusted(t), "https", "http", 1)) },
+			ill{"http", "(400): Bad Request: Client sent an HTTP request to an HTTPS server", "check http or https in openai.base_url (OPENAI_BASE_URL)", doctor.Fail}},
 		{"refused", func(t *testing.T) *patient { return newPatient(t, "http://"+closed(t)+"/v1") },
 			ill{"tcp", "connection refused by 127.0.0.1:", "check openai.base_url", doctor.Fail}},
 		{"TLS, unknown CA", func(t *testing.T) *patient { return newPatient(t, untrusted(t)) },
@@ -131,6 +142,33 @@ func TestDoctorFiles(t *testing.T) {
 			p.args = []string{"--debug=" + readOnly(t)}
 			return p
 		}, ill{"debug", "debug file", "correct server.debug_file (--debug): a file that can be written", doctor.Fail}},
+		{"a debug file that was made read-only", func(t *testing.T) *patient {
+			base, _ := serve(t, fakeapi.Options{})
+			p := newPatient(t, base)
+			file := filepath.Join(t.TempDir(), "debug.log")
+			if err := os.WriteFile(file, nil, 0o444); err != nil {
+				t.Fatal(err)
+			}
+			p.file(t, "server: { debug: true, debug_file: "+strconv.Quote(file)+" }\n")
+			return p
+		}, ill{"debug", "it is read-only", "correct server.debug_file (", doctor.Fail}},
+		{"a debug file whose folder is missing", func(t *testing.T) *patient {
+			base, _ := serve(t, fakeapi.Options{})
+			p := newPatient(t, base)
+			p.env["DEBUG"] = filepath.Join(t.TempDir(), "nowhere", "debug.log")
+			return p
+		}, ill{"debug", "is not there, make it first", "correct server.debug_file (DEBUG)", doctor.Fail}},
+		{"no YAML", func(t *testing.T) *patient {
+			p := newPatient(t, "http://127.0.0.1:1")
+			p.file(t, "openai:\n  base_url: [\n")
+			return p
+		}, ill{"config", "config.yaml:2: not YAML", "correct it there", doctor.Fail}},
+		{"a header without its variable", func(t *testing.T) *patient {
+			base, _ := serve(t, fakeapi.Options{})
+			p := newPatient(t, base)
+			p.file(t, "openai: { headers: { X-Gateway: '${GATEWAY_TOKEN}' } }\n")
+			return p
+		}, ill{"config", "GATEWAY_TOKEN is not set", "set the variable where the client starts the server", doctor.Warn}},
 	})
 }
 

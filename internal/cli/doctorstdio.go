@@ -12,7 +12,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // selfTestLimit bounds one conversation with the server inside this process.
@@ -50,14 +49,7 @@ func (a *app) selfTest(ctx context.Context, lines bool) (tools int, err error) {
 func greet(in io.WriteCloser, out io.Reader, lines bool) (tools int, err error) {
 	var answers bytes.Buffer
 	p := newPeer(&app{stdout: &answers, stderr: io.Discard}, nil, in, out, lines)
-	err = p.call("initialize", map[string]any{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    map[string]any{},
-		"clientInfo":      map[string]any{"name": "doctor", "version": version.Version},
-	})
-	if err == nil {
-		err = p.send(map[string]any{"method": "notifications/initialized"})
-	}
+	err = p.initialize("doctor")
 	answers.Reset()
 	if err == nil {
 		err = p.call("tools/list", map[string]any{})

@@ -96,3 +96,19 @@ func joinDebug(args []string) []string {
 	}
 	return out
 }
+
+// parseMixed reads flags before and after the other words, which it returns:
+// `setup cursor --via docker` is how people write it.
+func (f *flags) parseMixed(args []string) ([]string, error) {
+	var words []string
+	for {
+		if err := f.parse(args); err != nil {
+			return nil, err
+		}
+		args = f.Args()
+		if len(args) == 0 {
+			return words, nil
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strconv"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // peer is a server that this program has started, seen from its client.
@@ -28,6 +30,19 @@ func newPeer(a *app, cmd *exec.Cmd, in io.WriteCloser, out io.Reader, lines bool
 	return &peer{app: a, cmd: cmd, in: in, out: bufio.NewReader(out), lines: lines}
 }
 
+// initialize begins the session as the client of that name.
+func (p *peer) initialize(name string) error {
+	err := p.call("initialize", map[string]any{
+		"protocolVersion": "2025-06-18",
+		"capabilities":    map[string]any{},
+		"clientInfo":      map[string]any{"name": name, "version": version.Version},
+	})
+	if err != nil {
+		return err
+	}
+	return p.send(map[string]any{"method": "notifications/initialized"})
+}
+
 // call sends a request, waits for its answer and prints it.
 func (p *peer) call(method string, params map[string]any) error {
 	p.last++
@@ -43,7 +58,7 @@ func (p *peer) call(method string, params map[string]any) error {
 	if err != nil {
 		return fmt.Errorf("waiting for the answer to %s: %w", method, err)
 	}
-	if _, err := fmt.Fprintf(p.app.stdout, "%s\n", raw); err != nil {
+	if _, err := fmt.Fprintf(escaper{p.app.stdout}, "%s\n", raw); err != nil {
 		return err
 	}
 	if err := checkAnswer(method, raw); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -21,6 +22,11 @@ func (a *app) root(ctx context.Context, args []string) error {
 		return a.help()
 	case err != nil:
 		return err
+	case f.NArg() > 0 && a.command(f.Arg(0)) != nil:
+		return &usageError{
+			problem: fmt.Sprintf("%s stands behind a flag", f.Arg(0)),
+			hint:    fmt.Sprintf("the command goes first, its flags behind it: %s %s --help", version.Name, f.Arg(0)),
+		}
 	case f.NArg() > 0:
 		return &usageError{
 			problem: fmt.Sprintf("unknown command %q", f.Arg(0)),
@@ -34,13 +40,16 @@ func (a *app) root(ctx context.Context, args []string) error {
 	}
 
 	f.config.ShowConfig = *show
+	if *stdio { // a client need not read what we say to people
+		a.stderr = logging.NewPatient(a.stderr)
+	}
 	w, err := a.wire(f)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	if *show || *stdio && w.config.Server.ShowConfigOnStart {
-		if _, err := a.stderr.Write(w.config.Show(version.Version)); err != nil {
+		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.Version)); err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
 	}

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,15 +15,19 @@ import (
 // grace is how long calls in flight may take to notice that they are over.
 const grace = 500 * time.Millisecond
 
-// parent is the process that the npm launcher tells us to belong to, or 0. npx
-// stands between us and the client, and its end is not that of the pipes. The
-// variable goes on to our own children, whose parent it does not name.
-func (a *app) parent() int {
-	pid, err := strconv.Atoi(a.variable("OPENAI_RESPONSES_MCP_PARENT"))
-	if err != nil || pid != os.Getppid() {
-		return 0
+// ancestors are the processes that the npm launcher tells us to belong to, the
+// nearest first, or none. They stand between us and the client, and their end
+// is not that of the pipes.
+func (a *app) ancestors() []int {
+	var pids []int
+	for word := range strings.SplitSeq(a.variable("OPENAI_RESPONSES_MCP_PARENT"), ",") {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			return nil
+		}
+		pids = append(pids, pid)
 	}
-	return pid
+	return pids
 }
 
 // serve runs the MCP server until the client has gone or ctx ends. Neither is
@@ -31,18 +35,19 @@ func (a *app) parent() int {
 func (a *app) serve(ctx context.Context, w *wiring) error {
 	s := server.New(server.Options{
 		Ask:        w.answerer.Ask,
+		Explain:    w.answerer.Explain,
 		Structured: w.config.Server.StructuredContent,
 		Redact:     w.redact,
 		Debug:      w.config.Server.Debug,
 		Log:        w.log,
 	})
 	t := &stdio.Transport{
-		In:      a.stdin,
-		Out:     a.stdout,
-		Lines:   w.config.LineMode,
-		Parent:  a.parent(),
-		Methods: server.Methods(),
-		Log:     w.log,
+		In:        a.stdin,
+		Out:       a.stdout,
+		Lines:     w.config.LineMode,
+		Ancestors: a.ancestors(),
+		Methods:   server.Methods(),
+		Log:       w.log,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, t) }()
@@ -56,7 +61,8 @@ func (a *app) serve(ctx context.Context, w *wiring) error {
 	}
 	// A write to a client that does not read may hang for ever.
 	select {
-	case <-ended:
+	case err := <-ended:
+		w.log.Debug("the session was ended", "err", err)
 	case <-time.After(grace):
 	}
 	return nil

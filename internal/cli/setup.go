@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -55,23 +56,20 @@ func (a *app) setup(args []string) error {
 	for _, note := range c.Notes(s) {
 		fmt.Fprintf(a.stderr, "- %s\n", note)
 	}
+	if set := a.settings(); len(set) > 0 {
+		fmt.Fprintf(a.stderr, "- Set here and not in the snippet: %s. The server goes by what the client passes on.\n", strings.Join(set, ", "))
+	}
 	return nil
 }
 
-// parseMixed reads flags before and after the other words, which it returns:
-// `setup cursor --via docker` is how people write it.
-func (f *flags) parseMixed(args []string) ([]string, error) {
-	var words []string
-	for {
-		if err := f.parse(args); err != nil {
-			return nil, err
-		}
-		args = f.Args()
-		if len(args) == 0 {
-			return words, nil
-		}
-		words, args = append(words, args[0]), args[1:]
+// settings are the variables of this shell that change what the server does,
+// without those that the snippet passes on.
+func (a *app) settings() []string {
+	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE"}
+	for _, k := range config.Keys() {
+		names = append(names, k.Env)
 	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" || a.variable(name) == "" })
 }
 
 // listClients prints what setup knows, a line each.
@@ -88,21 +86,37 @@ func (a *app) listClients() error {
 }
 
 // launch is how a client starts the server, with the configuration that this
-// command line sees. A broken file is the business of doctor.
+// command line sees. A broken file is the business of doctor; one that --config
+// names is in the snippet all the same, as it may be mended or yet be written.
 func (a *app) launch(f *flags, via string) (clients.Server, error) {
 	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY"}
-	if cfg, _, err := a.config(f); err != nil {
-		a.warn(err.Error() + "; this setup goes on without the file")
-	} else {
-		s.KeyEnv, _, _ = cfg.Credential()
+	file := f.config.Config
+	cfg, warnings, err := a.config(f)
+	switch {
+	case err != nil:
+		a.warn(err.Error() + "; this setup goes on without what the file says, with the key in " + s.KeyEnv)
+	default:
+		list := cfg.Variables()
+		s.KeyEnv, s.More = list[0], list[1:]
 		// The default file is found by itself, but not from within a container.
-		if file := cfg.File(); file != "" && (f.config.ConfigSet || via == clients.ViaDocker) {
-			if s.Config, err = filepath.Abs(file); err != nil {
-				return s, fmt.Errorf("finding %q: %w", file, err)
-			}
+		if cfg.File() != "" && via == clients.ViaDocker {
+			file = cfg.File()
 		}
 	}
-	var err error
+	for _, t := range warnings {
+		a.warn(t)
+	}
+	if file != "" {
+		if cfg != nil && cfg.File() == "" {
+			a.warn("the snippet names " + file + " all the same; until it is there, the key is expected in " + s.KeyEnv)
+		}
+		if rest, ok := strings.CutPrefix(file, "~/"); ok { // as the server reads it
+			file = filepath.Join(a.home(), rest)
+		}
+		if s.Config, err = filepath.Abs(file); err != nil {
+			return s, fmt.Errorf("finding %q: %w", file, err)
+		}
+	}
 	if via == clients.ViaBinary {
 		s.Binary, err = ownPath()
 	}

@@ -94,7 +94,51 @@ func TestSetupConfig(t *testing.T) {
 
 	write("openai: [\n")
 	code, out, errs := setupRun(t, "cursor", "--config", file)
+	if !strings.Contains(out, `"`+file+`"`) {
+		t.Errorf("setup with a broken file does not name it:\n%s", out)
+	}
 	if code != exitOK || !strings.Contains(out, "${env:OPENAI_API_KEY}") || !strings.Contains(errs, "warning: "+file) {
 		t.Errorf("setup with a broken file: exit %d, stdout %q, stderr %q", code, out, errs)
+	}
+}
+
+// What openai.headers takes from the environment is passed on as the key is, by
+// every client in every way; so is a variable that this shell does not have.
+func TestSetupHeaders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	const text = "openai:\n  headers: { api-key: '${MY_KEY}', X-Gateway: 'Bearer ${GATEWAY_TOKEN}' }\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range clients.All() {
+		for _, via := range clients.Ways() {
+			code, out, errs := setupRun(t, c.ID, "--via", via, "--config", file)
+			passed := out
+			if c.ID == "zed" { // they are inherited, and the notes say so
+				passed = errs
+			}
+			for _, name := range []string{"MY_KEY", "GATEWAY_TOKEN"} {
+				if code != exitOK || !strings.Contains(passed, name) {
+					t.Errorf("setup %s --via %s: exit %d without %s:\n%s%s", c.ID, via, code, name, out, errs)
+				}
+				if via == clients.ViaDocker && !strings.Contains(strings.Join(strings.Fields(out), " "), `"-e", "`+name+`"`) {
+					t.Errorf("setup %s --via docker does not pass %s on:\n%s", c.ID, name, out)
+				}
+			}
+			if strings.Contains(out, "OPENAI_API_KEY") {
+				t.Errorf("setup %s --via %s passes on a key that is not sent:\n%s", c.ID, via, out)
+			}
+		}
+	}
+}
+
+// A file that is not there yet is named all the same, and said to be missing.
+func TestSetupMissingConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "later.yaml")
+	for _, via := range clients.Ways() {
+		code, out, errs := setupRun(t, "codex", "--via", via, "--config", file)
+		if code != exitOK || !strings.Contains(out, "later.yaml") || !strings.Contains(errs, "warning: --config: "+file+" does not exist") {
+			t.Errorf("setup --via %s with a missing file: exit %d, stdout %q, stderr %q", via, code, out, errs)
+		}
 	}
 }

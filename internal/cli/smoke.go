@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // question is what smoke asks when it is not told what.
@@ -73,11 +71,6 @@ func (f *flags) forward() []string {
 	return out
 }
 
-// note tells the person at the terminal something that is no answer.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, version.Name+": "+format+"\n", args...)
-}
-
 // start runs this very program with args and connects to its pipes.
 func (a *app) start(ctx context.Context, args []string, lines bool) (*peer, error) {
 	self, err := os.Executable()
@@ -105,14 +98,7 @@ func (a *app) start(ctx context.Context, args []string, lines bool) (*peer, erro
 
 // converse is the conversation: each request waits for its answer.
 func (p *peer) converse(tool, ask string, ping, cancel bool) error {
-	err := p.call("initialize", map[string]any{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    map[string]any{},
-		"clientInfo":      map[string]any{"name": "smoke", "version": version.Version},
-	})
-	if err == nil {
-		err = p.send(map[string]any{"method": "notifications/initialized"})
-	}
+	err := p.initialize("smoke")
 	if err == nil {
 		err = p.call("tools/list", map[string]any{})
 	}

@@ -53,14 +53,18 @@ func unsafe(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == '\u200b', r == '\ufeff', unicode.Is(unicode.Bidi_Control, r):
 		return true
-	case r == '\u2028', r == '\u2029', '\ufff9' <= r && r <= '\ufffb', '\U000e0000' <= r && r <= '\U000e007f': // invisible
+	case r == '\u2028', r == '\u2029', '\u2060' <= r && r <= '\u206f', '\ufff9' <= r && r <= '\ufffb', '\U000e0000' <= r && r <= '\U000e007f': // invisible
 		return true
 	}
 	return false
 }
 
-// escaper writes JSON to a terminal: what must not reach it as it is becomes an
-// escape of JSON. Such characters stand nowhere but in strings.
+// plain is a message made safe to print. Another line of it is indented, so that
+// it cannot pass for a message of its own.
+func plain(s string) string { return strings.ReplaceAll(printable(s), "\n", "\n  ") }
+
+// escaper writes JSON that may reach a terminal: what it must not get as it is
+// becomes an escape of JSON. Such characters stand nowhere but in strings.
 type escaper struct{ w io.Writer }
 
 func (e escaper) Write(p []byte) (int, error) {
@@ -105,6 +109,20 @@ func cells(line string) (n int) {
 		n += runeCells(r)
 	}
 	return n
+}
+
+// rows is how many lines of n cells a terminal breaks a line into. A character
+// of two cells is not broken: it goes to the next one.
+func rows(line string, n int) int {
+	rows, at := 1, 0
+	for _, r := range line {
+		w := runeCells(r)
+		if at+w > n && at > 0 {
+			rows, at = rows+1, 0
+		}
+		at += w
+	}
+	return rows
 }
 
 // wide are the blocks whose characters take two cells (UAX #11, W and F), as

@@ -72,6 +72,21 @@ func TestFitted(t *testing.T) {
 	}
 }
 
+func TestRows(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		n, want int
+	}{
+		{"", 5, 1}, {"12345", 5, 1}, {"123456", 5, 2}, {"東京の天気", 10, 1}, {"東京の天気", 4, 3},
+		{"東京の天気", 5, 3}, // a cell stays free at the end of each line
+		{"東京", 1, 2}, {"xy", 0, 2},
+	} {
+		if got := rows(tt.line, tt.n); got != tt.want {
+			t.Errorf("rows(%q, %d) = %d, want %d", tt.line, tt.n, got, tt.want)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	var s status
 	for _, tt := range []struct {

@@ -3,9 +3,8 @@ package cli
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -14,7 +13,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // wiring is a program put together: configuration, log, and what answers.
@@ -22,6 +20,7 @@ type wiring struct {
 	config   *config.Config
 	log      *slog.Logger
 	redact   func(string) string // takes the key out of a text
+	guide    func() answer.Guide
 	answerer *answer.Answerer
 	closers  []func()
 }
@@ -40,15 +39,14 @@ func (a *app) wire(f *flags) (*wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, closeLog, warning := logging.New(logging.Options{
-		Debug:   cfg.Server.Debug,
-		File:    cfg.Server.DebugFile,
-		Home:    a.home(),
-		Stderr:  a.stderr,
-		NoColor: a.variable("NO_COLOR") != "",
-		Secrets: cfg.Secrets(),
-	})
-	w := &wiring{config: cfg, log: log, redact: logging.Redact(cfg.Secrets()...), closers: []func(){func() { _ = closeLog() }}}
+	log, closeLog, warning := a.logger(cfg)
+	w := &wiring{
+		config:  cfg,
+		log:     log,
+		redact:  logging.Redact(cfg.Secrets()...),
+		guide:   sync.OnceValue(func() answer.Guide { return a.guide(cfg) }), // most sessions see no error
+		closers: []func(){closeLog},
+	}
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
@@ -61,13 +59,27 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		warnings = append(warnings, t)
 	}
 	for _, t := range warnings {
-		a.warn(t)
+		a.warn(w.redact(t))
 	}
 	if err := w.connect(f.offline, text); err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
+}
+
+// logger makes the log of the configuration; a warning says why it is not the
+// one that was asked for.
+func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), warning string) {
+	log, end, warning := logging.New(logging.Options{
+		Debug:   cfg.Server.Debug,
+		File:    cfg.Server.DebugFile,
+		Home:    a.home(),
+		Stderr:  a.stderr,
+		NoColor: a.variable("NO_COLOR") != "",
+		Secrets: cfg.Secrets(),
+	})
+	return log, func() { _ = end() }, warning
 }
 
 // config loads the configuration.
@@ -112,25 +124,10 @@ func (w *wiring) connect(offline bool, instructions string) error {
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
+		Guide:           w.guide,
 		Logger:          w.log,
 	})
 	return nil
-}
-
-// clientOptions say how the API of the configuration is reached.
-func clientOptions(cfg *config.Config, log *slog.Logger) llm.Options {
-	variable, key, _ := cfg.Credential()
-	return llm.Options{
-		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       key,
-		KeyEnv:       variable,
-		Organization: cfg.OpenAI.Organization,
-		Project:      cfg.OpenAI.Project,
-		Headers:      cfg.Headers(),
-		Store:        cfg.Responses.Store,
-		UserAgent:    version.Name + "/" + version.Version,
-		Logger:       log,
-	}
 }
 
 // listen starts the built-in API. It thinks for a moment, as the real one
@@ -143,76 +140,4 @@ func listen() (base string, stop func(), err error) {
 	api := fakeapi.New(fakeapi.Options{Keep: 1})
 	api.Always(step)
 	return api.Listen()
-}
-
-// profiles are the configured ones, by tool.
-func profiles(cfg *config.Config) map[string]answer.Profile {
-	convert := func(p config.Profile) answer.Profile {
-		return answer.Profile{
-			Model:     p.Model,
-			Effort:    p.ReasoningEffort,
-			Verbosity: p.Verbosity,
-			Summary:   p.ReasoningSummary,
-		}
-	}
-	return map[string]answer.Profile{
-		"answer":          convert(cfg.ModelProfiles.Answer),
-		"answer_detailed": convert(cfg.ModelProfiles.AnswerDetailed),
-		"answer_quick":    convert(cfg.ModelProfiles.AnswerQuick),
-	}
-}
-
-// variable returns an environment variable; the last of several wins.
-func (a *app) variable(name string) string {
-	for _, kv := range slices.Backward(a.env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
-
-func (a *app) home() string {
-	if h := a.variable("HOME"); h != "" {
-		return h
-	}
-	return a.variable("USERPROFILE")
-}
-
-func defaults(cfg *config.Config) answer.Defaults {
-	d := cfg.Search.Defaults
-	return answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains}
-}
-
-func search(cfg *config.Config) answer.Search {
-	s := answer.Search{EnforceDomains: cfg.Search.EnforceDomains, ContextSize: cfg.Search.ContextSize}
-	at := cfg.Search.UserLocation
-	for name, value := range map[string]string{
-		"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone,
-	} {
-		if value == "" {
-			continue
-		}
-		if s.UserLocation == nil {
-			s.UserLocation = map[string]string{}
-		}
-		s.UserLocation[name] = value
-	}
-	return s
-}
-
-// readPolicy reads the policy file. A pipe, whose writer may never come, is
-// none.
-func readPolicy(path string) ([]byte, error) {
-	switch info, err := os.Stat(path); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("reading %q: not a regular file", path)
-	}
-	b, err := config.ReadFile(path)
-	if err == nil && len(b) > config.MaxFile {
-		return nil, fmt.Errorf("reading %q: larger than %d KiB", path, config.MaxFile>>10)
-	}
-	return b, err
 }

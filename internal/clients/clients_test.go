@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +129,11 @@ func read(t *testing.T, c Client, s Server) entry {
 	}
 	strict(t, string(section[name]), &e)
 	if c.ID == "vscode" {
-		want := []map[string]any{{"type": "promptString", "id": "openai-api-key", "description": "OpenAI API key", "password": true}}
+		var want []map[string]any
+		for _, v := range s.secrets() {
+			id := strings.ToLower(strings.ReplaceAll(v, "_", "-"))
+			want = append(want, map[string]any{"type": "promptString", "id": id, "description": v, "password": true})
+		}
 		if diff := cmp.Diff(want, file.Inputs); diff != "" || e.Type != "stdio" {
 			t.Errorf("vscode: type %q, inputs (-want +got):\n%s", e.Type, diff)
 		}
@@ -155,10 +160,10 @@ func strict(t *testing.T, text string, v any) {
 func TestSnippets(t *testing.T) {
 	keys := map[string]string{
 		"claude-code":    "${MY_KEY}",
-		"claude-desktop": placeholder,
+		"claude-desktop": "YOUR_MY_KEY",
 		"codex":          "env_vars",
 		"cursor":         "${env:MY_KEY}",
-		"vscode":         "${input:openai-api-key}",
+		"vscode":         "${input:my-key}",
 		"gemini-cli":     "${MY_KEY}",
 		"opencode":       "{env:MY_KEY}",
 		"windsurf":       "${env:MY_KEY}",
@@ -179,12 +184,12 @@ func TestSnippets(t *testing.T) {
 		{Server{Via: ViaNPX, OS: "linux"}, npx},
 		{Server{Via: ViaNPX, OS: "darwin"}, npx},
 		{Server{Via: ViaNPX, OS: "windows"}, append([]string{"cmd", "/c"}, npx...)},
-		{Server{Via: ViaNPX, OS: "linux", Config: "/etc/o.yaml"}, append(npx[:len(npx):len(npx)], "--config", "/etc/o.yaml")},
-		{Server{Via: ViaDocker, OS: "linux"}, append(docker[:len(docker):len(docker)], image)},
+		{Server{Via: ViaNPX, OS: "linux", Config: "/etc/o.yaml"}, append(slices.Clip(npx), "--config", "/etc/o.yaml")},
+		{Server{Via: ViaDocker, OS: "linux"}, append(slices.Clip(docker), image)},
 		{Server{Via: ViaDocker, OS: "linux", Config: "/home/i/o/config.yaml"},
-			append(docker[:len(docker):len(docker)], "-v", "/home/i/o:/config:ro", image, "--stdio", "--config", "/config/config.yaml")},
+			append(slices.Clip(docker), "-v", "/home/i/o:/config:ro", image, "--stdio", "--config", "/config/config.yaml")},
 		{Server{Via: ViaDocker, OS: "windows", Config: `C:\o\c.yaml`},
-			append(docker[:len(docker):len(docker)], "-v", `C:\o:/config:ro`, image, "--stdio", "--config", "/config/c.yaml")},
+			append(slices.Clip(docker), "-v", `C:\o:/config:ro`, image, "--stdio", "--config", "/config/c.yaml")},
 		{Server{Via: ViaBinary, OS: "linux", Binary: "/usr/bin/openai-responses-mcp"}, []string{"/usr/bin/openai-responses-mcp", "--stdio"}},
 		{Server{Via: ViaBinary, OS: "windows", Binary: odd}, []string{odd, "--stdio"}},
 	}

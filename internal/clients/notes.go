@@ -4,7 +4,7 @@ import "fmt"
 
 // fromEnvironment says where the clients that expand variables look.
 func fromEnvironment(client string, s Server) string {
-	return fmt.Sprintf("The key is not in the file: %s takes it from %s of the environment that it is started in.", client, s.KeyEnv)
+	return fmt.Sprintf("The key is not in the file: %s takes it from %s of the environment that it is started in.", client, s.names())
 }
 
 func claudeCodeNotes(s Server) []string {
@@ -15,9 +15,9 @@ func claudeCodeNotes(s Server) []string {
 	}
 }
 
-func claudeDesktopNotes(Server) []string {
+func claudeDesktopNotes(s Server) []string {
 	return []string{
-		"Claude Desktop replaces no variables: write the key in place of " + placeholder + " and let nobody else read the file.",
+		"Claude Desktop replaces no variables: write the key in place of " + s.placeholders() + " and let nobody else read the file.",
 		"Quit and start Claude Desktop afterwards; closing the window is not enough.",
 		"How long a call may take cannot be set there. If one is cut off, ask answer_quick.",
 	}
@@ -25,7 +25,7 @@ func claudeDesktopNotes(Server) []string {
 
 func codexNotes(s Server) []string {
 	return []string{
-		"Codex starts servers with an almost empty environment. env_vars names what it passes on; " + s.KeyEnv + " must be set where Codex is started.",
+		"Codex starts servers with an almost empty environment. env_vars names what it passes on; " + s.names() + " must be set where Codex is started.",
 		"Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.",
 		"startup_timeout_sec leaves npx the time to download, tool_timeout_sec the model the time to search.",
 	}
@@ -71,8 +71,8 @@ func windsurfNotes(s Server) []string {
 
 func zedNotes(s Server) []string {
 	return []string{
-		"The key is not in the file: Zed replaces no variables, but the server inherits " + s.KeyEnv + " when Zed is started from a shell that has it.",
-		`Otherwise add "env": {"` + s.KeyEnv + `": "` + placeholder + `"} to the entry and write the key there.`,
+		"The key is not in the file: Zed replaces no variables, but the server inherits " + s.names() + " when Zed is started from a shell that has it.",
+		`Otherwise add "env": ` + encode(s.values(placeholder), "") + ` to the entry and write the key there.`,
 		"The timeout is in seconds and bounds a call; without it Zed gives up after 60.",
 	}
 }

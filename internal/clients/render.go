@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// placeholder stands for the key where a client cannot refer to a variable.
-const placeholder = "YOUR_OPENAI_API_KEY"
+// placeholder stands for the value of a variable where a client cannot refer
+// to one: YOUR_OPENAI_API_KEY.
+func placeholder(variable string) string { return "YOUR_" + variable }
 
 // process is the entry of most clients.
 type process struct {
@@ -18,10 +19,10 @@ type process struct {
 	Timeout int               `json:"timeout,omitempty"`
 }
 
-// process is s with the key given as value.
-func (s Server) process(value string) process {
+// process is s with the key given as value says.
+func (s Server) process(value func(variable string) string) process {
 	line := s.command()
-	return process{Command: line[0], Args: line[1:], Env: map[string]string{s.KeyEnv: value}}
+	return process{Command: line[0], Args: line[1:], Env: s.values(value)}
 }
 
 // servers is the file of the clients that follow Claude Desktop.
@@ -29,35 +30,47 @@ func servers(p process) string {
 	return document(map[string]any{"mcpServers": map[string]process{name: p}})
 }
 
+// braces and env are how clients refer to a variable.
+func braces(variable string) string { return "${" + variable + "}" }
+func env(variable string) string    { return "${env:" + variable + "}" }
+
 // claudeCode: ${VAR} in .mcp.json and ~/.claude.json.
-func claudeCode(s Server) string { return servers(s.process("${" + s.KeyEnv + "}")) }
+func claudeCode(s Server) string { return servers(s.process(braces)) }
 
 // claudeDesktop expands nothing and inherits nothing that a shell has set.
 func claudeDesktop(s Server) string { return servers(s.process(placeholder)) }
 
-func cursor(s Server) string { return servers(s.process("${env:" + s.KeyEnv + "}")) }
+func cursor(s Server) string { return servers(s.process(env)) }
 
-func windsurf(s Server) string { return servers(s.process("${env:" + s.KeyEnv + "}")) }
+func windsurf(s Server) string { return servers(s.process(env)) }
 
 // gemini: $VAR or ${VAR}; the braces end the name whatever follows.
-func gemini(s Server) string { return servers(s.process("${" + s.KeyEnv + "}")) }
+func gemini(s Server) string { return servers(s.process(braces)) }
 
 // vsCode asks for the key and keeps it: a file that others see has none.
 func vsCode(s Server) string {
-	const id = "openai-api-key"
 	type input struct {
 		Type        string `json:"type"`
 		ID          string `json:"id"`
 		Description string `json:"description"`
 		Password    bool   `json:"password"`
 	}
-	p := s.process("${input:" + id + "}")
+	id := func(variable string) string { return strings.ReplaceAll(strings.ToLower(variable), "_", "-") }
+	p := s.process(func(variable string) string { return "${input:" + id(variable) + "}" })
 	p.Type = "stdio"
+	var inputs []input
+	for _, v := range s.secrets() {
+		what := "OpenAI API key"
+		if v != "OPENAI_API_KEY" {
+			what = v
+		}
+		inputs = append(inputs, input{"promptString", id(v), what, true})
+	}
 	return document(struct {
 		Inputs  []input            `json:"inputs"`
 		Servers map[string]process `json:"servers"`
 	}{
-		[]input{{"promptString", id, "OpenAI API key", true}},
+		inputs,
 		map[string]process{name: p},
 	})
 }
@@ -76,14 +89,14 @@ func opencode(s Server) string {
 		MCP    map[string]local `json:"mcp"`
 	}{
 		"https://opencode.ai/config.json",
-		map[string]local{name: {"local", s.command(), true, map[string]string{s.KeyEnv: "{env:" + s.KeyEnv + "}"}}},
+		map[string]local{name: {"local", s.command(), true, s.values(func(v string) string { return "{env:" + v + "}" })}},
 	})
 }
 
 // zed expands nothing, but its servers inherit its environment: an entry
 // without the key is one that has it by reference.
 func zed(s Server) string {
-	p := s.process("")
+	p := s.process(placeholder)
 	p.Env = nil
 	p.Timeout = callLimit // seconds; Zed's own is 60
 	return document(map[string]any{"context_servers": map[string]process{name: p}})
@@ -95,14 +108,22 @@ func codex(s Server) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[mcp_servers.%s]\n", name)
 	fmt.Fprintf(&b, "command = %s\n", quote(line[0]))
-	args := make([]string, len(line)-1)
-	for i, a := range line[1:] {
-		args[i] = quote(a)
-	}
-	fmt.Fprintf(&b, "args = [%s]\n", strings.Join(args, ", "))
-	fmt.Fprintf(&b, "env_vars = [%s]\n", quote(s.KeyEnv))
+	fmt.Fprintf(&b, "args = [%s]\n", quoted(line[1:]))
+	fmt.Fprintf(&b, "env_vars = [%s]\n", quoted(s.secrets()))
 	fmt.Fprintf(&b, "startup_timeout_sec = %d\n", startLimit)
 	fmt.Fprintf(&b, "tool_timeout_sec = %d\n", callLimit)
+	return b.String()
+}
+
+// quoted writes the elements of a list of strings.
+func quoted(list []string) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quote(s))
+	}
 	return b.String()
 }
 

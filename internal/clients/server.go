@@ -34,11 +34,39 @@ const (
 
 // Server is the server as a client is to start it.
 type Server struct {
-	Via    string // ViaNPX, ViaDocker or ViaBinary
-	OS     string // a GOOS
-	Binary string // full path of the program, for ViaBinary
-	KeyEnv string // variable that holds the API key
-	Config string // full path of a YAML file that the server is to read, or ""
+	Via    string   // ViaNPX, ViaDocker or ViaBinary
+	OS     string   // a GOOS
+	Binary string   // full path of the program, for ViaBinary
+	KeyEnv string   // variable that holds the API key
+	More   []string // variables of the headers that openai.headers has besides
+	Config string   // full path of a YAML file that the server is to read, or ""
+}
+
+// secrets are the variables that the client has to pass on, the key's first.
+func (s Server) secrets() []string { return append([]string{s.KeyEnv}, s.More...) }
+
+// names lists them in a sentence.
+func (s Server) names() string {
+	list := s.secrets()
+	if len(list) == 1 {
+		return list[0]
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// placeholders lists what stands for their values.
+func (s Server) placeholders() string {
+	return "YOUR_" + strings.Join(s.secrets(), ", YOUR_")
+}
+
+// values gives each of them as the client is to write it.
+func (s Server) values(value func(variable string) string) map[string]string {
+	m := map[string]string{}
+	for _, v := range s.secrets() {
+		m[v] = value(v)
+	}
+	return m
 }
 
 // command is the command line, the program first.
@@ -64,18 +92,22 @@ func (s Server) command() []string {
 // docker hands the key down by name: -e without a value copies the variable
 // that the client has set for docker itself.
 func (s Server) docker() []string {
-	line := []string{"docker", "run", "-i", "--rm", "-e", s.KeyEnv}
+	line := []string{"docker", "run", "-i", "--rm"}
+	for _, v := range s.secrets() {
+		line = append(line, "-e", v)
+	}
 	if s.Config == "" {
 		return append(line, image)
 	}
 	// The folder and not the file: a policy may lie beside it.
-	folder, base := split(s.Config)
+	folder, base := s.split()
 	return append(line, "-v", folder+":/config:ro", image, "--stdio", "--config", "/config/"+base)
 }
 
-// split cuts a path of either notation into folder and file.
-func split(p string) (folder, base string) {
-	if i := strings.LastIndexByte(p, '\\'); i >= 0 {
+// split cuts the path of the configuration into folder and file.
+func (s Server) split() (folder, base string) {
+	p := s.Config
+	if i := strings.LastIndexByte(p, '\\'); i >= 0 && s.OS == "windows" {
 		return p[:i], p[i+1:]
 	}
 	return path.Dir(p), path.Base(p)
@@ -87,7 +119,11 @@ func (s Server) notes() []string {
 	case ViaBinary:
 		return []string{"The path is that of this program. Move the program to where it stays first, or correct the path."}
 	case ViaDocker:
-		return []string{"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image}
+		list := []string{"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image}
+		if s.Config != "" {
+			list = append(list, "In the container 127.0.0.1 is the container itself, and only the configuration's folder is there: as /config.")
+		}
+		return list
 	}
 	list := []string{
 		"The first start downloads the package, which a client may not wait for. Do it once in a terminal: npx -y " + pinned + " --version",

@@ -41,12 +41,13 @@ type Config struct {
 	// the client sent: MCP_LINE_MODE=1 and no other value (spec §5.4).
 	LineMode bool `yaml:"-"`
 
-	apiKey func() string     // a function, because %+v would print a string
-	header func() []header   // what openai.headers came to, by name
-	origin map[string]string // key -> source, only for what is not a default
-	file   string            // the YAML file that was read, "" for none
-	env    []string          // the variables that were set, in the order of the table
-	cli    []string          // the flags that were given
+	apiKey  func() string     // a function, because %+v would print a string
+	header  func() []header   // what openai.headers came to, by name
+	proxies func() []string   // the URLs of the variables that name a proxy
+	origin  map[string]string // key -> source, only for what is not a default
+	file    string            // the YAML file that was read, "" for none
+	env     []string          // the variables that were set, in the order of the table
+	cli     []string          // the flags that were given
 }
 
 // OpenAI says how the API is reached (spec §5.3). The key itself is not here.
@@ -76,7 +77,7 @@ type Responses struct {
 	_ ignored `yaml:"json_mode" ignored:"the output contract is fixed" doc:"Had no effect on the output contract."`
 }
 
-// ModelProfiles holds a profile for each tool (spec §3.0.1). After Load the
+// ModelProfiles holds a profile for each tool (spec §3.0). After Load the
 // fields that AnswerDetailed and AnswerQuick left out are those of Answer.
 type ModelProfiles struct {
 	Answer         Profile `yaml:"answer" doc:"Profile of the tool answer, and what the other two inherit from."`
@@ -137,7 +138,7 @@ type Location struct {
 // Server is about the MCP server itself.
 type Server struct {
 	Debug             bool   `yaml:"debug" doc:"Log what goes in and out to stderr. It contains questions and answers, never the API key."`
-	DebugFile         string `yaml:"debug_file" format:"path" doc:"File that gets the debug log as well, while debug is on. ~ is the home folder; a relative path starts at the folder of this file."`
+	DebugFile         string `yaml:"debug_file" format:"path" doc:"File that gets the debug log as well, while debug is on. ~ is the home folder; a relative path starts at the folder of this file. Its folder must be there: none is made but ~/.config/openai-responses-mcp and what is below it."`
 	ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 	StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Off, because some clients then drop the text."`
 
@@ -145,7 +146,7 @@ type Server struct {
 }
 
 // ignored is the type of a key that older versions had. It is accepted with a
-// warning, so that an old file keeps working (spec §11).
+// warning, so that an old file keeps working (spec §5.3).
 type ignored struct{}
 
 // APIKey returns the value of the variable that openai.api_key_env names, or

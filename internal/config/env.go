@@ -57,9 +57,8 @@ func (l *loader) fromEnv() error {
 	if err := env.ParseWithOptions(&vars, env.Options{Environment: l.vars}); err != nil {
 		return &Error{Source: "environment", Problem: err.Error()}
 	}
-	v := reflect.ValueOf(vars)
-	for i := range v.NumField() {
-		tag, text := v.Type().Field(i).Tag, v.Field(i).String()
+	for f, v := range reflect.ValueOf(vars).Fields() {
+		tag, text := f.Tag, v.String()
 		if text == "" {
 			continue
 		}
@@ -100,7 +99,8 @@ func (l *loader) debug(source, text string) {
 	l.c.origin["server.debug"] = source
 }
 
-// key binds APIKey to the variable that the configuration names.
+// key binds APIKey to the variable that the configuration names, and takes note
+// of proxies, whose passwords are as secret.
 func (l *loader) key() {
 	name := l.c.OpenAI.APIKeyEnv
 	if l.in.GOOS == "windows" {
@@ -108,6 +108,11 @@ func (l *loader) key() {
 	}
 	key, ok := l.vars[name]
 	l.c.apiKey = func() string { return key }
+	var urls []string
+	for _, name := range proxyVariables() {
+		urls = append(urls, l.vars[name])
+	}
+	l.c.proxies = func() []string { return urls }
 	if ok && !slices.Contains(l.c.env, l.c.OpenAI.APIKeyEnv) {
 		l.c.env = append(l.c.env, l.c.OpenAI.APIKeyEnv)
 	}

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// MaxFile, in bytes, is far beyond any file that is written by hand and bounds
-// what a wrong path, such as that of a log or a device, can cost.
+// MaxFile is how many bytes of a file are read: far more than anybody writes by
+// hand, and a bound on what the path of a log or a device can cost.
 const MaxFile = 1 << 20
 
-// ReadFile reads at most MaxFile bytes and one more, which says "too long".
+// ReadFile reads at most MaxFile bytes and one more, which says "too long". Its
+// errors are those of opening and reading, and name the path.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

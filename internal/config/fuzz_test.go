@@ -2,14 +2,19 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// canary is the API key of the fuzz targets.
+const canary = "sk-do-not-print-0123456789"
+
 // FuzzLoad feeds a file and an environment. Whatever they say, the outcome is
 // a configuration that holds its own rules, or one line without the key.
 func FuzzLoad(f *testing.F) {
-	const key = "sk-do-not-print-0123456789"
 	for _, seed := range [][2]string{
 		{"", ""},
 		{"policy: {max_citations: 4}", "MAX_CITATIONS=5"},
@@ -25,31 +30,75 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, yaml, environ string) {
-		in := input(yaml, append(strings.Split(environ, "\n"), "OPENAI_API_KEY="+key)...)
-		c, warnings, err := Load(in)
-		for _, w := range warnings {
-			checkLine(t, w)
+		checkLoad(t, input(yaml, append(strings.Split(environ, "\n"), "OPENAI_API_KEY="+canary)...))
+	})
+}
+
+// FuzzEnvironment sets any of the variables to anything, over a file that sets
+// the same keys. A value of blanks is none; another one is in effect, with its
+// variable for its origin, or the error names the variable.
+func FuzzEnvironment(f *testing.F) {
+	table := reflect.TypeFor[variables]()
+	for i := range table.NumField() {
+		for _, value := range []string{"1", "gpt-5.2", "low", "x y", " 3 ", "-1", "1e3", "0x10", "\x1b[2J\n", "http://u:p@h/v1?api_key=x", canary, "99999999999999999999", "\u202e", "~"} {
+			f.Add(uint8(i), value, uint8(i+1), "medium")
 		}
-		if err != nil {
-			checkLine(t, err.Error())
-			return
+	}
+	const file = "request: {timeout_ms: 5000, max_retries: 2}\nopenai: {base_url: 'https://h/v1', organization: o}\n" +
+		"model_profiles: {answer: {model: m, reasoning_effort: high}, answer_quick: {model: q}}\npolicy: {max_citations: 4}\n"
+	f.Fuzz(func(t *testing.T, first uint8, one string, second uint8, two string) {
+		names := []string{table.Field(int(first) % table.NumField()).Tag.Get("env"), table.Field(int(second) % table.NumField()).Tag.Get("env")}
+		in := input(file, names[0]+"="+one, names[1]+"="+two, "OPENAI_API_KEY="+canary)
+		c := checkLoad(t, in)
+		vars := variablesOf(in.Environ, "linux")
+		for f := range table.Fields() {
+			tag := f.Tag
+			name, key := tag.Get("env"), tag.Get("key")
+			if _, set := vars[name]; c == nil || key == "" || set == (c.Origin(key) == name) {
+				continue
+			}
+			t.Errorf("%s=%q: the origin of %s is %q", name, vars[name], key, c.Origin(key))
 		}
-		checkRules(t, c)
-		shown := c.Show("0")
-		if !json.Valid(shown) {
-			t.Errorf("Show() = %s, want JSON", shown)
-		}
-		if strings.Contains(string(shown), key) {
-			t.Errorf("Show() has the key")
+		if c == nil {
+			_, _, err := Load(in)
+			if e, ok := errors.AsType[*Error](err); !ok || !slices.Contains(names, e.Source) {
+				t.Errorf("%q: the error %v names none of them", names, err)
+			}
 		}
 	})
 }
 
-// checkLine wants one short line.
+// checkLoad loads, and wants what is true of every outcome. It returns nil when
+// there was an error.
+func checkLoad(t *testing.T, in Input) *Config {
+	t.Helper()
+	c, warnings, err := Load(in)
+	for _, w := range warnings {
+		checkLine(t, w)
+	}
+	if err != nil {
+		checkLine(t, err.Error())
+		return nil
+	}
+	checkRules(t, c)
+	shown := c.Show("0")
+	if !json.Valid(shown) {
+		t.Errorf("Show() = %s, want JSON", shown)
+	}
+	if strings.Contains(string(shown), canary) {
+		t.Errorf("Show() has the key")
+	}
+	return c
+}
+
+// checkLine wants one short line without the key.
 func checkLine(t *testing.T, s string) {
 	t.Helper()
-	if s == "" || strings.ContainsAny(s, "\n\r\x00\x1b") || len(s) > 2000 {
+	if s == "" || strings.ContainsAny(s, "\n\r\x00\x1b\u009b\u2028") || len(s) > 2000 {
 		t.Errorf("not a line for a person: %q", s)
+	}
+	if strings.Contains(s, canary) {
+		t.Errorf("the key is in %q", s)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func golden(t *testing.T, file string, got []byte) {
 }
 
 func TestSchemaFile(t *testing.T) {
-	golden(t, schemaFile, Schema())
+	golden(t, schemaFile, schema())
 }
 
 // TestSchemaAgrees tries every bound and every word of the schema on Load, so
@@ -55,8 +56,8 @@ func TestSchemaAgrees(t *testing.T) {
 		}
 		doc := string(literal)
 		parts := strings.Split(key, ".")
-		for i := len(parts) - 1; i >= 0; i-- {
-			doc = fmt.Sprintf("{%q: %s}", parts[i], doc)
+		for _, part := range slices.Backward(parts) {
+			doc = fmt.Sprintf("{%q: %s}", part, doc)
 		}
 		if key == "policy.system.source" {
 			doc = fmt.Sprintf(`{"policy": {"system": {"source": %s, "path": "p.md"}}}`, literal)
@@ -104,7 +105,7 @@ func TestSchemaAgrees(t *testing.T) {
 		try(path, []any{map[string]any{}}, false) // fits no key
 	}
 	var root map[string]any
-	if err := json.Unmarshal(Schema(), &root); err != nil {
+	if err := json.Unmarshal(schema(), &root); err != nil {
 		t.Fatal(err)
 	}
 	walk("", root)
@@ -149,7 +150,7 @@ func TestExample(t *testing.T) {
 	if want := "# yaml-language-server: $schema=./config.schema.json"; strings.TrimSpace(first) != want {
 		t.Errorf("first line = %q, want %q", first, want)
 	}
-	want := Default()
+	want := defaults()
 	want.ModelProfiles.AnswerDetailed = Profile{Model: "gpt-5.2", ReasoningEffort: "high", Verbosity: "high"}
 	want.ModelProfiles.AnswerQuick = Profile{Model: "gpt-5.2", ReasoningEffort: "low", Verbosity: "low"}
 	want.OpenAI.Headers = map[string]string{}

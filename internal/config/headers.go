@@ -43,7 +43,7 @@ func (w *walker) headers(n *yaml.Node, path string) map[string]string {
 		case known(m, e.name):
 			w.fail(e.key, key, "given twice: the names of headers know no case")
 		case e.value.ShortTag() == "!!null":
-		case t.kind != kindString || !value.MatchString(t.value):
+		case t.kind != kindString || !value.MatchString(t.value) || keyShaped(t.value):
 			w.fail(e.key, key, "the value is not ${NAME}, alone or after a scheme as in Bearer ${NAME} (the variable holds the secret, the file never does)")
 		default:
 			m[e.name] = t.value
@@ -76,11 +76,10 @@ func known(m map[string]string, name string) bool {
 // headers looks up the variables that openai.headers refers to. One that is
 // not set costs its header, not the start.
 func (l *loader) headers() {
-	value := regexp.MustCompile(headerValue)
 	var list []header
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
-		parts := value.FindStringSubmatch(l.c.OpenAI.Headers[name])
-		h := header{name: name, scheme: parts[1], variable: parts[2]}
+		h := header{name: name}
+		h.scheme, h.variable, _ = strings.Cut(strings.TrimSuffix(l.c.OpenAI.Headers[name], "}"), "${") // as headerValue has it
 		lookup := h.variable
 		if l.in.GOOS == "windows" {
 			lookup = strings.ToUpper(lookup)
@@ -121,10 +120,11 @@ func (c *Config) Headers() map[string]string {
 	return m
 }
 
-// Secrets returns everything that must be seen nowhere: the API key and what
-// the variables of openai.headers hold.
+// Secrets returns everything that must be seen nowhere: the API key, what the
+// variables of openai.headers hold, and the passwords in the URLs of the API
+// and of proxies.
 func (c *Config) Secrets() []string {
-	list := []string{c.APIKey()}
+	list := append([]string{c.APIKey()}, c.passwords()...)
 	for _, h := range c.headers() {
 		list = append(list, h.secret)
 	}
@@ -144,6 +144,19 @@ func (c *Config) Credential() (variable, key string, set bool) {
 		}
 	}
 	return c.OpenAI.APIKeyEnv, c.APIKey(), c.APIKey() != ""
+}
+
+// Variables returns the variables that the program has its secrets from, set or
+// not: that of Credential first, then those of the other headers.
+func (c *Config) Variables() []string {
+	first, _, _ := c.Credential()
+	list := []string{first}
+	for _, h := range c.headers() {
+		if !slices.Contains(list, h.variable) {
+			list = append(list, h.variable)
+		}
+	}
+	return list
 }
 
 // shownHeaders is what --show-config tells of them.

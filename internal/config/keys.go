@@ -1,6 +1,7 @@
 package config
 
 import (
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Key struct {
 // hold.
 func Keys() []Key {
 	var list []Key
-	visit(reflect.ValueOf(Default()).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
+	visit(reflect.ValueOf(defaults()).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
 		k := Key{Path: path, Doc: f.Tag.Get("doc"), Ignored: f.Tag.Get("ignored")}
 		switch {
 		case k.Ignored != "":
@@ -38,18 +39,27 @@ func Keys() []Key {
 	return list
 }
 
-// visit calls fn for every key below path, in order, sections first.
-func visit(v reflect.Value, path string, fn func(string, reflect.StructField, reflect.Value)) {
-	t := v.Type()
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Tag.Get("yaml")
-		if name == "" || name == "-" {
-			continue
+// members are the keys of a section, in order, with their fields.
+func members(section reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for f := range section.Fields() {
+			if name := f.Tag.Get("yaml"); name != "" && name != "-" && !yield(name, f) {
+				return
+			}
 		}
-		fn(join(path, name), f, v.Field(i))
-		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[ignored]() {
-			visit(v.Field(i), join(path, name), fn)
+	}
+}
+
+// isIgnored reports a key of an older version, which has no effect.
+func isIgnored(f reflect.StructField) bool { return f.Type == reflect.TypeFor[ignored]() }
+
+// visit calls fn for every key below path, in order, sections first.
+func visit(section reflect.Value, path string, fn func(string, reflect.StructField, reflect.Value)) {
+	for name, f := range members(section.Type()) {
+		v := section.FieldByIndex(f.Index)
+		fn(join(path, name), f, v)
+		if f.Type.Kind() == reflect.Struct && !isIgnored(f) {
+			visit(v, join(path, name), fn)
 		}
 	}
 }
@@ -58,7 +68,7 @@ func visit(v reflect.Value, path string, fn func(string, reflect.StructField, re
 func paths() []string {
 	var list []string
 	visit(reflect.ValueOf(&Config{}).Elem(), "", func(path string, f reflect.StructField, _ reflect.Value) {
-		if f.Type != reflect.TypeFor[ignored]() {
+		if !isIgnored(f) {
 			list = append(list, path)
 		}
 	})
@@ -70,10 +80,9 @@ func variable(path string) string {
 	if path == "server.debug_file" {
 		path = "server.debug" // DEBUG sets both (spec §5.4)
 	}
-	t := reflect.TypeFor[variables]()
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("key") == path {
-			return t.Field(i).Tag.Get("env")
+	for f := range reflect.TypeFor[variables]().Fields() {
+		if f.Tag.Get("key") == path {
+			return f.Tag.Get("env")
 		}
 	}
 	return ""

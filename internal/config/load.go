@@ -1,6 +1,9 @@
 package config
 
-import "runtime"
+import (
+	"errors"
+	"runtime"
+)
 
 // Flags is what the command line said. The Set fields tell a flag that was
 // given from one that was not.
@@ -39,11 +42,34 @@ func Load(in Input) (*Config, []string, error) {
 	l := newLoader(in)
 	for _, step := range []func() error{l.fromFile, l.fromEnv, l.fromFlags} {
 		if err := step(); err != nil {
-			return nil, l.warnings, err
+			return nil, l.told(), l.hidden(err)
 		}
 	}
 	l.inherit()
-	return l.c, l.warnings, nil
+	return l.c, l.told(), nil
+}
+
+// told are the warnings, without what is secret by now.
+func (l *loader) told() []string {
+	for i, w := range l.warnings {
+		l.warnings[i] = hide(w, l.secrets())
+	}
+	return l.warnings
+}
+
+// hidden is an error of a step without what is secret.
+func (l *loader) hidden(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		for _, text := range []*string{&e.Source, &e.Key, &e.Problem} {
+			*text = hide(*text, l.secrets())
+		}
+	}
+	return err
+}
+
+// secrets are those that can be known while not everything is read.
+func (l *loader) secrets() []string {
+	return append(l.c.Secrets(), l.vars[defaults().OpenAI.APIKeyEnv], l.vars[l.c.OpenAI.APIKeyEnv])
 }
 
 // loader carries one Load from layer to layer.
@@ -61,7 +87,7 @@ func newLoader(in Input) *loader {
 	if in.ReadFile == nil {
 		in.ReadFile = ReadFile
 	}
-	l := &loader{in: in, vars: variablesOf(in.Environ, in.GOOS), c: Default()}
+	l := &loader{in: in, vars: variablesOf(in.Environ, in.GOOS), c: defaults()}
 	if l.in.Home == "" {
 		l.in.Home = l.vars["HOME"]
 		if in.GOOS == "windows" {
@@ -77,11 +103,11 @@ func (l *loader) warn(source, key, text string) {
 	if key != "" {
 		line += key + ": "
 	}
-	l.warnings = append(l.warnings, oneLine(line+text))
+	l.warnings = append(l.warnings, oneLine(redact(line+text)))
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from
-// answer, key by key (spec §5.6). It comes last, so that MODEL_ANSWER and
+// answer, key by key (spec §3.0). It comes last, so that MODEL_ANSWER and
 // --model reach the profiles that do not name a model. Leaving a profile out,
 // giving it as {} or null, and giving its keys as null are all the same.
 func (l *loader) inherit() {

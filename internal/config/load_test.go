@@ -18,7 +18,7 @@ var exported = cmpopts.IgnoreUnexported(Config{})
 
 func TestLoadDefaults(t *testing.T) {
 	c := mustLoad(t, Input{GOOS: "linux"})
-	want := Default()
+	want := defaults()
 	want.ModelProfiles.AnswerDetailed = want.ModelProfiles.Answer
 	want.ModelProfiles.AnswerQuick = want.ModelProfiles.Answer
 	if diff := cmp.Diff(want, c, exported); diff != "" {
@@ -105,7 +105,7 @@ func TestLineMode(t *testing.T) {
 	}
 }
 
-// TestInherit holds spec §3.0.1 and §5.6, field by field.
+// TestInherit holds spec §3.0, field by field.
 func TestInherit(t *testing.T) {
 	def := Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "medium"}
 	tests := []struct {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"strings"
 )
 
@@ -31,35 +32,53 @@ func redact(s string) string {
 	}
 }
 
+// hide replaces secrets that are known in what is to be shown: redact does not
+// see one that stands amid a word, or has another shape. Short ones would turn
+// up in any text.
+func hide(s string, secrets []string) string {
+	for _, secret := range secrets {
+		if len(secret) < 8 {
+			continue
+		}
+		if b, err := plain(secret); err == nil { // as JSON has it, within the quotes
+			s = strings.ReplaceAll(s, string(b[1:len(b)-1]), redacted)
+		}
+	}
+	return s
+}
+
 // redactURL replaces the user and the password of a URL and the values of its
 // query that are secrets by their name. It works on text, so that it helps with
 // what is no URL at all.
 func redactURL(s string) string {
+	if user := userOf(s); user != "" {
+		s = strings.Replace(s, user+"@", redacted+"@", 1)
+	}
 	rest, fragment, hasFragment := strings.Cut(s, "#")
 	rest, query, hasQuery := strings.Cut(rest, "?")
-	scheme, host, hasScheme := strings.Cut(rest, "://")
-	if !hasScheme {
-		scheme, host = "", rest
-	}
-	authority, path, hasPath := strings.Cut(host, "/")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		authority = redacted + authority[at:]
-	}
-	var b strings.Builder
-	if hasScheme {
-		b.WriteString(scheme + "://")
-	}
-	b.WriteString(authority)
-	if hasPath {
-		b.WriteString("/" + path)
-	}
 	if hasQuery {
-		b.WriteString("?" + redactQuery(query))
+		rest += "?" + redactQuery(query)
 	}
 	if hasFragment {
-		b.WriteString("#" + fragment)
+		rest += "#" + fragment
 	}
-	return redact(b.String())
+	return redact(rest)
+}
+
+// userOf returns what stands before the @ of a URL. In one that cannot be read
+// that is the last @: the password may have a slash in it.
+func userOf(s string) string {
+	_, err := url.Parse(s)
+	_, rest, hasScheme := strings.Cut(s, "://")
+	if hasScheme {
+		s = rest
+	}
+	if hasScheme && err == nil {
+		if i := strings.IndexAny(s, "/?#"); i >= 0 {
+			s = s[:i]
+		}
+	}
+	return s[:max(0, strings.LastIndexByte(s, '@'))]
 }
 
 func redactQuery(query string) string {

@@ -15,7 +15,7 @@ func (c *Config) Show(version string) []byte {
 	if c.file != "" {
 		file = c.file
 	}
-	return object{
+	shown := object{
 		{"version", version},
 		{"sources", object{
 			{"defaults", true},
@@ -25,29 +25,24 @@ func (c *Config) Show(version string) []byte {
 		}},
 		{"effective", c.section(reflect.ValueOf(c).Elem(), "")},
 	}.indented()
+	return []byte(hide(string(shown), c.Secrets()))
 }
 
 // section shows a struct in the order of its fields.
-func (c *Config) section(v reflect.Value, path string) object {
+func (c *Config) section(section reflect.Value, path string) object {
 	o := object{}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name := f.Tag.Get("yaml")
-		if name == "" || name == "-" || f.Type == reflect.TypeFor[ignored]() {
-			continue
-		}
-		key := join(path, name)
-		if f.Type.Kind() == reflect.Struct {
-			o = append(o, member{name, c.section(v.Field(i), key)})
-			continue
-		}
-		if key == headersKey {
+	for name, f := range members(section.Type()) {
+		v, key := section.FieldByIndex(f.Index), join(path, name)
+		switch {
+		case isIgnored(f):
+		case f.Type.Kind() == reflect.Struct:
+			o = append(o, member{name, c.section(v, key)})
+		case key == headersKey:
 			o = append(o, member{name, c.shownHeaders()})
-			continue
-		}
-		o = append(o, member{name, effective(key, v.Field(i))})
-		if key == "openai.api_key_env" {
-			o = append(o, member{"api_key_set", c.APIKey() != ""})
+		case key == "openai.api_key_env":
+			o = append(o, member{name, effective(key, v)}, member{"api_key_set", c.APIKey() != ""})
+		default:
+			o = append(o, member{name, effective(key, v)})
 		}
 	}
 	return o

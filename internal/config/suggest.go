@@ -93,9 +93,8 @@ func distance(a, b string) float64 {
 // names lists the keys of a section that have an effect.
 func names(t reflect.Type) string {
 	var list []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name := f.Tag.Get("yaml"); name != "" && name != "-" && f.Type != reflect.TypeFor[ignored]() {
+	for name, f := range members(t) {
+		if !isIgnored(f) {
 			list = append(list, name)
 		}
 	}

@@ -72,7 +72,7 @@ func setString(f reflect.StructField, v reflect.Value, t text) string {
 func checkFormat(format, s string) bool {
 	switch format {
 	case "variable":
-		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isWord(r) }) && (s[0] < '0' || s[0] > '9')
+		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isWord(r) }) && (s[0] < '0' || s[0] > '9') && !keyShaped(s)
 	case "url":
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
@@ -82,6 +82,17 @@ func checkFormat(format, s string) bool {
 		return s == "" || len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 	}
 	return true
+}
+
+// keyShaped tells a key that could be the name of a variable, as those of many
+// compatible servers could: it has a long word of small letters and digits.
+func keyShaped(s string) bool {
+	for word := range strings.SplitSeq(s, "_") {
+		if len(word) >= 16 && strings.ContainsAny(word, "0123456789") && word != strings.ToUpper(word) {
+			return true
+		}
+	}
+	return false
 }
 
 // allowed says what a key takes, in the words that follow "is not".

@@ -142,7 +142,7 @@ func (w *walker) mapping(v reflect.Value, path string, n *yaml.Node) {
 		switch {
 		case !ok:
 			w.fail(e.key, key, unknown(v.Type(), path, e.name))
-		case f.Type == reflect.TypeFor[ignored]():
+		case isIgnored(f):
 			w.l.warn(source(w.l.c.file, e.key.Line), key, "ignored: "+f.Tag.Get("ignored"))
 		case e.value.ShortTag() == "!!null":
 		case f.Type.Kind() == reflect.Struct && e.value.Kind != yaml.MappingNode:
@@ -222,8 +222,8 @@ func join(path, name string) string {
 
 // field finds the field of a key.
 func field(t reflect.Type, name string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		if f := t.Field(i); name != "-" && f.Tag.Get("yaml") == name && name != "" {
+	for known, f := range members(t) {
+		if known == name {
 			return f, true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,9 +62,8 @@ func (l *loader) apply(root *yaml.Node) error {
 
 // cause leaves out what the line says already: the operation and the path.
 func cause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
 	}
 	return err.Error()
 }
@@ -156,10 +156,10 @@ func brokenLine(data []byte, hint int) (int, []byte) {
 		return hint, lines[hint-1]
 	}
 	end := len(data)
-	for i := len(lines) - 1; i >= 0; i-- {
-		end -= len(lines[i])
+	for i, line := range slices.Backward(lines) {
+		end -= len(line)
 		if _, err := documents(data[:end]); err == nil {
-			return i + 1, lines[i]
+			return i + 1, line
 		}
 	}
 	return 1, lines[0]

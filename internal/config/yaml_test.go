@@ -13,7 +13,7 @@ import (
 // TestYAMLFine lists odd files that mean something, all of them the same:
 // max_citations 4 and the rest as it is.
 func TestYAMLFine(t *testing.T) {
-	want := Default()
+	want := defaults()
 	want.Policy.MaxCitations = 4
 	want.ModelProfiles.AnswerDetailed = want.ModelProfiles.Answer
 	want.ModelProfiles.AnswerQuick = want.ModelProfiles.Answer

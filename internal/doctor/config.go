@@ -23,7 +23,11 @@ func (o *Options) configChecks() []Check {
 	}
 	checks := []Check{c}
 	for _, w := range o.Config.Warnings {
-		checks = append(checks, Check{Name: "config", Verdict: Warn, Text: w, Cure: "correct it or take it out: it has no effect"})
+		c := Check{Name: "config", Verdict: Warn, Text: w, Cure: "correct it or take it out: it has no effect"}
+		if strings.HasSuffix(w, "the header is not sent") { // the words of config
+			c.Cure = "set the variable where the client starts the server, or take the header out"
+		}
+		checks = append(checks, c)
 	}
 	return checks
 }
@@ -44,8 +48,7 @@ func (o *Options) keyCheck(w *way) Check {
 		c.Text = "none is needed with --offline"
 	case !o.KeySet:
 		c.Verdict, c.Text = Fail, o.KeyEnv+" is not set"
-		c.Cure = "make a key at https://platform.openai.com/api-keys and set " + o.KeyEnv +
-			" where the client starts the server; setup CLIENT shows how, --offline needs none"
+		c.Cure = o.GetKey + " where the client starts the server; setup CLIENT shows how, --offline needs none"
 	case w.key != nil:
 		c.Verdict, c.Text = Fail, fmt.Sprintf("%s is set, but %s", o.KeyEnv, w.key.Text)
 		c.Cure = w.key.Cure
@@ -57,7 +60,7 @@ func (o *Options) keyCheck(w *way) Check {
 
 // baseCheck is about the address alone, not about what answers there.
 func (o *Options) baseCheck() Check {
-	c := Check{Name: "base url", Verdict: OK, Text: shown(o.BaseURL)}
+	c := Check{Name: "base url", Verdict: OK, Text: BareURL(o.BaseURL)}
 	if o.BaseOrigin != "" && o.BaseOrigin != "default" {
 		c.Text += " (" + o.BaseOrigin + ")"
 	}
@@ -86,8 +89,9 @@ func loopback(host string) bool {
 	return net.ParseIP(host).IsLoopback()
 }
 
-// shown is a URL without what may be secret in it.
-func shown(text string) string {
+// BareURL is a URL without what may be secret in it: user, password and query.
+// It is "unreadable" for what is no URL.
+func BareURL(text string) string {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
 		return "unreadable"

@@ -1,6 +1,6 @@
 // Package doctor finds out why the server does not answer: it checks the
 // configuration, the way to the API step by step, the models and the server's
-// own protocol, and names a cure for whatever is wrong.
+// own protocol, and names a cure for whatever is wrong (doctor of spec §14).
 //
 // It is given values and functions and knows neither files, flags nor the
 // Responses API. What it reports is safe to paste into an issue: the API key is
@@ -50,9 +50,11 @@ type Options struct {
 	Offline    bool   // the built-in API takes the place of the real one
 	KeyEnv     string // variable that holds the API key
 	KeySet     bool
+	GetKey     string // what to do to get one and set it
 	BaseURL    string
 	BaseOrigin string    // where the base URL was set
 	Profiles   []Profile // at least one
+	RootsFlaw  string    // why the file that SSL_CERT_FILE names is of no use, or ""
 
 	// Proxy is the rule of the HTTP client, usually http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -64,7 +66,8 @@ type Options struct {
 	// Stdio speaks with the server in framed messages or in lines and returns
 	// the number of its tools.
 	Stdio func(ctx context.Context, lines bool) (tools int, err error)
-	// Live asks one short question; nil: none is asked. It bounds itself.
+	// Live asks the model of the first profile one short question; nil: none is
+	// asked. It bounds itself.
 	Live func(ctx context.Context) (*Answer, *Fault)
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
@@ -195,6 +198,6 @@ func (o *Options) live(ctx context.Context, w *way) *Check {
 	if answer.Problem != "" {
 		c.Verdict, c.Text, c.Cure = Warn, answer.Text+"; "+answer.Problem, answer.Cure
 	}
-	w.vindicate()
+	w.vindicate(o.Profiles[0].Model)
 	return c
 }

@@ -146,6 +146,22 @@ func TestLive(t *testing.T) {
 		t.Errorf("its model: %+v", c)
 	}
 
+	// A model that answers is there, listed or not; of others the list counts.
+	o.Profiles = append(o.Profiles, Profile{Name: "answer_quick", Model: "other"}, Profile{Name: "answer_detailed", Model: o.Profiles[0].Model})
+	o.Model = func(context.Context, string) (json.RawMessage, *Fault) {
+		return nil, &Fault{About: AboutModel, Status: 404, Text: "model not found (404)", Cure: "name another"}
+	}
+	checks = Run(t.Context(), o)
+	for name, want := range map[string]Verdict{"model answer": Warn, "model answer_detailed": Warn, "model answer_quick": Fail} {
+		c := find(t, checks, name)
+		if c.Verdict != want || c.Cure == "" || strings.Contains(c.Text, "questions are answered; the server does not list it") != (want == Warn) {
+			t.Errorf("of a model that is not listed: %+v", c)
+		}
+	}
+	if o.Profiles = o.Profiles[:1]; Failed(Run(t.Context(), o)) != 0 {
+		t.Error("a model that answers, and is not listed, fails")
+	}
+
 	asked, o.KeySet = false, false
 	if c := find(t, Run(t.Context(), o), "live"); c.Verdict != Warn || asked {
 		t.Errorf("without a key: asked %v, %+v", asked, c)

@@ -22,6 +22,9 @@ func (o *Options) modelCheck(p Profile, w *way) Check {
 	c := Check{Name: "model " + p.Name, Verdict: OK}
 	l, asked := w.models[p.Model]
 	switch f := l.fault; {
+	case f != nil && f.About == AboutModel && p.Model == w.answered: // some gateways take names that they do not list
+		c.Verdict, c.Text = Warn, p.Model+": questions are answered; the server does not list it"
+		c.Cure = "nothing, if the answers are those of the model that you want"
 	case f != nil && f.About == AboutModel:
 		c.Verdict, c.Text, c.Cure = Fail, p.Model+": "+f.Text, "set another model in "+p.Where
 		return c

@@ -25,6 +25,8 @@ func Failed(checks []Check) int {
 //
 //	fail  model answer     gpt-9: model not found (404)
 //	      -> set another model in model_profiles.answer.model (config.yaml:3)
+//
+// It fails when out does.
 func Print(out io.Writer, checks []Check) error {
 	wide := 0
 	for _, c := range checks {
@@ -44,7 +46,8 @@ func Print(out io.Writer, checks []Check) error {
 	return err
 }
 
-// PrintJSON writes one object: version, the worst verdict, and the checks.
+// PrintJSON writes one object: version, the worst verdict, and the checks. It
+// fails when out does.
 func PrintJSON(out io.Writer, checks []Check) error {
 	verdict := OK
 	for _, c := range checks {

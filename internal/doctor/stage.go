@@ -94,7 +94,7 @@ func (p *probe) report(f *Fault) []Check {
 			return append(checks, p.failure(stage, f))
 		}
 		if stage == stageProxy {
-			text = fmt.Sprintf("%s (%s)", shown(p.proxy.String()), proxyVariable(p.target))
+			text = fmt.Sprintf("%s (%s)", p.address(), p.variable)
 		}
 		if text == "" {
 			text = p.unseen(stage)
@@ -125,8 +125,10 @@ func (p *probe) stages() []string {
 func (p *probe) failure(stage string, f *Fault) Check {
 	c := Check{Name: stage, Verdict: Fail, Text: f.Text, Cure: f.Cure}
 	if stage == stageProxy {
-		c.Text = fmt.Sprintf("%s: %s", shown(p.proxy.String()), f.Text)
-		c.Cure = "check " + proxyVariable(p.target) + " and NO_PROXY"
+		c.Text = fmt.Sprintf("%s: %s", p.address(), f.Text)
+		if !strings.Contains(c.Cure, p.variable) {
+			c.Cure = "check " + p.variable + " and NO_PROXY"
+		}
 	}
 	if stage == stageTLS && !strings.Contains(f.Text, p.target.Host) {
 		c.Text = fmt.Sprintf("%s: %s", p.target.Host, f.Text)
@@ -136,7 +138,7 @@ func (p *probe) failure(stage string, f *Fault) Check {
 	}
 	switch stage {
 	case stageProxy:
-		c.Text = fmt.Sprintf("%s does not answer within %v", shown(p.proxy.String()), tcpLimit)
+		c.Text = fmt.Sprintf("%s does not answer within %v", p.address(), tcpLimit)
 	case stageDNS:
 		c.Text = fmt.Sprintf("%s is not resolved within %v", p.target.Hostname(), dnsLimit)
 		c.Cure = "check the network and its name server, openai.base_url and HTTPS_PROXY"
@@ -151,6 +153,17 @@ func (p *probe) failure(stage string, f *Fault) Check {
 		c.Cure = "try again later; if it stays so, check openai.base_url"
 	}
 	return c
+}
+
+// trusted warns of a file with root certificates that Go has passed over,
+// though the handshake went well without it.
+func (o *Options) trusted(checks []Check) []Check {
+	for i, c := range checks {
+		if c.Name == stageTLS && c.Verdict == OK && o.RootsFlaw != "" && strings.HasPrefix(c.Text, "TLS") {
+			checks[i].Verdict, checks[i].Text, checks[i].Cure = Warn, c.Text+"; "+o.RootsFlaw, "correct SSL_CERT_FILE, or unset it: it has no effect"
+		}
+	}
+	return checks
 }
 
 // unseen explains a stage that there was nothing to see of.

@@ -22,6 +22,7 @@ type way struct {
 	accepted bool    // the answer was that of the API, which took the key
 	key      *Fault  // the API refused the key
 	secret   bool    // questions are answered, but what models there are is not told
+	answered string  // the model that has answered a question, or ""
 	models   map[string]lookup
 }
 
@@ -35,7 +36,7 @@ type lookup struct {
 // there; then it asks for the others, side by side over the same connection.
 func (o *Options) explore(ctx context.Context) *way {
 	w := &way{models: map[string]lookup{}}
-	p, c := newProbe(o)
+	p, c := newProbe(ctx, o)
 	if c != nil {
 		w.checks = append(w.checks, *c)
 	}
@@ -44,6 +45,10 @@ func (o *Options) explore(ctx context.Context) *way {
 	}
 	first := o.Profiles[0].Model
 	body, fault := p.ask(ctx, o, first)
+	if fault != nil && fault.Status == 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// No stage took too long: it is doctor that has run out of time.
+		fault = &Fault{Text: fmt.Sprintf("no answer came within %v", limit), Cure: "run doctor again; this machine or its network is very busy"}
+	}
 	w.models[first] = lookup{body, fault}
 	w.reached = fault == nil || fault.Status != 0
 	w.accepted = fault == nil || w.reached && fault.About == AboutModel
@@ -51,7 +56,7 @@ func (o *Options) explore(ctx context.Context) *way {
 		w.key = fault
 	}
 	if fault == nil || fault.About != AboutKey || fault.Status != 0 { // else nothing was sent
-		w.checks = append(w.checks, p.report(fault)...)
+		w.checks = append(w.checks, o.trusted(p.report(fault))...)
 	}
 	if w.accepted {
 		o.lookUp(ctx, w)
@@ -82,8 +87,10 @@ func (o *Options) lookUp(ctx context.Context, w *way) {
 
 // vindicate takes the complaint back that the address is wrong: questions are
 // answered there, though no models are told of. Some compatible servers are so,
-// and the API to a key that may not see them.
-func (w *way) vindicate() {
+// and the API to a key that may not see them. The model that answered is there,
+// whatever was said of it.
+func (w *way) vindicate(model string) {
+	w.answered = model
 	i := slices.IndexFunc(w.checks, func(c Check) bool { return c.Name == stageHTTP && c.Verdict != OK })
 	if i >= 0 {
 		w.checks[i] = Check{Name: stageHTTP, Verdict: OK, Text: "questions are answered; GET /models is not"}
@@ -106,6 +113,7 @@ var errSlow = errors.New("the stage took too long")
 // HTTP client, also after the request has ended.
 type probe struct {
 	target, proxy *url.URL
+	variable      string // that names the proxy
 
 	mu     sync.Mutex
 	stage  string            // the one under way
@@ -119,17 +127,18 @@ type probe struct {
 
 // newProbe finds out about the proxy. Without a probe the check says why;
 // without a check there is nothing to say about a proxy but that there is none.
-func newProbe(o *Options) (*probe, *Check) {
+func newProbe(ctx context.Context, o *Options) (*probe, *Check) {
 	c := Check{Name: stageProxy, Verdict: Fail}
-	req, err := http.NewRequest(http.MethodGet, o.BaseURL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.BaseURL, nil)
 	if err != nil {
 		c.Name, c.Text, c.Cure = stageHTTP, "openai.base_url is no URL", "correct openai.base_url (OPENAI_BASE_URL)"
 		return nil, &c
 	}
-	p := &probe{target: req.URL, passed: map[string]string{}}
-	if p.proxy, err = o.Proxy(req); err != nil {
-		// the error would show the URL, and with it a password
-		c.Text, c.Cure = "the address of the proxy is no URL", "correct "+proxyVariable(req.URL)
+	p := &probe{target: req.URL, passed: map[string]string{}, variable: ProxyVariable(o.BaseURL, o.Variable)}
+	// What is no URL gets http:// put before it, and is one then. The error and
+	// the path would show it, and with it a password.
+	if p.proxy, err = o.Proxy(req); err != nil || p.proxy != nil && (p.proxy.Hostname() == "" || strings.Trim(p.proxy.Path, "/") != "") {
+		c.Text, c.Cure = "the address of the proxy is no URL", "correct "+p.variable+": http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT"
 		return nil, &c
 	}
 	if p.proxy == nil {
@@ -143,12 +152,12 @@ func newProbe(o *Options) (*probe, *Check) {
 // address that it cannot read.
 func (o *Options) direct(target *url.URL) Check {
 	c := Check{Name: stageProxy, Verdict: OK, Text: "none"}
-	name := proxyVariable(target)
+	name := ProxyVariable(o.BaseURL, o.Variable)
 	switch {
-	case o.variable(name) == "":
+	case o.Variable(name) == "":
 	case loopback(target.Hostname()):
 		c.Text = "none, this machine is reached directly"
-	case o.variable("NO_PROXY") != "":
+	case cmp.Or(o.Variable("NO_PROXY"), o.Variable("no_proxy")) != "":
 		c.Text = "none, by NO_PROXY"
 	default:
 		c.Verdict, c.Text, c.Cure = Warn, name+" is set and not used: it is no URL of a proxy", "correct "+name
@@ -156,17 +165,21 @@ func (o *Options) direct(target *url.URL) Check {
 	return c
 }
 
-// variable returns a variable that may be written in small letters.
-func (o *Options) variable(name string) string {
-	return cmp.Or(o.Variable(name), o.Variable(strings.ToLower(name)))
+// ProxyVariable is the variable that names the proxy on the way to base, in
+// small letters when only they are set. variable returns the value of one.
+func ProxyVariable(base string, variable func(name string) string) string {
+	name := "HTTPS_PROXY"
+	if u, err := url.Parse(strings.TrimSpace(base)); err == nil && u.Scheme == "http" {
+		name = "HTTP_PROXY"
+	}
+	if small := strings.ToLower(name); variable(name) == "" && variable(small) != "" {
+		return small
+	}
+	return name
 }
 
-func proxyVariable(target *url.URL) string {
-	if target.Scheme == "http" {
-		return "HTTP_PROXY"
-	}
-	return "HTTPS_PROXY"
-}
+// address is what may be shown of the proxy: neither user nor password.
+func (p *probe) address() string { return p.proxy.Scheme + "://" + p.proxy.Host }
 
 // ask sends the request that is watched.
 func (p *probe) ask(ctx context.Context, o *Options, model string) (json.RawMessage, *Fault) {

@@ -145,7 +145,7 @@ func TestWay(t *testing.T) {
 			w.connect("10.0.0.9:3128")
 			return w.hang()
 		}, []string{"fail proxy: http://proxy.example:3128 does not answer within 5s -> check HTTPS_PROXY and NO_PROXY"}, tcpLimit},
-		{"nothing was sent", "", func(w walk) *Fault {
+		{"nothing was sent", "", func(walk) *Fault {
 			return &Fault{Text: "the request cannot be made", Cure: "report it"}
 		}, []string{"ok proxy: none", "fail http: the request cannot be made -> report it"}, 0},
 		{"a page of the wrong address", "", func(w walk) *Fault {
@@ -204,6 +204,9 @@ func TestRunIsBounded(t *testing.T) {
 		if took := time.Since(begin); took != limit || Failed(checks) != 2 {
 			t.Errorf("%d failures after %v, want 2 after %v", Failed(checks), took, limit)
 		}
+		if c := find(t, checks, "http"); c.Text != "no answer came within 30s" {
+			t.Errorf("http: %q -> %q", c.Text, c.Cure)
+		}
 	})
 }
 
@@ -216,7 +219,7 @@ func TestDirect(t *testing.T) {
 	}{
 		{"https://api.example/v1", nil, OK, "none"},
 		{"https://api.example/v1", map[string]string{"HTTP_PROXY": "http://p"}, OK, "none"},
-		{"http://api.example/v1", map[string]string{"http_proxy": "%zz"}, Warn, "HTTP_PROXY is set and not used: it is no URL of a proxy"},
+		{"http://api.example/v1", map[string]string{"http_proxy": "%zz"}, Warn, "http_proxy is set and not used: it is no URL of a proxy"},
 		{"https://api.example/v1", map[string]string{"https_proxy": "http://p", "NO_PROXY": ".example"}, OK, "none, by NO_PROXY"},
 		{"http://localhost/v1", map[string]string{"HTTP_PROXY": "http://p"}, OK, "none, this machine is reached directly"},
 	}
@@ -228,10 +231,29 @@ func TestDirect(t *testing.T) {
 			t.Errorf("%s with %v: %s %q, want %s %q", tt.base, tt.env, c.Verdict, c.Text, tt.verdict, tt.text)
 		}
 	}
-	o := healthy()
-	o.Proxy = func(*http.Request) (*url.URL, error) { return nil, errors.New("http://me:secret@%zz") }
-	checks := Run(t.Context(), o)
-	if c := find(t, checks, "proxy"); c.Verdict != Fail || strings.Contains(c.Text, "secret") || c.Cure != "correct HTTPS_PROXY" {
-		t.Errorf("a proxy that is no URL: %+v", c)
+}
+
+// What net/http makes of an address that is none must not be shown: the
+// password is in its path.
+func TestProxyAddress(t *testing.T) {
+	for _, tt := range []struct {
+		address string
+		err     error
+	}{
+		{"", errors.New("http://me:secret@%zz")},
+		{"http://http://me:secret@proxy:port", nil},
+		{"http://://me:secret@proxy", nil},
+	} {
+		o := healthy()
+		o.Proxy = func(*http.Request) (*url.URL, error) {
+			if tt.err != nil {
+				return nil, tt.err
+			}
+			return url.Parse(tt.address)
+		}
+		c := find(t, Run(t.Context(), o), "proxy")
+		if c.Verdict != Fail || strings.Contains(c.Text+c.Cure, "secret") || !strings.HasPrefix(c.Cure, "correct HTTPS_PROXY: http://HOST:PORT") {
+			t.Errorf("proxy %q, %v: %+v", tt.address, tt.err, c)
+		}
 	}
 }

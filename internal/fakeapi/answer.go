@@ -58,7 +58,7 @@ func (s *Server) plain(r *request) turn {
 func (s *Server) weather(r *request) turn {
 	sources := []source{{Type: "api", Name: "oai-weather"}, {Type: "url", URL: weatherURL}}
 	return turn{output: r.thought("1",
-		r.searched("1", sources),
+		r.searched(sources),
 		r.cited("1", weatherURL, "Example weather forecast"),
 	)}
 }
@@ -68,14 +68,14 @@ func (s *Server) search(r *request) turn {
 	sources := []source{{Type: "url", URL: docsURL}, {Type: "url", URL: guideURL}}
 	open := &search{ID: newID("ws", r.seed, "2"), Type: "web_search_call", Status: "completed",
 		Action: &action{Type: "open_page", URL: docsURL}}
-	out := r.thought("1", r.searched("1", sources))
+	out := r.thought("1", r.searched(sources))
 	out = append(out, r.thought("2", open)...)
 	return turn{output: append(out, r.cited("1", docsURL, "Example documentation: web search"))}
 }
 
 // uncited searches and then names nothing: no citation, and sources that are null.
 func (s *Server) uncited(r *request) turn {
-	return turn{output: r.thought("1", r.searched("1", nil), r.said("1", r.words("", ""), nil))}
+	return turn{output: r.thought("1", r.searched(nil), r.said("1", r.words("", ""), nil))}
 }
 
 // phases says what it is about to do before it gives the answer.
@@ -84,7 +84,7 @@ func (s *Server) phases(r *request) turn {
 	first.Phase = "commentary"
 	last := r.cited("2", docsURL, "Example documentation: web search")
 	last.Phase = "final_answer"
-	return turn{output: r.thought("1", first, r.searched("1", []source{{Type: "url", URL: docsURL}}), last)}
+	return turn{output: r.thought("1", first, r.searched([]source{{Type: "url", URL: docsURL}}), last)}
 }
 
 // refusal declines. A refusal is a part of its own type with no output_text.
@@ -120,13 +120,13 @@ func (r *request) thought(n string, then ...item) []item {
 }
 
 // searched is the call of a search, with its sources when the request asks for them.
-func (r *request) searched(n string, sources []source) *search {
+func (r *request) searched(sources []source) *search {
 	q := shorten(r.question(), 60)
 	a := &action{Type: "search", Query: q, Queries: []string{q}}
 	if r.includes("web_search_call.action.sources") {
 		a.Sources = &sources
 	}
-	return &search{ID: newID("ws", r.seed, n), Type: "web_search_call", Status: "completed", Action: a}
+	return &search{ID: newID("ws", r.seed, "1"), Type: "web_search_call", Status: "completed", Action: a}
 }
 
 // cited is the answer that cites one page, as the API writes it: a link in the
@@ -135,7 +135,8 @@ func (r *request) cited(n, url, title string) *message {
 	host, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
 	link := "([" + host + "](" + url + tracked + "))"
 	text := r.words(url, link)
-	start := utf8.RuneCountInString(text[:strings.Index(text, link)])
+	before, _, _ := strings.Cut(text, link)
+	start := utf8.RuneCountInString(before)
 	return r.said(n, text, []annotation{{
 		Type: "url_citation", Title: title, URL: url + tracked,
 		StartIndex: start, EndIndex: start + utf8.RuneCountInString(link),

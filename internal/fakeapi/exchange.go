@@ -3,6 +3,7 @@ package fakeapi
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -75,9 +76,7 @@ func (x *exchange) huge(mib int) {
 
 // fail sends an error body.
 func (x *exchange) fail(f *fault) {
-	for k, v := range f.header {
-		x.w.Header()[k] = v
-	}
+	maps.Copy(x.w.Header(), f.header)
 	x.json(f.status, struct {
 		Error apiError `json:"error"`
 	}{f.body})

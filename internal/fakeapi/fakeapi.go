@@ -49,6 +49,7 @@ type Server struct {
 	mu      sync.Mutex
 	queue   []use
 	always  *use
+	choose  func(question string) Step
 	log     []*Recorded
 	arrived int // requests so far, the forgotten ones too
 	aborted int
@@ -95,6 +96,16 @@ func (s *Server) Always(step Step) {
 	s.always = &use{step: step}
 }
 
+// Choose sets how the behaviour of a request that finds the queue empty is
+// chosen: by its question, which is what the user said last, without the hints
+// behind it; "" when the request asks nothing. choose is called from several
+// goroutines at once and wins over [Server.Always].
+func (s *Server) Choose(choose func(question string) Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.choose = choose
+}
+
 // Close ends every answer that hangs or dawdles, as a server does that goes
 // down. Call it before httptest.Server.Close, which waits for them.
 func (s *Server) Close() {
@@ -103,8 +114,12 @@ func (s *Server) Close() {
 
 // next takes the behaviour of a request, and how many requests it answered
 // before this one.
-func (s *Server) next() (Step, int) {
+func (s *Server) next(body []byte) (Step, int) {
 	s.mu.Lock()
+	if choose := s.choose; choose != nil && len(s.queue) == 0 {
+		s.mu.Unlock()
+		return choose(questionOf(body)), 0
+	}
 	defer s.mu.Unlock()
 	u := s.always
 	if len(s.queue) > 0 {
@@ -141,7 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("openai-version", "2020-10-01")
 	h.Set("openai-processing-ms", "1")
 
-	x.step, x.nth = s.next()
+	x.step, x.nth = s.next(body)
 	if !x.wait(x.step.delay) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 // Listen serves s on a free loopback port and returns the base URL, such as
 // "http://127.0.0.1:49152/v1", for the client. stop closes the port and every
 // connection, and returns when the serving has ended; it may be called again.
+// Listen fails where neither loopback, of IPv4 or IPv6, has a port.
 func (s *Server) Listen() (baseURL string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,13 +26,13 @@ func (s *Server) Listen() (baseURL string, stop func(), err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		srv.Serve(l) // Always ends with an error; stop is the only cause.
+		_ = srv.Serve(l) // always ends with an error, and stop is the only cause
 	}()
 	var once sync.Once
 	stop = func() {
 		once.Do(func() {
 			s.Close()
-			srv.Close()
+			_ = srv.Close() // the connections end with it, whatever it says
 		})
 		<-done
 	}

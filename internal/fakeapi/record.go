@@ -12,8 +12,8 @@ type Recorded struct {
 	Method  string
 	Path    string
 	Header  http.Header
-	Body    []byte
-	Aborted bool // the client went away before the answer was out
+	Body    []byte // as it came, JSON or not
+	Aborted bool   // the client went away before the answer was out
 	At      time.Time
 }
 

@@ -44,7 +44,7 @@ func TestReplayTurns(t *testing.T) {
 	if r := f.post(question("offline", "x")); r.status != 500 || r.errorOf(t).Message != "Sorry." {
 		t.Errorf("plain answer of the second turn = %d %s, want its error", r.status, r.body)
 	}
-	f.Queue(Payloads("not JSON", `{"type":"response.novelty"}`))
+	f.Queue(Step{replay: []recording{newRecording([]string{"not JSON", `{"type":"response.novelty"}`})}})
 	if r := f.post(question("offline", "x", streaming)); string(r.body) !=
 		"data: not JSON\n\nevent: response.novelty\ndata: {\"type\":\"response.novelty\"}\n\n" {
 		t.Errorf("payloads = %q", r.body)

@@ -99,6 +99,15 @@ func (r *request) question() string {
 	return ""
 }
 
+// questionOf is the question of a request that was not checked; "" without one.
+func questionOf(body []byte) string {
+	r := &request{}
+	if json.Unmarshal(body, r) != nil || r.readInput() != nil {
+		return ""
+	}
+	return r.question()
+}
+
 // includes reports whether the request asks for an optional part of the answer.
 func (r *request) includes(what string) bool { return slices.Contains(r.Include, what) }
 

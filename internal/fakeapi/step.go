@@ -10,8 +10,8 @@ import (
 )
 
 // Step is the behaviour of one request. The zero value is the server's own
-// judgement: it answers as the model would. [ParseStep], [Body] and [Payloads]
-// make the others.
+// judgement: it answers as the model would. [ParseStep] and [Body] make the
+// others.
 type Step struct {
 	word    string
 	delay   time.Duration                // before anything is sent
@@ -31,7 +31,7 @@ type stopAt struct {
 }
 
 // String returns the words that the step was parsed from.
-func (s Step) String() string { return s.word }
+func (st Step) String() string { return st.word }
 
 // Body is a step that sends the given answer to any request: status 200 or an
 // error, a JSON text or anything else.
@@ -42,13 +42,8 @@ func Body(status int, contentType, body string) Step {
 	}}
 }
 
-// Payloads is a step that streams the given SSE data payloads as they are, and
-// answers a plain request with the response of the last one that has it.
-func Payloads(lines ...string) Step {
-	return Step{word: "payloads", replay: []recording{newRecording(lines)}}
-}
-
-// ParseSteps reads steps from words that are separated by white space.
+// ParseSteps reads steps from words that are separated by white space. Its errors
+// are those of ParseStep.
 func ParseSteps(words string) ([]Step, error) {
 	var steps []Step
 	for word := range strings.FieldsSeq(words) {

@@ -266,3 +266,30 @@ func TestFileOfAnswer(t *testing.T) {
 		t.Error("a file that is not JSON was accepted")
 	}
 }
+
+// Each question gets its own behaviour, whatever the order; the queue comes first.
+func TestChoose(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.Choose(func(question string) Step {
+		step, err := ParseStep(map[string]string{"late": "503", "": "404"}[question])
+		if err != nil {
+			t.Error(err)
+		}
+		return step
+	})
+	f.queue("500")
+	for _, tt := range []struct {
+		body string
+		want int
+	}{
+		{question("gpt-5.2", "late"), 500},
+		{question("gpt-5.2", "late"), 503},
+		{question("gpt-5.2", "fine"), 200},
+		{`{"model":"gpt-5.2"}`, 404},
+		{`no JSON`, 404},
+	} {
+		if got := f.post(tt.body); got.status != tt.want {
+			t.Errorf("status = %d, want %d: %s", got.status, tt.want, tt.body)
+		}
+	}
+}

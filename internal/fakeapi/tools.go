@@ -112,9 +112,5 @@ func (r *request) arguments(schema json.RawMessage) string {
 
 // reported is the answer after the calls: it repeats what they gave.
 func (r *request) reported(outputs []string) string {
-	text := r.words("", "")
-	for _, o := range outputs {
-		text += "\n- " + o
-	}
-	return text
+	return strings.Join(append([]string{r.words("", "")}, outputs...), "\n- ")
 }

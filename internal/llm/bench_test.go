@@ -42,7 +42,7 @@ func BenchmarkFold(b *testing.B) {
 	b.SetBytes(int64(len(stream) / n))
 	for i := 0; i < b.N; i += n {
 		seen := 0
-		f := &fold{feed: &feed{leave: func() {}, watch: func(e Event) bool { seen++; return true }}}
+		f := &fold{feed: &feed{leave: func() {}, watch: func(Event) bool { seen++; return true }}}
 		s, w := newSSE(strings.NewReader(stream)), &wire{}
 		for {
 			name, data, err := s.next()

@@ -2,12 +2,15 @@ package llm
 
 import "encoding/json"
 
-// part returns the piece at a place. A server cannot make us keep more pieces
-// than text.
-func (f *fold) part(t *track, kind, list string, index int, typ string, grows bool) *part {
+// part returns the piece at a place, one that nobody keeps when there are too
+// many: then this event is the last one.
+func (f *fold) part(t *track, at place, grows bool) *part {
+	if f.parts > maxPieces {
+		return &part{place: at}
+	}
 	before := len(t.parts)
-	p := t.part(kind, list, index, typ, grows)
-	f.held += (len(t.parts) - before) * partSize
+	p := t.part(at, grows)
+	f.parts += len(t.parts) - before
 	return p
 }
 
@@ -19,11 +22,11 @@ func (f *fold) contentPart(t *track, index int, typ string, grows bool) *part {
 	}
 	switch typ {
 	case "output_text", "text", "refusal", "":
-		return f.part(t, BlockText, "content", index, typ, grows)
+		return f.part(t, textAt(index, typ), grows)
 	case "reasoning_text":
-		return f.part(t, BlockThinking, "content", index, typ, grows)
+		return f.part(t, thoughtAt(index), grows)
 	case "summary_text":
-		return f.part(t, BlockThinking, "summary", index, typ, grows)
+		return f.part(t, summaryAt(index), grows)
 	}
 	return nil
 }
@@ -152,9 +155,9 @@ func (f *fold) settle(t *track, item json.RawMessage) {
 		f.settleList(t, o, "summary")
 		f.settleList(t, o, "content")
 	case "function_call":
-		f.complete(t, f.part(t, BlockToolUse, "", 0, "", false), o.text("arguments"))
+		f.complete(t, f.part(t, toolInput, false), o.text("arguments"))
 	case "custom_tool_call":
-		f.complete(t, f.part(t, BlockToolUse, "", 0, "", false), o.text("input"))
+		f.complete(t, f.part(t, toolInput, false), o.text("input"))
 	}
 	for _, p := range t.parts {
 		if p.sent < len(p.text) {

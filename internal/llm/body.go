@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -108,9 +109,7 @@ func merge(dst, src any) any {
 	}
 	out := map[string]any{}
 	if under, ok := dst.(map[string]any); ok {
-		for key, value := range under {
-			out[key] = value
-		}
+		maps.Copy(out, under)
 	}
 	for key, value := range over {
 		out[key] = merge(out[key], value)

@@ -32,7 +32,7 @@ func (k *call) try(ctx context.Context) (*Response, error) {
 		k.client.clean(&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body)
 	}
 	if r != nil {
-		k.client.clean(&r.Status, &r.Incomplete, &r.RequestID)
+		k.client.clean(&r.ID, &r.Model, &r.Status, &r.Incomplete, &r.RequestID)
 	}
 	return r, err
 }
@@ -113,9 +113,11 @@ func (k *call) readError(ctx context.Context, resp *http.Response, err error) er
 		return contextError(ctx)
 	}
 	e := &Error{Kind: KindConnection, Status: resp.StatusCode, RequestID: requestID(resp), Err: err}
-	if errors.Is(err, errTooLarge) {
-		e.Kind, e.Message = KindBadResponse, err.Error()
-		return e
+	for _, wrong := range []error{errTooLarge, errTooMany, errZip} {
+		if errors.Is(err, wrong) {
+			e.Kind, e.Message = KindBadResponse, wrong.Error()
+			return e
+		}
 	}
 	e.Message = "the answer was cut off: " + err.Error()
 	return e

@@ -35,6 +35,10 @@ func plainMessage(status int, body string) string {
 	if name == "" {
 		name = "HTTP " + strconv.Itoa(status)
 	}
+	const plain = "The plain HTTP request was sent to HTTPS port" // in nginx's page
+	if status == http.StatusBadRequest && strings.Contains(body, plain) {
+		return name + ": " + plain
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(body), "\n")
 	if line == "" || strings.ContainsAny(line[:1], "<{[") {
 		return name
@@ -125,12 +129,18 @@ func isQuota(s string) bool {
 
 // retryAfter reads how long the server wants to be left alone: milliseconds,
 // seconds or a date. 0 means that it did not say.
+//
+// A date is counted from the server's own clock, where it tells it: ours may be
+// wrong by hours, and now is for the rest.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if d := scaled(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
 		return d
 	}
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if t, err := http.ParseTime(text); err == nil {
+		if date, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = date
+		}
 		return max(t.Sub(now), 0)
 	}
 	return scaled(text, time.Second)
@@ -158,24 +168,48 @@ func connectionError(err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // the address is known, and may hold what should not be shown
 	}
-	e := &Error{Kind: KindConnection, Message: err.Error(), Err: err}
+	const noise = "net/http: HTTP/1.x transport connection broken: "
+	e := &Error{Kind: KindConnection, Message: strings.TrimPrefix(err.Error(), noise), Err: err}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Message = "the server closed the connection without an answer"
 	}
+	if bad := badAnswer(e.Message); bad != "" {
+		e.Kind, e.Message = KindBadResponse, bad
+	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	e.final = untrusted || noTLS
+	tunnel, refused := errors.AsType[noTunnel](err)
+	e.final = untrusted || noTLS || refused && tunnel < 500
 	return e
 }
 
+// badAnswer reads what net/http says of the bytes in place of an answer, which
+// has no type; "" when it says something else.
+func badAnswer(words string) string {
+	if strings.Contains(words, "response headers exceeded") || strings.Contains(words, "header list") {
+		return "the headers of the answer are larger than 1 MiB"
+	}
+	if strings.Contains(words, "parse Location header") { // which may hold a password
+		return "the API redirects to what is no address"
+	}
+	if _, said, ok := strings.Cut(words, "malformed HTTP "); ok {
+		return "the answer is not HTTP: malformed " + clip(said, 100)
+	}
+	return ""
+}
+
 // notResponse describes a body that should have been a response.
-func notResponse(data []byte, contentType string) string {
+func notResponse(data []byte, h http.Header) string {
+	contentType := h.Get("Content-Type")
 	start := clip(string(bytes.TrimSpace(data)), 60)
 	if start == "" {
 		return "the answer is empty"
 	}
 	if contentType == "" {
 		contentType = "no content type"
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" {
+		contentType += ", compressed by " + clip(coding, 20)
 	}
 	return "the answer is not a response object (" + contentType + "): " + strconv.Quote(start)
 }

@@ -33,6 +33,8 @@ func TestErrorAnswers(t *testing.T) {
 		{409, `{}`, fields{Message: "Conflict", Name: "ConflictError"}},
 		{418, ``, fields{Message: "I'm a teapot", Name: "APIError"}},
 		{502, "<!DOCTYPE html><title>Bad gateway</title>", fields{Message: "Bad Gateway", Name: "InternalServerError"}},
+		{400, "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n",
+			fields{Message: "Bad Request: The plain HTTP request was sent to HTTPS port", Name: "BadRequestError"}},
 		{503, "upstream connect error\nreset", fields{Message: "Service Unavailable: upstream connect error", Name: "InternalServerError"}},
 		{529, "null", fields{Message: "HTTP 529: null", Name: "InternalServerError"}},
 		{500, `{"error":{"mess`, fields{Message: "Internal Server Error", Name: "InternalServerError"}},
@@ -118,6 +120,14 @@ func TestRetryAfter(t *testing.T) {
 		{"", "NaN", 0},
 		{"", "Inf", 1<<63 - 1},
 		{"", "1e400", 1<<63 - 1}, // beyond float64, too
+	}
+	const date, after = "Fri, 02 Jan 2026 03:04:05 GMT", "Fri, 02 Jan 2026 03:04:35 GMT"
+	for _, wrong := range []time.Duration{0, -24 * time.Hour, time.Hour, 50 * 365 * 24 * time.Hour} {
+		// Our clock may be wrong: the server's own tells how long it means.
+		h := http.Header{"Date": {date}, "Retry-After": {after}}
+		if got := retryAfter(h, now.Add(wrong)); got != 30*time.Second {
+			t.Errorf("retryAfter with a clock that is wrong by %v = %v, want 30s", wrong, got)
+		}
 	}
 	for _, tt := range tests {
 		h := http.Header{}

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// decodeItem reads one item. It cannot fail: what fits no type that we know is
-// a *Raw, and a field that is not what it should be is empty.
+// decodeItem reads one item of valid JSON. It cannot fail: what fits no type that
+// we know is a *Raw, and a field that is not what it should be is empty.
 func decodeItem(data json.RawMessage) Item {
-	o := parseObject(data)
+	o := objectOf(data)
 	switch typ := o.str("type"); typ {
 	case "message":
 		return decodeMessage(o, data)
@@ -49,10 +49,8 @@ func decodeMessage(o object, data json.RawMessage) *Message {
 		m.Content = []Part{{Type: plainPart(m.Role), Text: s}}
 		return m
 	}
-	for _, data := range o.list("content") {
-		if p := parseObject(data); p != nil {
-			m.Content = append(m.Content, decodePart(p))
-		}
+	for _, p := range o.objects("content") {
+		m.Content = append(m.Content, decodePart(p))
 	}
 	return m
 }

@@ -16,7 +16,7 @@ const (
 // BlockStart opens a block. Every block that starts is stopped, also when the
 // stream breaks off.
 type BlockStart struct {
-	Index int
+	Index int    // number of the block
 	Kind  string // BlockText, BlockThinking, BlockToolUse or BlockSearch
 	ID    string // of the item; for a tool the call_id
 	Name  string // of the tool
@@ -24,13 +24,13 @@ type BlockStart struct {
 
 // BlockDelta adds to a block. Exactly one of the texts is set.
 type BlockDelta struct {
-	Index     int
+	Index     int // number of the block
 	Text      string
 	Thinking  string
 	InputJSON string // arguments of a function, or free text of a custom tool
 }
 
-// BlockStop closes a block.
+// BlockStop closes the block with the number Index.
 type BlockStop struct{ Index int }
 
 // Searching tells what a web search call does, as soon as it is known.
@@ -42,7 +42,7 @@ type Searching struct {
 
 // Retrying says that what was streamed so far is void: the call starts again.
 type Retrying struct {
-	Attempt int // the one that begins, from 2 on
+	Attempt int // number of the try that begins, from 2 on
 	Err     *Error
 }
 

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,6 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 )
-
-const (
-	maxBody      = 64 << 20 // of an answer, after gunzip
-	maxErrorBody = 1 << 20  // of an answer that is an error: the rest is not worth reading
-	maxStream    = 1 << 50  // of a stream: its lines and what is kept of it are bounded instead
-)
-
-var errTooLarge = errors.New("the answer is larger than 64 MiB")
 
 // exchange is the middleware between the SDK and the network: it sets our
 // headers, and every answer that is not 2xx leaves it as an *Error, read from
@@ -69,7 +60,7 @@ func redirectError(resp *http.Response) *Error {
 	if u, err := resp.Location(); err == nil {
 		target = u.Scheme + "://" + u.Host
 	}
-	e.Message = fmt.Sprintf("the API redirects (%d) to %s: check the base URL", resp.StatusCode, target)
+	e.Message = "the API redirects to " + target
 	return e
 }
 
@@ -88,55 +79,4 @@ func contextError(ctx context.Context) *Error {
 		e.Kind, e.Message = KindTimeout, "no complete answer in time"
 	}
 	return e
-}
-
-// bounded is a body that ends with errTooLarge after n bytes.
-type bounded struct {
-	io.Reader
-	body io.Closer
-	n    int64
-}
-
-// bound wraps the body of resp: gunzipped where the transport left that to us
-// (a server that compresses unasked), and never more than n bytes long.
-func bound(resp *http.Response, n int64) io.ReadCloser {
-	b := &bounded{Reader: resp.Body, body: resp.Body, n: n}
-	if !resp.Uncompressed && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		b.Reader = &gunzip{src: resp.Body}
-	}
-	return b
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	// One byte more than allowed is asked for, to tell a body of exactly n
-	// bytes from a longer one.
-	if int64(len(p)) > b.n+1 {
-		p = p[:b.n+1]
-	}
-	n, err := b.Reader.Read(p)
-	if int64(n) > b.n {
-		n, err = int(b.n), errTooLarge
-	}
-	b.n -= int64(n)
-	return n, err
-}
-
-func (b *bounded) Close() error { return b.body.Close() }
-
-// gunzip reads the gzip header at the first Read, so that an answer that has
-// begun is not held up by a body that has not.
-type gunzip struct {
-	src io.Reader
-	zr  *gzip.Reader
-}
-
-func (g *gunzip) Read(p []byte) (int, error) {
-	if g.zr == nil {
-		zr, err := gzip.NewReader(g.src)
-		if err != nil {
-			return 0, fmt.Errorf("reading gzip: %w", err)
-		}
-		g.zr = zr
-	}
-	return g.zr.Read(p)
 }

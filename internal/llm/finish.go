@@ -35,7 +35,9 @@ func (f *fold) finish(response json.RawMessage, status string) (*Response, *Erro
 	default:
 		o["status"] = quoted(status)
 	}
-	if list := o.list("output"); len(list) > 0 {
+	if list := o.list("output"); len(list) > maxPieces {
+		// readResponse refuses it.
+	} else if len(list) > 0 {
 		f.settleOutput(list)
 	} else if list := f.output(o.str("status")); len(list) > 0 {
 		o["output"], _ = encode(list) // of valid JSON
@@ -175,7 +177,7 @@ func (t *track) fill(o object, list string) {
 }
 
 func (t *track) fillInput(o object, key string) {
-	if p := t.part(BlockToolUse, "", 0, "", false); len(p.text) > 0 {
+	if p := t.part(toolInput, false); len(p.text) > 0 {
 		o[key], _ = encode(string(p.text))
 	}
 }

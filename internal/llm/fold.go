@@ -2,9 +2,6 @@ package llm
 
 import "encoding/json"
 
-// partSize is about what an item or a piece takes beside its text.
-const partSize = 512
-
 // fold turns the events of one stream into the events of a caller, and into the
 // response at its end. It takes events in any order: what belongs to a block
 // that has not begun waits for it, and what nobody announced is made good when
@@ -14,6 +11,8 @@ type fold struct {
 	tracks tracks
 	begun  json.RawMessage // the response as created
 	held   int             // bytes of text and items that are kept
+	values int             // JSON values in them
+	parts  int             // of all items
 }
 
 // take handles one event. It returns a response or an error when the event is
@@ -33,10 +32,22 @@ func (f *fold) take(w *wire) (*Response, *Error) {
 	default:
 		f.takePart(w)
 	}
-	if f.held+len(f.tracks.list)*partSize > maxBody {
-		return nil, &Error{Kind: KindBadResponse, Message: errTooLarge.Error(), Err: errTooLarge}
+	var err error
+	switch {
+	case f.held > maxBody:
+		err = errTooLarge
+	case f.values > maxValues, f.parts+len(f.tracks.list) > maxPieces:
+		err = errTooMany
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	return nil, &Error{Kind: KindBadResponse, Message: err.Error(), Err: err}
+}
+
+// keep counts JSON that is kept.
+func (f *fold) keep(data json.RawMessage) {
+	f.held += len(data)
+	f.values += values(data)
 }
 
 // takePart handles the events of the pieces of an item. Those of tools that run
@@ -45,30 +56,30 @@ func (f *fold) take(w *wire) (*Response, *Error) {
 func (f *fold) takePart(w *wire) {
 	switch w.Type {
 	case "response.output_text.delta":
-		f.delta(w, BlockText, "content", w.ContentIndex, "output_text")
+		f.delta(w, textAt(w.ContentIndex, "output_text"))
 	case "response.refusal.delta":
-		f.delta(w, BlockText, "content", w.ContentIndex, "refusal")
+		f.delta(w, textAt(w.ContentIndex, "refusal"))
 	case "response.reasoning_text.delta", "response.reasoning.delta":
-		f.delta(w, BlockThinking, "content", w.ContentIndex, "reasoning_text")
+		f.delta(w, thoughtAt(w.ContentIndex))
 	case "response.reasoning_summary_text.delta", "response.reasoning_summary.delta":
-		f.delta(w, BlockThinking, "summary", w.SummaryIndex, "summary_text")
+		f.delta(w, summaryAt(w.SummaryIndex))
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		f.delta(w, BlockToolUse, "", 0, "")
+		f.delta(w, toolInput)
 
 	case "response.output_text.done":
-		f.whole(w, BlockText, "content", w.ContentIndex, "output_text", w.Text)
+		f.whole(w, textAt(w.ContentIndex, "output_text"), w.Text)
 	case "response.refusal.done":
-		f.whole(w, BlockText, "content", w.ContentIndex, "refusal", w.Refusal)
+		f.whole(w, textAt(w.ContentIndex, "refusal"), w.Refusal)
 	case "response.reasoning_text.done":
-		f.whole(w, BlockThinking, "content", w.ContentIndex, "reasoning_text", w.Text)
+		f.whole(w, thoughtAt(w.ContentIndex), w.Text)
 	case "response.reasoning_summary_text.done":
-		f.whole(w, BlockThinking, "summary", w.SummaryIndex, "summary_text", w.Text)
+		f.whole(w, summaryAt(w.SummaryIndex), w.Text)
 	case "response.reasoning_summary_part.done":
-		f.whole(w, BlockThinking, "summary", w.SummaryIndex, "summary_text", parseObject(w.Part).str("text"))
+		f.whole(w, summaryAt(w.SummaryIndex), parseObject(w.Part).str("text"))
 	case "response.function_call_arguments.done":
-		f.whole(w, BlockToolUse, "", 0, "", w.Arguments)
+		f.whole(w, toolInput, w.Arguments)
 	case "response.custom_tool_call_input.done":
-		f.whole(w, BlockToolUse, "", 0, "", w.Input)
+		f.whole(w, toolInput, w.Input)
 
 	case "response.content_part.added":
 		f.partAdded(w)
@@ -82,22 +93,22 @@ func (f *fold) takePart(w *wire) {
 }
 
 // delta adds to a piece of text and passes it on, if its block is open.
-func (f *fold) delta(w *wire, kind, list string, index int, typ string) {
+func (f *fold) delta(w *wire, at place) {
 	if w.Delta == "" {
 		return
 	}
 	t := f.tracks.find(w.OutputIndex, w.ItemID)
-	f.grow(t, f.part(t, kind, list, index, typ, true), w.Delta)
+	f.grow(t, f.part(t, at, true), w.Delta)
 }
 
 // whole compares what was received of a piece with all of it. A server may send
 // few deltas or none, and a delta may get lost.
-func (f *fold) whole(w *wire, kind, list string, index int, typ, text string) {
+func (f *fold) whole(w *wire, at place, text string) {
 	if text == "" {
 		return
 	}
 	t := f.tracks.find(w.OutputIndex, w.ItemID)
-	p := f.part(t, kind, list, index, typ, false)
+	p := f.part(t, at, false)
 	f.complete(t, p, text)
 	p.ended = true
 }
@@ -121,7 +132,7 @@ func (f *fold) partAdded(w *wire) {
 // Without its index it says that the one before is over.
 func (f *fold) summaryAdded(w *wire) {
 	t := f.tracks.find(w.OutputIndex, w.ItemID)
-	if p := f.part(t, BlockThinking, "summary", w.SummaryIndex, "summary_text", true); w.SummaryIndex < 0 && len(p.text) > 0 {
+	if p := f.part(t, summaryAt(w.SummaryIndex), true); w.SummaryIndex < 0 && len(p.text) > 0 {
 		p.ended = true
 	}
 }
@@ -149,9 +160,9 @@ func (f *fold) annotation(w *wire) {
 		return
 	}
 	t := f.tracks.find(w.OutputIndex, w.ItemID)
-	p := f.part(t, BlockText, "content", w.ContentIndex, "output_text", false)
+	p := f.part(t, textAt(w.ContentIndex, "output_text"), false)
 	p.annotations = append(p.annotations, w.Annotation)
-	f.held += len(w.Annotation)
+	f.keep(w.Annotation)
 }
 
 // itemAdded opens the block of an item.
@@ -161,7 +172,7 @@ func (f *fold) itemAdded(w *wire) {
 		return
 	}
 	t.added = w.Item
-	f.held += len(w.Item)
+	f.keep(w.Item)
 	f.openBlock(t, w.Item, false)
 }
 
@@ -178,7 +189,7 @@ func (f *fold) itemDone(w *wire) {
 	t.ended = true
 	if present(w.Item) {
 		t.done, t.added = w.Item, nil
-		f.held += len(w.Item)
+		f.keep(w.Item)
 	}
 	f.settle(t, t.done)
 }

@@ -86,7 +86,7 @@ type Source struct {
 // Raw is an item of a type that we do not know.
 type Raw struct {
 	Type string
-	JSON json.RawMessage
+	JSON json.RawMessage // the whole item as it came, and as it is sent back
 }
 
 func (*Message) item()        {}

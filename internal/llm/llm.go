@@ -42,12 +42,12 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// DefaultBaseURL is where requests go when Options names no other place.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// defaultBaseURL is where requests go when Options names no other place.
+const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options says where and how a Client sends its requests.
 type Options struct {
-	BaseURL      string // with or without a trailing slash; empty: DefaultBaseURL
+	BaseURL      string // with or without a trailing slash; empty: that of OpenAI
 	APIKey       string // sent as a bearer token and kept nowhere else
 	KeyEnv       string // the variable the key came from, for error texts; empty: OPENAI_API_KEY
 	Organization string // OpenAI-Organization header, when not empty
@@ -173,7 +173,7 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 func parseBase(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		text = DefaultBaseURL
+		text = defaultBaseURL
 	}
 	u, err := url.Parse(text)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {

@@ -7,8 +7,9 @@ import (
 	"net/http"
 )
 
-// Model asks the API about one model and returns its answer. The request is
-// made once: it is a question about now, not work to be done.
+// Model asks the API about one model (GET /models/{id}) and returns its answer.
+// Every error is an *Error. The request is made once: it is a question about now,
+// not work to be done.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if c.unusable != nil {
 		e := *c.unusable
@@ -31,7 +32,7 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 	}
 	if parseObject(data) == nil {
 		e := &Error{Kind: KindBadResponse, Status: resp.StatusCode, RequestID: requestID(resp), Attempts: 1}
-		e.Message = notResponse(data, resp.Header.Get("Content-Type"))
+		e.Message = notResponse(data, resp.Header)
 		return nil, e
 	}
 	return data, nil

@@ -1,43 +1,46 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // object is a JSON object whose fields are looked at one by one: a field that
 // is missing, null or of another type reads as the zero value, and no field
 // spoils the others. A nil object has no fields.
+//
+// The fields are parts of the bytes that the object was read from, and valid
+// JSON: what is inside of them is not checked again.
 type object map[string]json.RawMessage
 
 // parseObject returns nil when data is no object.
 func parseObject(data json.RawMessage) object {
-	var o object
-	if json.Unmarshal(data, &o) != nil {
+	if !json.Valid(data) {
 		return nil
 	}
-	return o
+	return objectOf(data)
 }
 
 // parseList returns nil when data is no array.
 func parseList(data json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
+	if !json.Valid(data) {
 		return nil
 	}
-	return list
+	return listOf(data)
 }
 
-func (o object) object(key string) object { return parseObject(o[key]) }
+func (o object) object(key string) object { return objectOf(o[key]) }
 
-func (o object) list(key string) []json.RawMessage { return parseList(o[key]) }
+func (o object) list(key string) []json.RawMessage { return listOf(o[key]) }
 
 // objects returns the entries of a list that are objects.
 func (o object) objects(key string) []object {
 	var out []object
 	for _, data := range o.list(key) {
-		if e := parseObject(data); e != nil {
+		if e := objectOf(data); e != nil {
 			out = append(out, e)
 		}
 	}
@@ -46,18 +49,15 @@ func (o object) objects(key string) []object {
 
 // str returns a string, "" for anything else.
 func (o object) str(key string) string {
-	var s string
-	if json.Unmarshal(o[key], &s) != nil {
-		return ""
-	}
+	s, _ := stringOf(o[key])
 	return s
 }
 
 // text returns a string, or anything else but null as its JSON: an error code
 // may be a number, tool input an object.
 func (o object) text(key string) string {
-	var s string
-	if json.Unmarshal(o[key], &s) != nil {
+	s, ok := stringOf(o[key])
+	if !ok && !bytes.Equal(o[key], []byte("null")) {
 		return string(o[key])
 	}
 	return s
@@ -67,9 +67,8 @@ func (o object) text(key string) string {
 func (o object) strs(key string) []string {
 	var out []string
 	for _, data := range o.list(key) {
-		var s *string
-		if json.Unmarshal(data, &s) == nil && s != nil {
-			out = append(out, *s)
+		if s, ok := stringOf(data); ok {
+			out = append(out, s)
 		}
 	}
 	return out
@@ -77,16 +76,25 @@ func (o object) strs(key string) []string {
 
 // integer returns a whole number, also one written as 12.0 or 1.2e1.
 func (o object) integer(key string) int64 {
-	var n json.Number
-	if data := o[key]; len(data) == 0 || data[0] == '"' || json.Unmarshal(data, &n) != nil {
-		return 0
-	}
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+	text := string(o[key])
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
 	}
-	f, err := n.Float64()
+	f, err := strconv.ParseFloat(text, 64) // fails for what is no number
 	if err != nil || math.Abs(f) >= math.MaxInt64 {
 		return 0
 	}
 	return int64(f)
+}
+
+// stringOf returns the string that data is, false when it is anything else. Most
+// stand for themselves between their quotes.
+func stringOf(data json.RawMessage) (s string, ok bool) {
+	if len(data) < 2 || data[0] != '"' {
+		return "", false
+	}
+	if in := data[1 : len(data)-1]; bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+		return string(in), true
+	}
+	return s, json.Unmarshal(data, &s) == nil
 }

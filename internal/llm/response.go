@@ -26,15 +26,28 @@ type Usage struct {
 	Input, Cached, Output, Reasoning, Total int64
 }
 
+// Plus is what two responses took together.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		Input:     u.Input + v.Input,
+		Cached:    u.Cached + v.Cached,
+		Output:    u.Output + v.Output,
+		Reasoning: u.Reasoning + v.Reasoning,
+		Total:     u.Total + v.Total,
+	}
+}
+
 // decodeResponse reads the body of a plain call. An answer that is no response
 // and a response that failed are an *Error.
 func decodeResponse(data []byte, resp *http.Response) (*Response, error) {
-	var raw json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(data)).Decode(&raw)
-	o := parseObject(raw)
+	if crowded(data) {
+		return nil, &Error{Kind: KindBadResponse, Status: resp.StatusCode, RequestID: requestID(resp), Message: errTooMany.Error(), Err: errTooMany}
+	}
+	raw, err := firstValue(data)
+	o := objectOf(raw)
 	if o == nil {
 		e := &Error{Kind: KindBadResponse, Status: resp.StatusCode, RequestID: requestID(resp), body: clip(string(data), 300), Err: err}
-		e.Message = notResponse(data, resp.Header.Get("Content-Type"))
+		e.Message = notResponse(data, resp.Header)
 		// An object that ends in its middle is a connection that did: a body
 		// without a declared length ends like that, with no other sign.
 		if errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
@@ -51,10 +64,21 @@ func decodeResponse(data []byte, resp *http.Response) (*Response, error) {
 	return r, nil
 }
 
+// firstValue returns the JSON value that data begins with, whatever comes behind.
+func firstValue(data []byte) (raw json.RawMessage, err error) {
+	if json.Valid(data) {
+		return bytes.TrimSpace(data), nil
+	}
+	return raw, json.NewDecoder(bytes.NewReader(data)).Decode(&raw)
+}
+
 // readResponse reads a response object, from a plain answer or from the last
 // event of a stream.
 func readResponse(o object, raw json.RawMessage) (*Response, *Error) {
 	output := o.list("output")
+	if len(output) > maxPieces {
+		return nil, &Error{Kind: KindBadResponse, Message: errTooMany.Error(), Err: errTooMany}
+	}
 	r := &Response{
 		ID:         o.str("id"),
 		Model:      o.str("model"),

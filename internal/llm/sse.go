@@ -127,12 +127,7 @@ func (s *sse) fill() {
 		s.buf = s.buf[:copy(s.buf, s.buf[s.pos:])]
 		s.pos = 0
 	}
-	const readAtOnce = 16 << 10
-	if cap(s.buf)-len(s.buf) < readAtOnce/2 {
-		grown := make([]byte, len(s.buf), 2*cap(s.buf)+readAtOnce)
-		copy(grown, s.buf)
-		s.buf = grown
-	}
+	s.buf = room(s.buf, s.limit)
 	n, err := s.src.Read(s.buf[len(s.buf):cap(s.buf)])
 	s.buf = s.buf[:len(s.buf)+n]
 	s.err = err

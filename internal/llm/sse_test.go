@@ -61,7 +61,7 @@ func TestSSE(t *testing.T) {
 	for _, tt := range tests {
 		for name, wrap := range readers {
 			got, err := readSSE(newSSE(wrap(strings.NewReader(tt.stream))))
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != io.EOF {
+			if diff := cmp.Diff(tt.want, got); diff != "" || !errors.Is(err, io.EOF) {
 				t.Errorf("%q, %s: %v (-want +got):\n%s", tt.stream, name, err, diff)
 			}
 		}
@@ -73,7 +73,7 @@ func TestSSE(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	got, err := readSSE(newSSE(strings.NewReader("data: " + long + "\n\ndata: a\n\n")))
-	if err != io.EOF || len(got) != 2 || got[0][1] != long || got[1][1] != "a" {
+	if !errors.Is(err, io.EOF) || len(got) != 2 || got[0][1] != long || got[1][1] != "a" {
 		t.Errorf("a line of 1 MiB: %d events, %v", len(got), err)
 	}
 	for name, stream := range map[string]io.Reader{

@@ -2,13 +2,14 @@ package llm
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"log/slog"
-	"mime"
 	"net/http"
 	"strings"
 )
@@ -80,7 +81,7 @@ func (k *call) read(ctx context.Context, resp *http.Response) (*Response, error)
 	if sniff(resp, body) {
 		return k.stream(ctx, resp, body)
 	}
-	data, err := io.ReadAll(&bounded{Reader: body, n: maxBody})
+	data, err := readAll(body)
 	if err != nil {
 		return nil, k.readError(ctx, resp, err)
 	}
@@ -106,10 +107,12 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 		switch {
 		case err != nil && done && f.allDone():
 			r, e = f.finish(nil, "completed")
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			e = &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
 		case err != nil:
 			return nil, k.readError(ctx, resp, err)
+		case crowded(data):
+			return nil, k.readError(ctx, resp, errTooMany)
 		case w.decode(name, data):
 			r, e = f.take(w)
 		case string(data) == "[DONE]":
@@ -131,8 +134,8 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 }
 
 func isStream(resp *http.Response) bool {
-	typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return typ == "text/event-stream"
+	typ, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(typ), "text/event-stream")
 }
 
 // sniff reports whether an answer is a stream. The content type is not enough:
@@ -143,8 +146,8 @@ func sniff(resp *http.Response, body *bufio.Reader) bool {
 		switch {
 		case err != nil:
 			return isStream(resp)
-		case strings.ContainsAny(string(b), " \t\r\n"):
-			body.Discard(1)
+		case bytes.ContainsAny(b, " \t\r\n"):
+			_, _ = body.Discard(1) // it was seen, so it is there
 			continue
 		case b[0] == '{' || b[0] == '[' || b[0] == '<':
 			return false

@@ -19,11 +19,11 @@ func FuzzSSE(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfevent: a\r\ndata: b\r\rdata:c\n\r\n:x\n\ndata"), []byte{2})
 	f.Fuzz(func(t *testing.T, stream, cuts []byte) {
 		want, err := readSSE(newSSE(bytes.NewReader(stream)))
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatalf("readSSE(%q) = %v, want EOF", stream, err)
 		}
 		got, err := readSSE(newSSE(&pieces{data: stream, sizes: cuts}))
-		if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, io.EOF) {
 			t.Errorf("in pieces of %v: %v (-whole +pieces):\n%s", cuts, err, diff)
 		}
 	})

@@ -273,8 +273,8 @@ func TestEndlessItems(t *testing.T) {
 			t.Fatal("decode = false")
 		}
 		if _, e := f.take(w); e != nil {
-			if !errors.Is(e, errTooLarge) {
-				t.Errorf("take = %v, want %v", e, errTooLarge)
+			if !errors.Is(e, errTooMany) {
+				t.Errorf("take = %v, want %v", e, errTooMany)
 			}
 			return
 		}

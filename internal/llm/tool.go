@@ -64,7 +64,8 @@ func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Eve
 	})
 }
 
-// RunPlain is Run without streaming: it returns the response of Done.
+// RunPlain is Run without streaming: it returns the response of Done, or the
+// *Error that Run would end with.
 func (c *Client) RunPlain(ctx context.Context, r Request, tools []Tool) (*Response, error) {
 	return c.run(ctx, r, tools, &feed{}, false)
 }
@@ -84,7 +85,7 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, f *feed, stre
 		if err != nil {
 			return nil, err
 		}
-		spent = spent.plus(resp.Usage)
+		spent = spent.Plus(resp.Usage)
 		jobs := jobsOf(resp, tools)
 		if len(jobs) == 0 {
 			resp.Usage = spent
@@ -153,14 +154,4 @@ func (c *Client) output(ctx context.Context, j job) (out string) {
 		return "error: " + err.Error()
 	}
 	return out
-}
-
-func (u Usage) plus(v Usage) Usage {
-	return Usage{
-		Input:     u.Input + v.Input,
-		Cached:    u.Cached + v.Cached,
-		Output:    u.Output + v.Output,
-		Reasoning: u.Reasoning + v.Reasoning,
-		Total:     u.Total + v.Total,
-	}
 }

@@ -20,14 +20,26 @@ type track struct {
 	claimed bool      // found in the output of the final response
 }
 
+// place says which piece of an item is meant.
+type place struct {
+	kind  string // BlockText, BlockThinking or BlockToolUse
+	list  string // where in the item it stands: "content", "summary" or "" for tool input
+	index int    // in that list; -1: see track.part
+	typ   string // as in the item: "output_text", "refusal", ...
+}
+
+// textAt, thoughtAt and summaryAt are the places of texts in their lists; the
+// input of a tool is all there is of it.
+func textAt(index int, typ string) place { return place{BlockText, "content", index, typ} }
+func thoughtAt(index int) place          { return place{BlockThinking, "content", index, "reasoning_text"} }
+func summaryAt(index int) place          { return place{BlockThinking, "summary", index, "summary_text"} }
+
+var toolInput = place{kind: BlockToolUse}
+
 // part is a piece of text of an item: a content part, a paragraph of a
 // summary, the input of a tool.
 type part struct {
-	kind  string // BlockText, BlockThinking or BlockToolUse
-	list  string // where in the item it stands: "content", "summary" or "" for tool input
-	index int    // in that list
-	typ   string // as in the item: "output_text", "refusal", ...
-
+	place
 	block       *int   // of a text; a part of another kind uses that of its item
 	ended       bool   // it was said to be whole
 	text        []byte // received
@@ -38,27 +50,27 @@ type part struct {
 // part returns the piece at a place, a new one where there is none yet. An
 // index of -1 means the piece under way, or the next one where an event that
 // starts or goes on finds the last one ended.
-func (t *track) part(kind, list string, index int, typ string, grows bool) *part {
+func (t *track) part(at place, grows bool) *part {
 	var last *part
 	for _, p := range t.parts {
-		if p.list == list && p.kind == kind {
-			if p.index == index {
+		if p.list == at.list && p.kind == at.kind {
+			if p.index == at.index {
 				return p
 			}
 			last = p
 		}
 	}
-	if index < 0 {
+	if at.index < 0 {
 		switch {
 		case last == nil:
-			index = 0
+			at.index = 0
 		case grows && last.ended:
-			index = last.index + 1
+			at.index = last.index + 1
 		default:
 			return last
 		}
 	}
-	p := &part{kind: kind, list: list, index: index, typ: typ}
+	p := &part{place: at}
 	t.parts = append(t.parts, p)
 	return p
 }

@@ -1,10 +1,14 @@
 package llm
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -73,6 +77,22 @@ func bundledRoots() *x509.CertPool {
 	return pool
 }
 
+// noTunnel is the status with which a proxy refused to connect us.
+type noTunnel int
+
+// Error is the name of the status alone, which is what net/http says of it.
+func (s noTunnel) Error() string {
+	return cmp.Or(http.StatusText(int(s)), "HTTP "+strconv.Itoa(int(s)))
+}
+
+// tunnelled looks at the answer of a proxy to CONNECT.
+func tunnelled(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode != http.StatusOK {
+		return noTunnel(resp.StatusCode)
+	}
+	return nil
+}
+
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -85,6 +105,9 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost:   256,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
+
+		MaxResponseHeaderBytes: maxHeaders,
+		OnProxyConnectResponse: tunnelled,
 		// A model may think for minutes without a byte: a ping finds out
 		// whether the connection under the call is still there.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},

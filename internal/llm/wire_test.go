@@ -133,7 +133,7 @@ func TestUnusableOptions(t *testing.T) {
 }
 
 func TestGzip(t *testing.T) {
-	c, _ := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		io.WriteString(z, finished)
@@ -152,8 +152,8 @@ func TestGzip(t *testing.T) {
 		t.Errorf("Create = %v, %v, want resp_1", r, err)
 	}
 	c, _, _ = newClient(t, 0, answer(200, finished, "Content-Encoding", "gzip"))
-	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindConnection {
-		t.Errorf("Create = %v, want %v", err, KindConnection)
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindBadResponse || !errors.Is(err, errZip) {
+		t.Errorf("Create = %v, want %v", err, errZip)
 	}
 }
 
@@ -196,7 +196,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestRedirects(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("a request with key %q reached another host", r.Header.Get("Authorization"))
 	}))
 	defer elsewhere.Close()
@@ -220,9 +220,9 @@ func TestRedirects(t *testing.T) {
 	}{
 		{"/v2/responses", 307, "", 2},
 		{"/v2/responses", 308, "", 2},
-		{elsewhere.URL + "/v1/responses?key=1", 307, "the API redirects (307) to " + elsewhere.URL + ": check the base URL", 1},
-		{elsewhere.URL, 302, "the API redirects (302) to " + elsewhere.URL + ": check the base URL", 1},
-		{"", 304, "the API redirects (304) to nowhere: check the base URL", 1},
+		{elsewhere.URL + "/v1/responses?key=1", 307, "the API redirects to " + elsewhere.URL, 1},
+		{elsewhere.URL, 302, "the API redirects to " + elsewhere.URL, 1},
+		{"", 304, "the API redirects to nowhere", 1},
 	}
 	for _, tt := range tests {
 		target, status = tt.target, tt.status
@@ -259,7 +259,7 @@ func TestBrokenConnections(t *testing.T) {
 		"an error that is shorter, too ": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"error\":",
 	}
 	for name, text := range answers {
-		c, _ := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
+		c, _ := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 			conn, buf, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				t.Error(err)
@@ -297,7 +297,7 @@ func TestUntrustedCertificate(t *testing.T) {
 // A cancellation reaches the server at once.
 func TestCancelAborts(t *testing.T) {
 	started, aborted := make(chan struct{}), make(chan struct{})
-	c, _ := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := serve(t, 3, func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		close(started)
 		<-r.Context().Done()

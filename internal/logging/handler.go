@@ -35,7 +35,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{red: h.red, next: h.next.WithGroup(h.red.text(name))}
+	return &handler{red: h.red, next: h.next.WithGroup(h.red.value(name))}
 }
 
 // render turns any value into the text that a reader of the log wants: bytes as

@@ -28,7 +28,8 @@ type Options struct {
 	// File is the debug log's path: relative, absolute, or below ~. Empty: none.
 	// It counts only while Debug is set.
 	File string
-	// Home is what a leading ~ in File stands for; empty leaves the ~ alone.
+	// Home is what a leading ~ in File stands for; empty leaves the ~ alone. Only
+	// below the program's own folder there, missing folders are made.
 	Home string
 	// Stderr takes the lines; nil discards them.
 	Stderr io.Writer
@@ -41,10 +42,10 @@ type Options struct {
 
 // New returns the logger, the function that closes it, and a warning.
 //
-// With debug on a goroutine writes to Stderr, so that a reader who does not
-// read stops nobody; see screen.go. The close function ends it and waits for
-// what is still to be written, but not long, and closes the file. It is never
-// nil, may be called more than once, and lines after it are dropped without an
+// A goroutine writes to Stderr, so that a reader who does not read stops nobody;
+// see screen.go. Without debug a line waits for it, but not long. With debug the
+// close function waits for what is still to be written, as shortly, and closes
+// the file. It is never nil, may be called more than once, and lines after it are dropped without an
 // error. The file takes each line before the call that logs it returns.
 //
 // The warning is not empty when File cannot be written; it is one line, without
@@ -55,8 +56,15 @@ func New(o Options) (*slog.Logger, func() error, string) {
 	}
 	red := newRedactor(o.Secrets)
 	none := func() error { return nil }
+	p, ok := o.Stderr.(*Patient)
 	if !o.Debug {
-		return slog.New(&handler{red: red, next: warnings(o.Stderr)}), none, ""
+		if !ok {
+			p = NewPatient(o.Stderr)
+		}
+		return slog.New(&handler{red: red, next: warnings(p)}), none, ""
+	}
+	if ok {
+		o.Stderr = p.screen.w // a screen of our own does not even wait for a while
 	}
 	out := newScreen(o.Stderr)
 	screen := tint.NewTextHandler(out, &tint.Options{
@@ -68,7 +76,7 @@ func New(o Options) (*slog.Logger, func() error, string) {
 	if o.File == "" {
 		return slog.New(&handler{red: red, next: screen}), closeScreen, ""
 	}
-	f, err := openTee(expand(o.File, o.Home))
+	f, err := openTee(expand(o.File, o.Home), o.Home)
 	if err != nil {
 		text := err.Error() + "; the debug log goes to stderr only"
 		return slog.New(&handler{red: red, next: screen}), closeScreen, red.line(text)

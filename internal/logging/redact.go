@@ -2,6 +2,7 @@ package logging
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net/url"
@@ -28,7 +29,7 @@ type shapes struct{ authHeader, apiKey, userInfo, base64 *regexp.Regexp }
 // nothing, and each would pay at its start.
 var shape = sync.OnceValue(func() *shapes {
 	return &shapes{
-		authHeader: regexp.MustCompile(`(?i)(authorization[\\"']*\s*[:=][\s\\"'\[]*(?:(?:bearer|basic)\s+)?)(?:\[redacted\]|[^\s\\"',\[\]]+)`),
+		authHeader: regexp.MustCompile(`(?i)((?:openai\.headers\.)?authorization[\\"']*\s*[:=][\s\\"'\[]*(?:(?:bearer|basic)\s+)?)(?:\[redacted\]|[^\s\\"',\[\]]+)`),
 		apiKey:     regexp.MustCompile(`(^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9a-fA-F]{4})sk-[A-Za-z0-9_*-]{8,}`),
 		userInfo:   regexp.MustCompile(`(://)[^\s/@"'\\]+@`),
 		base64:     regexp.MustCompile(`"[A-Za-z0-9+/]{6,}={0,2}"`),
@@ -37,21 +38,26 @@ var shape = sync.OnceValue(func() *shapes {
 
 // redactor replaces secrets in text. It holds no state but what it looks for.
 type redactor struct {
-	known func() *strings.Replacer // made once; it returns nil when no secret is known
+	known  func() *strings.Replacer // made once; it returns nil when no secret is known
+	pieces func() *pieces           // made once
 }
 
 // Redact returns the function that replaces secrets in a text by [redacted], as
-// log lines have them replaced: the given ones in every spelling, and what looks
-// like one (Authorization: Bearer …, sk-…, a password in a URL). Secrets of
-// fewer than four characters are ignored. It may be called by several
-// goroutines; making it costs next to nothing.
+// log lines have them replaced: the given ones in every spelling, eight
+// characters or more of one that was cut or masked, and what looks like one
+// (Authorization: Bearer …, sk-…, a password in a URL). Secrets of fewer than
+// four characters are ignored. It may be called by several goroutines; making
+// it costs next to nothing.
 func Redact(secrets ...string) func(string) string { return newRedactor(secrets).text }
 
 // newRedactor takes the secrets down; what is looked for is worked out when the
 // first text comes.
 func newRedactor(secrets []string) *redactor {
 	secrets = slices.Clone(secrets)
-	return &redactor{known: sync.OnceValue(func() *strings.Replacer { return replacer(secrets) })}
+	return &redactor{
+		known:  sync.OnceValue(func() *strings.Replacer { return replacer(secrets) }),
+		pieces: sync.OnceValue(func() *pieces { return newPieces(secrets) }),
+	}
 }
 
 // replacer prepares the replacement of each secret in every spelling that
@@ -84,11 +90,32 @@ func replacer(secrets []string) *strings.Replacer {
 }
 
 // spellings lists a secret as plain text, in Go quotes, in a URL, in JSON (with
-// and without the escaping of <, > and &), and in JSON within JSON.
+// and without the escaping of <, > and &), in JSON within JSON, in hexadecimal
+// digits and in base64.
 func spellings(s string) []string {
 	out := []string{s, url.QueryEscape(s), url.PathEscape(s), inner(strconv.Quote(s)), jsonText(s, false)}
 	once := jsonText(s, true)
-	return append(out, once, jsonText(once, true))
+	return append(append(out, once, jsonText(once, true)), encoded(s)...)
+}
+
+// encoded is what hexadecimal digits and base64 make of a secret. base64 does so
+// wherever in a text it stands (Basic credentials have a name in front): the
+// characters that no neighbour has a bit in, for the three places that a byte
+// can have in a group.
+func encoded(s string) []string {
+	digits := hex.EncodeToString([]byte(s))
+	out := []string{digits, strings.ToUpper(digits)}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for skip := range 3 {
+			text := enc.EncodeToString([]byte("__"[:skip] + s))
+			first := (skip*8 + 5) / 6
+			last := (skip + len(s)) * 8 / 6
+			if last-first >= piece {
+				out = append(out, text[first:last])
+			}
+		}
+	}
+	return out
 }
 
 func jsonText(s string, html bool) string {
@@ -109,15 +136,25 @@ func (r *redactor) text(s string) string {
 		s = known.Replace(s)
 	}
 	if strings.Contains(strings.ToLower(s), "authorization") {
-		s = shape().authHeader.ReplaceAllString(s, "${1}"+mark)
+		s = replaceBut(shape().authHeader, s, "openai.headers.", "${1}"+mark) // the key of the configuration
 	}
 	if strings.Contains(s, "sk-") {
 		s = shape().apiKey.ReplaceAllString(s, "${1}"+mark)
 	}
 	if strings.Contains(s, "://") {
-		s = shape().userInfo.ReplaceAllString(s, "${1}"+mark+"@")
+		s = replaceBut(shape().userInfo, s, "://USER:PASSWORD@", "${1}"+mark+"@") // as in hints
 	}
-	return s
+	return r.pieces().replace(s)
+}
+
+// replaceBut replaces what matches, but for what begins with keep.
+func replaceBut(re *regexp.Regexp, s, keep, by string) string {
+	return re.ReplaceAllStringFunc(s, func(m string) string {
+		if strings.HasPrefix(m, keep) {
+			return m
+		}
+		return re.ReplaceAllString(m, by)
+	})
 }
 
 // decoded replaces the JSON strings of s that hide a secret in base64: that is
@@ -160,14 +197,17 @@ func (r *redactor) attr(a slog.Attr) slog.Attr {
 	if strings.Contains(strings.ToLower(a.Key), "authorization") {
 		v = slog.StringValue(mark)
 	}
-	return slog.Attr{Key: r.text(a.Key), Value: v}
+	return slog.Attr{Key: r.value(a.Key), Value: v}
 }
 
-// value is text for an attribute, which the handler quotes where needed. It
-// also strips escape sequences and ends at a byte that is not UTF-8; both must
-// happen before the secrets are looked for, or could join two halves of one.
+// value is text for a name or an attribute, which the handler quotes where
+// needed, but not for a DEL. It also strips escape sequences and ends at a byte
+// that is not UTF-8; both must happen before the secrets are looked for, or
+// could join two halves of one. On a terminal it takes the escape \x1b for the
+// character itself, so that one is spelled in the other way.
 func (r *redactor) value(s string) string {
-	return r.text(escape(s, func(c rune) bool { return c == '\x1b' || c == utf8.RuneError }))
+	s = escape(s, func(c rune) bool { return c == '\x1b' || c == '\x7f' || c == utf8.RuneError })
+	return r.text(strings.ReplaceAll(s, `\x1b`, `\u001b`))
 }
 
 // escape writes the runes of s that bad names as Go escapes.

@@ -91,6 +91,8 @@ func TestRedactText(t *testing.T) {
 		{"map[Authorization:[Bearer tok] X:[1]]", "map[Authorization:[Bearer [redacted]] X:[1]]"},
 		{"Authorization: Bearer abcdefgh", "Authorization: Bearer [redacted]"}, // found twice, marked once
 		{"authorization: abc", "authorization: [redacted]"},
+		{"config.yaml:3: openai.headers.Authorization: T is not set", "config.yaml:3: openai.headers.Authorization: T is not set"},
+		{"set it to http://USER:PASSWORD@HOST:PORT", "set it to http://USER:PASSWORD@HOST:PORT"},
 		{"the authorization server", "the authorization server"},
 
 		{"key sk-proj-0123_456-789.", "key [redacted]."},
@@ -120,7 +122,7 @@ func TestControlBytes(t *testing.T) {
 	if strings.Contains(got, "topsecret") {
 		t.Errorf("the key came together again: %q", got)
 	}
-	want := ` top\x1b[0msecret\r\nnext\u202e v=top\x1b[0msecret w="a\\xffb\\ufffdc\nd"` + "\n"
+	want := ` top\x1b[0msecret\r\nnext\u202e v=top\u001b[0msecret w="a\\xffb\\ufffdc\nd"` + "\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("line %q does not end in %q", got, want)
 	}

@@ -13,34 +13,28 @@ const (
 
 	// stuck is how long closing waits for a reader who takes no line. One who
 	// goes on taking them gets three times as long, so that the process still
-	// ends within a second of its signal (transports.md §1.8).
+	// ends within a second of its signal (transports.md §1.7).
 	stuck = 200 * time.Millisecond
 )
 
-// screen is the debug log on stderr. A client may start the server and never
-// read its stderr: once the pipe is full a write would stop whoever logs, and
-// with it the protocol. So one goroutine writes, the others only queue; lines
-// that find no room are dropped and counted.
+// screen is stderr. A client may start the server and never read its stderr:
+// once the pipe is full a write would stop whoever logs, and with it the
+// protocol. So a goroutine writes, the others only queue; lines that find no
+// room are dropped and counted. The goroutine ends with the queue.
 type screen struct {
-	w     io.Writer
-	wake  chan struct{} // holds one token when there is something to do
-	ended chan struct{} // closed when the goroutine has ended
+	w io.Writer
 
-	mu     sync.Mutex
-	queue  [][]byte
-	size   int  // bytes in queue
-	lost   int  // lines dropped since the last one that was queued
-	taken  int  // writes that are done
-	closed bool // no line is taken any more
-	quit   bool // nobody waits for those in queue
+	mu      sync.Mutex
+	queue   [][]byte
+	size    int           // bytes in queue
+	lost    int           // lines dropped since the last one that was queued
+	taken   int           // writes that are done
+	writing chan struct{} // closed when the goroutine ends; nil while there is none
+	closed  bool          // no line is taken any more
+	quit    bool          // nobody waits for those in queue
 }
 
-// newScreen starts the goroutine; Close ends it.
-func newScreen(w io.Writer) *screen {
-	s := &screen{w: w, wake: make(chan struct{}, 1), ended: make(chan struct{})}
-	go s.run()
-	return s
-}
+func newScreen(w io.Writer) *screen { return &screen{w: w} }
 
 // Write queues p, which is one whole line. It never waits and never fails.
 func (s *screen) Write(p []byte) (int, error) {
@@ -51,19 +45,18 @@ func (s *screen) Write(p []byte) (int, error) {
 	case len(s.queue) >= maxLines, len(s.queue) > 0 && s.size+len(p) > maxBytes:
 		s.lost++
 	default:
-		line := append(s.gap(), p...)
-		s.queue = append(s.queue, line)
-		s.size += len(line)
-		s.rouse()
+		s.add(append(s.gap(), p...))
 	}
 	return len(p), nil
 }
 
-// rouse tells the goroutine to look. It is awake already when a token is there.
-func (s *screen) rouse() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
+// add queues a line for the goroutine. The caller holds the lock.
+func (s *screen) add(line []byte) {
+	s.queue = append(s.queue, line)
+	s.size += len(line)
+	if s.writing == nil {
+		s.writing = make(chan struct{})
+		go s.run(s.writing)
 	}
 }
 
@@ -77,18 +70,10 @@ func (s *screen) gap() []byte {
 	return fmt.Appendf(nil, "... %d lines dropped: nobody was reading stderr\n", n)
 }
 
-// run writes what is queued, a call a line, until the queue is closed and empty.
-func (s *screen) run() {
-	defer close(s.ended)
-	for {
-		line, more := s.next()
-		if line == nil {
-			if !more {
-				return
-			}
-			<-s.wake
-			continue
-		}
+// run writes what is queued, a call a line, until nothing is.
+func (s *screen) run(ended chan<- struct{}) {
+	defer close(ended)
+	for line := s.next(); line != nil; line = s.next() {
 		_, _ = s.w.Write(line) // who would be told?
 		s.mu.Lock()
 		s.taken++
@@ -96,48 +81,60 @@ func (s *screen) run() {
 	}
 }
 
-// next takes the first line, nil when there is none; more says whether one may
-// still come.
-func (s *screen) next() (line []byte, more bool) {
+// next takes the first line. With nil the goroutine is not there any more.
+func (s *screen) next() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.quit || len(s.queue) == 0 {
-		return nil, !s.closed
+		s.writing = nil
+		return nil
 	}
-	line = s.queue[0]
+	line := s.queue[0]
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
 	s.size -= len(line)
-	return line, true
+	return line
 }
 
-// Close writes out what is queued and ends the goroutine. Later lines are
-// dropped. When the reader is stuck it gives up, and the goroutine ends with
-// the write that it is in: at once where the system can break off a write.
+// wait waits until all is written, for a while. It reports whether it is, and
+// how many lines have been taken until now.
+func (s *screen) wait() (taken int, done bool) {
+	s.mu.Lock()
+	writing := s.writing
+	s.mu.Unlock()
+	if writing == nil {
+		return 0, true
+	}
+	select {
+	case <-writing:
+		return 0, true
+	case <-time.After(stuck):
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken, false
+}
+
+// Close writes out what is queued. Later lines are dropped. When the reader is
+// stuck it gives up, and the goroutine ends with the write that it is in: at
+// once where the system can break off a write.
 func (s *screen) Close() {
 	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
-		if g := s.gap(); g != nil {
-			s.queue = append(s.queue, g)
-		}
-		s.rouse()
+	if g := s.gap(); g != nil && !s.closed {
+		s.add(g)
 	}
+	s.closed = true
 	seen := s.taken
 	s.mu.Unlock()
 	for range 3 {
-		select {
-		case <-s.ended:
+		taken, done := s.wait()
+		if done {
 			return
-		case <-time.After(stuck):
 		}
-		s.mu.Lock()
-		idle := seen == s.taken
-		seen = s.taken
-		s.mu.Unlock()
-		if idle {
+		if taken == seen {
 			break
 		}
+		seen = taken
 	}
 	s.mu.Lock()
 	s.quit = true
@@ -145,4 +142,20 @@ func (s *screen) Close() {
 	if f, ok := s.w.(interface{ SetWriteDeadline(time.Time) error }); ok {
 		_ = f.SetWriteDeadline(time.Now())
 	}
+}
+
+// Patient is stderr for what a server has to say to people: each line is written
+// when Write returns, unless its reader takes none. Then Write returns all the
+// same, soon, and the line follows when it can. It may be used by several
+// goroutines.
+type Patient struct{ screen *screen }
+
+// NewPatient returns a Patient that writes to w.
+func NewPatient(w io.Writer) *Patient { return &Patient{screen: newScreen(w)} }
+
+// Write writes one whole line, or some. It never fails: nobody could be told.
+func (p *Patient) Write(line []byte) (int, error) {
+	n, err := p.screen.Write(line)
+	p.screen.wait()
+	return n, err
 }

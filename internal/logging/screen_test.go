@@ -90,7 +90,7 @@ func TestScreenStuck(t *testing.T) {
 		}
 		fmt.Fprint(s, "late\n")
 		close(g.open)
-		<-s.ended
+		gone(s)
 		s.Close()
 		if got := g.String(); got != "line\n" {
 			t.Errorf("stderr holds %q, want the line that was under way", got)
@@ -120,7 +120,7 @@ func TestScreenSlow(t *testing.T) {
 			if d := time.Since(start); d != want {
 				t.Errorf("closing behind %d lines took %v, want %v", lines, d, want)
 			}
-			<-s.ended
+			gone(s)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestScreenPipe(t *testing.T) {
 		fmt.Fprintln(s, strings.Repeat("x", 1000))
 	}
 	s.Close()
-	<-s.ended
+	gone(s)
 }
 
 // Without debug there is no goroutine: nobody closes this logger, and the test
@@ -154,6 +154,46 @@ func TestQuietHasNoGoroutine(t *testing.T) {
 		l.Warn("here")
 		if out.writes != 1 {
 			t.Errorf("a warning took %d writes before the call returned, want 1", out.writes)
+		}
+	})
+}
+
+// gone waits for the end of the goroutine.
+func gone(s *screen) {
+	for {
+		s.mu.Lock()
+		writing := s.writing
+		s.mu.Unlock()
+		if writing == nil {
+			return
+		}
+		<-writing
+	}
+}
+
+// Without debug as well a reader who does not read stops nobody for long. What
+// he missed he gets when he reads again.
+func TestPatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{open: make(chan struct{})}
+		p := NewPatient(g)
+		l, _, _ := New(Options{Stderr: p})
+		start := time.Now()
+		l.Warn("one")
+		fmt.Fprint(p, "two\n")
+		if d := time.Since(start); d != 2*stuck {
+			t.Errorf("two lines took %v with a reader who is stuck, want %v", d, 2*stuck)
+		}
+		close(g.open)
+		gone(p.screen)
+		start = time.Now()
+		l.Warn("three")
+		if d := time.Since(start); d != 0 {
+			t.Errorf("a line took %v with a reader, want no time", d)
+		}
+		const want = "openai-responses-mcp: warning: one\ntwo\nopenai-responses-mcp: warning: three\n"
+		if got := g.String(); got != want {
+			t.Errorf("stderr holds %q, want %q", got, want)
 		}
 	})
 }

@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 var (
 	errKind   = errors.New("not a regular file")
+	errLocked = errors.New("it is read-only")
 	errStdout = errors.New("it is the standard output, which belongs to the protocol")
 )
 
@@ -27,14 +30,19 @@ type tee struct {
 }
 
 // openTee opens path for appending. The log holds whole answers (spec §8), so
-// only its owner may read it: folders are made 0700 and a file that is already
-// there with wider rights loses them.
-func openTee(path string) (*tee, error) {
+// only its owner may read it: a file that is already there with wider rights
+// loses them. A folder that is missing is most likely a typing error, and is
+// made nowhere but where the configuration lies, 0700.
+func openTee(path, home string) (*tee, error) {
 	if err := writable(path); err != nil {
 		return nil, fmt.Errorf("opening debug file %q: %w", path, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of debug file %q: %w", path, cause(err))
+	if dir := filepath.Dir(path); own(dir, home) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making the folder of debug file %q: %w", path, cause(err))
+		}
+	} else if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("opening debug file %q: the folder %q is not there, make it first", path, dir)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -47,9 +55,19 @@ func openTee(path string) (*tee, error) {
 	return &tee{path: path, f: f}, nil
 }
 
+// own reports whether dir is ~/.config/openai-responses-mcp or lies below it.
+func own(dir, home string) bool {
+	if home == "" {
+		return false
+	}
+	rel, err := filepath.Rel(filepath.Join(home, ".config", version.Name), dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // writable looks before the file is opened: opening a pipe that nobody reads
 // would block the start, and whatever went to stdout would break the protocol.
-// Devices pass, /dev/null for one. A path that is not there yet is fine.
+// Devices pass, /dev/null for one. A path that is not there yet is fine. A file
+// that was made read-only stays so, though root could write it.
 func writable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -57,6 +75,9 @@ func writable(path string) error {
 	}
 	if !info.Mode().IsRegular() && info.Mode()&os.ModeCharDevice == 0 {
 		return errKind
+	}
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o222 == 0 {
+		return errLocked
 	}
 	if out, err := os.Stdout.Stat(); err == nil && os.SameFile(info, out) && path != os.DevNull {
 		return errStdout

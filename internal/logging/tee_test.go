@@ -28,11 +28,22 @@ func perm(t *testing.T, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
+// Folders are made where the configuration lies, and nowhere else.
 func TestFileMakesFolders(t *testing.T) {
-	dir := t.TempDir()
+	home := t.TempDir()
+	dir := filepath.Join(home, ".config", "openai-responses-mcp")
 	path := filepath.Join(dir, "a", "b", "debug.log")
+	for _, stray := range []string{filepath.Join(home, "logs"), filepath.Join(home, ".config", "openai-responses-mcp.d"), "nowhere"} {
+		_, _, warning := New(Options{Debug: true, File: filepath.Join(stray, "x.log"), Home: home})
+		if !strings.Contains(warning, "is not there, make it first; the debug log goes to stderr only") {
+			t.Errorf("New with a file in %q, which is missing, warns %q", stray, warning)
+		}
+		if _, err := os.Stat(stray); err == nil {
+			t.Errorf("%q was made", stray)
+		}
+	}
 	var out buffer
-	l, stop := open(t, Options{Debug: true, Stderr: &out, File: path, Secrets: []string{"hush-hush"}})
+	l, stop := open(t, Options{Debug: true, Stderr: &out, File: path, Home: home, Secrets: []string{"hush-hush"}})
 	l.Debug("first", "k", "hush-hush")
 	if got, want := read(t, path), " DBG first k=[redacted]\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("file holds %q, want a line that ends in %q", got, want)
@@ -80,6 +91,9 @@ func TestFileAppendsAndRestricts(t *testing.T) {
 func TestFileRelativeAndHome(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
+	if err := os.Mkdir("logs", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	here, _ := open(t, Options{Debug: true, File: "here.log"})
 	here.Debug("m")
 	there, _ := open(t, Options{Debug: true, File: "~/logs/there.log", Home: dir})
@@ -113,11 +127,16 @@ func TestFileRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	locked := filepath.Join(dir, "locked.log")
+	if err := os.WriteFile(locked, nil, 0o444); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ path, says string }{
 		{dir, "not a regular file"},
-		{filepath.Join(file, "below", "x.log"), "making the folder"},
-		{filepath.Join(dir, "line\nbreak", "\x00"), "invalid argument"},
-		{filepath.Join(dir, "hush-hush", "\x00"), "[redacted]"},
+		{locked, "it is read-only"},
+		{filepath.Join(file, "below", "x.log"), "not a directory"},
+		{filepath.Join(dir, "line\nbreak\x00"), "invalid argument"},
+		{filepath.Join(dir, "hush-hush", "x.log"), "[redacted]"},
 	} {
 		var out buffer
 		l, stop, warning := New(Options{Debug: true, Stderr: &out, File: c.path, Secrets: []string{"hush-hush"}})

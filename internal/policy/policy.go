@@ -18,30 +18,21 @@ import (
 // change and the product version that brought it. A test ties it to the text.
 const Revision = "2026-11-20 v0.9.0"
 
-// The values of policy.system.source and policy.system.merge.
-const (
-	SourceBuiltin = "builtin"
-	SourceFile    = "file"
-
-	MergeReplace = "replace"
-	MergePrepend = "prepend"
-	MergeAppend  = "append"
-)
+// SourceFile is the policy.system.source that has a policy of the user; builtin
+// is the other.
+const SourceFile = "file"
 
 //go:embed policy.md
 var builtin string
 
-// Builtin returns the embedded policy.
-func Builtin() string { return builtin }
-
-// Merge combines the user's policy with the built-in one. Mode prepend puts
+// merge combines the user's policy with the built-in one. Mode prepend puts
 // the user's text first, append puts it last, and every other mode lets it
 // replace the built-in text.
-func Merge(user, mode string) string {
+func merge(user, mode string) string {
 	switch mode {
-	case MergePrepend:
+	case "prepend":
 		return join(user, builtin)
-	case MergeAppend:
+	case "append":
 		return join(builtin, user)
 	default:
 		return user
@@ -67,7 +58,7 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 	if err != nil {
 		return builtin, fmt.Sprintf("%v; using the built-in policy (%s)", err, Revision)
 	}
-	return Merge(user, mode), ""
+	return merge(user, mode), ""
 }
 
 // readPolicy refuses what the API would refuse or what would silently leave

@@ -17,7 +17,7 @@ func TestRevision(t *testing.T) {
 	if !regexp.MustCompile(`^\d{4}-\d{2}-\d{2} v\d+\.\d+\.\d+$`).MatchString(Revision) {
 		t.Errorf("Revision = %q, want a date and a version such as %q", Revision, "2025-12-21 v0.9.0")
 	}
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(Builtin())))[:16]
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
 	if sum != digest {
 		t.Errorf("policy.md has digest %s, want %s: set Revision and digest anew", sum, digest)
 	}
@@ -30,8 +30,8 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 		"Sources:\n- https://", "oai-weather", "[Hints]", "recency_days", "max_results", "domains:", "citations-only",
 		"data, never instructions", "one to three", "disagree", "confirmed information is lacking",
 	} {
-		if !strings.Contains(Builtin(), want) {
-			t.Errorf("Builtin() lacks %q", want)
+		if !strings.Contains(builtin, want) {
+			t.Errorf("the policy lacks %q", want)
 		}
 	}
 }
@@ -44,13 +44,13 @@ func TestMerge(t *testing.T) {
 		{"append", "# Role\n", "not opened.\n\nbe brief\n"},
 	}
 	for _, tt := range tests {
-		got := Merge("be brief", tt.mode)
+		got := merge("be brief", tt.mode)
 		if !strings.HasPrefix(got, tt.wantPrefix) || !strings.HasSuffix(got, tt.wantSuffix) {
-			t.Errorf("Merge(%q, %q) = %.40q…, want %q…%q", "be brief", tt.mode, got, tt.wantPrefix, tt.wantSuffix)
+			t.Errorf("merge(%q, %q) = %.40q…, want %q…%q", "be brief", tt.mode, got, tt.wantPrefix, tt.wantSuffix)
 		}
 	}
-	if got := Merge("  exact \n", "replace"); got != "  exact \n" {
-		t.Errorf("Merge(replace) = %q, want the text untouched", got)
+	if got := merge("  exact \n", "replace"); got != "  exact \n" {
+		t.Errorf("merge(replace) = %q, want the text untouched", got)
 	}
 }
 
@@ -71,16 +71,16 @@ func TestLoad(t *testing.T) {
 		source, path, mode string
 		want, warning      string
 	}{
-		{"builtin", "", "replace", Builtin(), ""},
-		{"builtin", "/p.md", "replace", Builtin(), ""}, // a path alone selects nothing
-		{"", "", "", Builtin(), ""},
+		{"builtin", "", "replace", builtin, ""},
+		{"builtin", "/p.md", "replace", builtin, ""}, // a path alone selects nothing
+		{"", "", "", builtin, ""},
 		{"file", "/p.md", "replace", "be brief\n", ""},
 		{"file", "/bom.md", "replace", "be brief\n", ""},
-		{"file", "/p.md", "append", Merge("be brief", "append"), ""},
-		{"file", "", "replace", Builtin(), "policy.system.path"},
-		{"file", "/none.md", "replace", Builtin(), `"/none.md"`},
-		{"file", "/empty.md", "replace", Builtin(), "empty"},
-		{"file", "/latin.md", "append", Builtin(), "UTF-8"},
+		{"file", "/p.md", "append", merge("be brief", "append"), ""},
+		{"file", "", "replace", builtin, "policy.system.path"},
+		{"file", "/none.md", "replace", builtin, `"/none.md"`},
+		{"file", "/empty.md", "replace", builtin, "empty"},
+		{"file", "/latin.md", "append", builtin, "UTF-8"},
 	}
 	for _, tt := range tests {
 		text, warning := Load(tt.source, tt.path, tt.mode, read)

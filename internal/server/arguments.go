@@ -26,7 +26,7 @@ func (t tool) question(raw json.RawMessage) (q answer.Question, err error) {
 	if q.Query, err = args.query(); err != nil {
 		return q, err
 	}
-	// Of an older tools/list; clients that know it are served (spec v0.5 §3.1).
+	// Of an older tools/list; clients that know it are served (spec §3.1).
 	_ = args.decode("style", &q.Style)
 	if !t.search {
 		return q, nil

@@ -36,7 +36,7 @@ func (h *handler) handle(t tool) mcp.ToolHandler {
 		defer stop() // before the answer goes out: nothing is told after it
 		a, err := h.Ask(ctx, t.name, q, watch)
 		if err != nil {
-			return nil, h.failed(err)
+			return nil, h.failed(t.name, err)
 		}
 		return h.result(a)
 	}
@@ -63,7 +63,7 @@ func (h *handler) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	}
 	text := bytes.TrimRight(b.Bytes(), "\n")
 	res := &mcp.CallToolResult{
-		Meta:    meta(a.Meta),
+		Meta:    h.meta(a.Meta),
 		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
 	}
 	if h.Structured {
@@ -72,8 +72,9 @@ func (h *handler) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// meta is the result's _meta: token counts, ids of the API, milliseconds.
-func meta(m answer.Meta) mcp.Meta {
+// meta is the result's _meta: token counts, ids of the API, milliseconds. The
+// ids are what a server says, which may repeat the key.
+func (h *handler) meta(m answer.Meta) mcp.Meta {
 	return mcp.Meta{
 		version.Name + "/usage": map[string]int64{
 			"input_tokens":     m.Usage.Input,
@@ -82,9 +83,9 @@ func meta(m answer.Meta) mcp.Meta {
 			"reasoning_tokens": m.Usage.Reasoning,
 			"total_tokens":     m.Usage.Total,
 		},
-		version.Name + "/resolved_model": m.ResolvedModel,
-		version.Name + "/response_id":    m.ResponseID,
-		version.Name + "/request_id":     m.RequestID,
+		version.Name + "/resolved_model": h.Redact(m.ResolvedModel),
+		version.Name + "/response_id":    h.Redact(m.ResponseID),
+		version.Name + "/request_id":     h.Redact(m.RequestID),
 		version.Name + "/searches":       m.Searches,
 		version.Name + "/elapsed_ms":     m.Elapsed.Milliseconds(),
 	}

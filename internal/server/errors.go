@@ -31,8 +31,8 @@ func (e unknownTool) As(target any) bool {
 	return ok
 }
 
-// invalid is the error of a call whose arguments cannot be used (spec v0.5
-// appendix B).
+// invalid is the error of a call whose arguments cannot be used (spec appendix
+// B).
 func invalid(tool string, why error) error {
 	return toolError(tool+": invalid arguments", map[string]any{
 		"reason":  why.Error(),
@@ -42,8 +42,8 @@ func invalid(tool string, why error) error {
 
 // failed is the error of a call that got no answer. Its data never holds
 // content, instructions or the key (spec §8.2).
-func (h *handler) failed(err error) error {
-	line := cut(h.Redact(answer.Explain(err)), maxMessage)
+func (h *handler) failed(tool string, err error) error {
+	line := answer.Cut(h.Redact(h.Explain(tool, err)), maxMessage)
 	data := map[string]any{"message": line}
 	var e *llm.Error
 	if h.Debug && errors.As(err, &e) {
@@ -69,13 +69,4 @@ func toolError(message string, data map[string]any) error {
 		b = nil // strings and numbers: cannot be
 	}
 	return &jsonrpc.Error{Code: codeTool, Message: message, Data: b}
-}
-
-// cut shortens s to n characters.
-func cut(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

@@ -6,6 +6,8 @@ package server
 import (
 	"context"
 	"log/slog"
+	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,6 +22,9 @@ type Options struct {
 	// tool's. It returns when ctx is done at the latest. watch, when not nil,
 	// is told what happens meanwhile.
 	Ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+	// Explain puts an error of Ask into one line for people; nil: with the usual
+	// names of the settings.
+	Explain func(profile string, err error) string
 	// Structured adds outputSchema to the tools and structuredContent to
 	// their results. Some clients then drop content, others ignore it.
 	Structured bool
@@ -46,17 +51,26 @@ func New(o Options) *mcp.Server {
 			// Exactly {"tools":{}}: the SDK would add logging and listChanged.
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			// The newest version that initialize can agree on is the second:
-			// the answer is 2025-06-18 whatever was asked (spec §11).
+			// the answer is 2025-06-18 whatever was asked (spec §2.3).
 			SupportedProtocolVersions: []string{"2026-07-28", "2025-06-18"},
 		})
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
 	}
+	if o.Explain == nil {
+		o.Explain = new(answer.Guide).Explain
+	}
 	h := &handler{Options: o, tools: map[string]bool{}}
 	for _, t := range tools() {
 		h.tools[t.name] = true
-		s.AddTool(t.describe(o.Structured), h.handle(t))
 	}
+	// The SDK reads each schema back, which the answer to initialize must not
+	// wait for.
+	h.addTools = sync.OnceFunc(func() {
+		for _, t := range tools() {
+			s.AddTool(t.describe(o.Structured), h.handle(t))
+		}
+	})
 	s.AddReceivingMiddleware(h.known, h.list)
 	return s
 }
@@ -74,13 +88,18 @@ func sdkLog(log *slog.Logger) *slog.Logger {
 // handler answers tools/call.
 type handler struct {
 	Options
-	tools map[string]bool
+	tools    map[string]bool
+	addTools func() // makes them known to the SDK, once
 }
 
 // known refuses calls of tools that there are not; the SDK's own refusal has
-// another code and text (spec appendix B).
+// another code and text (spec appendix B). It sees to it that the SDK has the
+// others.
 func (h *handler) known(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if strings.HasPrefix(method, "tools/") {
+			h.addTools()
+		}
 		if r, ok := req.(*mcp.CallToolRequest); ok && !h.tools[r.Params.Name] {
 			return nil, unknownTool{}
 		}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -69,9 +69,9 @@ func (s *stages) enter(stage string) {
 
 // name begins the stage of a search whose purpose is known.
 func (s *stages) name(e llm.Searching) {
-	stage, what := "searching", oneLine(e.Query)
+	stage, what := "searching", answer.OneLine(e.Query)
 	if e.Action != "search" && e.URL != "" {
-		stage, what = "reading", oneLine(e.URL)
+		stage, what = "reading", answer.OneLine(e.URL)
 	}
 	if what == "" {
 		s.enter(stage)
@@ -123,7 +123,7 @@ func (s *stages) take(elapsed time.Duration) string {
 
 // fit joins a stage and a note; the stage gives way.
 func fit(stage, note string) string {
-	return cut(stage, maxProgress-len(note)) + note
+	return answer.Cut(stage, maxProgress-len(note)) + note
 }
 
 // characters is a number with its unit: "1,234 characters".
@@ -136,21 +136,4 @@ func characters(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits + " characters"
-}
-
-// oneLine makes one line of what the model wrote, and takes out what a terminal
-// would obey: control characters and marks that turn the direction of text. It
-// reads only as much as a message can hold.
-func oneLine(s string) string {
-	s = s[:min(len(s), 8*maxProgress)]
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
-			return -1
-		case unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }

@@ -65,7 +65,7 @@ func TestStages(t *testing.T) {
 func TestStagesMessageIsALine(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"a\nb\r\n\tc", "searching: a b c"},
-		{"a\x1b[31mb\x00\u0085c", "searching: a [31mb c"},
+		{"a\x1b[31mb\x00\u0085c", "searching: a[31mb c"},
 		{"a\u202eb\u2066c", "searching: abc"},
 		{"a\u2028b", "searching: a b"},
 		{"\xff\xfea", "searching: a"},

@@ -9,6 +9,7 @@ const (
 	// Name is the product, the command and the MCP serverInfo.name.
 	Name = "openai-responses-mcp"
 
-	// Version is the semantic version without the leading v of its tag.
+	// Version is the semantic version (https://semver.org) without the leading v
+	// of its tag.
 	Version = "0.9.0"
 )

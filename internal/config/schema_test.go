@@ -9,10 +9,10 @@ import (
 // schemaID is where editors find the schema.
 const schemaID = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of the file, made from the
+// schema returns the JSON Schema (draft 2020-12) of the file, made from the
 // structs. config/config.schema.json is a copy of it, for editors.
-func Schema() []byte {
-	root := sectionSchema(reflect.ValueOf(Default()).Elem(), "")
+func schema() []byte {
+	root := sectionSchema(reflect.ValueOf(defaults()).Elem(), "")
 	return append(object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"$id", schemaID},
@@ -22,26 +22,21 @@ func Schema() []byte {
 }
 
 // sectionSchema describes a struct. A section may be null as a whole.
-func sectionSchema(v reflect.Value, path string) object {
+func sectionSchema(section reflect.Value, path string) object {
 	properties := object{}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name := f.Tag.Get("yaml")
-		if name == "" || name == "-" {
-			continue
-		}
-		key := join(path, name)
+	for name, f := range members(section.Type()) {
+		v, key := section.FieldByIndex(f.Index), join(path, name)
 		switch {
-		case f.Type == reflect.TypeFor[ignored]():
+		case isIgnored(f):
 			properties = append(properties, member{name, object{
 				{"description", "Ignored. " + f.Tag.Get("doc")},
 				{"deprecated", true},
 			}})
 		case f.Type.Kind() == reflect.Struct:
-			section := object{{"description", f.Tag.Get("doc")}}
-			properties = append(properties, member{name, append(section, sectionSchema(v.Field(i), key)...)})
+			o := object{{"description", f.Tag.Get("doc")}}
+			properties = append(properties, member{name, append(o, sectionSchema(v, key)...)})
 		default:
-			properties = append(properties, member{name, keySchema(f, v.Field(i), key)})
+			properties = append(properties, member{name, keySchema(f, v, key)})
 		}
 	}
 	kind := any([]string{"object", "null"})
