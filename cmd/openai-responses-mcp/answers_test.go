@@ -34,7 +34,7 @@ const (
 	citeTwice     = `[{"type":"url_citation","url":"https://b.example/?x=1&utm_source=openai","title":"B"},{"type":"url_citation","url":"https://a.example/1","title":"A"},{"type":"url_citation","url":"https://b.example/?x=1"}]`
 )
 
-// What becomes of what the API says (spec §3.2, §3.3, §6.5-6.7). DATE stands
+// What becomes of what the API says (spec §3.2 to §3.5). DATE stands
 // for today's.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A date that the source gives is the one that is shown (spec §6.6).
+// A date that the source gives is the one that is shown (spec §3.5).
 func TestPublishedAt(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

@@ -71,7 +71,7 @@ func TestArguments(t *testing.T) {
 	c.done()
 }
 
-// The hints of a question (spec §6.4): as asked, else as configured.
+// The hints of a question (spec §6): as asked, else as configured.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	c := begin(t, setup{api: newAPI(t), config: "search: { defaults: { recency_days: 7, domains: [b.example] } }\n"})

@@ -134,7 +134,7 @@ func TestAskFailsAtTerminal(t *testing.T) {
 	t.Parallel()
 	k := askAt(t, newAPI(t, "404"), nil, []string{"MODEL_QUICK=gpt-9"}, "--quick", "?")
 	want := "openai-responses-mcp: error: model not found (404): The model `gpt-9` does not exist or you do not have access to it.\n" +
-		"hint: model_profiles.answer_quick.model is gpt-9 (MODEL_QUICK): name another model there, or with --model\n"
+		"hint: model_profiles.answer_quick.model is gpt-9 (MODEL_QUICK): name another model there\n"
 	if code := k.end(t); code != 1 || k.screen.String() != want {
 		t.Errorf("exit code %d, the screen shows %q, want %q", code, k.screen, want)
 	}

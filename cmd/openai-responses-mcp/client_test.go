@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -103,6 +104,8 @@ type setup struct {
 	args   []string // besides --stdio
 	env    []string // besides HOME, the API's address and key
 	config string   // the YAML file at the default path, when not empty
+
+	change func(*exec.Cmd) // the command, before it starts; nil: nothing
 }
 
 // client is a program in a test, and what its MCP client can do.
@@ -126,7 +129,11 @@ func serve(t *testing.T, s setup) *client {
 	if s.api != nil {
 		env = environment(c.home, "OPENAI_BASE_URL="+s.api.url, "OPENAI_API_KEY="+key)
 	}
-	p, err := start(ctx, c.home, append(env, s.env...), append([]string{"--stdio"}, s.args...)...)
+	cmd := exec.CommandContext(ctx, binary, append([]string{"--stdio"}, s.args...)...)
+	if s.change != nil {
+		s.change(cmd)
+	}
+	p, err := launch(cmd, c.home, append(env, s.env...))
 	if err != nil {
 		cancel()
 		t.Fatal(err)
@@ -236,6 +243,14 @@ func (c *client) done() []message {
 		c.t.Fatalf("exit code %d, %v\nstderr: %s", code, err, c.stderr)
 	}
 	return c.rest()
+}
+
+// silent is done where nothing more may come.
+func (c *client) silent() {
+	c.t.Helper()
+	if rest := c.done(); len(rest) > 0 {
+		c.t.Errorf("more came: %v", rest)
+	}
 }
 
 // requests waits until n requests have arrived at the API.

@@ -21,7 +21,8 @@ func TestDebugFileMode(t *testing.T) {
 	}{{"new", 0}, {"wider before", 0o644}, {"narrow before", 0o600}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			folder := filepath.Join(t.TempDir(), "a", "b")
+			home := t.TempDir()
+			folder := filepath.Join(home, ".config", "openai-responses-mcp", "a", "b")
 			file := filepath.Join(folder, "debug.log")
 			if tt.old != 0 {
 				if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -31,7 +32,7 @@ func TestDebugFileMode(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := begin(t, setup{api: newAPI(t), args: []string{"--debug", file}})
+			c := begin(t, setup{api: newAPI(t), env: []string{"HOME=" + home}, args: []string{"--debug", file}})
 			c.line(ask("1", "HTTP 404"))
 			c.want("1").answered(t)
 			c.done()

@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -30,10 +32,35 @@ func TestEventsReaderGone(t *testing.T) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("ask --events without a reader ended with %v, want exit code 1", err)
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 141 {
+		t.Errorf("ask --events without a reader ended with %v, want exit code 141", err)
 	}
 	if err := api.WaitAborted(ctx, 1); err != nil {
 		t.Errorf("the request was not aborted: %v", err)
+	}
+}
+
+// A reader that has seen enough, as head has, is no error: nothing is said, and
+// the exit code is that of a program which a closed pipe has ended.
+func TestEnoughRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the pipes of Windows end in another way")
+	}
+	t.Parallel()
+	for _, args := range []string{"ask --offline ?", "ask --offline --json ?", "doctor --offline", "setup", "setup codex", "smoke --offline", "--help", "--version"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
+		cmd.Env = environment(t.TempDir())
+		var stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		err = cmd.Run()
+		w.Close()
+		if cmd.ProcessState.ExitCode() != 141 || strings.Contains(stderr.String(), "pipe") {
+			t.Errorf("%s without a reader ended with %v and said %q, want exit code 141 and nothing of it", args, err, &stderr)
+		}
 	}
 }

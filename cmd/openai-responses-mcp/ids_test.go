@@ -72,9 +72,7 @@ func TestIDsInFlight(t *testing.T) {
 			}
 			c.line(pinging(tt.first))
 			c.want(tt.first)
-			if rest := c.done(); len(rest) > 0 {
-				t.Errorf("more came: %v", rest)
-			}
+			c.silent()
 		})
 	}
 }
@@ -110,9 +108,7 @@ func TestManyCalls(t *testing.T) {
 	if err := c.api.WaitAborted(c.ctx, calls); err != nil {
 		t.Fatal(err)
 	}
-	if rest := c.done(); len(rest) > 0 {
-		t.Errorf("%d cancelled calls were answered", len(rest))
-	}
+	c.silent()
 }
 
 // 300 answers, none mixed up with another.
@@ -132,7 +128,5 @@ func TestManyAnswers(t *testing.T) {
 		}
 	}
 	c.count(calls)
-	if rest := c.done(); len(rest) > 0 {
-		t.Errorf("more came: %v", rest)
-	}
+	c.silent()
 }

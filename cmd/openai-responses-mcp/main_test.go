@@ -16,6 +16,7 @@ package main_test
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,9 @@ var binary string
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == saveEnviron {
 		os.Exit(environ(os.Args[2]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == runCommand {
+		os.Exit(runner(os.Args[2:]))
 	}
 	os.Exit(testMain(m))
 }
@@ -72,4 +76,16 @@ func build() *exec.Cmd {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return cmd
+}
+
+// TestLooksAtSources looks at every folder that the program is built from: the
+// go command keeps the results of a package's tests until a file changes that
+// they have looked at, and does not see what another go command reads.
+func TestLooksAtSources(t *testing.T) {
+	for _, folder := range []string{".", "../../internal"} {
+		err := filepath.WalkDir(filepath.FromSlash(folder), func(_ string, _ fs.DirEntry, err error) error { return err })
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func TestLargeAnswers(t *testing.T) {
 	a.Always(fakeapi.Body(200, "application/json", `{"id":"resp_1","status":"completed","output":[`+said(text, "[]")+`]}`))
 	c := begin(t, setup{api: a})
 	c.line(ask("1", "x"))
-	checkFault(t, c.want("1").fault(t), "64 MiB", "", false)
+	checkFault(t, c.want("1").fault(t), "16 MiB", "", false)
 	c.line(ask("2", "x"))
 	if got := c.want("2").answered(t).Answer; got != strings.TrimSpace(text) {
 		t.Errorf("the answer has %d bytes, want %d", len(got), len(text))

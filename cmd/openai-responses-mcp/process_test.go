@@ -24,6 +24,7 @@ type process struct {
 	all     []message     // in the order of their arrival
 	unread  []message     // those that nobody has asked for
 	bad     error         // what stdout held that is no message
+	deaf    chan struct{} // nobody reads, but for one more message, until it is closed; nil: everything is read
 	changed chan struct{} // closed and replaced when one of the above changes
 
 	ended chan struct{} // closed when the program has gone and all is read
@@ -43,7 +44,10 @@ func launch(cmd *exec.Cmd, dir string, env []string) (*process, error) {
 		changed: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	cmd.Dir, cmd.Env, cmd.Stderr = dir, env, p.stderr
+	cmd.Dir, cmd.Env = dir, env
+	if cmd.Stderr == nil {
+		cmd.Stderr = p.stderr
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -82,6 +86,12 @@ func runWith(stdin, stdout *os.File, home string, args ...string) error {
 func (p *process) read(out io.Reader) {
 	r := bufio.NewReader(out)
 	for {
+		p.mu.Lock()
+		deaf := p.deaf
+		p.mu.Unlock()
+		if deaf != nil {
+			<-deaf
+		}
 		m, err := readMessage(r)
 		p.mu.Lock()
 		switch {

@@ -121,8 +121,9 @@ func scriptRequest(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var body map[string]any
 	ts.Check(json.Unmarshal(bodies[n-1], &body))
-	if text, _ := body["instructions"].(string); strings.Contains(text, policy.Builtin()) {
-		body["instructions"] = strings.Replace(text, policy.Builtin(), "POLICY", 1)
+	builtin, _ := policy.Load("builtin", "", "", nil)
+	if text, _ := body["instructions"].(string); strings.Contains(text, builtin) {
+		body["instructions"] = strings.Replace(text, builtin, "POLICY", 1)
 	}
 	e := json.NewEncoder(ts.Stdout())
 	e.SetEscapeHTML(false)

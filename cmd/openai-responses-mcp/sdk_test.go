@@ -1,13 +1,9 @@
 package main_test
 
 import (
-	"context"
-	"encoding/json"
-	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // meta are the fields by which a stateless client (MCP 2026-07-28) introduces
@@ -57,71 +53,4 @@ func TestDiscoverWithoutMeta(t *testing.T) {
 	c.want(`"init"`)
 	c.want("1").answered(t)
 	c.done()
-}
-
-// The official client, in each protocol version that it speaks.
-func TestSDKClient(t *testing.T) {
-	t.Parallel()
-	for _, wanted := range append([]string{""}, mcp.SupportedProtocolVersions()...) {
-		t.Run("version "+wanted, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			stderr := &buffer{}
-			cmd := exec.CommandContext(ctx, binary, "--stdio")
-			cmd.Env = environment(t.TempDir(), "OPENAI_BASE_URL="+newAPI(t).url, "OPENAI_API_KEY="+key)
-			cmd.Stderr = stderr
-			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-			session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: wanted})
-			if err != nil {
-				t.Fatalf("connecting: %v\n%s", err, stderr)
-			}
-			talkSDK(ctx, t, session)
-			if err := session.Close(); err != nil {
-				t.Errorf("closing: %v", err)
-			}
-			checkOutput(t, "stderr", stderr.String())
-			if stderr.String() != "" {
-				t.Errorf("stderr: %s", stderr)
-			}
-		})
-	}
-}
-
-// talkSDK uses what the server offers. A ping is none of it in a stateless
-// session: the protocol has dropped it.
-func talkSDK(ctx context.Context, t *testing.T, session *mcp.ClientSession) {
-	t.Helper()
-	version := session.InitializeResult().ProtocolVersion
-	if err := session.Ping(ctx, nil); err != nil && version != "2026-07-28" {
-		t.Errorf("ping in version %s: %v", version, err)
-	}
-	list, err := session.ListTools(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, tool := range list.Tools {
-		names = append(names, tool.Name)
-	}
-	if diff := cmp.Diff([]string{"answer", "answer_detailed", "answer_quick"}, names); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
-	}
-	for _, name := range names {
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: map[string]any{"query": "HTTP 404"}})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		text, ok := res.Content[0].(*mcp.TextContent)
-		if res.IsError || len(res.Content) != 1 || !ok {
-			t.Fatalf("%s: result %+v, want one text", name, res)
-		}
-		var got answered
-		if err := json.Unmarshal([]byte(text.Text), &got); err != nil || got.Answer == "" {
-			t.Errorf("%s: answer %q, %v", name, text.Text, err)
-		}
-	}
-	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "none"}); err == nil {
-		t.Error("a tool that there is not was called")
-	}
 }
