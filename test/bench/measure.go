@@ -5,87 +5,90 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The promises: what a user may count on, on any machine of today.
+// The aims, on a machine with two cores.
 const (
-	startRatio = 4.0  // times the hello world
-	idleMiB    = 14.0 // resident
-	sizeMB     = 16.0 // 1,000,000 bytes each
+	aimStart   = 3.0  // times the hello world
+	aimIdle    = 12.0 // MiB resident
+	aimCallCPU = 0.3  // ms of processor time a call
+	aimPeak    = 24.0 // MiB resident, with 64 calls side by side
+	aimSize    = 16.0 // MB, 1,000,000 bytes each
 )
 
 const (
-	starts  = 20              // of each program; the median counts
+	starts  = 20              // of each program
 	settled = 1 * time.Second // after the last answer a program is idle
 )
 
-// start is the time from the spawn to the initialize answer. The programs take
-// turns, so that whatever else the machine does strikes both.
-func start(ctx context.Context, p pair) ([]figure, error) {
-	var ours, hello []float64
-	for i := range starts + 1 {
-		for _, side := range []struct {
-			program
-			times *[]float64
-		}{{p.ours, &ours}, {p.hello, &hello}} {
-			run, err := side.spawn(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if i > 0 { // the first of each brings the file into memory
-				*side.times = append(*side.times, float64(run.answered)/float64(time.Millisecond))
-			}
-			if err := run.end(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	a, b := median(ours), median(hello)
-	return []figure{{
-		name: "start to initialize answer", unit: "ms", ours: a, hello: b,
-		promise: fmt.Sprintf("<= %.0f x", startRatio), kept: a <= startRatio*b,
-	}}, nil
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
-}
-
-// idle is the memory of a program that was initialized and then left alone:
-// what it costs to have it configured in a client and not use it.
-func idle(ctx context.Context, p pair) ([]figure, error) {
-	rss, pss := figure{name: "idle, resident (RSS)", unit: "MiB"}, figure{name: "idle, proportional (PSS)", unit: "MiB"}
-	for _, side := range []struct {
-		program
-		rss, pss *float64
-	}{{p.ours, &rss.ours, &pss.ours}, {p.hello, &rss.hello, &pss.hello}} {
-		run, err := side.spawn(ctx)
+// start is the time from the spawn to the initialize answer, and the processor
+// time from there to the end.
+func (b *bench) start(ctx context.Context) ([]figure, error) {
+	wall, cpu := samples{}, samples{}
+	once := func(p *program) error {
+		run, err := p.spawn(ctx)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		wall.add(p, milliseconds(run.answered))
+		ms, err := run.end()
+		cpu.add(p, ms)
+		return err
+	}
+	// The first of each brings the file into memory.
+	if err := b.turns(1, b.hello, once); err != nil {
+		return nil, err
+	}
+	clear(wall)
+	clear(cpu)
+	if err := b.turns(starts, b.hello, once); err != nil {
+		return nil, err
+	}
+	for p := range cpu {
+		b.startCPU[p] = cpu.median(p)
+	}
+	return []figure{
+		b.figure("start to initialize answer", "ms", b.hello, wall).times(aimStart),
+		b.figure("start and end, processor", "ms", b.hello, cpu),
+	}, nil
+}
+
+// idle is the memory of a program that a client has started, asked for its
+// tools, and left alone: what it costs to have it configured and not use it.
+func (b *bench) idle(ctx context.Context) ([]figure, error) {
+	rss, pss := samples{}, samples{}
+	err := b.turns(3, b.hello, func(p *program) error {
+		run, err := p.spawn(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := run.ask(initialized + list); err != nil {
+			return fmt.Errorf("listing the tools of %s: %w", p.name, err)
 		}
 		select {
 		case <-time.After(settled):
 		case <-ctx.Done():
 		}
-		*side.rss = kilobytes(run.pid, "status", "VmRSS:") / 1024
-		*side.pss = kilobytes(run.pid, "smaps_rollup", "Pss:") / 1024
-		if err := run.end(); err != nil {
-			return nil, err
-		}
-	}
-	rss.promise, rss.kept = fmt.Sprintf("< %.0f MiB", idleMiB), rss.ours < idleMiB
-	return []figure{rss, pss}, nil
+		rss.add(p, run.memory("status", "VmRSS:"))
+		pss.add(p, run.memory("smaps_rollup", "Pss:"))
+		_, err = run.end()
+		return err
+	})
+	return []figure{
+		b.figure("idle, resident (VmRSS)", "MiB", b.hello, rss).below(aimIdle),
+		b.figure("idle, proportional (Pss)", "MiB", b.hello, pss),
+	}, err
 }
 
-// kilobytes reads a field of a file of Linux's /proc; NaN where there is none.
-func kilobytes(pid int, file, field string) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+// memory reads a field of a file of Linux's /proc, in MiB; NaN where there is
+// none. VmRSS is what is resident, pages of the file of the program included,
+// VmHWM the most that ever was; Pss counts a page that several processes share
+// by parts.
+func (r *process) memory(file, field string) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", r.cmd.Process.Pid, file))
 	if err != nil {
 		return math.NaN()
 	}
@@ -95,25 +98,26 @@ func kilobytes(pid int, file, field string) float64 {
 			if err != nil {
 				return math.NaN()
 			}
-			return kb
+			return kb / 1024
 		}
 	}
 	return math.NaN()
 }
 
 // size is what a download of the binary weighs, uncompressed.
-func size(_ context.Context, p pair) ([]figure, error) {
-	f := figure{name: "binary", unit: "MB"}
-	for _, side := range []struct {
-		path string
-		mb   *float64
-	}{{p.ours.path, &f.ours}, {p.hello.path, &f.hello}} {
-		info, err := os.Stat(side.path)
-		if err != nil {
-			return nil, err
+func (b *bench) size(context.Context) ([]figure, error) {
+	mb := samples{}
+	err := b.turns(1, b.hello, func(p *program) error {
+		if p.file == "" {
+			mb.add(p, math.NaN())
+			return nil
 		}
-		*side.mb = float64(info.Size()) / 1e6
-	}
-	f.promise, f.kept = fmt.Sprintf("<= %.0f MB", sizeMB), f.ours <= sizeMB
-	return []figure{f}, nil
+		info, err := os.Stat(p.file)
+		if err != nil {
+			return err
+		}
+		mb.add(p, float64(info.Size())/1e6)
+		return nil
+	})
+	return []figure{b.figure("binary", "MB", b.hello, mb).below(aimSize)}, err
 }

@@ -31,6 +31,7 @@ const server = {
 const count = { passed: 0, failed: 0 };
 
 async function proof(name, run) {
+  const begin = performance.now();
   let timer;
   const limit = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`nothing after ${LIMIT} ms`)), LIMIT);
@@ -38,7 +39,7 @@ async function proof(name, run) {
   try {
     await Promise.race([run(), limit]);
     count.passed++;
-    console.log(`ok    ${name}`);
+    console.log(`ok    ${name} (${Math.round(performance.now() - begin)} ms)`);
   } catch (err) {
     count.failed++;
     console.log(`FAIL  ${name}: ${err?.message ?? err}`);

@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 import { KNOWN, TOOLS, WEATHER, answered, listed, plain, searched } from './expect.mjs';
+import { recorded, session } from './session.mjs';
 
 // rejected is the JSON-RPC error that a call must end in.
 async function rejected(promise, code) {
@@ -86,4 +87,17 @@ export async function sdk1(server, proof) {
     assert.deepEqual(faults.filter((text) => !text.includes('unknown message ID')), []);
     assert.equal(noise, '');
   });
+
+  for (const wanted of ['2024-11-05', '2025-06-18', '2025-11-25']) {
+    const transport = recorded(StdioClientTransport, server, wanted);
+    const client = new Client({ name: 'test-clients', version: '1.0.0' });
+    await session(proof, `sdk 1, ${wanted}`, {
+      client,
+      transport,
+      connect: () => client.connect(transport),
+      call: (query, options) => client.callTool({ name: 'answer', arguments: { query } }, undefined, options),
+      wanted,
+      agreed: '2025-06-18',
+    });
+  }
 }

@@ -32,6 +32,7 @@ var absent = []absence{
 	{`brew install --cask (uchimanajet7)/(tap)/(openai-responses-mcp)`, "needs Homebrew, the network and a release", ".goreleaser.yaml", "homebrew_casks:\n  - name: $3\n"},
 	{`docker pull (ghcr\.io/uchimanajet7/openai-responses-mcp)`, "needs Docker, the network and a release", ".goreleaser.yaml", "images: [$1]"},
 	{`docker build -t \S+ \.`, "needs Docker; test/release builds the image", "Dockerfile", `ENTRYPOINT ["/openai-responses-mcp"]`},
+	{`buildah build -t \S+ \.`, "needs buildah and the image of Go; test/release builds the image", "Dockerfile", `ENTRYPOINT ["/openai-responses-mcp"]`},
 	{`claude mcp add .*`, "needs Claude Code", "internal/clients/clients.go", `"claude-code"`},
 	{`npm (ci|install).*`, "needs the npm registry", "npm/package.json", `"name": "openai-responses-mcp"`},
 	{`npm run ([a-z:]+)`, "needs Node; npm's own tests run the scripts", "npm/package.json", `"$1": `},
@@ -55,10 +56,18 @@ shift
 while :; do case $1 in
 -i|--rm) shift ;;
 -e|-v) shift 2 ;;
-ghcr.io/uchimanajet7/openai-responses-mcp|ghcr.io/uchimanajet7/openai-responses-mcp:` + version.Version + `) shift; break ;;
+openai-responses-mcp|ghcr.io/uchimanajet7/openai-responses-mcp|ghcr.io/uchimanajet7/openai-responses-mcp:` + version.Version + `) shift; break ;;
 *) echo "docker: no such word: $1" >&2; exit 1 ;;
 esac; done
 [ $# -gt 0 ] || set -- --stdio
+exec ` + program + ` "$@"
+`,
+		"buildah": `case $1 in
+build) ` + note + `exit ;;
+from) [ "$2" = openai-responses-mcp ] && echo container; exit ;;
+esac
+if [ "$1 $2 $3 $4" != "run container -- /openai-responses-mcp" ]; then echo "buildah: $*" >&2; exit 1; fi
+shift 4
 exec ` + program + ` "$@"
 `,
 		"git": "if [ \"$1\" = clone ]; then " + note + fmt.Sprintf("ln -s %q openai-responses-mcp; exit; fi\n", s.root) + `exec "$(PATH=${PATH#*:} command -v git)" "$@"

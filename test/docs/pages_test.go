@@ -39,7 +39,7 @@ func pages(t *testing.T) []page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = fs.WalkDir(tree, "docs", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(tree, "docs", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && path.Ext(name) == ".md" {
 			names = append(names, name)
 		}

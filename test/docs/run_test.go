@@ -3,6 +3,7 @@ package docs_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,11 @@ func build(t *testing.T) string {
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the program: %v\n%s", err, out)
+	}
+	// The go command keeps results until a file changes that was looked at here.
+	look := func(_ string, _ fs.DirEntry, err error) error { return err }
+	if err := filepath.WalkDir(filepath.Join(root, "internal"), look); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

@@ -94,8 +94,8 @@ func same(a, b string) bool {
 // a warning.
 func checkYAML(t *testing.T, at, text string) {
 	t.Helper()
-	var any map[string]any
-	if err := yaml.Unmarshal([]byte(text), &any); err != nil {
+	var doc map[string]any
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Errorf("%s: %v", at, err)
 		return
 	}

@@ -30,6 +30,7 @@ var symptoms = []symptom{
 	{"quota exceeded (429)", "quota", nil},
 	{"rate limit reached (429)", "429", nil},
 	{"timed out after 300 s", "hang", []string{"OPENAI_API_TIMEOUT=300"}},
+	{"a web page came back, no answer (200)", "garbage", nil},
 	{"cannot verify the TLS certificate", "", nil},
 	{"cannot reach the proxy", "ok", []string{"OPENAI_BASE_URL=https://api.invalid/v1", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY="}},
 }
@@ -60,7 +61,7 @@ func TestSymptoms(t *testing.T) {
 // API has a certificate that nobody knows.
 func call(t *testing.T, binary, step string, env []string) string {
 	t.Helper()
-	base := ""
+	var base string
 	if step == "" {
 		api := httptest.NewUnstartedServer(http.NotFoundHandler())
 		api.Config.ErrorLog = log.New(io.Discard, "", 0) // the client hangs up

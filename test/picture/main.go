@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -28,15 +29,15 @@ const (
 func main() {
 	check := flag.Bool("check", false, "do not write, compare")
 	flag.Parse()
-	if err := run(*check); err != nil {
+	if err := run(context.Background(), *check); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
 }
 
 // run draws the picture, or checks it, from the root of the repository.
-func run(check bool) error {
-	shown, err := ask()
+func run(ctx context.Context, check bool) error {
+	shown, err := ask(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,14 +61,14 @@ func steady(svg string) string {
 }
 
 // ask returns what stands on the terminal of a user who has asked.
-func ask() (string, error) {
+func ask(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "picture-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, name)
-	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/"+name).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/"+name).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}
 	person, program, err := pty.Open(columns, 24)
@@ -75,7 +76,7 @@ func ask() (string, error) {
 		return "", err
 	}
 	defer person.Close()
-	cmd := exec.Command(binary, "ask", "--offline", "--usage", question)
+	cmd := exec.CommandContext(ctx, binary, "ask", "--offline", "--usage", question)
 	cmd.Env = []string{"HOME=" + dir, "TERM=xterm-256color"}
 	cmd.Stdout, cmd.Stderr = program, program
 	err = cmd.Start()

@@ -11,7 +11,7 @@ import (
 
 func TestPictureIsCurrent(t *testing.T) {
 	t.Chdir("../..")
-	switch err := run(true); {
+	switch err := run(t.Context(), true); {
 	case errors.Is(err, errors.ErrUnsupported):
 		t.Skip("no terminal for tests on this system")
 	case err != nil:

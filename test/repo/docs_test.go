@@ -1,7 +1,6 @@
 package repo_test
 
 import (
-	"go/ast"
 	"path"
 	"strings"
 	"testing"
@@ -40,65 +39,4 @@ func oneOf(names []string, allowed ...string) string {
 		}
 	}
 	return allowed[0]
-}
-
-// Every exported identifier says what it is for, in what units, and with which
-// errors; that it does is for a reader to judge, that it is there for a test.
-func TestDocComments(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.test {
-			continue
-		}
-		for _, d := range s.ast.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Doc == nil && d.Name.IsExported() && exportedRecv(d) && !wellKnown(d) {
-					t.Errorf("%s: %s has no doc comment", s.at(d), d.Name.Name)
-				}
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					if name := undocumented(d, spec); name != "" {
-						t.Errorf("%s: %s has no doc comment", s.at(spec), name)
-					}
-				}
-			}
-		}
-	}
-}
-
-// exportedRecv reports whether d is a function or a method of an exported type.
-func exportedRecv(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return true
-	}
-	id := rootOf(d.Recv.List[0].Type)
-	return id != nil && id.IsExported()
-}
-
-// wellKnown methods carry out an interface whose documentation is theirs.
-func wellKnown(d *ast.FuncDecl) bool {
-	switch d.Name.Name {
-	case "Error", "Unwrap", "Is", "As", "String", "MarshalJSON", "UnmarshalJSON", "UnmarshalYAML", "UnmarshalText",
-		"ServeHTTP", "RoundTrip", "Len", "Less", "Swap", "LogValue":
-		return d.Recv != nil
-	}
-	return false
-}
-
-// undocumented is the exported name that spec declares without a comment of
-// its own, at its line's end, or above its group.
-func undocumented(d *ast.GenDecl, spec ast.Spec) string {
-	switch s := spec.(type) {
-	case *ast.TypeSpec:
-		if d.Doc == nil && s.Doc == nil && s.Name.IsExported() {
-			return s.Name.Name
-		}
-	case *ast.ValueSpec:
-		for _, n := range s.Names {
-			if d.Doc == nil && s.Doc == nil && s.Comment == nil && n.IsExported() {
-				return n.Name
-			}
-		}
-	}
-	return ""
 }

@@ -5,6 +5,7 @@
 package repo_test
 
 import (
+	"bytes"
 	"flag"
 	"go/ast"
 	"go/parser"
@@ -51,7 +52,7 @@ func files(t *testing.T) []file {
 		if err != nil {
 			return err
 		}
-		if !strings.ContainsRune(string(b), 0) { // binaries hold no rules
+		if !bytes.ContainsRune(b, 0) { // binaries hold no rules
 			all = append(all, file{name, string(b)})
 		}
 		return nil

@@ -144,3 +144,17 @@ func TestDependabotWaits(t *testing.T) {
 		}
 	}
 }
+
+// A tool has one version, here and in the workflow.
+func TestToolVersions(t *testing.T) {
+	workflow := read(t, ".github/workflows/ci.yml")
+	versions := regexp.MustCompile(`(?m)^([A-Z]+)=(v[0-9.]+)$`).FindAllStringSubmatch(read(t, ".ci/run"), -1)
+	for _, v := range versions {
+		if !regexp.MustCompile(`/` + strings.ToLower(v[1]) + `[a-z-]*@` + regexp.QuoteMeta(v[2]) + ` `).MatchString(workflow) {
+			t.Errorf("ci.yml does not run %s at %s", strings.ToLower(v[1]), v[2])
+		}
+	}
+	if len(versions) < 4 {
+		t.Errorf(".ci/run has the versions %q, at least 4 wanted", versions)
+	}
+}
