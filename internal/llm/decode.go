@@ -24,7 +24,7 @@ func decodeItem(data json.RawMessage) Item {
 		return decodeSearch(o, data)
 	case "":
 		// The API lets a message go without its type.
-		if o.str("role") != "" && o["content"] != nil {
+		if o.str("role") != "" && o.get("content") != nil {
 			return decodeMessage(o, data)
 		}
 		return &Raw{JSON: data}

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -30,17 +29,18 @@ func (f *fold) finish(response json.RawMessage, status string) (*Response, *Erro
 	switch o.str("status") {
 	case "completed", "incomplete", "failed", "cancelled":
 		if status == "failed" || status == "cancelled" {
-			o["status"] = quoted(status)
+			o = o.with("status", quoted(status))
 		}
 	default:
-		o["status"] = quoted(status)
+		o = o.with("status", quoted(status))
 	}
 	if list := o.list("output"); len(list) > maxPieces {
 		// readResponse refuses it.
 	} else if len(list) > 0 {
 		f.settleOutput(list)
 	} else if list := f.output(o.str("status")); len(list) > 0 {
-		o["output"], _ = encode(list) // of valid JSON
+		data, _ := encode(list) // of valid JSON
+		o = o.with("output", data)
 	}
 	if response == nil {
 		response, _ = encode(o)
@@ -94,7 +94,7 @@ func (t *track) item(status string) json.RawMessage {
 	if t.done != nil {
 		return t.done
 	}
-	o := maps.Clone(parseObject(t.added))
+	o := parseObject(t.added)
 	if o == nil {
 		o = object{}
 	}
@@ -103,30 +103,30 @@ func (t *track) item(status string) json.RawMessage {
 		if t.typ == "" {
 			return nil
 		}
-		o["type"] = quoted(t.typ)
+		o = o.with("type", quoted(t.typ))
 		if t.id != "" {
-			o["id"] = quoted(t.id)
+			o = o.with("id", quoted(t.id))
 		}
 	}
 	switch t.typ {
 	case "message":
 		if o.str("role") == "" {
-			o["role"] = quoted("assistant")
+			o = o.with("role", quoted("assistant"))
 		}
-		t.fill(o, "content")
+		o = t.fill(o, "content")
 	case "reasoning":
 		if o.list("summary") == nil {
-			o["summary"] = json.RawMessage("[]") // required, also when empty
+			o = o.with("summary", json.RawMessage("[]")) // required, also when empty
 		}
-		t.fill(o, "summary")
-		t.fill(o, "content")
+		o = t.fill(o, "summary")
+		o = t.fill(o, "content")
 	case "function_call":
-		t.fillInput(o, "arguments")
+		o = t.fillInput(o, "arguments")
 	case "custom_tool_call":
-		t.fillInput(o, "input")
+		o = t.fillInput(o, "input")
 	}
 	if o.str("status") == "in_progress" {
-		o["status"] = quoted(status)
+		o = o.with("status", quoted(status))
 	}
 	data, _ := encode(o)
 	return data
@@ -147,7 +147,7 @@ func (t *track) guess() string {
 
 // fill puts the streamed pieces into a list of the item. A list that is there
 // and got no piece stays.
-func (t *track) fill(o object, list string) {
+func (t *track) fill(o object, list string) object {
 	var pieces []*part
 	for _, p := range t.parts {
 		if p.list == list && p.kind != BlockToolUse {
@@ -155,7 +155,7 @@ func (t *track) fill(o object, list string) {
 		}
 	}
 	if len(pieces) == 0 {
-		return
+		return o
 	}
 	slices.SortStableFunc(pieces, func(a, b *part) int { return a.index - b.index })
 	var out []map[string]any
@@ -173,13 +173,17 @@ func (t *track) fill(o object, list string) {
 		}
 		out = append(out, piece)
 	}
-	o[list], _ = encode(out)
+	data, _ := encode(out)
+	return o.with(list, data)
 }
 
-func (t *track) fillInput(o object, key string) {
-	if p := t.part(toolInput, false); len(p.text) > 0 {
-		o[key], _ = encode(string(p.text))
+func (t *track) fillInput(o object, key string) object {
+	p := t.part(toolInput, false)
+	if len(p.text) == 0 {
+		return o
 	}
+	data, _ := encode(string(p.text))
+	return o.with(key, data)
 }
 
 func quoted(s string) json.RawMessage {

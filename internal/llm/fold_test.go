@@ -97,7 +97,7 @@ func lastOutput(t *testing.T, f fixture) []string {
 	for _, p := range f.payloads {
 		o := parseObject(json.RawMessage(p))
 		if o.str("type") == "response.output_item.done" {
-			out = append(out, string(o["item"]))
+			out = append(out, string(o.get("item")))
 		}
 	}
 	return out

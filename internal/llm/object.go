@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -13,12 +14,44 @@ import (
 // spoils the others. A nil object has no fields.
 //
 // The fields are parts of the bytes that the object was read from, and valid
-// JSON: what is inside of them is not checked again.
-type object map[string]json.RawMessage
+// JSON: what is inside of them is not checked again. They are a list because most
+// objects of an answer have few of them and are read once: a map for each took a
+// third of the memory of a call.
+type object []field
+
+type field struct {
+	name  []byte
+	value json.RawMessage
+}
+
+// get returns the value of a field, nil when there is none. Of several with one
+// name the last counts.
+func (o object) get(name string) json.RawMessage {
+	for i := len(o) - 1; i >= 0; i-- {
+		if string(o[i].name) == name {
+			return o[i].value
+		}
+	}
+	return nil
+}
+
+// with returns o with one more field, which counts before one of that name.
+func (o object) with(name string, value json.RawMessage) object {
+	return append(slices.Clip(o), field{[]byte(name), value})
+}
+
+// MarshalJSON returns the object with its fields sorted by name, once each.
+func (o object) MarshalJSON() ([]byte, error) {
+	fields := make(map[string]json.RawMessage, len(o))
+	for _, f := range o {
+		fields[string(f.name)] = f.value
+	}
+	return encode(fields)
+}
 
 // parseObject returns nil when data is no object.
 func parseObject(data json.RawMessage) object {
-	if !json.Valid(data) {
+	if !valid(data) {
 		return nil
 	}
 	return objectOf(data)
@@ -26,15 +59,15 @@ func parseObject(data json.RawMessage) object {
 
 // parseList returns nil when data is no array.
 func parseList(data json.RawMessage) []json.RawMessage {
-	if !json.Valid(data) {
+	if !valid(data) {
 		return nil
 	}
 	return listOf(data)
 }
 
-func (o object) object(key string) object { return objectOf(o[key]) }
+func (o object) object(key string) object { return objectOf(o.get(key)) }
 
-func (o object) list(key string) []json.RawMessage { return listOf(o[key]) }
+func (o object) list(key string) []json.RawMessage { return listOf(o.get(key)) }
 
 // objects returns the entries of a list that are objects.
 func (o object) objects(key string) []object {
@@ -49,16 +82,16 @@ func (o object) objects(key string) []object {
 
 // str returns a string, "" for anything else.
 func (o object) str(key string) string {
-	s, _ := stringOf(o[key])
+	s, _ := stringOf(o.get(key))
 	return s
 }
 
 // text returns a string, or anything else but null as its JSON: an error code
 // may be a number, tool input an object.
 func (o object) text(key string) string {
-	s, ok := stringOf(o[key])
-	if !ok && !bytes.Equal(o[key], []byte("null")) {
-		return string(o[key])
+	s, ok := stringOf(o.get(key))
+	if !ok && !bytes.Equal(o.get(key), []byte("null")) {
+		return string(o.get(key))
 	}
 	return s
 }
@@ -76,7 +109,7 @@ func (o object) strs(key string) []string {
 
 // integer returns a whole number, also one written as 12.0 or 1.2e1.
 func (o object) integer(key string) int64 {
-	text := string(o[key])
+	text := string(o.get(key))
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
 	}
@@ -93,8 +126,12 @@ func stringOf(data json.RawMessage) (s string, ok bool) {
 	if len(data) < 2 || data[0] != '"' {
 		return "", false
 	}
-	if in := data[1 : len(data)-1]; bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+	if in := data[1 : len(data)-1]; plain(in) {
 		return string(in), true
 	}
-	return s, json.Unmarshal(data, &s) == nil
+	ok = unquote(data, &s)
+	return s, ok
 }
+
+// plain reports that what stands between two quotes stands for itself.
+func plain(in []byte) bool { return bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) }

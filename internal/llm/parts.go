@@ -10,21 +10,25 @@ import (
 // it. The functions here are for JSON that is known to be valid; of anything
 // else they return something or other.
 
-// objectOf returns the fields of an object, nil for anything else. Of several
-// with one name the last counts.
+// objectOf returns the fields of an object, nil for anything else.
 func objectOf(data json.RawMessage) object {
 	c, ok := enter(data, '{')
 	if !ok {
 		return nil
 	}
-	o := object{}
+	o := make(object, 0, 8)
 	for {
-		key, value := c.next(), c.next()
+		name, value := c.next(), c.next()
 		if value == nil {
 			return o
 		}
-		name, _ := stringOf(key)
-		o[name] = value
+		if n := len(name); n >= 2 && plain(name[1:n-1]) {
+			name = name[1 : n-1]
+		} else {
+			s, _ := stringOf(name)
+			name = []byte(s)
+		}
+		o = append(o, field{name, value})
 	}
 }
 

@@ -1,9 +1,6 @@
 package llm
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // quick reads the payload of a delta, of which a long answer has many thousands:
 // an object of strings, whole numbers, constants and empty lists. It allocates
@@ -70,7 +67,7 @@ func (w *wire) setText(key string, value []byte, plain bool, typ, itemID string)
 		return plain // Whether its escapes are right is for the thorough way to say.
 	}
 	if !plain {
-		return json.Unmarshal(value, field) == nil
+		return unquote(value, field)
 	}
 	if value = value[1 : len(value)-1]; *field != string(value) {
 		*field = string(value)

@@ -66,7 +66,7 @@ func decodeResponse(data []byte, resp *http.Response) (*Response, error) {
 
 // firstValue returns the JSON value that data begins with, whatever comes behind.
 func firstValue(data []byte) (raw json.RawMessage, err error) {
-	if json.Valid(data) {
+	if valid(data) {
 		return bytes.TrimSpace(data), nil
 	}
 	return raw, json.NewDecoder(bytes.NewReader(data)).Decode(&raw)

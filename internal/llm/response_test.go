@@ -127,7 +127,7 @@ func TestRecordings(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := decodeResponse(data, &http.Response{StatusCode: 200})
-		if parseObject(data)["error"] != nil && parseObject(data)["output"] == nil {
+		if parseObject(data).get("error") != nil && parseObject(data).get("output") == nil {
 			if e := asError(t, err); e.Kind != KindQuota {
 				t.Errorf("%s: %v, want %v", file, e, KindQuota)
 			}

@@ -175,7 +175,7 @@ func TestStreamGivesUp(t *testing.T) {
 // TestPlainAnswers are the answers to a request for a stream that are none, and
 // the other way round.
 func TestPlainAnswers(t *testing.T) {
-	plain := string(parseObject(json.RawMessage(eventCompleted))["response"])
+	plain := string(parseObject(json.RawMessage(eventCompleted)).get("response"))
 	stream := frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted)
 	for _, typ := range []string{"application/json", "text/event-stream", "text/plain", ""} {
 		for name, body := range map[string]string{"plain": plain, "padded": "\n\n " + plain, "stream": stream, "padded stream": "\r\n" + stream} {

@@ -70,7 +70,7 @@ func streamError(data json.RawMessage) *Error {
 	o := parseObject(data)
 	e := apiError(string(data))
 	if e.Message == "" && e.Code == "" {
-		e = apiError(string(o["response"]))
+		e = apiError(string(o.get("response")))
 	}
 	if e.Type == "error" {
 		e.Type = "" // that of the event
