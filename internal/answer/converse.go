@@ -34,8 +34,11 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watched) ([
 			return nil, err
 		}
 		rounds = append(rounds, resp)
-		follow := followUp(rounds)
-		if follow == "" || len(rounds) > a.o.RequeryAttempts {
+		follow := ""
+		if len(rounds) <= a.o.RequeryAttempts {
+			follow = followUp(rounds)
+		}
+		if follow == "" {
 			w.end(rounds)
 			return rounds, nil
 		}

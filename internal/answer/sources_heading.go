@@ -43,8 +43,8 @@ func wordKind(word string) headingKind {
 // headingOf reads a line as the heading of a list, in any dress (## Sources,
 // **Sources:**, 【出典】).
 func headingOf(line string) heading {
-	if len(line) > 8*maxLabel && !strings.ContainsAny(line, ":：") {
-		return heading{} // a paragraph; not worth the expressions
+	if !hasListWord(strings.ToLower(line)) || len(line) > 8*maxLabel && !strings.ContainsAny(line, ":：") {
+		return heading{} // nearly all lines; not worth the expressions
 	}
 	label, rest, colon := line, "", false
 	if strings.ContainsAny(label, "(（") {

@@ -51,8 +51,11 @@ func hasListWord(words string) bool {
 			return true
 		}
 	}
-	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		for latin := range strings.SplitSeq(latinWords, "|") {
+	for latin := range strings.SplitSeq(latinWords, "|") {
+		if !strings.Contains(words, latin) {
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return !unicode.IsLetter(r) }) {
 			if word == latin {
 				return true
 			}

@@ -77,7 +77,9 @@ func (f *feed) replay(r *Response) {
 // read reads an answer to its end: a stream, or the plain response of a server
 // that does not stream.
 func (k *call) read(ctx context.Context, resp *http.Response) (*Response, error) {
-	body := bufio.NewReader(resp.Body)
+	// Small, for the look at the first bytes alone: whoever reads on asks for more
+	// than that, and gets it without a copy in between.
+	body := bufio.NewReaderSize(resp.Body, 64)
 	if sniff(resp, body) {
 		return k.stream(ctx, resp, body)
 	}

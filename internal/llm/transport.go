@@ -105,6 +105,7 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost:   256,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
+		WriteBufferSize:       8 << 10, // a question with its instructions goes out in one piece
 
 		MaxResponseHeaderBytes: maxHeaders,
 		OnProxyConnectResponse: tunnelled,
