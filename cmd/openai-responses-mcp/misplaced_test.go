@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -81,6 +82,24 @@ func TestMisplacedKey(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A key without a shape that is an argument is known by the variable that holds
+// it, whichever that is.
+func TestMisplacedKeyOfOtherVariable(t *testing.T) {
+	t.Parallel()
+	const shapeless = "correct-horse-battery-staple"
+	for _, variable := range [][]string{{"AZURE_OPENAI_API_KEY=" + shapeless}, {"OPENAI_API_KEY_ENV=TEAM", "TEAM=" + shapeless}} {
+		for _, args := range [][]string{{"--" + shapeless}, {shapeless}, {"--config=" + shapeless, "--show-config"}, {"setup", shapeless}, {"ask", "--" + shapeless}} {
+			home := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), binary, args...)
+			cmd.Env = environment(home, variable...)
+			out, _ := cmd.CombinedOutput() // how it ends is for others to say
+			if len(out) == 0 || strings.Contains(string(out), shapeless) {
+				t.Errorf("%q with %q printed %q", args, variable, out)
+			}
 		}
 	}
 }

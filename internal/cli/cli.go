@@ -131,7 +131,20 @@ func unread(err error) bool {
 // shown is a message without a key that stands where it does not belong, a
 // flag for example, and safe to print.
 func (a *app) shown(text string) string {
-	return plain(logging.Redact(a.variable("OPENAI_API_KEY"))(text))
+	return plain(logging.Redact(a.keys()...)(text))
+}
+
+// keys are what the environment holds as keys, by the names of the variables:
+// no configuration is read yet that could say which.
+func (a *app) keys() []string {
+	named := a.variable("OPENAI_API_KEY_ENV")
+	var keys []string
+	for _, kv := range a.env {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(name, "API_KEY") || name != "" && name == named {
+			keys = append(keys, value)
+		}
+	}
+	return keys
 }
 
 // warn prints one warning.

@@ -54,6 +54,8 @@ func (c *conn) full() bool {
 	case calls >= maxCalls:
 		why = "too many are without an answer"
 	default:
+		// The next time is told again, but not every turn about the limit.
+		c.warned = c.warned && (waiting > 0 || calls > maxCalls/2)
 		return false
 	}
 	if !c.warned {
