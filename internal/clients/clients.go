@@ -19,6 +19,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Client is an MCP client.
@@ -54,7 +56,7 @@ func Find(name string) (Client, bool) {
 	best, least := Client{}, -1
 	for _, c := range All() {
 		for _, known := range slices.Concat([]string{c.ID}, c.aliases) {
-			d := distance(name, known)
+			d := levenshtein.ComputeDistance(name, known)
 			if d == 0 {
 				return c, true
 			}
@@ -79,25 +81,4 @@ func (c Client) Snippet(s Server) string { return c.render(s) }
 // and what else has to be known.
 func (c Client) Notes(s Server) []string {
 	return slices.Concat(c.notes(s), s.notes())
-}
-
-// distance counts the letters to insert, delete or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 		{"curser", "cursor", false},
 		{"windsrf", "windsurf", false},
 		{"claude-dekstop", "claude-desktop", false},
-		{"日本", "claude-code", false}, // nothing is near; something is still offered
+		{"日本", "zed", false}, // nothing is near; something is still offered
 	}
 	for _, tt := range tests {
 		if got, ok := Find(tt.name); got.ID != tt.want || ok != tt.ok {

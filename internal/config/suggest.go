@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // unknown says what to write instead of a key that does not exist: the nearest
@@ -61,33 +63,14 @@ func partOf(a, b string) bool {
 	return len(b) >= 3 && (strings.HasPrefix(a, b) || strings.HasSuffix(a, b))
 }
 
-// distance is the share of letters to insert, delete, replace or swap with the
-// neighbour to make b of a: 0 the same, 1 nothing in common.
+// distance is the share of letters to insert, delete or replace to make b of a:
+// 0 the same, 1 nothing in common.
 func distance(a, b string) float64 {
 	const long = 64
 	if len(a) > long || len(b) > long || len(a)+len(b) == 0 {
 		return 1
 	}
-	var rows [3][long + 1]int // two back, one back, this
-	for j := range len(b) + 1 {
-		rows[2][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		rows[0], rows[1] = rows[1], rows[2]
-		rows[2][0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d := min(rows[1][j]+1, rows[2][j-1]+1, rows[1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[0][j-2]+1)
-			}
-			rows[2][j] = d
-		}
-	}
-	return float64(rows[2][len(b)]) / float64(max(len(a), len(b)))
+	return float64(levenshtein.ComputeDistance(a, b)) / float64(max(len(a), len(b)))
 }
 
 // names lists the keys of a section that have an effect.

@@ -27,9 +27,9 @@ type field struct {
 // get returns the value of a field, nil when there is none. Of several with one
 // name the last counts.
 func (o object) get(name string) json.RawMessage {
-	for i := len(o) - 1; i >= 0; i-- {
-		if string(o[i].name) == name {
-			return o[i].value
+	for _, f := range slices.Backward(o) {
+		if string(f.name) == name {
+			return f.value
 		}
 	}
 	return nil
