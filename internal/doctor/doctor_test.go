@@ -81,17 +81,20 @@ func TestModelChecks(t *testing.T) {
 		verdict Verdict
 		text    string
 	}{
-		{`{}`, OK, "gpt-5.2 is there; effort is sent"},
-		{`{"shutdown_date":null}`, OK, "gpt-5.2 is there; effort is sent"},
-		{`{"shutdown_date":["soon"]}`, OK, "gpt-5.2 is there; effort is sent"},
-		{`{"shutdown_date":"soon"}`, OK, "gpt-5.2 is there; effort is sent"},
-		{`[]`, OK, "gpt-5.2 is there; effort is sent"},
-		{`{"shutdown_date":"2027-03-21"}`, OK, "gpt-5.2 is there until 2027-03-21; effort is sent"},
-		{`{"shutdown_date":"2027-03-20"}`, Warn, "gpt-5.2 is shut down on 2027-03-20 (days left: 120); effort is sent"},
-		{`{"shutdown_date":"2026-11-21T08:00:00Z"}`, Warn, "gpt-5.2 is shut down on 2026-11-21 (days left: 1); effort is sent"},
-		{`{"shutdown_date":1796947200}`, Warn, "gpt-5.2 is shut down on 2026-12-11 (days left: 21); effort is sent"},
-		{`{"shutdown_date":"2026-11-20"}`, Fail, "gpt-5.2 was shut down on 2026-11-20; effort is sent"},
-		{`{"shutdown_date":"2025-01-01"}`, Fail, "gpt-5.2 was shut down on 2025-01-01; effort is sent"},
+		{`{}`, Warn, "gpt-5.2 was asked for, and what came back is no model; effort is sent"},
+		{`[]`, Warn, "gpt-5.2 was asked for, and what came back is no model; effort is sent"},
+		{`{"ok":true,"data":[{"id":"gpt-5.2"}]}`, Warn, "gpt-5.2 was asked for, and what came back is no model; effort is sent"},
+		{`{"data":{"id":"gpt-5.2"}}`, OK, "gpt-5.2 is there; effort is sent"},
+		{`{"id":"gpt-5.2"}`, OK, "gpt-5.2 is there; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":null}`, OK, "gpt-5.2 is there; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":["soon"]}`, OK, "gpt-5.2 is there; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"soon"}`, OK, "gpt-5.2 is there; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"2027-03-21"}`, OK, "gpt-5.2 is there until 2027-03-21; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"2027-03-20"}`, Warn, "gpt-5.2 is shut down on 2027-03-20 (days left: 120); effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"2026-11-21T08:00:00Z"}`, Warn, "gpt-5.2 is shut down on 2026-11-21 (days left: 1); effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":1796947200}`, Warn, "gpt-5.2 is shut down on 2026-12-11 (days left: 21); effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"2026-11-20"}`, Fail, "gpt-5.2 was shut down on 2026-11-20; effort is sent"},
+		{`{"id":"gpt-5.2","shutdown_date":"2025-01-01"}`, Fail, "gpt-5.2 was shut down on 2025-01-01; effort is sent"},
 	}
 	for _, tt := range tests {
 		o := healthy()

@@ -35,12 +35,29 @@ func (o *Options) modelCheck(p Profile, w *way) Check {
 		if f != nil && w.accepted { // the others were, so it is not the way
 			c.Text, c.Cure = p.Model+" could not be looked up: "+f.Text, f.Cure
 		}
+	case !describes(l.body) && p.Model != w.answered:
+		c.Verdict, c.Text = Warn, p.Model+" was asked for, and what came back is no model"
+		c.Cure = "see with --live whether questions are answered there; if not, mend openai.base_url"
 	default:
 		c.Text = p.Model + " is there"
 		o.shutdown(&c, p, l.body)
 	}
 	c.Text += "; " + p.Sent
 	return c
+}
+
+// describes reports whether an answer is about a model: it has an id, with some
+// gateways within data. Any web page that is JSON has a status of 200.
+func describes(body json.RawMessage) bool {
+	type model struct {
+		ID string `json:"id"`
+	}
+	var m struct {
+		model
+		Data model `json:"data"`
+	}
+	_ = json.Unmarshal(body, &m) // what does not fit is none
+	return m.ID != "" || m.Data.ID != ""
 }
 
 // shutdown looks for the day on which a model ends. Compatible servers tell
