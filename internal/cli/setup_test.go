@@ -86,7 +86,7 @@ func TestSetupConfig(t *testing.T) {
 		}
 	}
 	code, out, _ = setupRun(t, "cursor", "--via", "docker", "--config", file)
-	for _, want := range []string{filepath.Dir(file) + ":/config:ro", "/config/config.yaml", "${env:MY_KEY}"} {
+	for _, want := range []string{"source=" + filepath.Dir(file) + ",target=/config,readonly", "/config/config.yaml", "${env:MY_KEY}"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("setup --via docker --config: exit %d without %s:\n%s", code, want, out)
 		}

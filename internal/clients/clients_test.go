@@ -187,9 +187,11 @@ func TestSnippets(t *testing.T) {
 		{Server{Via: ViaNPX, OS: "linux", Config: "/etc/o.yaml"}, append(slices.Clip(npx), "--config", "/etc/o.yaml")},
 		{Server{Via: ViaDocker, OS: "linux"}, append(slices.Clip(docker), image)},
 		{Server{Via: ViaDocker, OS: "linux", Config: "/home/i/o/config.yaml"},
-			append(slices.Clip(docker), "-v", "/home/i/o:/config:ro", image, "--stdio", "--config", "/config/config.yaml")},
+			append(slices.Clip(docker), "--mount", "type=bind,source=/home/i/o,target=/config,readonly", image, "--stdio", "--config", "/config/config.yaml")},
+		{Server{Via: ViaDocker, OS: "linux", Config: `/a:b/c,"d"/config.yaml`},
+			append(slices.Clip(docker), "--mount", `type=bind,"source=/a:b/c,""d""",target=/config,readonly`, image, "--stdio", "--config", "/config/config.yaml")},
 		{Server{Via: ViaDocker, OS: "windows", Config: `C:\o\c.yaml`},
-			append(slices.Clip(docker), "-v", `C:\o:/config:ro`, image, "--stdio", "--config", "/config/c.yaml")},
+			append(slices.Clip(docker), "--mount", `type=bind,source=C:\o,target=/config,readonly`, image, "--stdio", "--config", "/config/c.yaml")},
 		{Server{Via: ViaBinary, OS: "linux", Binary: "/usr/bin/openai-responses-mcp"}, []string{"/usr/bin/openai-responses-mcp", "--stdio"}},
 		{Server{Via: ViaBinary, OS: "windows", Binary: odd}, []string{odd, "--stdio"}},
 	}

@@ -101,7 +101,12 @@ func (s Server) docker() []string {
 	}
 	// The folder and not the file: a policy may lie beside it.
 	folder, base := s.split()
-	return append(line, "-v", folder+":/config:ro", image, "--stdio", "--config", "/config/"+base)
+	// -v would stop at a colon in the name; fields of --mount are those of a CSV line.
+	source := "source=" + folder
+	if strings.ContainsAny(source, `,"`) {
+		source = `"` + strings.ReplaceAll(source, `"`, `""`) + `"`
+	}
+	return append(line, "--mount", "type=bind,"+source+",target=/config,readonly", image, "--stdio", "--config", "/config/"+base)
 }
 
 // split cuts the path of the configuration into folder and file.
