@@ -7,9 +7,9 @@ import (
 	"github.com/segmentio/encoding/json"
 )
 
-// The JSON of an answer is read with the library that the MCP SDK reads with, in
-// a quarter of the time that encoding/json takes: for a text that is sent on as
-// it is, that time is most of what an answer costs.
+// The JSON of an answer is checked with the library that the MCP SDK reads with:
+// encoding/json takes four times as long, and that was a tenth of the processor
+// time of a call.
 
 // deepest is how deep encoding/json lets values stand in each other.
 const deepest = 10000
