@@ -130,7 +130,7 @@ func (b *bench) latency(ctx context.Context) ([]figure, error) {
 // memory. The first 64 are held back until all of them have come.
 func (b *bench) load(ctx context.Context) ([]figure, error) {
 	rate, cpu, peak := samples{}, samples{}, samples{}
-	err := b.turns(3, b.bare, func(p *program) error {
+	err := b.turns(7, b.bare, func(p *program) error {
 		run, err := p.spawn(ctx)
 		if err != nil {
 			return err
