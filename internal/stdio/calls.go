@@ -10,6 +10,7 @@ type call struct {
 	id     json.RawMessage // as the client wrote it
 	method string
 	token  json.RawMessage // of its progress, as the client wrote it; nil: none
+	size   int             // of its params, in bytes
 }
 
 // calls are the requests in flight. The SDK knows them by a number of ours
@@ -17,6 +18,7 @@ type call struct {
 type calls struct {
 	mu    sync.Mutex
 	last  int64
+	size  int // of all of them
 	byNum map[int64]call
 	byKey map[string]int64
 	idle  chan struct{} // closed by the last answer once draining
@@ -31,14 +33,16 @@ func newCalls() *calls {
 func (c *calls) add(m message) (int64, json.RawMessage, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := key(m.id)
-	if _, used := c.byKey[k]; used {
+	id := key(m.id)
+	if _, used := c.byKey[id]; used {
 		return 0, nil, false
 	}
 	c.last++
 	params, token := swapToken(m.params, c.last)
-	c.byNum[c.last] = call{id: m.id, method: m.method, token: token}
-	c.byKey[k] = c.last
+	k := call{id: m.id, method: m.method, token: token, size: len(params)}
+	c.byNum[c.last] = k
+	c.size += k.size
+	c.byKey[id] = c.last
 	return c.last, params, true
 }
 
@@ -71,11 +75,11 @@ func (c *calls) find(n int64) (call, bool) {
 	return k, ok
 }
 
-// inFlight is how many calls are.
-func (c *calls) inFlight() int {
+// inFlight is how many calls are, and how many bytes their params have.
+func (c *calls) inFlight() (n, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.byNum)
+	return len(c.byNum), c.size
 }
 
 // take claims the right to answer call n. From now on its id is free (the
@@ -99,6 +103,7 @@ func (c *calls) done(n int64) {
 }
 
 func (c *calls) remove(n int64) {
+	c.size -= c.byNum[n].size
 	delete(c.byNum, n)
 	if c.idle != nil && len(c.byNum) == 0 {
 		close(c.idle)

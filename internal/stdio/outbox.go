@@ -8,8 +8,12 @@ import (
 const (
 	// maxWaiting is how much may wait for a client that does not read, in bytes.
 	maxWaiting = 16 << 20
-	// maxCalls is how many requests may be without an answer.
-	maxCalls = 1024
+	// maxCalls is how many requests may be without an answer. Each may bring one of
+	// any size, whatever waits by then.
+	maxCalls = 256
+	// maxAsked is how much they may have asked, in bytes. What is decoded, sent and
+	// kept of it is several times as much.
+	maxAsked = 16 << 20
 	// besides is about what a message takes besides its text, in bytes.
 	besides = 256
 )

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -170,4 +171,74 @@ func TestNoRoomForCalls(t *testing.T) {
 			t.Errorf("read %s after the end of the input", m)
 		}
 	})
+}
+
+// What is asked is bounded, too: large requests wait for those that have begun,
+// and when too much of them waits, or of answers to what never waits, nothing
+// more is taken in. All of it is answered in the end.
+func TestNoRoomForBytes(t *testing.T) {
+	for _, tt := range []struct {
+		name, method   string
+		ask, answer    int // bytes of each
+		begin, all     int // so many begin, of so many
+		taken          int // so many are taken in
+		answeredAtOnce bool
+	}{
+		{"large requests", "tools/call", 4 << 20, 1, 4, 20, 8, false},
+		{"pings", "ping", 0, 8 << 20, 8, 20, 8, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, input := io.Pipe()
+				output, out := io.Pipe()
+				tr := &Transport{In: in, Out: out, Methods: []string{"ping", "tools/call"}, Log: slog.New(slog.DiscardHandler)}
+				c, err := tr.Connect(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer := func(id jsonrpc.ID) {
+					if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: fmt.Appendf(nil, "%q", strings.Repeat("x", tt.answer))}); err != nil {
+						t.Error(err)
+					}
+				}
+				begun := make(chan jsonrpc.ID, tt.all)
+				go func() {
+					defer close(begun)
+					for {
+						m, err := c.Read(t.Context())
+						if err != nil {
+							return
+						}
+						id := m.(*jsonrpc.Request).ID
+						begun <- id
+						if tt.answeredAtOnce {
+							answer(id)
+						}
+					}
+				}()
+				var sent atomic.Int64
+				go func() {
+					for i := range tt.all {
+						fmt.Fprintf(input, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"x":%q}}`+"\n", i, tt.method, strings.Repeat("x", tt.ask))
+						sent.Add(1)
+					}
+				}()
+				synctest.Wait()
+				// One more may be on its way in, and one in the pipe.
+				if n, taken := len(begun), int(sent.Load()); n != tt.begin || taken < tt.taken || taken > tt.taken+2 {
+					t.Errorf("%d requests began and %d were taken in, want %d and %d", n, taken, tt.begin, tt.taken)
+				}
+				go func() { _, _ = io.Copy(io.Discard, output) }()
+				for range tt.all {
+					if id := <-begun; !tt.answeredAtOnce {
+						answer(id)
+					}
+				}
+				synctest.Wait()
+				_, _, _, _ = c.Close(), input.Close(), in.Close(), output.Close()
+				for range begun {
+				}
+			})
+		})
+	}
 }

@@ -21,7 +21,14 @@ type postponed struct {
 	req *jsonrpc.Request
 }
 
-func (p postponed) size() int { return len(p.req.Params) + besides }
+// kept is how many bytes the params of the postponed requests have.
+func (c *conn) kept() int {
+	size := 0
+	for _, p := range c.postponed {
+		size += len(p.req.Params)
+	}
+	return size
+}
 
 // resume returns the first postponed request when there is room for it.
 func (c *conn) resume() jsonrpc.Message {
@@ -44,15 +51,20 @@ func (c *conn) drop(n int64) bool {
 }
 
 // full reports whether so much waits for the client that the next requests have
-// to wait, too. Those that have begun go on, and their answers come on top.
+// to wait, too. Those that have begun go on, and their answers come on top; or
+// whether those that have begun are as many, or as large, as may be.
 func (c *conn) full() bool {
-	waiting, calls := c.outbox.waiting(), c.calls.inFlight()-len(c.postponed)
+	waiting := c.outbox.waiting()
+	calls, asked := c.calls.inFlight()
+	calls, asked = calls-len(c.postponed), asked-c.kept()
 	var why string
 	switch {
 	case waiting > maxWaiting:
 		why = "the client does not read its answers"
 	case calls >= maxCalls:
 		why = "too many are without an answer"
+	case asked > maxAsked:
+		why = "those without an answer are large"
 	default:
 		// The next time is told again, but not every turn about the limit.
 		c.warned = c.warned && (waiting > 0 || calls > maxCalls/2)
@@ -60,7 +72,7 @@ func (c *conn) full() bool {
 	}
 	if !c.warned {
 		c.warned = true
-		c.log.Warn("new requests wait for now: "+why, "requests", calls, "bytes", waiting)
+		c.log.Warn("new requests wait for now: "+why, "requests", calls, "asked", asked, "waiting", waiting)
 	}
 	return true
 }
@@ -68,9 +80,5 @@ func (c *conn) full() bool {
 // stuck reports whether nothing more can be taken in. Until then cancellations
 // are read, which may be what makes room, and pings.
 func (c *conn) stuck() bool {
-	size := 0
-	for _, p := range c.postponed {
-		size += p.size()
-	}
-	return size > maxPostponed || c.outbox.waiting() > maxRefused
+	return c.kept()+len(c.postponed)*besides > maxPostponed || c.outbox.waiting() > maxRefused
 }
