@@ -126,8 +126,8 @@ func isList(h heading, below []string, after remark, cited []Citation) bool {
 	n := len(entries)
 	probable := n > 0 && 2*evident >= n
 	switch {
-	case after == answerGoesOn:
-		return false
+	case after == answerGoesOn: // of such a list the model has written there would be two
+		return h.kind == plainHeading && h.rest == "" && n > 0 && linked == n && dated(append([]string{"Sources:"}, below...))
 	case h.kind == looseHeading: // "The sources of the Nile:"
 		return n > 0 && linked == n && (known == n || dated(append([]string{"Sources:"}, below...)))
 	case h.kind == qualifiedHeading || after == anyRemark:

@@ -79,6 +79,7 @@ func TestWithSourcesRemark(t *testing.T) {
 		{"dated", "A.\n\nSources:\n" + dated + "\n\n" + more, "A.\n\n" + more + "\n\nSources:\n" + dated},
 		{"undated", "A.\n\nSources:\n" + undated + "\n\n" + more, "A.\n\n" + more + "\n\n" + ours},
 		{"two paragraphs", "A.\n\nSources:\n" + dated + "\n\nB.\n\nC.", "A.\n\nB.\n\nC.\n\nSources:\n" + dated},
+		{"more behind a list like ours", "A.\n\nSources:\n" + dated + "\n\nNext steps:\n- do x\n- do y", "A.\n\nNext steps:\n- do x\n- do y\n\nSources:\n" + dated},
 		{"no blank line", "A.\n\nSources:\n" + dated + "\nB.", "A.\n\nB.\n\nSources:\n" + dated},
 		{"a rule between", "A.\n\nSources:\n" + dated + "\n\n---\n\nB.", "A.\n\nB.\n\nSources:\n" + dated},
 		{"a link in the remark", "A.\n\nSources:\n" + undated + "\n\nFor more see https://c.example/", "A.\n\nFor more see https://c.example/\n\n" + ours},
