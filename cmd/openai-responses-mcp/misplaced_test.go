@@ -92,7 +92,7 @@ func TestMisplacedKeyOfOtherVariable(t *testing.T) {
 	t.Parallel()
 	const shapeless = "correct-horse-battery-staple"
 	for _, variable := range [][]string{{"AZURE_OPENAI_API_KEY=" + shapeless}, {"OPENAI_API_KEY_ENV=TEAM", "TEAM=" + shapeless}} {
-		for _, args := range [][]string{{"--" + shapeless}, {shapeless}, {"--config=" + shapeless, "--show-config"}, {"setup", shapeless}, {"ask", "--" + shapeless}} {
+		for _, args := range [][]string{{"--" + shapeless}, {shapeless}, {"OPENAI_API_KEY=" + shapeless}, {"--config=" + shapeless, "--show-config"}, {"setup", shapeless}, {"ask", "--" + shapeless}} {
 			home := t.TempDir()
 			cmd := exec.CommandContext(t.Context(), binary, args...)
 			cmd.Env = environment(home, variable...)

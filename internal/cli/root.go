@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -28,10 +29,12 @@ func (a *app) root(ctx context.Context, args []string) error {
 			hint:    fmt.Sprintf("the command goes first, its flags behind it: %s %s --help", version.Name, f.Arg(0)),
 		}
 	case f.NArg() > 0:
-		return &usageError{
-			problem: fmt.Sprintf("unknown command %q", f.Arg(0)),
-			hint:    "flags go first, and --help lists the commands",
+		// NAME=value stands in front of a command, and its value may be a key.
+		name, _, isVariable := strings.Cut(f.Arg(0), "=")
+		if isVariable {
+			return &usageError{problem: fmt.Sprintf("unknown command %q", name+"=…"), hint: "variables go in front of the program's name"}
 		}
+		return &usageError{problem: fmt.Sprintf("unknown command %q", name), hint: "flags go first, and --help lists the commands"}
 	case *number:
 		_, err := fmt.Fprintln(a.stdout, version.Version)
 		return err
