@@ -15,7 +15,6 @@ func FuzzParts(f *testing.F) {
 		`[1, -2.5e3 ,true,"a\"b","\\",{"x":"\\\""},[[]],""]`, "{\r\n\t\"k\" : \"v\" , \"\\u006b2\":\"\\ud83d\\ude00\"}",
 		"{\"\xff\":\"\xff\"}", `{"a":{"b":{"c":[{"d":"e"}]}}}`, `[`, `{"a`, `{"a":`, `]`, `["\`, `{"a" "b"}`, `[1 2]`, `{,}`,
 		`01`, `-`, `1.`, `.5`, `+1`, `1E`, `tru`, `"\u12"`, `"\x"`, "\"\x01\"", "\xff", `[1,]`, "\ufeff{}", "[]\x00", `{1:2}`,
-		strings.Repeat("[", deepest) + strings.Repeat("]", deepest), strings.Repeat("[", deepest+1) + strings.Repeat("]", deepest+1),
 	} {
 		f.Add([]byte(s))
 	}
@@ -57,4 +56,30 @@ func trimmed(data []byte) json.RawMessage {
 	var raw json.RawMessage
 	_ = json.Unmarshal(data, &raw)
 	return raw
+}
+
+// What encoding/json finds too deep, valid does; neither runs out of stack.
+func TestValidDepth(t *testing.T) {
+	for _, depth := range []int{deepest, deepest + 1, 1 << 20} {
+		data := []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		if got, want := valid(data), json.Valid(data); got != want || got != (depth == deepest) {
+			t.Errorf("valid of %d arrays in each other is %v, of encoding/json %v", depth, got, want)
+		}
+	}
+}
+
+// A part that grows does not run into the one behind it, and an object that gets
+// a field leaves the one that it came from as it was.
+func TestPartsApart(t *testing.T) {
+	data := json.RawMessage(`{"a":1,"b":2,"c":[3,4]}`)
+	o := objectOf(data)
+	_ = append(o.get("a"), "xyz"...)
+	_ = append(o.list("c")[0], "xyz"...)
+	one, two := o.with("d", json.RawMessage("5")), o.with("d", json.RawMessage("6"))
+	if got := string(one.get("d")) + string(two.get("d")) + string(o.get("b")) + string(o.get("d")); got != "562" {
+		t.Errorf("d, d, b and no d are %s, want 562", got)
+	}
+	if want := `{"a":1,"b":2,"c":[3,4]}`; string(data) != want {
+		t.Errorf("the object is %s now, was %s", data, want)
+	}
 }
