@@ -153,7 +153,8 @@ type Patient struct{ screen *screen }
 // NewPatient returns a Patient that writes to w.
 func NewPatient(w io.Writer) *Patient { return &Patient{screen: newScreen(w)} }
 
-// Write writes one whole line, or some. It never fails: nobody could be told.
+// Write writes one whole line, or some, and returns how many bytes they have. It
+// never fails: nobody could be told.
 func (p *Patient) Write(line []byte) (int, error) {
 	n, err := p.screen.Write(line)
 	p.screen.wait()

@@ -15,12 +15,12 @@ import (
 // number counts, and what it cites can be looked up.
 const (
 	// failure is what is said of errors: the word, or an error by its name.
-	failure = `(?i)\b(errors?|fail(s|ed|ure)?)\b|\bErr[A-Z]|\bEOF\b`
+	failure = `(?i)\b(errors?|fail(s|ed|ure)?)([^-\w]|$)|\bErr[A-Z]|\bEOF\b`
 	// empty are the sentences that say no more than the signature.
 	empty = `(?i)\berror (if|when) (any|there is one|an error|it fails|something)|\bor an error\.|\b(an|any) error,? if any`
 	// unit is one of which there can be a number.
-	unit = `(?i)\b((milli|micro|nano)?seconds?|hours|days|[KM]i?B|bytes|characters|runes|columns|rows|lines|tokens|status|pid|process|` +
-		`counts?|counted|number|numbered|results|citations|tries|how (many|often|much|long)|index|position)\b`
+	unit = `(?i)\b((milli|micro|nano)?seconds?|hours|days|[KM]i?B|bytes|characters|runes|columns|rows|lines|tokens|status|exit codes?|pid|process|` +
+		`counts?|counted|number|numbered|results|citations|tries|n requests|how (many|often|much|long)|index|position)\b`
 	// cited is a place where more is to be read.
 	cited = `\b(spec|transports\.md|system-policy\.md) §[0-9A-B]|\bRFC [0-9]+|https?://|\b(spec )?appendix [AB]\b`
 )
@@ -64,6 +64,9 @@ func TestErrorsAreTold(t *testing.T) {
 func TestShapesAreTold(t *testing.T) {
 	counts := regexp.MustCompile(unit)
 	for _, e := range surface(sources(t)) {
+		if e.fun != nil && !counts.MatchString(e.text) && takesNumber(e.fun.Type) {
+			t.Errorf("%s: the comment of %s does not say what its numbers count", e.at(e.node), e.name)
+		}
 		if _, ok := e.node.(*ast.TypeSpec); ok || e.fun != nil || e.enum {
 			continue
 		}
@@ -74,6 +77,15 @@ func TestShapesAreTold(t *testing.T) {
 			t.Errorf("%s: %s is %s and has no comment that says more", e.at(e.node), e.name, shape)
 		}
 	}
+}
+
+// takesNumber reports whether a function takes or gives a bare number.
+func takesNumber(f *ast.FuncType) bool {
+	fields := slices.Clone(f.Params.List)
+	if f.Results != nil {
+		fields = append(fields, f.Results.List...)
+	}
+	return slices.ContainsFunc(fields, func(f *ast.Field) bool { return shapeOf(f.Type) == "number" })
 }
 
 // shapeOf names the types that do not tell what is in them; "" for those that do.
@@ -87,7 +99,7 @@ func shapeOf(e ast.Expr) string {
 		return shapeOf(e.X)
 	case *ast.Ident:
 		switch e.Name {
-		case "int", "int32", "int64", "uint", "uint32", "uint64", "float64":
+		case "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "byte", "rune":
 			return "number"
 		case "any":
 			return "anything"

@@ -57,6 +57,9 @@ func surfaceOfType(s source, d *ast.GenDecl, spec *ast.TypeSpec) []exported {
 		text = d.Doc.Text()
 	}
 	all := []exported{{source: s, node: spec, name: spec.Name.Name, text: text, typ: spec.Type}}
+	if it, ok := spec.Type.(*ast.InterfaceType); ok {
+		return append(all, surfaceOfMethods(s, it)...)
+	}
 	st, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return all
@@ -75,6 +78,22 @@ func surfaceOfType(s source, d *ast.GenDecl, spec *ast.TypeSpec) []exported {
 				e.node, e.name = n, spec.Name.Name+"."+n.Name
 				all = append(all, e)
 			}
+		}
+	}
+	return all
+}
+
+// surfaceOfMethods are what an interface asks of those who carry it out.
+func surfaceOfMethods(s source, it *ast.InterfaceType) []exported {
+	var all []exported
+	for _, f := range it.Methods.List {
+		typ, ok := f.Type.(*ast.FuncType)
+		if !ok || !f.Names[0].IsExported() {
+			continue
+		}
+		d := &ast.FuncDecl{Recv: &ast.FieldList{}, Name: f.Names[0], Type: typ}
+		if !wellKnown(d) {
+			all = append(all, exported{source: s, node: f.Names[0], name: d.Name.Name, text: f.Doc.Text(), fun: d})
 		}
 	}
 	return all
