@@ -113,6 +113,15 @@ var hostile = map[string]func(w http.ResponseWriter, r *http.Request, said strin
 		}
 		send(w, 200, "application/json", fmt.Sprintf(`{"id":%[1]q,"model":%[1]q,"status":"completed","output":[{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"`+hostileText+`"}]}]}`, said))
 	},
+	// In an answer the key and what headers carry are looked for, nothing else.
+	"200 in the answer": func(w http.ResponseWriter, r *http.Request, _ string) {
+		send(w, 200, "application/json", answerOf(r.Header.Get("Authorization")+" "+r.Header.Get("X-Team")))
+	},
+	"stream in the answer": func(w http.ResponseWriter, r *http.Request, _ string) {
+		said := r.Header.Get("Authorization") + " " + r.Header.Get("X-Team")
+		send(w, 200, "text/event-stream", fmt.Sprintf("data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"web_search_call\",\"id\":%[1]q,\"action\":{\"type\":\"search\",\"query\":%[1]q}}}\n\n"+
+			"data: {\"type\":\"response.completed\",\"response\":%[2]s}\n\n", said, answerOf(said)))
+	},
 	"200 that is none": func(w http.ResponseWriter, _ *http.Request, said string) {
 		send(w, 200, "application/"+said, said+" is what you sent")
 	},
@@ -153,4 +162,10 @@ func raw(w http.ResponseWriter, text string) {
 	}
 	_, _ = conn.Write([]byte(text))
 	_ = conn.Close()
+}
+
+// answerOf is a response that has a text wherever it can have one.
+func answerOf(said string) string {
+	return fmt.Sprintf(`{"id":%[1]q,"status":"completed","output":[{"type":"web_search_call","id":%[1]q,"action":{"type":"search","query":%[1]q,"sources":[{"type":"url","url":"https://a.example/%[1]s"}]}},`+
+		`{"type":"message","id":%[1]q,"role":"assistant","content":[{"type":"output_text","text":%[1]q,"annotations":[{"type":"url_citation","url":"https://b.example/?%[1]s","title":%[1]q}]}]}]}`, said)
 }

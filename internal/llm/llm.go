@@ -35,7 +35,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
@@ -68,7 +67,7 @@ type Options struct {
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
-// The API key lives only inside authorize and scrub, which print as addresses.
+// The API key lives only inside authorize, scrub and hide, which print as addresses.
 type Client struct {
 	service    responses.ResponseService
 	http       *http.Client
@@ -76,6 +75,7 @@ type Client struct {
 	authorize  func(http.Header)
 	unusable   *Error // why no request can be sent, or nil
 	scrub      *strings.Replacer
+	hide       func(answer []byte) []byte
 	log        *slog.Logger
 	maxRetries int
 	store      bool
@@ -100,11 +100,13 @@ func New(o Options) *Client {
 	hc := *o.HTTPClient
 	hc.CheckRedirect = checkRedirect
 	base, err := parseBase(o.BaseURL)
+	secrets := secretsOf(key, o.Headers)
 	c := &Client{
 		http:       &hc,
 		base:       base,
 		unusable:   unusable(key, o, err),
-		scrub:      scrubber(key, o.Headers),
+		scrub:      scrubber(secrets),
+		hide:       hider(secrets),
 		log:        o.Logger,
 		maxRetries: max(o.MaxRetries, 0),
 		store:      o.Store,
@@ -208,24 +210,4 @@ func identifies(headers map[string]string) bool {
 		}
 	}
 	return false
-}
-
-// scrubber takes the key and the values of headers out of texts that others
-// wrote: a gateway may repeat them in an error body. A very short one would
-// only damage those texts.
-func scrubber(key string, headers map[string]string) *strings.Replacer {
-	secrets := []string{key}
-	for _, value := range headers {
-		_, bare, _ := strings.Cut(value, " ") // what follows a scheme
-		secrets = append(secrets, value, bare)
-	}
-	// At one place of the text the earlier wins: it must be the longer one.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, s := range secrets {
-		if len(s) >= 4 {
-			pairs = append(pairs, s, "[redacted]")
-		}
-	}
-	return strings.NewReplacer(pairs...)
 }

@@ -87,6 +87,7 @@ func (k *call) read(ctx context.Context, resp *http.Response) (*Response, error)
 	if err != nil {
 		return nil, k.readError(ctx, resp, err)
 	}
+	data = k.client.hide(data)
 	k.debugBody(ctx, "openai(client): response", data)
 	r, err := decodeResponse(data, resp)
 	if err == nil {
@@ -101,6 +102,7 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 	s, f, w, done := newSSE(body), &fold{feed: k.feed}, &wire{}, false
 	for {
 		name, data, err := s.next()
+		data = k.client.hide(data)
 		if ctx.Err() != nil {
 			return nil, contextError(ctx) // also when the watcher has left
 		}
