@@ -184,8 +184,8 @@ func TestNoRoomForBytes(t *testing.T) {
 		taken          int // so many are taken in
 		answeredAtOnce bool
 	}{
-		{"large requests", "tools/call", 4 << 20, 1, 4, 20, 8, false},
-		{"pings", "ping", 0, 8 << 20, 8, 20, 8, true},
+		{"large requests", "tools/call", 4 << 20, 1, 4, 11, 8, false},
+		{"pings", "ping", 0, 8 << 20, 8, 11, 8, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
