@@ -95,9 +95,7 @@ type quick struct {
 // peek returns the next byte that is no white space, 0 at the end.
 func (q *quick) peek() byte {
 	for ; q.pos < len(q.data); q.pos++ {
-		switch c := q.data[q.pos]; c {
-		case ' ', '\t', '\r', '\n':
-		default:
+		if c := q.data[q.pos]; !space(c) {
 			return c
 		}
 	}

@@ -37,7 +37,7 @@ type conn struct {
 	out       io.Writer
 
 	// Of Read alone.
-	postponed []postponed
+	postponed postponed
 	ended     bool // nothing more comes in
 	warned    bool // that requests have to wait
 
@@ -75,7 +75,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		in, over := c.in, c.over
 		switch {
-		case c.ended && len(c.postponed) == 0:
+		case c.ended && len(c.postponed.list) == 0:
 			return nil, c.drain()
 		case c.ended:
 			in, over = nil, nil
@@ -141,7 +141,7 @@ func (c *conn) receive(fr frame) jsonrpc.Message {
 		c.refuse(m.id, jsonrpc.CodeMethodNotFound, "Method not found: "+clip(m.method))
 		return nil
 	}
-	full := m.method != "ping" && (len(c.postponed) > 0 || c.full()) // before it counts itself
+	full := m.method != "ping" && (len(c.postponed.list) > 0 || c.full()) // before it counts itself
 	n, params, ok := c.calls.add(m)
 	if !ok {
 		// Answering under that id would look like the first one's answer.
@@ -150,7 +150,7 @@ func (c *conn) receive(fr frame) jsonrpc.Message {
 	}
 	req := &jsonrpc.Request{ID: number(n), Method: m.method, Params: params}
 	if full {
-		c.postponed = append(c.postponed, postponed{n, req})
+		c.postponed.add(n, req)
 		return nil
 	}
 	return req
@@ -184,7 +184,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 		return nil
 	}
 	c.log.Debug("cancelled", "requestId", string(p.RequestID), "reason", text(p.Reason))
-	if c.drop(n) {
+	if c.postponed.drop(n) {
 		return nil
 	}
 	return &jsonrpc.Request{

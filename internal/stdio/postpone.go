@@ -14,40 +14,49 @@ const (
 	maxRefused = 4 * maxWaiting
 )
 
-// postponed is a request that waits until there is room for it. It counts as in
-// flight: it can be cancelled, and its id is in use.
+// postponed are the requests that wait until there is room for them, in order.
+// They count as in flight: they can be cancelled, and their ids are in use.
 type postponed struct {
+	list []pending
+	size int // of their params, in bytes
+}
+
+type pending struct {
 	n   int64
 	req *jsonrpc.Request
 }
 
-// kept is how many bytes the params of the postponed requests have.
-func (c *conn) kept() int {
-	size := 0
-	for _, p := range c.postponed {
-		size += len(p.req.Params)
+func (p *postponed) add(n int64, req *jsonrpc.Request) {
+	p.list = append(p.list, pending{n, req})
+	p.size += len(req.Params)
+}
+
+// next takes the first of them; there is one.
+func (p *postponed) next() *jsonrpc.Request {
+	req := p.list[0].req
+	p.list[0] = pending{}
+	p.list = p.list[1:]
+	p.size -= len(req.Params)
+	return req
+}
+
+// drop forgets a request, and reports whether it was one of them.
+func (p *postponed) drop(n int64) bool {
+	i := slices.IndexFunc(p.list, func(q pending) bool { return q.n == n })
+	if i < 0 {
+		return false
 	}
-	return size
+	p.size -= len(p.list[i].req.Params)
+	p.list = slices.Delete(p.list, i, i+1)
+	return true
 }
 
 // resume returns the first postponed request when there is room for it.
 func (c *conn) resume() jsonrpc.Message {
-	if len(c.postponed) == 0 || c.full() {
+	if len(c.postponed.list) == 0 || c.full() {
 		return nil
 	}
-	p := c.postponed[0]
-	c.postponed = slices.Delete(c.postponed, 0, 1)
-	return p.req
-}
-
-// drop forgets a postponed request, and reports whether it was one.
-func (c *conn) drop(n int64) bool {
-	i := slices.IndexFunc(c.postponed, func(p postponed) bool { return p.n == n })
-	if i < 0 {
-		return false
-	}
-	c.postponed = slices.Delete(c.postponed, i, i+1)
-	return true
+	return c.postponed.next()
 }
 
 // full reports whether so much waits for the client that the next requests have
@@ -56,7 +65,7 @@ func (c *conn) drop(n int64) bool {
 func (c *conn) full() bool {
 	waiting := c.outbox.waiting()
 	calls, asked := c.calls.inFlight()
-	calls, asked = calls-len(c.postponed), asked-c.kept()
+	calls, asked = calls-len(c.postponed.list), asked-c.postponed.size
 	var why string
 	switch {
 	case waiting > maxWaiting:
@@ -80,5 +89,5 @@ func (c *conn) full() bool {
 // stuck reports whether nothing more can be taken in. Until then cancellations
 // are read, which may be what makes room, and pings.
 func (c *conn) stuck() bool {
-	return c.kept()+len(c.postponed)*besides > maxPostponed || c.outbox.waiting() > maxRefused
+	return c.postponed.size+len(c.postponed.list)*besides > maxPostponed || c.outbox.waiting() > maxRefused
 }
