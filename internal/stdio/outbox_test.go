@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Of the progress of a call the last one waits, at the place of the first.
@@ -40,6 +41,56 @@ func TestOutboxProgress(t *testing.T) {
 	}
 }
 
+// deaf is a session whose client does not read until it listens.
+type deaf struct {
+	t      *testing.T
+	conn   mcp.Connection
+	in     *io.PipeReader
+	input  *io.PipeWriter
+	output *io.PipeReader
+}
+
+func newDeaf(t *testing.T, log *slog.Logger) *deaf {
+	t.Helper()
+	in, input := io.Pipe()
+	output, out := io.Pipe()
+	tr := &Transport{In: in, Out: out, Methods: []string{"ping", "tools/call"}, Log: log}
+	c, err := tr.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &deaf{t, c, in, input, output}
+}
+
+// begun are the first n and all further requests that the server gets; each of
+// them is seen when it comes.
+func (d *deaf) begun(n int, see func(*jsonrpc.Request)) <-chan *jsonrpc.Request {
+	read := make(chan *jsonrpc.Request, n)
+	go func() {
+		defer close(read)
+		for {
+			m, err := d.conn.Read(d.t.Context())
+			if err != nil {
+				return
+			}
+			r := m.(*jsonrpc.Request)
+			read <- r
+			see(r)
+		}
+	}()
+	return read
+}
+
+func (d *deaf) answer(r *jsonrpc.Request, size int) {
+	if err := d.conn.Write(d.t.Context(), &jsonrpc.Response{ID: r.ID, Result: fmt.Appendf(nil, "%q", strings.Repeat("x", size))}); err != nil {
+		d.t.Error(err)
+	}
+}
+
+func (d *deaf) listen() { go func() { _, _ = io.Copy(io.Discard, d.output) }() }
+
+func (d *deaf) close() { _, _, _, _ = d.conn.Close(), d.input.Close(), d.in.Close(), d.output.Close() }
+
 // While too much waits for the client no request begins, and the next one does
 // as soon as there is room. What makes room is what the client reads.
 func TestNoRoom(t *testing.T) {
@@ -54,39 +105,18 @@ func TestNoRoom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in, input := io.Pipe()
-				output, out := io.Pipe()
 				var log bytes.Buffer
-				tr := &Transport{In: in, Out: out, Methods: []string{"tools/list"}, Log: slog.New(slog.NewTextHandler(&log, nil))}
-				c, err := tr.Connect(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer := func(id jsonrpc.ID, size int) {
-					if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: fmt.Appendf(nil, "%q", strings.Repeat("x", size))}); err != nil {
-						t.Error(err)
+				d := newDeaf(t, slog.New(slog.NewTextHandler(&log, nil)))
+				read := d.begun(2*tt.calls, func(r *jsonrpc.Request) {
+					if n := r.ID.Raw().(int64); tt.answer > 0 && n <= int64(tt.calls) {
+						d.answer(r, tt.answer)
+					} else if tt.answer > 0 {
+						d.answer(r, 1)
 					}
-				}
-				read := make(chan jsonrpc.ID, 2*tt.calls)
-				go func() {
-					defer close(read)
-					for {
-						m, err := c.Read(t.Context())
-						if err != nil {
-							return
-						}
-						id := m.(*jsonrpc.Request).ID
-						read <- id
-						if n := id.Raw().(int64); tt.answer > 0 && n <= int64(tt.calls) {
-							answer(id, tt.answer)
-						} else if tt.answer > 0 {
-							answer(id, 1)
-						}
-					}
-				}()
+				})
 				go func() {
 					for i := range 2 * tt.calls {
-						fmt.Fprintf(input, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
+						fmt.Fprintf(d.input, `{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`+"\n", i)
 					}
 				}()
 				synctest.Wait()
@@ -96,14 +126,14 @@ func TestNoRoom(t *testing.T) {
 				if n := strings.Count(log.String(), tt.warns); n != 1 {
 					t.Errorf("the log warns %d times:\n%s", n, log.String())
 				}
-				go func() { _, _ = io.Copy(io.Discard, output) }()
+				d.listen()
 				for range 2 * tt.calls {
-					if id := <-read; tt.answer == 0 {
-						answer(id, 1)
+					if r := <-read; tt.answer == 0 {
+						d.answer(r, 1)
 					}
 				}
 				synctest.Wait()
-				_, _, _, _ = c.Close(), input.Close(), in.Close(), output.Close()
+				d.close()
 				for range read {
 				}
 			})
@@ -115,28 +145,12 @@ func TestNoRoom(t *testing.T) {
 // wait, and a ping does not wait.
 func TestNoRoomForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, input := io.Pipe()
-		output, out := io.Pipe()
-		tr := &Transport{In: in, Out: out, Methods: []string{"ping", "tools/call"}, Log: slog.New(slog.DiscardHandler)}
-		c, err := tr.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		read := make(chan string, 2*maxCalls)
-		go func() {
-			defer close(read)
-			for {
-				m, err := c.Read(t.Context())
-				if err != nil {
-					return
-				}
-				r := m.(*jsonrpc.Request)
-				read <- strings.TrimSpace(r.Method + " " + string(r.Params))
-			}
-		}()
+		d := newDeaf(t, slog.New(slog.DiscardHandler))
+		read := d.begun(2*maxCalls, func(*jsonrpc.Request) {})
+		text := func(r *jsonrpc.Request) string { return strings.TrimSpace(r.Method + " " + string(r.Params)) }
 		send := func(line string) {
 			t.Helper()
-			fmt.Fprintln(input, line)
+			fmt.Fprintln(d.input, line)
 			synctest.Wait()
 		}
 		for i := range maxCalls + 3 {
@@ -151,7 +165,7 @@ func TestNoRoomForCalls(t *testing.T) {
 		send(fmt.Sprintf(cancel, 7))          // makes room for what the ping took
 		send(fmt.Sprintf(cancel, 8))
 		send(fmt.Sprintf(cancel, 9))
-		if err := input.Close(); err != nil {
+		if err := d.input.Close(); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
@@ -162,13 +176,13 @@ func TestNoRoomForCalls(t *testing.T) {
 			`notifications/cancelled {"requestId":10}`, fmt.Sprintf(`tools/call {"a":%d}`, maxCalls+2),
 		}
 		for _, w := range want {
-			if got := <-read; got != w {
+			if got := text(<-read); got != w {
 				t.Errorf("read %s, want %s", got, w)
 			}
 		}
-		_, _, _ = c.Close(), in.Close(), output.Close()
-		for m := range read {
-			t.Errorf("read %s after the end of the input", m)
+		d.close()
+		for r := range read {
+			t.Errorf("read %s after the end of the input", text(r))
 		}
 	})
 }
@@ -189,37 +203,16 @@ func TestNoRoomForBytes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in, input := io.Pipe()
-				output, out := io.Pipe()
-				tr := &Transport{In: in, Out: out, Methods: []string{"ping", "tools/call"}, Log: slog.New(slog.DiscardHandler)}
-				c, err := tr.Connect(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer := func(id jsonrpc.ID) {
-					if err := c.Write(t.Context(), &jsonrpc.Response{ID: id, Result: fmt.Appendf(nil, "%q", strings.Repeat("x", tt.answer))}); err != nil {
-						t.Error(err)
+				d := newDeaf(t, slog.New(slog.DiscardHandler))
+				begun := d.begun(tt.all, func(r *jsonrpc.Request) {
+					if tt.answeredAtOnce {
+						d.answer(r, tt.answer)
 					}
-				}
-				begun := make(chan jsonrpc.ID, tt.all)
-				go func() {
-					defer close(begun)
-					for {
-						m, err := c.Read(t.Context())
-						if err != nil {
-							return
-						}
-						id := m.(*jsonrpc.Request).ID
-						begun <- id
-						if tt.answeredAtOnce {
-							answer(id)
-						}
-					}
-				}()
+				})
 				var sent atomic.Int64
 				go func() {
 					for i := range tt.all {
-						fmt.Fprintf(input, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"x":%q}}`+"\n", i, tt.method, strings.Repeat("x", tt.ask))
+						fmt.Fprintf(d.input, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"x":%q}}`+"\n", i, tt.method, strings.Repeat("x", tt.ask))
 						sent.Add(1)
 					}
 				}()
@@ -228,14 +221,14 @@ func TestNoRoomForBytes(t *testing.T) {
 				if n, taken := len(begun), int(sent.Load()); n != tt.begin || taken < tt.taken || taken > tt.taken+2 {
 					t.Errorf("%d requests began and %d were taken in, want %d and %d", n, taken, tt.begin, tt.taken)
 				}
-				go func() { _, _ = io.Copy(io.Discard, output) }()
+				d.listen()
 				for range tt.all {
-					if id := <-begun; !tt.answeredAtOnce {
-						answer(id)
+					if r := <-begun; !tt.answeredAtOnce {
+						d.answer(r, tt.answer)
 					}
 				}
 				synctest.Wait()
-				_, _, _, _ = c.Close(), input.Close(), in.Close(), output.Close()
+				d.close()
 				for range begun {
 				}
 			})
