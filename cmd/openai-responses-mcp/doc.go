@@ -21,9 +21,8 @@
 // search tool, the instructions of internal/policy) and the response into an
 // answer with citations and a closing list of sources.
 //
-// internal/llm sends the request through the OpenAI SDK, retries what is worth
-// retrying, drops parameters that a model refuses, and says exactly what went
-// wrong.
+// internal/llm sends the request, retries what is worth retrying, drops parameters
+// that a model refuses, and says exactly what went wrong.
 //
 // The answer goes back the same way. Beside that way stand internal/logging
 // (stderr and a debug file, never a secret), internal/fakeapi (the API behind

@@ -1,14 +1,12 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
 )
 
 // call is one request of a caller with all the HTTP requests that it takes.
@@ -80,31 +78,21 @@ func (k *call) send(ctx context.Context) (*http.Response, error) {
 		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
 	}
 	k.debugBody(ctx, "openai(client): request", data)
-	accept := "application/json"
-	if k.body.streams() {
-		accept = "text/event-stream"
-	}
-	var resp *http.Response
-	_, err = k.client.service.New(ctx, responses.ResponseNewParams{},
-		option.WithRequestBody("application/json", data),
-		option.WithHeader("Accept", accept),
-		option.WithResponseBodyInto(&resp))
+	req, err := k.client.request(ctx, http.MethodPost, bytes.NewReader(data), "responses")
 	if err != nil {
-		return nil, k.sendError(ctx, err)
+		return nil, &Error{Kind: KindConnection, Message: err.Error(), Err: err, final: true}
 	}
-	return resp, nil
-}
-
-// sendError makes sure that an error of the SDK is an *Error. The end of the
-// context comes first: whatever broke then broke because of it.
-func (k *call) sendError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return contextError(ctx)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if k.body.streams() {
+		req.Header.Set("Accept", "text/event-stream")
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
+	resp, err := k.client.exchange(req)
+	if err != nil && ctx.Err() != nil {
+		// Whatever broke then broke because of it.
+		return nil, contextError(ctx)
 	}
-	return &Error{Kind: KindConnection, Message: err.Error(), Err: err, final: true}
+	return resp, err
 }
 
 // readError is the error of a body that ended before its end.

@@ -6,22 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
-
-	"github.com/openai/openai-go/v3/option"
 )
 
-// exchange is the middleware between the SDK and the network: it sets our
-// headers, and every answer that is not 2xx leaves it as an *Error, read from
-// the body itself (the SDK keeps status and code but hides the message).
-func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	for name := range req.Header {
-		if strings.HasPrefix(name, "X-Stainless-") {
-			req.Header.Del(name)
-		}
-	}
+// request is one to a path below the base URL, whose query goes with it: some
+// gateways need theirs (?api-version=...).
+func (c *Client) request(ctx context.Context, method string, body io.Reader, path ...string) (*http.Request, error) {
+	return http.NewRequestWithContext(ctx, method, c.base.JoinPath(path...).String(), body)
+}
+
+// exchange makes one round trip: it sets our headers, bounds the body of the
+// answer, and makes an *Error of every answer that is not 2xx.
+func (c *Client) exchange(req *http.Request) (*http.Response, error) {
 	c.authorize(req.Header)
-	resp, err := next(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, connectionError(err)
 	}

@@ -7,7 +7,7 @@
 //	Request      request.go    what the caller wants
 //	body         body.go       the JSON object of one call, refused parameters taken out
 //	call.open    call.go       one HTTP answer of 200, or an *Error
-//	exchange     exchange.go   the HTTP round trip under the OpenAI SDK
+//	exchange     exchange.go   the HTTP round trip
 //	retry        retry.go      the only retry layer (spec §7)
 //	Response     response.go   items, usage and status of the answer
 //
@@ -36,9 +36,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
 )
 
 // defaultBaseURL is where requests go when Options names no other place.
@@ -69,7 +66,6 @@ type Options struct {
 // Client sends requests to one Responses API. It is safe for concurrent use.
 // The API key lives only inside authorize, scrub and hide, which print as addresses.
 type Client struct {
-	service    responses.ResponseService
 	http       *http.Client
 	base       *url.URL
 	authorize  func(http.Header)
@@ -131,27 +127,7 @@ func New(o Options) *Client {
 			h.Set(name, value)
 		}
 	}
-	c.service = responses.NewResponseService(c.serviceOptions()...)
 	return c
-}
-
-// serviceOptions configures the SDK. It retries nothing (two retry layers
-// multiply) and, made by NewResponseService, reads no environment variable.
-func (c *Client) serviceOptions() []option.RequestOption {
-	opts := []option.RequestOption{
-		option.WithBaseURL(c.base.String()),
-		option.WithHTTPClient(c.http),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(c.exchange),
-	}
-	// The SDK resolves "responses" against the base and loses its query,
-	// which some gateways need (?api-version=...).
-	for name, values := range c.base.Query() {
-		for _, value := range values {
-			opts = append(opts, option.WithQueryAdd(name, value))
-		}
-	}
-	return opts
 }
 
 // Create sends r as a plain call and returns the finished response. Every error

@@ -16,12 +16,11 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 		return nil, &e
 	}
 	// A vendor prefix (openai/gpt-5.2) is part of the path where there is one.
-	target := c.base.JoinPath("models", id).String()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	req, err := c.request(ctx, http.MethodGet, nil, "models", id)
 	if err != nil {
 		return nil, &Error{Kind: KindParameter, Message: "asking for model " + id + ": " + err.Error(), Err: err}
 	}
-	resp, err := c.exchange(req, c.http.Do)
+	resp, err := c.exchange(req)
 	if err != nil {
 		return nil, c.attempted(ctx, err)
 	}

@@ -7,8 +7,9 @@ import (
 
 // sse reads the events of a stream as the HTML standard defines them
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html), and the last
-// one also when the blank line after it is missing. The decoder of the SDK loses
-// that one, takes a BOM for part of the first field, and knows no bare CR.
+// one also when the blank line after it is missing. OpenAI's own decoder
+// (openai-go 3.94) loses that one, takes a BOM for part of the first field, and
+// knows no bare CR.
 type sse struct {
 	src     io.Reader
 	buf     []byte // what was read; buf[pos:] is still to be looked at

@@ -27,7 +27,7 @@ func serve(t *testing.T, retries int, h http.HandlerFunc) (*Client, *httptest.Se
 }
 
 func TestHeaders(t *testing.T) {
-	// Not ours, and the SDK must not take them for its own either.
+	// Whether a variable counts is for the configuration to say.
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 		t.Setenv(name, "http://from.the.environment/")
 	}

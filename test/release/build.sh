@@ -93,7 +93,7 @@ archives() {
 sbom() {
   local f n=0
   for f in "$dist"/*.tar.gz "$dist"/*.zip; do
-    if ! grep -q github.com/openai/openai-go "$f.sbom.json" || ! grep -q "$name" "$f.sbom.json"; then
+    if ! grep -q github.com/modelcontextprotocol/go-sdk "$f.sbom.json" || ! grep -q "$name" "$f.sbom.json"; then
       echo "$f.sbom.json does not tell what is inside"
       return 1
     fi

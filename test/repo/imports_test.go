@@ -108,19 +108,6 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// The root package of openai-go doubles the size of the binary. Tests must not
-// bring it in either: what they build would not be what ships.
-func TestNoOpenAIRoot(t *testing.T) {
-	const sdk = "github.com/openai/openai-go"
-	for _, s := range sources(t) {
-		for _, a := range arrows(t, s) {
-			if rest, ok := strings.CutPrefix(a.to, sdk); ok && (rest == "" || rest == "/v3") {
-				t.Errorf("%s imports %s: import its package responses", s.name, a.to)
-			}
-		}
-	}
-}
-
 func TestPackageNames(t *testing.T) {
 	for _, s := range sources(t) {
 		name := strings.TrimSuffix(s.ast.Name.Name, "_test")
