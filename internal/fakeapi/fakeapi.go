@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -98,8 +97,8 @@ func (s *Server) Always(step Step) {
 
 // Choose sets how the behaviour of a request that finds the queue empty is
 // chosen: by its question, which is what the user said last, without the hints
-// behind it; "" when the request asks nothing. choose is called from several
-// goroutines at once and wins over [Server.Always].
+// behind it; "" when the request asks nothing. choose wins over [Server.Always].
+// It is called for one request at a time and must not call the server.
 func (s *Server) Choose(choose func(question string) Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,14 +112,11 @@ func (s *Server) Close() {
 }
 
 // next takes the behaviour of a request, and how many requests it answered
-// before this one.
+// before this one. The lock is held.
 func (s *Server) next(body []byte) (Step, int) {
-	s.mu.Lock()
-	if choose := s.choose; choose != nil && len(s.queue) == 0 {
-		s.mu.Unlock()
-		return choose(questionOf(body)), 0
+	if s.choose != nil && len(s.queue) == 0 {
+		return s.choose(questionOf(body)), 0
 	}
-	defer s.mu.Unlock()
 	u := s.always
 	if len(s.queue) > 0 {
 		u = &s.queue[0]
@@ -139,8 +135,8 @@ func (s *Server) next(body []byte) (Step, int) {
 // ServeHTTP answers one request: recorded first, then the step, then the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, readErr := readBody(r)
-	rec, serial := s.record(r, body)
-	x := &exchange{s: s, w: w, r: r, body: body, seed: strconv.Itoa(serial)}
+	x := &exchange{s: s, w: w, r: r, body: body}
+	rec := s.arrive(x, readErr == nil)
 	defer func() {
 		// A client may well leave once it has everything; that is no departure.
 		if !x.done && (x.gone || r.Context().Err() != nil) {
@@ -156,7 +152,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("openai-version", "2020-10-01")
 	h.Set("openai-processing-ms", "1")
 
-	x.step, x.nth = s.next(body)
 	if !x.wait(x.step.delay) {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -58,13 +59,14 @@ func (s *Server) await(ctx context.Context, cond func() bool) error {
 	}
 }
 
-// record keeps a request and returns it with its number, counted from 1.
-func (s *Server) record(r *http.Request, body []byte) (*Recorded, int) {
+// arrive records a request and, when it came whole, takes its step: whoever has
+// waited for the request may count on the next one to find the next step.
+func (s *Server) arrive(x *exchange, whole bool) *Recorded {
 	rec := &Recorded{
-		Method: r.Method,
-		Path:   r.URL.Path,
-		Header: r.Header.Clone(),
-		Body:   body,
+		Method: x.r.Method,
+		Path:   x.r.URL.Path,
+		Header: x.r.Header.Clone(),
+		Body:   x.body,
 		At:     s.o.Now(),
 	}
 	s.mu.Lock()
@@ -74,8 +76,12 @@ func (s *Server) record(r *http.Request, body []byte) (*Recorded, int) {
 	}
 	s.log = append(s.log, rec)
 	s.arrived++
+	x.seed = strconv.Itoa(s.arrived)
+	if whole {
+		x.step, x.nth = s.next(x.body)
+	}
 	s.notify()
-	return rec, s.arrived
+	return rec
 }
 
 // abort marks a request whose client went away.

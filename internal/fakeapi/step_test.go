@@ -3,9 +3,12 @@ package fakeapi
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -291,5 +294,26 @@ func TestChoose(t *testing.T) {
 		if got := f.post(tt.body); got.status != tt.want {
 			t.Errorf("status = %d, want %d: %s", got.status, tt.want, tt.body)
 		}
+	}
+}
+
+// A request that was waited for has taken its step, so that the next one gets
+// the next: a test may count on the order of what it queued.
+func TestStepAtArrival(t *testing.T) {
+	for range 1000 {
+		s := New(Options{})
+		var taken atomic.Bool
+		s.Choose(func(string) Step {
+			taken.Store(true)
+			return Step{}
+		})
+		var done sync.WaitGroup
+		done.Go(func() {
+			s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/models", nil))
+		})
+		if err := s.WaitRequests(t.Context(), 1); err != nil || !taken.Load() {
+			t.Fatalf("a request arrived (%v) before its step was taken", err)
+		}
+		done.Wait()
 	}
 }
