@@ -89,6 +89,9 @@ COPY busybox /bin/sh
 RUN ["/bin/sh", "-c", "/bin/sh --install -s /bin 2>/dev/null; mkdir -m 1777 /tmp"]
 ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOTOOLCHAIN=local HOME=/
 END
+  # The container finds the modules instead of fetching them: it knows no
+  # certificate but its own, and a proxy on the way may have another.
+  go -C "$src" mod download || return
   b bud -q --isolation chroot -t docker.io/library/golang:1.26.8 "$dir" || return
   b bud -q --isolation chroot --pull-never --platform linux/amd64 -v "$(go env GOROOT):/usr/local/go:ro" \
     -v "$(go env GOMODCACHE):/go/pkg/mod" -v "$(go env GOCACHE):/.cache/go-build" -t localhost/source "$src" || return
