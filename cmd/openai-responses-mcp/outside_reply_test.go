@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -58,6 +59,11 @@ func TestOutsideReplies(t *testing.T) {
 		{"long headers", reply(head+"X-Long: "+strings.Repeat("a", 900<<10)+"\r\n", strings.TrimPrefix(plain, head)), "", 1},
 		{"headers of 2 MiB", reply(head+"X-Long: "+strings.Repeat("a", 2<<20)+"\r\n", strings.TrimPrefix(plain, head)), "headers of the answer are larger than 1 MiB", 1},
 		{"headers without end", spoken(func(c net.Conn) { write(c, []byte(head)); pour(c, []byte("X-Long: a\r\n"), 100<<20) }), "headers of the answer are larger than 1 MiB", 1},
+		{"a change of protocol", spoken(func(c net.Conn) {
+			if write(c, []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")) {
+				_, _ = io.Copy(io.Discard, c) // until we hang up
+			}
+		}), "the API changes to another protocol", 1},
 		{"another protocol", reply("SSH-2.0-OpenSSH_9.6\r\n"), "not HTTP", 1},
 		{"nothing", reply(), "closed the connection without an answer", 2},
 		{"half the headers", reply(head + "Content-Le"), "malformed MIME header", 2},

@@ -78,7 +78,7 @@ func (k *call) send(ctx context.Context) (*http.Response, error) {
 		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
 	}
 	k.debugBody(ctx, "openai(client): request", data)
-	req, err := k.client.request(ctx, http.MethodPost, bytes.NewReader(data), "responses")
+	req, err := k.client.request(ctx, http.MethodPost, "responses", bytes.NewReader(data))
 	if err != nil {
 		return nil, &Error{Kind: KindConnection, Message: err.Error(), Err: err, final: true}
 	}

@@ -6,12 +6,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
-// request is one to a path below the base URL, whose query goes with it: some
-// gateways need theirs (?api-version=...).
-func (c *Client) request(ctx context.Context, method string, body io.Reader, path ...string) (*http.Request, error) {
-	return http.NewRequestWithContext(ctx, method, c.base.JoinPath(path...).String(), body)
+// request is one to an escaped path below the base URL. The query of that goes
+// with it, which some gateways need (?api-version=...), and so does each slash:
+// others have a whole URL in their path.
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	base, query, found := strings.Cut(c.base.String(), "?")
+	target := strings.TrimSuffix(base, "/") + "/" + path
+	if found {
+		target += "?" + query
+	}
+	return http.NewRequestWithContext(ctx, method, target, body)
 }
 
 // exchange makes one round trip: it sets our headers, bounds the body of the
@@ -31,7 +38,10 @@ func (c *Client) exchange(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode/100 == 3 {
+	switch resp.StatusCode / 100 {
+	case 1: // a change of protocol: what follows is no answer, and no context ends it
+		return nil, &Error{Kind: KindBadResponse, Status: resp.StatusCode, Message: "the API changes to another protocol"}
+	case 3:
 		return nil, redirectError(resp)
 	}
 	// A body that is cut off still tells something; the status tells the rest.

@@ -6,7 +6,7 @@
 //
 //	Request      request.go    what the caller wants
 //	body         body.go       the JSON object of one call, refused parameters taken out
-//	call.open    call.go       one HTTP answer of 200, or an *Error
+//	call.open    call.go       one HTTP answer of 2xx, or an *Error
 //	exchange     exchange.go   the HTTP round trip
 //	retry        retry.go      the only retry layer (spec §7)
 //	Response     response.go   items, usage and status of the answer
@@ -157,9 +157,16 @@ func parseBase(text string) (*url.URL, error) {
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		err = fmt.Errorf("it must start with http:// or https:// and name a host")
 	}
+	var query url.Values
+	if err == nil {
+		query, err = url.ParseQuery(u.RawQuery)
+	}
 	if err != nil {
 		return &url.URL{}, fmt.Errorf("reading base URL %q: %w", text, err)
 	}
+	// What stands in a request line is escaped, and a fragment stands in none.
+	u.RawQuery, u.ForceQuery = query.Encode(), false
+	u.Fragment, u.RawFragment = "", ""
 	return u, nil
 }
 

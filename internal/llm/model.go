@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // Model asks the API about one model (GET /models/{id}) and returns its answer.
@@ -16,7 +17,8 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 		return nil, &e
 	}
 	// A vendor prefix (openai/gpt-5.2) is part of the path where there is one.
-	req, err := c.request(ctx, http.MethodGet, nil, "models", id)
+	path := url.URL{Path: "models/" + id}
+	req, err := c.request(ctx, http.MethodGet, path.EscapedPath(), nil)
 	if err != nil {
 		return nil, &Error{Kind: KindParameter, Message: "asking for model " + id + ": " + err.Error(), Err: err}
 	}

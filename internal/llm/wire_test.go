@@ -96,6 +96,17 @@ func TestBaseURL(t *testing.T) {
 		"http://127.0.0.1:8080":      "http://127.0.0.1:8080/responses",
 		" http://127.0.0.1:8080/ ":   "http://127.0.0.1:8080/responses",
 		"https://x.example/openai/v1?api-version=preview": "https://x.example/openai/v1/responses?api-version=preview",
+
+		// A proxy that is told in its path where to go.
+		"http://x.example/https://api.openai.com/v1":  "http://x.example/https://api.openai.com/v1/responses",
+		"http://x.example/https://api.openai.com/v1/": "http://x.example/https://api.openai.com/v1/responses",
+
+		"http://x.example//v1":         "http://x.example//v1/responses",
+		"http://x.example/a%2Fb":       "http://x.example/a%2Fb/responses",
+		"http://x.example/a b":         "http://x.example/a%20b/responses",
+		"http://x.example/v1?a=b c&b":  "http://x.example/v1/responses?a=b+c&b=",
+		"http://x.example/v1?":         "http://x.example/v1/responses",
+		"http://x.example/v1?a=%2F#at": "http://x.example/v1/responses?a=%2F",
 	} {
 		var got string
 		c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -122,6 +133,7 @@ func TestUnusableOptions(t *testing.T) {
 		{Options{APIKey: " \n", KeyEnv: "MY_KEY"}, KindMissingKey, "Missing API key: set MY_KEY"},
 		{Options{APIKey: "sk\nx"}, KindAuth, "the key in OPENAI_API_KEY has a line break or another control character in it"},
 		{Options{APIKey: "sk", BaseURL: "api.openai.com"}, KindConnection, `reading base URL "api.openai.com": it must start with http:// or https:// and name a host`},
+		{Options{APIKey: "sk", BaseURL: "http://x/?a=1;b=2"}, KindConnection, `reading base URL "http://x/?a=1;b=2": invalid semicolon separator in query`},
 		{Options{APIKey: "sk", BaseURL: "ftp://x/"}, KindConnection, `reading base URL "ftp://x/": it must start with http:// or https:// and name a host`},
 	}
 	for _, tt := range tests {
