@@ -16,7 +16,7 @@ const (
 	aimIdle    = 12.0 // MiB resident
 	aimCallCPU = 0.3  // ms of processor time a call
 	aimPeak    = 24.0 // MiB resident, with 64 calls side by side
-	aimSize    = 16.0 // MB, 1,000,000 bytes each
+	aimSize    = 12.0 // MB, 1,000,000 bytes each
 )
 
 const (
