@@ -157,17 +157,26 @@ func parseBase(text string) (*url.URL, error) {
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		err = fmt.Errorf("it must start with http:// or https:// and name a host")
 	}
-	var query url.Values
-	if err == nil {
-		query, err = url.ParseQuery(u.RawQuery)
-	}
 	if err != nil {
 		return &url.URL{}, fmt.Errorf("reading base URL %q: %w", text, err)
 	}
-	// What stands in a request line is escaped, and a fragment stands in none.
-	u.RawQuery, u.ForceQuery = query.Encode(), false
-	u.Fragment, u.RawFragment = "", ""
+	u.RawQuery, u.ForceQuery = inLine(u.RawQuery), false
+	u.Fragment, u.RawFragment = "", "" // no part of a request
 	return u, nil
+}
+
+// inLine escapes what cannot stand in the line of a request, and nothing else: a
+// query means what its server takes it for.
+func inLine(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c > ' ' && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // unusable is the error of every call of a client that cannot send any.
