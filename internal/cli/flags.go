@@ -20,21 +20,27 @@ func (a *app) help() error {
 	return err
 }
 
-// flags are what all commands take.
+// flags are what commands take; setup takes config alone.
 type flags struct {
 	*flag.FlagSet
 	config  config.Flags
 	offline bool
 }
 
-// newFlags declares them.
-func newFlags(name string) *flags {
+// newConfigFlag declares --config.
+func newConfigFlag(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // report prints
 	f.Func("config", "", func(s string) error {
 		f.config.Config, f.config.ConfigSet = s, true
 		return nil
 	})
+	return f
+}
+
+// newFlags declares all of them.
+func newFlags(name string) *flags {
+	f := newConfigFlag(name)
 	f.Func("model", "", func(s string) error {
 		f.config.Model, f.config.ModelSet = s, true
 		return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -21,7 +22,7 @@ import (
 // that it can go into a file, and what to know about it on stderr. It writes
 // no file and never prints a key.
 func (a *app) setup(args []string) error {
-	f := newFlags("setup")
+	f := newConfigFlag("setup")
 	via := f.String("via", clients.ViaNPX, "")
 	names, err := f.parseMixed(args)
 	switch {
@@ -89,7 +90,7 @@ func (a *app) listClients() error {
 // command line sees. A broken file is the business of doctor; one that --config
 // names is in the snippet all the same, as it may be mended or yet be written.
 func (a *app) launch(f *flags, via string) (clients.Server, error) {
-	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY"}
+	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
 	file := f.config.Config
 	cfg, warnings, err := a.config(f)
 	switch {
@@ -97,7 +98,7 @@ func (a *app) launch(f *flags, via string) (clients.Server, error) {
 		a.warn(err.Error() + "; this setup goes on without what the file says, with the key in " + s.KeyEnv)
 	default:
 		list := cfg.Variables()
-		s.KeyEnv, s.More = list[0], list[1:]
+		s.KeyEnv, s.More, s.Timeout = list[0], list[1:], cfg.Timeout()
 		// The default file is found by itself, but not from within a container.
 		if cfg.File() != "" && via == clients.ViaDocker {
 			file = cfg.File()
@@ -110,8 +111,8 @@ func (a *app) launch(f *flags, via string) (clients.Server, error) {
 		if cfg != nil && cfg.File() == "" {
 			a.warn("the snippet names " + file + " all the same; until it is there, the key is expected in " + s.KeyEnv)
 		}
-		if rest, ok := strings.CutPrefix(file, "~/"); ok { // as the server reads it
-			file = filepath.Join(a.home(), rest)
+		if len(file) > 1 && file[0] == '~' && os.IsPathSeparator(file[1]) { // as the server reads it
+			file = filepath.Join(a.home(), file[2:])
 		}
 		if s.Config, err = filepath.Abs(file); err != nil {
 			return s, fmt.Errorf("finding %q: %w", file, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -170,8 +171,8 @@ func TestSnippets(t *testing.T) {
 		"zed":            "", // inherited
 	}
 	limits := map[string]map[string]int{
-		"codex": {"startup_timeout_sec": 60, "tool_timeout_sec": 300},
-		"zed":   {"timeout": 300},
+		"codex": {"startup_timeout_sec": 60, "tool_timeout_sec": 310},
+		"zed":   {"timeout": 310},
 	}
 	npx := []string{"npx", "-y", "openai-responses-mcp@" + version.Version, "--stdio"}
 	docker := []string{"docker", "run", "-i", "--rm", "-e", "MY_KEY"}
@@ -196,7 +197,7 @@ func TestSnippets(t *testing.T) {
 		{Server{Via: ViaBinary, OS: "windows", Binary: odd}, []string{odd, "--stdio"}},
 	}
 	for _, tt := range tests {
-		tt.server.KeyEnv = "MY_KEY"
+		tt.server.KeyEnv, tt.server.Timeout = "MY_KEY", 5*time.Minute
 		for _, c := range All() {
 			want := entry{tt.command, keys[c.ID], limits[c.ID]}
 			if diff := cmp.Diff(want, read(t, c, tt.server)); diff != "" {

@@ -11,7 +11,7 @@ func claudeCodeNotes(s Server) []string {
 	return []string{
 		fromEnvironment("Claude Code", s),
 		"For all your projects, put the entry under mcpServers of ~/.claude.json instead.",
-		fmt.Sprintf("MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=%d MCP_TOOL_TIMEOUT=%d claude", startLimit*1000, callLimit*1000),
+		fmt.Sprintf("MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=%d MCP_TOOL_TIMEOUT=%d claude", startLimit.Milliseconds(), s.callLimit()*1000),
 	}
 }
 
@@ -24,10 +24,19 @@ func claudeDesktopNotes(s Server) []string {
 }
 
 func codexNotes(s Server) []string {
+	more := "Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them."
+	start := "npx the time to download"
+	switch s.Via {
+	case ViaDocker:
+		more = `Behind a proxy add HTTPS_PROXY and NO_PROXY to env_vars, and "-e", "HTTPS_PROXY" and so on to args in front of the image; the same goes for OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`
+		start = "docker the time to begin"
+	case ViaBinary:
+		start = "the program the time to begin"
+	}
 	return []string{
 		"Codex starts servers with an almost empty environment. env_vars names what it passes on; " + s.names() + " must be set where Codex is started.",
-		"Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.",
-		"startup_timeout_sec leaves npx the time to download, tool_timeout_sec the model the time to search.",
+		more,
+		"startup_timeout_sec leaves " + start + ", tool_timeout_sec the model the time to search.",
 	}
 }
 
@@ -56,7 +65,7 @@ func geminiNotes(s Server) []string {
 func opencodeNotes(s Server) []string {
 	return []string{
 		fromEnvironment("opencode", s),
-		fmt.Sprintf(`opencode 1 gives a server 5 s to start: if it is too slow, add "timeout": %d (milliseconds) to the entry. opencode 2.0.13 drops entries that have it.`, callLimit*1000),
+		fmt.Sprintf(`opencode 1 gives a server 5 s to start: if it is too slow, add "timeout": %d (milliseconds) to the entry. opencode 2.0.13 drops entries that have it.`, s.callLimit()*1000),
 		"For one project only, the file is opencode.json in it.",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // placeholder stands for the value of a variable where a client cannot refer
@@ -16,7 +17,7 @@ type process struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env,omitempty"`
-	Timeout int               `json:"timeout,omitempty"`
+	Timeout int64             `json:"timeout,omitempty"`
 }
 
 // process is s with the key given as value says.
@@ -98,7 +99,7 @@ func opencode(s Server) string {
 func zed(s Server) string {
 	p := s.process(placeholder)
 	p.Env = nil
-	p.Timeout = callLimit // seconds; Zed's own is 60
+	p.Timeout = s.callLimit() // seconds; Zed's own is 60
 	return document(map[string]any{"context_servers": map[string]process{name: p}})
 }
 
@@ -110,8 +111,8 @@ func codex(s Server) string {
 	fmt.Fprintf(&b, "command = %s\n", quote(line[0]))
 	fmt.Fprintf(&b, "args = [%s]\n", quoted(line[1:]))
 	fmt.Fprintf(&b, "env_vars = [%s]\n", quoted(s.secrets()))
-	fmt.Fprintf(&b, "startup_timeout_sec = %d\n", startLimit)
-	fmt.Fprintf(&b, "tool_timeout_sec = %d\n", callLimit)
+	fmt.Fprintf(&b, "startup_timeout_sec = %d\n", startLimit/time.Second)
+	fmt.Fprintf(&b, "tool_timeout_sec = %d\n", s.callLimit())
 	return b.String()
 }
 

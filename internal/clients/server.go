@@ -1,8 +1,10 @@
 package clients
 
 import (
+	"math"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -21,15 +23,15 @@ const (
 	// name is the key of the server in the clients' files.
 	name = "openai-responses"
 	// image is where releases are published for containers.
-	image = "ghcr.io/uchimanajet7/openai-responses-mcp"
+	image = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 	// pinned is started from npx's cache without asking the registry, which is
 	// both quicker and the same program every time; @latest is neither.
 	pinned = version.Name + "@" + version.Version
-	// callLimit is what clients are told to wait for an answer, in seconds: as
-	// long as the server itself waits by default (request.timeout_ms).
-	callLimit = 300
-	// startLimit leaves a cold npx cache the time to fill, in seconds.
-	startLimit = 60
+	// startLimit leaves a cold npx cache the time to fill.
+	startLimit = time.Minute
+	// margin is what a client waits longer than the server, whose clock starts
+	// later and whose last word says what is wrong.
+	margin = 10 * time.Second
 )
 
 // Server is the server as a client is to start it.
@@ -40,6 +42,14 @@ type Server struct {
 	KeyEnv string   // variable that holds the API key
 	More   []string // variables of the headers that openai.headers has besides
 	Config string   // full path of a YAML file that the server is to read, or ""
+
+	Timeout time.Duration // of a call, as the server is configured
+}
+
+// callLimit is what a client is told to wait for an answer, in whole seconds.
+func (s Server) callLimit() int64 {
+	limit := max(s.Timeout, s.Timeout+margin) // the longest that there is bears no margin
+	return int64(math.Ceil(limit.Seconds()))
 }
 
 // secrets are the variables that the client has to pass on, the key's first.

@@ -30,7 +30,7 @@ var absent = []absence{
 	{`bash (test/release/run\.sh)`, "takes many minutes and tools that are not Go", "test/release/run.sh", "#!"},
 	{`brew install (uchimanajet7)/(tap)/(openai-responses-mcp)`, "needs Homebrew, the network and a release", ".goreleaser.yaml", "homebrew_casks:\n  - name: $3\n"},
 	{`brew install --cask (uchimanajet7)/(tap)/(openai-responses-mcp)`, "needs Homebrew, the network and a release", ".goreleaser.yaml", "homebrew_casks:\n  - name: $3\n"},
-	{`docker pull (ghcr\.io/uchimanajet7/openai-responses-mcp)`, "needs Docker, the network and a release", ".goreleaser.yaml", "images: [$1]"},
+	{`docker pull (ghcr\.io/uchimanajet7/openai-responses-mcp):` + regexp.QuoteMeta(version.Version), "needs Docker, the network and a release", ".goreleaser.yaml", "images: [$1]"},
 	{`docker build -t \S+ \.`, "needs Docker; test/release builds the image", "Dockerfile", `ENTRYPOINT ["/openai-responses-mcp"]`},
 	{`buildah build -t \S+ \.`, "needs buildah and the image of Go; test/release builds the image", "Dockerfile", `ENTRYPOINT ["/openai-responses-mcp"]`},
 	{`claude mcp add .*`, "needs Claude Code", "internal/clients/clients.go", `"claude-code"`},

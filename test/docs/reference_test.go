@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,7 +135,7 @@ func clientFiles() string {
 func snippets() string {
 	var b strings.Builder
 	for i, c := range clients.All() {
-		s := clients.Server{Via: clients.ViaNPX, OS: "linux", KeyEnv: "OPENAI_API_KEY"}
+		s := clients.Server{Via: clients.ViaNPX, OS: "linux", KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
 		kind := "json"
 		if c.ID == "codex" {
 			kind = "toml"

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -75,7 +76,7 @@ func checkClient(t *testing.T, at, text string) {
 	for _, c := range clients.All() {
 		for _, via := range clients.Ways() {
 			for _, goos := range []string{"linux", "windows"} {
-				s := clients.Server{Via: via, OS: goos, Binary: "/usr/local/bin/openai-responses-mcp", KeyEnv: "OPENAI_API_KEY"}
+				s := clients.Server{Via: via, OS: goos, Binary: "/usr/local/bin/openai-responses-mcp", KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
 				if same(c.Snippet(s), text) {
 					return
 				}
