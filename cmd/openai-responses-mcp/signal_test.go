@@ -177,3 +177,25 @@ func pipe(t *testing.T) (r, w *os.File) {
 	})
 	return r, w
 }
+
+// smoke, too, is ended by Ctrl-C and not by an error of the server that it ends.
+func TestSmokeInterrupted(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, "always", "hang")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p, err := start(ctx, t.TempDir(), environment(t.TempDir(), "OPENAI_BASE_URL="+a.url, "OPENAI_API_KEY="+key), "smoke")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WaitRequests(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	code, err := p.wait(ctx)
+	if text := p.stderr.String(); code != 130 || err != nil || strings.Contains(text, "error") {
+		t.Errorf("exit code %d, %v, want 130\nstderr: %s", code, err, text)
+	}
+}

@@ -17,7 +17,7 @@ import (
 // maxQuestion bounds a question on standard input, in bytes.
 const maxQuestion = 1 << 20
 
-// errInterrupted says that ask was ended from outside (Ctrl-C); there is
+// errInterrupted says that a command was ended from outside (Ctrl-C); there is
 // nothing to explain.
 var errInterrupted = errors.New("interrupted")
 

@@ -49,11 +49,15 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// The longest call, and a little for the start.
-	over := time.AfterFunc(cfg.Timeout()+10*time.Second, c.kill)
+	// The longest call, and a little for the start where there is an end to the sum.
+	longest := cfg.Timeout()
+	over := time.AfterFunc(max(longest, longest+10*time.Second), c.kill)
 	defer over.Stop()
-	err = c.converse(*tool, ask, *ping, *cancel)
-	return errors.Join(err, c.end())
+	err = errors.Join(c.converse(*tool, ask, *ping, *cancel), c.end())
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
 }
 
 // forward are the flags that the server is to have as well.
@@ -84,11 +88,11 @@ func (a *app) start(ctx context.Context, args []string, lines bool) (*peer, erro
 	cmd.WaitDelay = 2 * time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making a pipe to %s: %w", self, err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("making a pipe from %s: %w", self, err)
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", self, err)
