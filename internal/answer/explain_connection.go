@@ -22,14 +22,15 @@ func (g *Guide) explainConnection(e *llm.Error) remedy {
 		record tls.RecordHeaderError
 	)
 	words := e.Error()
+	tunnel, refused := errors.AsType[llm.TunnelError](e)
 	switch {
-	case strings.Contains(words, http.StatusText(http.StatusProxyAuthRequired)): // net/http has no type for it
+	case tunnel == http.StatusProxyAuthRequired:
 		return g.proxyPassword("")
 	case errors.As(e, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"), strings.Contains(words, "proxyconnect"):
 		return remedy{what: "cannot reach the proxy", cure: "check " + g.proxy() + " and NO_PROXY", said: e.Message}
-	case noTunnel(e) >= 400:
+	case tunnel >= 400:
 		return remedy{what: "the proxy does not connect to " + g.host(), cure: "check " + g.proxy() + " and NO_PROXY, or ask who runs the proxy", said: e.Message}
-	case noTunnel(e) != 0: // it leads to the page of a login
+	case refused: // it leads to the page of a login
 		return remedy{what: "the proxy does not connect to " + g.host(), cure: "check " + g.proxy() + " and NO_PROXY, or log in to the network with a browser", said: e.Message}
 	case errors.As(e, &dns):
 		return remedy{what: "cannot resolve " + strconv.Quote(Cut(dns.Name, 60)), cure: "check the network, openai.base_url and " + g.proxy()}
@@ -92,21 +93,6 @@ func (g *Guide) explainDates(cert *x509.Certificate) remedy {
 
 func (g *Guide) proxyPassword(status string) remedy {
 	return remedy{what: "the proxy wants a password" + status, cure: "put user and password into " + g.proxy()}
-}
-
-// noTunnel is the status with which a proxy refused CONNECT, or 0. net/http keeps
-// the name of the status alone, Found, Forbidden or Bad Gateway.
-func noTunnel(e *llm.Error) int {
-	if e.Status != 0 || e.Err == nil || errors.Unwrap(e.Err) != nil {
-		return 0
-	}
-	words := e.Err.Error()
-	for code := 300; code < 600; code++ {
-		if words != "" && words == http.StatusText(code) {
-			return code
-		}
-	}
-	return 0
 }
 
 // dialled names the address that was dialled. The URL is not in the error: llm

@@ -60,10 +60,12 @@ func TestExplain(t *testing.T) {
 			`cannot resolve "api.invalid": check the network, openai.base_url and HTTPS_PROXY`},
 		{&llm.Error{Kind: llm.KindConnection, Message: "refused", Err: &net.OpError{Op: "proxyconnect", Err: errors.New("refused")}},
 			"cannot reach the proxy: check HTTPS_PROXY and NO_PROXY: refused"},
-		{&llm.Error{Kind: llm.KindConnection, Message: "Forbidden", Err: errors.New("Forbidden")},
+		{&llm.Error{Kind: llm.KindConnection, Message: "Forbidden", Err: llm.TunnelError(403)},
 			"the proxy does not connect to the API's host: check HTTPS_PROXY and NO_PROXY, or ask who runs the proxy: Forbidden"},
-		{&llm.Error{Kind: llm.KindConnection, Message: "Found", Err: errors.New("Found")},
+		{&llm.Error{Kind: llm.KindConnection, Message: "Found", Err: llm.TunnelError(302)},
 			"the proxy does not connect to the API's host: check HTTPS_PROXY and NO_PROXY, or log in to the network with a browser: Found"},
+		{&llm.Error{Kind: llm.KindConnection, Message: "HTTP 520", Err: llm.TunnelError(520)},
+			"the proxy does not connect to the API's host: check HTTPS_PROXY and NO_PROXY, or ask who runs the proxy: HTTP 520"},
 		{&llm.Error{Kind: llm.KindConnection, Attempts: 4, Message: "the answer was cut off"},
 			"connection failed after 4 attempts: check the network and openai.base_url: the answer was cut off"},
 		{&NoTextError{Reason: "incomplete: content_filter"}, "incomplete: content_filter; the model wrote no answer: rephrase the question"},
@@ -94,7 +96,7 @@ func TestAdvise(t *testing.T) {
 			"not found (404): Invalid URL (POST /v1/models/responses)", "check openai.base_url (OPENAI_BASE_URL): it ends with the version, as in https://api.openai.com/v1"},
 		{&llm.Error{Kind: llm.KindParameter, Status: 400, Message: "no"}, "the API refused the request (400): no", "check the model and request.extra_body"},
 		{&timeoutError{Limit: time.Second}, "timed out after 1 s", "raise request.timeout_ms or OPENAI_API_TIMEOUT"},
-		{&llm.Error{Kind: llm.KindConnection, Message: "Proxy Authentication Required"}, "the proxy wants a password", "put user and password into HTTPS_PROXY"},
+		{&llm.Error{Kind: llm.KindConnection, Message: "Proxy Authentication Required", Err: llm.TunnelError(407)}, "the proxy wants a password", "put user and password into HTTPS_PROXY"},
 		{&llm.Error{Kind: llm.KindServer, Status: 500, Message: "\x1b[31mred\nline"}, "the API has an error of its own (500): [31mred line", "try again later"},
 	} {
 		if text, hint := new(Guide).Advise("answer", tt.err); text != tt.text || hint != tt.hint {

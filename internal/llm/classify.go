@@ -178,7 +178,7 @@ func connectionError(err error) *Error {
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	tunnel, refused := errors.AsType[noTunnel](err)
+	tunnel, refused := errors.AsType[TunnelError](err)
 	e.final = untrusted || noTLS || refused && tunnel < 500
 	return e
 }

@@ -77,18 +77,19 @@ func bundledRoots() *x509.CertPool {
 	return pool
 }
 
-// noTunnel is the status with which a proxy refused to connect us.
-type noTunnel int
+// TunnelError is the HTTP status with which a proxy refused to connect us
+// (CONNECT, RFC 9110 section 9.3.6). It is the Err of an Error of KindConnection.
+type TunnelError int
 
 // Error is the name of the status alone, which is what net/http says of it.
-func (s noTunnel) Error() string {
+func (s TunnelError) Error() string {
 	return cmp.Or(http.StatusText(int(s)), "HTTP "+strconv.Itoa(int(s)))
 }
 
 // tunnelled looks at the answer of a proxy to CONNECT.
 func tunnelled(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
-		return noTunnel(resp.StatusCode)
+		return TunnelError(resp.StatusCode)
 	}
 	return nil
 }
