@@ -26,5 +26,6 @@
 //
 // The answer goes back the same way. Beside that way stand internal/logging
 // (stderr and a debug file, never a secret), internal/fakeapi (the API behind
-// --offline and the tests) and internal/version.
+// --offline and the tests) and internal/version; behind the commands doctor and
+// setup stand internal/doctor and internal/clients.
 package main

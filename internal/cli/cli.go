@@ -137,10 +137,9 @@ func (a *app) shown(text string) string {
 // keys are what the environment holds as keys, by the names of the variables:
 // no configuration is read yet that could say which.
 func (a *app) keys() []string {
-	named := a.variable("OPENAI_API_KEY_ENV")
 	var keys []string
 	for _, kv := range a.env {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(name, "API_KEY") || name != "" && name == named {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(name, "API_KEY") {
 			keys = append(keys, value)
 		}
 	}
@@ -167,9 +166,10 @@ func (a *app) variable(name string) string {
 	return ""
 }
 
+// home is the user's folder, where config looks for it as well.
 func (a *app) home() string {
-	if h := a.variable("HOME"); h != "" {
-		return h
+	if runtime.GOOS == "windows" {
+		return a.variable("USERPROFILE")
 	}
-	return a.variable("USERPROFILE")
+	return a.variable("HOME")
 }

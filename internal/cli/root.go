@@ -42,7 +42,6 @@ func (a *app) root(ctx context.Context, args []string) error {
 		return &usageError{problem: "nothing to do", hint: "add --stdio to serve, or --show-config; see --help"}
 	}
 
-	f.config.ShowConfig = *show
 	if *stdio { // a client need not read what we say to people
 		a.stderr = logging.NewPatient(a.stderr)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -69,17 +70,17 @@ func search(cfg *config.Config) answer.Search {
 }
 
 // readPolicy reads the policy file. A pipe, whose writer may never come, is
-// none.
+// none. policy says which file an error is about.
 func readPolicy(path string) ([]byte, error) {
 	switch info, err := os.Stat(path); {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("reading %q: not a regular file", path)
+		return nil, errors.New("not a regular file")
 	}
 	b, err := config.ReadFile(path)
 	if err == nil && len(b) > config.MaxFile {
-		return nil, fmt.Errorf("reading %q: larger than %d KiB", path, config.MaxFile>>10)
+		return nil, fmt.Errorf("larger than %d KiB", config.MaxFile>>10)
 	}
 	return b, err
 }

@@ -147,7 +147,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(data), "\n")
-	if want := "# yaml-language-server: $schema=./config.schema.json"; strings.TrimSpace(first) != want {
+	if want := "# yaml-language-server: $schema=" + schemaID; strings.TrimSpace(first) != want {
 		t.Errorf("first line = %q, want %q", first, want)
 	}
 	want := defaults()

@@ -15,8 +15,6 @@ type Flags struct {
 	Debug     bool   // --debug
 	DebugFile string // --debug PATH, "" without a path
 	DebugSet  bool
-
-	ShowConfig bool // --show-config; Load takes no notice of it
 }
 
 // Input is everything that Load looks at. It does not look at the environment

@@ -6,7 +6,8 @@ import (
 )
 
 // proxyVariables are those that the HTTP client reads (net/http,
-// ProxyFromEnvironment), in capitals and in small letters.
+// ProxyFromEnvironment), and the one for everything, which is as secret though
+// others read it.
 func proxyVariables() []string {
 	return []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 }

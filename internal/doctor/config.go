@@ -24,7 +24,7 @@ func (o *Options) configChecks() []Check {
 	checks := []Check{c}
 	for _, w := range o.Config.Warnings {
 		c := Check{Name: "config", Verdict: Warn, Text: w, Cure: "correct it or take it out: it has no effect"}
-		if strings.HasSuffix(w, "the header is not sent") { // the words of config
+		if strings.HasSuffix(w, " is not set: the header is not sent") { // the words of config
 			c.Cure = "set the variable where the client starts the server, or take the header out"
 		}
 		checks = append(checks, c)

@@ -25,11 +25,10 @@ import (
 type Options struct {
 	// Debug switches everything on; off, only warnings and errors are written.
 	Debug bool
-	// File is the debug log's path: relative, absolute, or below ~. Empty: none.
-	// It counts only while Debug is set.
+	// File is the debug log's path. Empty: none. It counts only while Debug is set.
 	File string
-	// Home is what a leading ~ in File stands for; empty leaves the ~ alone. Only
-	// below the program's own folder there, missing folders are made.
+	// Home is the user's folder. Only below the program's own in it, missing
+	// folders are made.
 	Home string
 	// Stderr takes the lines; nil discards them.
 	Stderr io.Writer
@@ -45,8 +44,9 @@ type Options struct {
 // A goroutine writes to Stderr, so that a reader who does not read stops nobody;
 // see screen.go. Without debug a line waits for it, but not long. With debug the
 // close function waits for what is still to be written, as shortly, and closes
-// the file. It is never nil, may be called more than once, and lines after it are dropped without an
-// error. The file takes each line before the call that logs it returns.
+// the file. It is never nil, may be called more than once, and lines after it are
+// dropped without an error. The file takes each line before the call that logs it
+// returns.
 //
 // The warning is not empty when File cannot be written; it is one line, without
 // the secrets, and the logger then goes on with stderr alone.
@@ -76,7 +76,7 @@ func New(o Options) (*slog.Logger, func() error, string) {
 	if o.File == "" {
 		return slog.New(&handler{red: red, next: screen}), closeScreen, ""
 	}
-	f, err := openTee(expand(o.File, o.Home), o.Home)
+	f, err := openTee(o.File, o.Home)
 	if err != nil {
 		text := err.Error() + "; the debug log goes to stderr only"
 		return slog.New(&handler{red: red, next: screen}), closeScreen, red.line(text)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -133,17 +132,4 @@ func cause(err error) error {
 		return pe.Err
 	}
 	return err
-}
-
-// expand puts home in the place of a leading ~. Only the user's own: ~name is
-// left as it is.
-func expand(path, home string) string {
-	if home == "" || !strings.HasPrefix(path, "~") {
-		return path
-	}
-	rest := path[1:]
-	if rest != "" && !os.IsPathSeparator(rest[0]) && rest[0] != '/' {
-		return path
-	}
-	return filepath.Join(home, rest)
 }

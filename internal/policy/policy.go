@@ -45,8 +45,8 @@ func join(first, second string) string {
 }
 
 // Load resolves policy.system to the instructions to send. With source "file"
-// it reads path through read (usually os.ReadFile; a leading ~ must be expanded
-// already) and merges it as mode says.
+// it reads path, a leading ~ expanded already, through read, and merges it as
+// mode says.
 //
 // A policy that cannot be used is no reason to stay down: Load then returns
 // the built-in text and a warning of one line, which is otherwise empty.

@@ -32,7 +32,7 @@ type Options struct {
 	Redact func(string) string
 	// Debug adds status, type, name and request id to errors (spec §8.2).
 	Debug bool
-	// Log receives a line a call at debug level (spec §8.1).
+	// Log receives a line a call at debug level (spec §8.1). It is required.
 	Log *slog.Logger
 }
 

@@ -34,8 +34,9 @@ type Transport struct {
 	Lines bool
 	// Ancestors are processes that the session belongs to: our parent, its
 	// parent and so on, and the one that started the last of them when that is
-	// a shell. The input counts as ended when one of them ends. None: the
-	// session belongs to whoever has the pipes.
+	// a shell. The input counts as ended when one of them ends; on Unix that is
+	// seen where Out is an *os.File. None: the session belongs to whoever has the
+	// pipes.
 	Ancestors []int
 	// Methods are the requests that the server behind answers. Any other is
 	// method not found (-32601), whether the session is initialized or not.

@@ -7,13 +7,14 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// watchInterval is how often the ancestors are looked at, in milliseconds. The
-// reader of stdout is noticed at once: poll(2) waits for it.
-const watchInterval = 1000
+// watchInterval is how often the ancestors are looked at. The reader of stdout is
+// noticed at once: poll(2) waits for it.
+const watchInterval = time.Second
 
 // watch ends the session when nobody reads its answers: a client that was
 // killed leaves calls behind that nothing else would end before they time out.
@@ -78,7 +79,7 @@ func readerGone(out syscall.RawConn) bool {
 	gone := false
 	err := out.Control(func(fd uintptr) {
 		p := []unix.PollFd{{Fd: int32(fd)}} // no events: errors are always told
-		n, err := unix.Poll(p, watchInterval)
+		n, err := unix.Poll(p, int(watchInterval/time.Millisecond))
 		gone = err == nil && n > 0 && p[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
 	})
 	return gone || err != nil

@@ -4,12 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
 
-// watchInterval is how often the session is looked at, in milliseconds.
-const watchInterval = 1000
+// watchInterval is how often the session is looked at.
+const watchInterval = time.Second
 
 // watch takes the end of an ancestor for the end of the input, as it is on
 // Unix. A process keeps the id of its parent here when that has ended, so each
@@ -33,7 +34,7 @@ func (c *conn) watch(pids []int) {
 		held = append(held, h)
 	}
 	for len(held) > 0 && c.ctx.Err() == nil {
-		n, err := windows.WaitForMultipleObjects(held, false, watchInterval)
+		n, err := windows.WaitForMultipleObjects(held, false, uint32(watchInterval/time.Millisecond))
 		if err != nil {
 			c.log.Debug("watching processes", "err", err)
 			return
