@@ -36,7 +36,7 @@ func compose(rounds []*llm.Response, maxCitations int, now string) (*Answer, err
 		ans.Text = withSources(ans.Text, ans.Citations)
 	}
 	if reason := incomplete(r); reason != "" {
-		ans.Text += "\n\n[incomplete: " + reason + "]"
+		ans.Text = below(ans.Text, "[incomplete: "+reason+"]")
 	}
 	return ans, nil
 }

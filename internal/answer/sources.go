@@ -27,7 +27,7 @@ func withSources(text string, cited []Citation) string {
 	if body == "" {
 		return list
 	}
-	return body + "\n\n" + list
+	return below(body, list)
 }
 
 // splitSources takes all closing lists off a text. It returns the last of them
@@ -106,34 +106,28 @@ func isList(h heading, below []string, after remark, cited []Citation) bool {
 	if h.rest != "" {
 		entries = append(entries, h.rest)
 	}
-	evident, linked, known, bare := 0, 0, 0, 0
+	linked, named := 0, 0 // entries with a source, and those that are a citation and nothing else
 	for _, e := range entries {
-		c := names(e, cited)
-		l := c || re().link.MatchString(e) || re().domain.MatchString(e)
-		if l {
+		known := names(e, cited)
+		if known || hasLink(e) {
 			linked++
 		}
-		if l || len(dates(e)) > 0 {
-			evident++
-		}
-		if c {
-			known++
-		}
-		if !isEntry(e) && e != h.rest {
-			bare++
+		if known && !says(e, cited) {
+			named++
 		}
 	}
 	n := len(entries)
-	probable := n > 0 && 2*evident >= n
+	dated := dated(append([]string{"Sources: " + h.rest}, below...))
+	probable := dated || n > 0 && 2*linked >= n
 	switch {
 	case after == answerGoesOn: // of such a list the model has written there would be two
-		return h.kind == plainHeading && h.rest == "" && n > 0 && linked == n && dated(append([]string{"Sources:"}, below...))
+		return h.kind == plainHeading && h.rest == "" && linked == n && dated
 	case h.kind == looseHeading: // "The sources of the Nile:"
-		return n > 0 && linked == n && (known == n || dated(append([]string{"Sources:"}, below...)))
+		return n > 0 && linked == n && (named == n || dated)
+	case h.kind == weakHeading: // "References:" to what, in C++
+		return linked == n
 	case h.kind == qualifiedHeading || after == anyRemark:
 		return probable
-	case h.kind == weakHeading:
-		return bare == 0 || probable
 	}
 	// Words behind the colon may be no name of a source but the answer.
 	return probable || utf8.RuneCountInString(h.rest) <= maxBare

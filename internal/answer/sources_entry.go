@@ -1,8 +1,10 @@
 package answer
 
 import (
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -48,12 +50,6 @@ func listEnd(lines []string, at int, h heading, cited []Citation) int {
 	return end
 }
 
-// isEntry reports whether a line is an entry by its form alone.
-func isEntry(line string) bool {
-	line = strings.TrimRight(line, " \t\r")
-	return marked(line) || re().opening.MatchString(line) || re().ending.MatchString(line)
-}
-
 // marked reports whether markup makes a line something else than prose.
 func marked(line string) bool {
 	return re().bullet.MatchString(line) || re().indented.MatchString(line) || re().ruler.MatchString(line) || isRow(line)
@@ -67,11 +63,6 @@ func isRow(line string) bool {
 // isDelimiter reports whether a line is the one below the head of a table.
 func isDelimiter(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "-") && strings.Trim(line, "|:- \t\r") == ""
-}
-
-func fence(line string) bool {
-	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
 }
 
 // titleLike reports whether a bare line can be the title of a page: short, no
@@ -103,6 +94,28 @@ func names(entry string, cited []Citation) bool {
 		}
 	}
 	return false
+}
+
+// hasLink reports whether an entry leads to a page.
+func hasLink(entry string) bool {
+	return re().link.MatchString(entry) || re().domain.MatchString(entry)
+}
+
+// says reports whether an entry has words besides its source and its date, which
+// would be lost with it.
+func says(entry string, cited []Citation) bool {
+	for _, p := range []*regexp.Regexp{re().markdown, re().link, re().domain, re().date} {
+		entry = p.ReplaceAllString(entry, " ")
+	}
+	entry = strings.ToLower(entry)
+	for _, c := range cited {
+		for _, s := range []string{c.Title, c.URL} {
+			if s != "" {
+				entry = strings.ReplaceAll(entry, strings.ToLower(s), " ")
+			}
+		}
+	}
+	return strings.ContainsFunc(entry, unicode.IsLetter)
 }
 
 // dated reports whether a list, heading included, has entries and each of them

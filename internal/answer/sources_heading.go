@@ -16,7 +16,7 @@ const (
 	noHeading        headingKind = iota
 	looseHeading                 // has a word for sources among others: "The sources of the Nile:"
 	qualifiedHeading             // only such words and what goes with them: "Sources used:", 主な出典
-	weakHeading                  // the word alone, one that also starts a remark: 参考
+	weakHeading                  // the word alone, one that also means something else: 参考, "References"
 	plainHeading                 // the word alone: "Sources", 出典
 )
 
@@ -29,12 +29,12 @@ type heading struct {
 // wordKind knows the words (lower case) that are a heading by themselves, as
 // models write them in English and Japanese. A plain one is a heading also in
 // front of any text on the same line ("Sources: the agency"). 参考: often
-// starts an ordinary remark, so there a link or a date must follow.
+// starts an ordinary remark, so there a link must follow.
 func wordKind(word string) headingKind {
 	switch word {
 	case "sources", "source", "出典", "出典一覧", "出典元", "情報源", "引用元":
 		return plainHeading
-	case "references", "参考", "参考文献", "参考資料", "参考情報", "参考リンク", "参考サイト", "参照", "参照元", "出典・参考":
+	case "references", "reference", "参考", "参考情報", "参照", "引用":
 		return weakHeading
 	}
 	return noHeading
@@ -61,13 +61,15 @@ func headingOf(line string) heading {
 	}
 	bulleted := re().bullet.MatchString(line)
 	switch {
+	case bulleted && !colon && kind != looseHeading && re().number.MatchString(line):
+		return heading{looseHeading, ""} // a section, "2. Sources", or an item of the answer
 	case rest != "" && (bulleted || re().indented.MatchString(line)):
 		return heading{} // part of an entry: "- Source: https://…"
 	case bulleted && !colon && !strings.Contains(line, "**"):
 		return heading{} // an item of the answer: "- sources"
 	case kind == looseHeading && (rest != "" || bulleted || !colon && !dressed(line)):
 		return heading{}
-	case rest != "" && kind != plainHeading && !re().link.MatchString(rest) && len(dates(rest)) == 0:
+	case rest != "" && kind != plainHeading && !hasLink(rest):
 		return heading{}
 	}
 	return heading{kind, rest}

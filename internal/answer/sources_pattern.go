@@ -10,6 +10,7 @@ import (
 // patterns are the expressions by which lists of sources are known.
 type patterns struct {
 	bullet    *regexp.Regexp // what starts an entry: -, *, •, 1., [1], ①, also quoted by >
+	number    *regexp.Regexp // a bullet that counts
 	indented  *regexp.Regexp // a line that belongs to the entry above it
 	opening   *regexp.Regexp // starts an entry without a bullet
 	ending    *regexp.Regexp // ends one
@@ -18,6 +19,7 @@ type patterns struct {
 	listLabel *regexp.Regexp // a heading of nothing but such words and their company
 	offer     *regexp.Regexp // how an assistant takes its leave
 	link      *regexp.Regexp
+	markdown  *regexp.Regexp // a link with its text: [text](address)
 	domain    *regexp.Regexp // a host without https://
 	date      *regexp.Regexp
 }
@@ -27,6 +29,7 @@ type patterns struct {
 var re = sync.OnceValue(func() *patterns {
 	return &patterns{
 		bullet:    regexp.MustCompile(`^[\s>]*(?:[-*+–—](?:\s|$)|[•・‣▪◦●]|\d{1,3}[.)](?:\s|$)|\d{1,3}[．）]|\[\^?\d{1,3}\]|[(（]\d{1,3}[)）]|[①-⑳])`),
+		number:    regexp.MustCompile(`^[\s>]*[(（]?\d{1,3}[.)．）]`),
 		indented:  regexp.MustCompile(`^(?: {2,}|\t|　)\S`),
 		opening:   regexp.MustCompile(`^\s*(?:https?://|<https?://|\[[^\]]*\]\()`),
 		ending:    regexp.MustCompile(`(?:https?://\S+|\d{4}-\d{2}-\d{2}\W*)$`),
@@ -36,7 +39,8 @@ var re = sync.OnceValue(func() *patterns {
 		offer: regexp.MustCompile(`(?i)\blet me know\b|\bfeel free\b|\bhappy to\b|\bhope (?:this|that) helps\b|` +
 			`\bif you(?:['’]d| would)? (?:need|want|like|have)\b|\bwould you like\b|\bdo you want\b|\bshall i\b|\bcan i\b|` +
 			`お知らせ|お気軽|ください|下さい|でしょうか|ましょうか|必要でしたら|必要であれば`),
-		link: regexp.MustCompile("https?://[^\\s()<>\\[\\]\"（）、。「」]+"),
+		link:     regexp.MustCompile("https?://[^\\s()<>\\[\\]\"（）、。「」]+"),
+		markdown: regexp.MustCompile(`\[[^\]]*\]\([^)]*\)`),
 		domain: regexp.MustCompile(`(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|gov|edu|int|mil|info|io|ai|app|dev|tv|news|eu|` +
 			`jp|uk|us|ca|au|nz|de|fr|es|it|nl|ch|at|se|no|fi|dk|pl|cz|br|mx|in|cn|hk|tw|kr|sg|example)\b`),
 		date: regexp.MustCompile(`(?:^|[^\d-])(\d{4}-\d{2}-\d{2})(?:$|[^\d-])`),

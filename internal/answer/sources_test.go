@@ -11,6 +11,9 @@ func TestWithSources(t *testing.T) {
 	const ours = "Sources:\n- https://a.example/ (2025-08-09)\n- oai-weather (2025-08-08)"
 	tests := []struct{ name, text, want string }{
 		{"no list", "A.", "A.\n\n" + ours},
+		{"code that was cut off", "```python\nprint(1)", "```python\nprint(1)\n```\n\n" + ours},
+		{"longer fences, one in the other", "~~~~ md\n```\n~~~\n", "~~~~ md\n```\n~~~\n~~~~\n\n" + ours},
+		{"code that has ended", "````\n```\n````\nA.", "````\n```\n````\nA.\n\n" + ours},
 		{"trailing blank lines", "A.\n\n \n", "A.\n\n" + ours},
 		{"nothing but a list", "Sources:\n- x", ours},
 
@@ -106,6 +109,9 @@ func TestWithSourcesRemark(t *testing.T) {
 		{"main", "A。\n\n**主な出典**\n" + dated + "\n\nB。", "A。\n\nB。\n\n**主な出典**\n" + dated},
 		{"a clause", "A。\n\nこの回答の出典は以下の通りです：\n" + undated, "A。\n\n" + ours},
 		{"consulted", "A.\n\n### Main sources I consulted (2025-08-09)\n1. [B](https://b.example/)", "A.\n\n" + ours},
+		{"a section with a number", "1. Findings\n- x\n\n2. Sources\n- https://a.example/x", "1. Findings\n- x\n\n" + ours},
+		{"a section with a number, dated", "A.\n\n(3) 参考資料\n" + dated + "\n\nB。", "A.\n\nB。\n\n(3) 参考資料\n" + dated},
+		{"pages under a weak word", "A.\n\nReferences:\n" + undated + "\n- Weather in Tokyo", "A.\n\n" + ours},
 		{"other words, what is cited", "A.\n\nSources on the weather in Tokyo:\n- https://a.example/x", "A.\n\n" + ours},
 		{"other words, dated", "A.\n\nSources on the weather:\n" + dated + "\n\nB.", "A.\n\nB.\n\nSources on the weather:\n" + dated},
 	}
@@ -137,6 +143,15 @@ func TestWithSourcesLeaves(t *testing.T) {
 		"a list below":                 "Sources: https://b.example/\n\nThen:\n- wait",
 		"code":                         "```yaml\nsources:\n  - https://b.example/\n```",
 		"code below":                   "Sources:\n- https://b.example/\n\n```\nx\n```",
+		"facts under a weak word":      "今日は晴れです。\n\n### 参考\n- 平年の最高気温は31.6度\n- 紫外線はとても強い",
+		"facts under another":          "A。\n\n参考情報：\n- 傘は不要です\n- 熱中症に注意",
+		"another sense of the word":    "## Pointers\n- can be null\n\n## References\n- cannot be null\n- cannot be reseated",
+		"a remark with a date":         "最高34度です。\n\n参考：昨日（2025-08-08）の最高気温は35.2度でした。",
+		"facts with dates":             "A。\n\n参考情報：\n- 昨日（2025-08-08）の最高気温は35度\n- 一昨日（2025-08-07）は34度",
+		"a quotation with a date":      "A。\n\n引用：\n> 晴れるでしょう（2025-08-09発表）",
+		"pages that are the answer":    "The best data sources for rivers:\n\n- [A](https://a.example/x) – official, free, CSV\n- [B](https://a.example/y) – forecasts",
+		"a manual":                     "## API reference\n- `GET /nile` — https://a.example/nile returns it",
+		"an item that counts":          "Kinds:\n1. sinks\n2. sources",
 		"prose after the word":         "Sources: " + strings.Repeat("several people said so, ", 10),
 	} {
 		got := withSources(text, cited)
