@@ -37,7 +37,10 @@ func (f *fold) finish(response json.RawMessage, status string) (*Response, *Erro
 	if list := o.list("output"); len(list) > maxPieces {
 		// readResponse refuses it.
 	} else if len(list) > 0 {
-		f.settleOutput(list)
+		if list, ok := f.mend(list, f.settleOutput(list)); ok {
+			data, _ := encode(list) // of valid JSON
+			o, response = o.with("output", data), nil
+		}
 	} else if list := f.output(o.str("status")); len(list) > 0 {
 		data, _ := encode(list) // of valid JSON
 		o = o.with("output", data)
@@ -54,16 +57,21 @@ func (f *fold) allDone() bool {
 	return len(f.tracks.list) > 0 && !slices.ContainsFunc(f.tracks.list, func(t *track) bool { return !t.ended })
 }
 
-// settleOutput makes up for what was not streamed of the final output.
-func (f *fold) settleOutput(list []json.RawMessage) {
+// settleOutput makes up for what was not streamed of the final output, and
+// returns its items as they were streamed.
+func (f *fold) settleOutput(list []json.RawMessage) []*track {
+	tracks := make([]*track, 0, len(list))
 	for i, data := range list {
-		if t := f.tracks.claim(i, headOf(data)); !t.ended {
+		t := f.tracks.claim(i, headOf(data))
+		if !t.ended {
 			t.ended = true
 			f.settle(t, data)
 		}
+		tracks = append(tracks, t)
 	}
 	// Items that the final output does not know have to end, too.
 	f.feed.stopAll()
+	return tracks
 }
 
 // output is the list of the items as far as they were streamed.
@@ -92,7 +100,8 @@ func (f *fold) output(status string) []json.RawMessage {
 // streamed: nil when that is nothing.
 func (t *track) item(status string) json.RawMessage {
 	if t.done != nil {
-		return t.done
+		data, _ := t.mend(t.done)
+		return data
 	}
 	o := parseObject(t.added)
 	if o == nil {
