@@ -8,35 +8,46 @@ import (
 	"testing"
 )
 
-// A reader of `ask --events` that goes while the stream is silent ends the
-// request at once, not at the next event.
-func TestEventsReaderGone(t *testing.T) {
+// A reader of `ask` that goes while the API is silent ends the request at once,
+// not at the first write.
+func TestAskReaderGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not tell that a pipe has lost its reader")
 	}
 	t.Parallel()
-	api := newAPI(t, "hang-after=2")
-	ctx := t.Context()
-	cmd := exec.CommandContext(ctx, binary, "ask", "--events", "weather")
-	cmd.Env = environment(t.TempDir(), "OPENAI_API_KEY="+key, "OPENAI_BASE_URL="+api.url)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := api.WaitRequests(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 141 {
-		t.Errorf("ask --events without a reader ended with %v, want exit code 141", err)
-	}
-	if err := api.WaitAborted(ctx, 1); err != nil {
-		t.Errorf("the request was not aborted: %v", err)
+	for _, tt := range []struct{ args, step string }{
+		{"ask --events weather", "hang-after=2"},
+		{"ask --json weather", "hang"},
+		{"ask weather", "hang"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			api := newAPI(t, tt.step)
+			ctx := t.Context()
+			cmd := exec.CommandContext(ctx, binary, strings.Fields(tt.args)...)
+			cmd.Env = environment(t.TempDir(), "OPENAI_API_KEY="+key, "OPENAI_BASE_URL="+api.url)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := api.WaitRequests(ctx, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 141 || stderr.Len() > 0 {
+				t.Errorf("without a reader it ended with %v and said %q, want exit code 141 and nothing", err, &stderr)
+			}
+			if err := api.WaitAborted(ctx, 1); err != nil {
+				t.Errorf("the request was not aborted: %v", err)
+			}
+		})
 	}
 }
 

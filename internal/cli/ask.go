@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 )
 
 // maxQuestion bounds a question on standard input, in bytes.
@@ -20,6 +21,9 @@ const maxQuestion = 1 << 20
 // errInterrupted says that a command was ended from outside (Ctrl-C); there is
 // nothing to explain.
 var errInterrupted = errors.New("interrupted")
+
+// errUnread says that nobody reads stdout any more.
+var errUnread = errors.New("nobody reads the answer")
 
 // asking is what the command line of ask says.
 type asking struct {
@@ -43,6 +47,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	s := a.screen(f)
+	f.config.Profile = f.profile() // whose model --model is
 	w, err := a.wire(f.flags)
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	switch {
 	case err == nil && f.usage:
 		return a.printUsage(ans.Meta)
-	case err == nil || errors.Is(err, errWriting):
+	case err == nil || errors.Is(err, errWriting) || errors.Is(err, errUnread):
 		return err
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -66,10 +71,31 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	return w.advise(err, f.profile())
 }
 
+// whileRead is a context that ends, with errUnread as its cause, when nobody
+// reads stdout any more: that would show at the first write, which may be minutes
+// off.
+func (a *app) whileRead(ctx context.Context) (context.Context, func()) {
+	run, stop := context.WithCancelCause(ctx)
+	go func() {
+		if stdio.WaitGone(run, a.stdout) {
+			stop(errUnread)
+		}
+	}()
+	return run, func() { stop(nil) }
+}
+
 // answer asks, and prints the answer: as it comes where s shows it.
 func (a *app) answer(ctx context.Context, w *wiring, s *screen, f *asking, query string) (*answer.Answer, error) {
-	run, stop := context.WithCancel(ctx)
+	run, stop := a.whileRead(ctx)
 	defer stop()
+	ans, err := a.answered(run, stop, w, s, f, query)
+	if err != nil && errors.Is(context.Cause(run), errUnread) {
+		return nil, errUnread
+	}
+	return ans, err
+}
+
+func (a *app) answered(run context.Context, stop func(), w *wiring, s *screen, f *asking, query string) (*answer.Answer, error) {
 	q := answer.Question{Query: query}
 	if s == nil {
 		ans, err := w.answerer.Ask(run, f.profile(), q, nil)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,16 +101,18 @@ func TestAskJSON(t *testing.T) {
 }
 
 func TestAskProfile(t *testing.T) {
-	for _, tt := range []struct{ flag, want string }{
+	for _, tt := range []struct{ flags, want string }{
 		{"--offline=false", "m-answer"}, {"--detailed", "m-detailed"}, {"--quick", "m-quick"},
+		{"--model=m", "m"}, {"--detailed --model=m", "m"}, {"--model=m --quick", "m"},
 	} {
 		p := newProgram(t, "")
 		p.env = append(p.env, "MODEL_ANSWER=m-answer", "MODEL_DETAILED=m-detailed", "MODEL_QUICK=m-quick")
-		if got := p.run(t, t.Context(), nil, "ask", tt.flag, "404?"); got.code != 0 {
-			t.Errorf("ask %s = %+v", tt.flag, got)
+		args := slices.Concat([]string{"ask"}, strings.Fields(tt.flags), []string{"404?"})
+		if got := p.run(t, t.Context(), nil, args...); got.code != 0 {
+			t.Errorf("%v = %+v", args, got)
 		}
 		if got := p.sent(t)["model"]; got != tt.want {
-			t.Errorf("ask %s asks %v, want %s", tt.flag, got, tt.want)
+			t.Errorf("%v asks %v, want %s", args, got, tt.want)
 		}
 	}
 }

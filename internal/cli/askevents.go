@@ -10,7 +10,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 )
 
 // errTold says that an error was printed already.
@@ -141,15 +140,9 @@ func (p *eventPrinter) print(line any) {
 // askEvents prints what answers the question while it happens. The stream that
 // came to its end is a success, whether an answer can be made of it or not.
 func (a *app) askEvents(ctx context.Context, w *wiring, profile, query string) error {
-	run, stop := context.WithCancel(ctx)
+	run, stop := a.whileRead(ctx)
 	defer stop()
 	p := newEventPrinter(a.stdout, stop)
-	// A reader that has gone shows at the next event, which may be minutes off.
-	go func() {
-		if stdio.WaitGone(run, a.stdout) {
-			stop()
-		}
-	}()
 	_, err := w.answerer.Ask(run, profile, answer.Question{Query: query}, p.watch)
 	if err != nil && !p.done {
 		l := failureLine(err, w.answerer.Explain(profile, err))

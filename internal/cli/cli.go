@@ -96,7 +96,7 @@ func (a *app) report(err error) int {
 		return exitFailed
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case unread(err):
+	case errors.Is(err, errUnread), unread(err):
 		return exitUnread
 	}
 	code, hint := exitFailed, ""

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 )
@@ -12,7 +13,7 @@ func (l *loader) fromFlags() error {
 		l.c.cli = append(l.c.cli, "--config") // read with the file
 	}
 	if f.ModelSet || f.Model != "" {
-		if err := l.assign("--model", "model_profiles.answer.model", f.Model); err != nil {
+		if err := l.assign("--model", "model_profiles."+cmp.Or(f.Profile, "answer")+".model", f.Model); err != nil {
 			return err
 		}
 		l.c.cli = append(l.c.cli, "--model")

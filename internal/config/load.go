@@ -10,8 +10,9 @@ import (
 type Flags struct {
 	Config    string // --config: path of the YAML file, relative to the working directory
 	ConfigSet bool
-	Model     string // --model: the model of the profile answer
+	Model     string // --model: the model of a profile
 	ModelSet  bool
+	Profile   string // which one; "" is answer, whose model the others inherit
 	Debug     bool   // --debug
 	DebugFile string // --debug PATH, "" without a path
 	DebugSet  bool
