@@ -57,6 +57,9 @@ func TestYAMLErrors(t *testing.T) {
 		{"policy: {system: {merge: both}}", `1: policy.system.merge: "both" is not one of replace, prepend, append`},
 		{"policy:\n  system:\n    source: file\n", `3: policy.system.source: "file" needs policy.system.path`},
 		{"policy: {system: {source: file, path: 5}}", "1: policy.system.path: 5 is not a string, write it in quotes"},
+		{`server: {debug_file: "C:\temp\new.log"}`, `1: server.debug_file: "C:\temp\new.log" has a control character: in double quotes a backslash starts an escape, use single ones`},
+		{`server: {debug_file: "C:\Users\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single ones for a path`},
+		{`server: {debug_file: "C:\my\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single ones for a path`},
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
 		{"openai: {base_url: api.example.com/v1}", `1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://'}", `1: openai.base_url: "http://" is not an absolute http or https URL`},
@@ -143,6 +146,7 @@ func TestEnvAndFlagErrors(t *testing.T) {
 		{[]string{"ANSWER_EFFORT=extreme"}, "", `ANSWER_EFFORT: "extreme" is not one of none, minimal, low, medium, high, xhigh, max (model_profiles.answer.reasoning_effort)`},
 		{[]string{"ANSWER_VERBOSITY=1"}, "", "ANSWER_VERBOSITY: 1 is not one of low, medium, high (model_profiles.answer.verbosity)"},
 		{[]string{"MODEL_ANSWER=a\tb"}, "", `MODEL_ANSWER: "a\tb" is not a model id (model_profiles.answer.model)`},
+		{[]string{`MODEL_ANSWER="gpt-5.2"`}, "", `MODEL_ANSWER: "\"gpt-5.2\"" is not a model id (model_profiles.answer.model)`},
 		{nil, "a b", `--model: "a b" is not a model id (model_profiles.answer.model)`},
 		{nil, "", `--model: "" is not a model id (model_profiles.answer.model)`},
 		// The environment is judged before the flags, in the order of the table.

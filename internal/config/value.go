@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // set stores a value in the field of its key. It returns what is wrong with it
@@ -57,6 +58,10 @@ func setString(f reflect.StructField, v reflect.Value, t text) string {
 	if !ok || !checkFormat(format, s) {
 		shown := t.shown()
 		switch format {
+		case "path":
+			if ok {
+				return shown + " has a control character: in double quotes a backslash starts an escape, use single ones"
+			}
 		case "variable": // the key itself, more often than not
 			shown = redacted
 		case "url":
@@ -77,7 +82,9 @@ func checkFormat(format, s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 	case "id", "model": // one travels in a header
-		return (s != "" || format == "id") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
+		return (s != "" || format == "id") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '\'' })
+	case "path":
+		return !strings.ContainsFunc(s, unicode.IsControl)
 	case "country":
 		return s == "" || len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 	}

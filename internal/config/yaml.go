@@ -141,6 +141,9 @@ func explain(data []byte, err error) *syntaxError {
 	if indent := content[:len(content)-len(bytes.TrimLeft(content, " \t"))]; bytes.IndexByte(indent, '\t') >= 0 {
 		text = "a tab cannot indent, only blanks can"
 	}
+	if strings.Contains(text, "escape character") || strings.Contains(text, "hexdecimal") { // as the parser spells it
+		text = "in double quotes a backslash starts an escape, use single ones for a path"
+	}
 	return &syntaxError{line, "not YAML: " + redact(text)}
 }
 
