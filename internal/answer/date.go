@@ -21,6 +21,7 @@ var dateLayouts = []string{
 	"Monday, January 2, 2006", "Mon, 2 Jan 2006",
 	"2006/1/2", "2006.1.2", "2006-1-2", "2006年1月2日", "20060102",
 	"2006/1/2 15:04", "2006/1/2 15:04:05", "2006年1月2日 15:04",
+	"Jan 2, 2006 3:04 PM", "January 2, 2006 3:04 PM", "Jan 2, 2006 15:04", "January 2, 2006 15:04",
 }
 
 // isoDate normalizes a source's date to YYYY-MM-DD. A timestamp keeps the day
@@ -30,6 +31,9 @@ var dateLayouts = []string{
 func isoDate(s string) string {
 	if s = strings.TrimSpace(s); s == "" {
 		return "" // most sources have none, and each layout that does not fit costs
+	}
+	if day, rest, ok := strings.Cut(s, "日"); ok && (strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "（")) {
+		s = day + "日" // and the day of the week
 	}
 	if len(s) > len(time.DateOnly) && !isDigit(s[len(time.DateOnly)]) {
 		if t, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil && t.Year() > 1 {

@@ -69,6 +69,9 @@ func decodePart(o object) Part {
 		p.Text = o.str("refusal")
 	}
 	for _, a := range o.objects("annotations") {
+		if in := a.object("url_citation"); in != nil { // as Chat Completions nests it
+			a = in.with("type", quoted("url_citation"))
+		}
 		p.Annotations = append(p.Annotations, Annotation{
 			Type:  a.str("type"),
 			URL:   a.str("url"),

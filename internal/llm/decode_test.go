@@ -36,6 +36,8 @@ var decodeTests = []struct {
 		&Message{Content: []Part{{Type: "output_text"}}}},
 	{`{"type":"message","content":[{"type":"output_text","text":"a","annotations":[{"type":"url_citation","start_index":"1","end_index":1e1}]}]}`,
 		&Message{Content: []Part{{Type: "output_text", Text: "a", Annotations: []Annotation{{Type: "url_citation", End: 10}}}}}},
+	{`{"type":"message","content":[{"type":"output_text","text":"a","annotations":[{"type":"url_citation","url_citation":{"url":"https://a.example/","title":"A","start_index":0,"end_index":1}}]}]}`,
+		&Message{Content: []Part{{Type: "output_text", Text: "a", Annotations: []Annotation{{Type: "url_citation", URL: "https://a.example/", Title: "A", End: 1}}}}}},
 	{`{"type":"message"}`, &Message{}},
 
 	{`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One"},{"type":"summary_text","text":"Two"}],"encrypted_content":"gAAA"}`,

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -99,7 +100,7 @@ func (k *call) read(ctx context.Context, resp *http.Response) (*Response, error)
 // stream reads a stream up to the event that ends it. [DONE] is not that event:
 // it only makes an end of the stream a proper one when the items are all there.
 func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) (*Response, error) {
-	s, f, w, done := newSSE(body), &fold{feed: k.feed}, &wire{}, false
+	s, f, w, done, foreign := newSSE(body), &fold{feed: k.feed}, &wire{}, false, ""
 	for {
 		name, data, err := s.next()
 		data = k.client.hide(data)
@@ -112,12 +113,15 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 		case err != nil && done && f.allDone():
 			r, e = f.finish(nil, "completed")
 		case errors.Is(err, io.EOF):
-			e = &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
+			e = f.cut(foreign)
 		case err != nil:
 			return nil, k.readError(ctx, resp, err)
 		case crowded(data):
 			return nil, k.readError(ctx, resp, errTooMany)
 		case w.decode(name, data):
+			if foreign == "" && w.Type == "" {
+				foreign = clip(string(data), 100)
+			}
 			r, e = f.take(w)
 		case string(data) == "[DONE]":
 			done = true
@@ -135,6 +139,16 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 			return r, nil
 		}
 	}
+}
+
+// cut is the error of a stream without an end. One that has nothing of ours is
+// that of another API, which would answer in the same way again: foreign is an
+// event of it without a type, which all of ours have.
+func (f *fold) cut(foreign string) *Error {
+	if foreign == "" || f.begun != nil || len(f.tracks.list) > 0 {
+		return &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
+	}
+	return &Error{Kind: KindBadResponse, Message: "the stream is none of the Responses API: " + strconv.Quote(foreign)}
 }
 
 func isStream(resp *http.Response) bool {

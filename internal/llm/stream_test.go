@@ -95,6 +95,7 @@ func TestStreamErrors(t *testing.T) {
 		{"cut", sseStep(eventCreated, eventItem, eventPart, eventDelta), KindConnection, 2, "the stream ended before the response did"},
 		{"cut, but done", sseStep(eventCreated, eventItem, "[DONE]"), KindConnection, 2, "the stream ended before the response did"},
 		{"nothing but done", sseStep("[DONE]"), KindConnection, 2, "the stream ended before the response did"},
+		{"another API", answer(200, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the stream is none of the Responses API: "{\"object\":\"chat.completion.chunk\"}"`},
 		{"broken off", cutStream(eventCreated, eventItem, eventPart), KindConnection, 2, "the answer was cut off: unexpected EOF"},
 		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
 		{"empty", answer(200, "", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
