@@ -1,10 +1,11 @@
 package clients
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // placeholder stands for the value of a variable where a client cannot refer
@@ -137,10 +138,6 @@ func quote(s string) string {
 func document(v any) string { return encode(v, "  ") + "\n" }
 
 func encode(v any, indent string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	_ = e.Encode(v) // strings, numbers and maps of them always encode
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := unescaped.Indented(v, indent) // strings, numbers and maps of them always can be
+	return string(b)
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // object is a JSON object that keeps its order. The zero value is {}.
@@ -21,11 +23,11 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := plain(m.name)
+		name, err := unescaped.JSON(m.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := plain(m.value)
+		value, err := unescaped.JSON(m.value)
 		if err != nil {
 			return nil, err
 		}
@@ -37,20 +39,9 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// plain marshals without turning <, > and & into escapes.
-func plain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // indented writes o for a person, with a line feed at the end.
 func (o object) indented() []byte {
-	data, err := plain(o)
+	data, err := unescaped.JSON(o)
 	if err != nil {
 		// The values are those of this package: strings, numbers that are
 		// finite, and what was checked to be JSON when it was read.

@@ -3,6 +3,8 @@ package config
 import (
 	"net/url"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // redacted stands where a secret was.
@@ -40,7 +42,7 @@ func hide(s string, secrets []string) string {
 		if len(secret) < 8 {
 			continue
 		}
-		if b, err := plain(secret); err == nil { // as JSON has it, within the quotes
+		if b, err := unescaped.JSON(secret); err == nil { // as JSON has it, within the quotes
 			s = strings.ReplaceAll(s, string(b[1:len(b)-1]), redacted)
 		}
 	}

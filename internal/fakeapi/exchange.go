@@ -2,11 +2,12 @@ package fakeapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // exchange is one request while it is answered.
@@ -107,15 +108,11 @@ func (x *exchange) write(b []byte) bool {
 	return x.r.Context().Err() == nil
 }
 
-// encode marshals a value of this package, which always can be. URLs keep
-// their ampersands: the API does not escape for HTML.
+// encode marshals a value of this package, which always can be.
 func encode(v any, indent string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil {
+	b, err := unescaped.Indented(v, indent)
+	if err != nil {
 		panic("fakeapi: encoding an answer: " + err.Error())
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return b
 }

@@ -1,10 +1,10 @@
 package llm
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 const encryptedReasoning = "reasoning.encrypted_content"
@@ -75,7 +75,7 @@ func (c *Client) body(r Request, stream bool) *body {
 
 // encode writes the body. Item bytes pass through as they are, without the
 // escapes that json.Marshal would put into them.
-func (b *body) encode() ([]byte, error) { return encode(b.fields) }
+func (b *body) encode() ([]byte, error) { return unescaped.JSON(b.fields) }
 
 // streams reports whether the body asks for a stream.
 func (b *body) streams() bool { return b.fields["stream"] == true }
@@ -185,15 +185,4 @@ func goesOn(items []Item) bool {
 		}
 	}
 	return false
-}
-
-// encode is json.Marshal without HTML escapes.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -1,6 +1,10 @@
 package llm
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+)
 
 // The wire forms of items made by hand. A decoded item never gets here.
 type (
@@ -66,7 +70,7 @@ func (m *Message) MarshalJSON() ([]byte, error) {
 		}
 		w.Content = append(w.Content, part)
 	}
-	return encode(w)
+	return unescaped.JSON(w)
 }
 
 // MarshalJSON returns the bytes that r was decoded from, or its fields.
@@ -81,7 +85,7 @@ func (r *Reasoning) MarshalJSON() ([]byte, error) {
 	if r.Text != "" {
 		w.Content = []wireText{{"reasoning_text", r.Text}}
 	}
-	return encode(w)
+	return unescaped.JSON(w)
 }
 
 // MarshalJSON returns the bytes that f was decoded from, or its fields.
@@ -93,7 +97,7 @@ func (f *FunctionCall) MarshalJSON() ([]byte, error) {
 	if f.Custom {
 		w.Type, w.Arguments, w.Input = "custom_tool_call", nil, &f.Arguments
 	}
-	return encode(w)
+	return unescaped.JSON(w)
 }
 
 // MarshalJSON returns the bytes that f was decoded from, or its fields.
@@ -105,7 +109,7 @@ func (f *FunctionOutput) MarshalJSON() ([]byte, error) {
 	if f.Custom {
 		w.Type = "custom_tool_call_output"
 	}
-	return encode(w)
+	return unescaped.JSON(w)
 }
 
 // MarshalJSON returns the bytes that s was decoded from, or the fields that the
@@ -121,7 +125,7 @@ func (s *Search) MarshalJSON() ([]byte, error) {
 	if len(s.Queries) > 0 {
 		action["queries"] = s.Queries
 	}
-	return encode(wireSearch{Type: "web_search_call", ID: s.ID, Status: s.Status, Action: action})
+	return unescaped.JSON(wireSearch{Type: "web_search_call", ID: s.ID, Status: s.Status, Action: action})
 }
 
 // MarshalJSON returns the bytes of r.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // final handles the event that ends a stream. The event carries the whole
@@ -38,15 +40,15 @@ func (f *fold) finish(response json.RawMessage, status string) (*Response, *Erro
 		// readResponse refuses it.
 	} else if len(list) > 0 {
 		if list, ok := f.mend(list, f.settleOutput(list)); ok {
-			data, _ := encode(list) // of valid JSON
+			data, _ := unescaped.JSON(list) // of valid JSON
 			o, response = o.with("output", data), nil
 		}
 	} else if list := f.output(o.str("status")); len(list) > 0 {
-		data, _ := encode(list) // of valid JSON
+		data, _ := unescaped.JSON(list) // of valid JSON
 		o = o.with("output", data)
 	}
 	if response == nil {
-		response, _ = encode(o)
+		response, _ = unescaped.JSON(o)
 	}
 	return readResponse(o, response)
 }
@@ -137,7 +139,7 @@ func (t *track) item(status string) json.RawMessage {
 	if o.str("status") == "in_progress" {
 		o = o.with("status", quoted(status))
 	}
-	data, _ := encode(o)
+	data, _ := unescaped.JSON(o)
 	return data
 }
 
@@ -182,7 +184,7 @@ func (t *track) fill(o object, list string) object {
 		}
 		out = append(out, piece)
 	}
-	data, _ := encode(out)
+	data, _ := unescaped.JSON(out)
 	return o.with(list, data)
 }
 
@@ -191,11 +193,11 @@ func (t *track) fillInput(o object, key string) object {
 	if len(p.text) == 0 {
 		return o
 	}
-	data, _ := encode(string(p.text))
+	data, _ := unescaped.JSON(string(p.text))
 	return o.with(key, data)
 }
 
 func quoted(s string) json.RawMessage {
-	data, _ := encode(s)
+	data, _ := unescaped.JSON(s)
 	return data
 }

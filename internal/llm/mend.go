@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // mend is the final output with what was streamed and is missing there, and
@@ -43,8 +45,8 @@ func (t *track) mend(item json.RawMessage) (json.RawMessage, bool) {
 		spoken = spoken || partText(c) != ""
 		at := slices.IndexFunc(pieces, func(p *part) bool { return p.index == i })
 		if at >= 0 && pieces[at].missing(c) {
-			notes, _ := encode(pieces[at].annotations) // of valid JSON, as all here
-			list[i], _ = encode(c.with("annotations", notes))
+			notes, _ := unescaped.JSON(pieces[at].annotations) // of valid JSON, as all here
+			list[i], _ = unescaped.JSON(c.with("annotations", notes))
 			cited = true
 		}
 	}
@@ -52,12 +54,12 @@ func (t *track) mend(item json.RawMessage) (json.RawMessage, bool) {
 	case !spoken:
 		o = t.fill(o, "content")
 	case cited:
-		content, _ := encode(list)
+		content, _ := unescaped.JSON(list)
 		o = o.with("content", content)
 	default:
 		return item, false
 	}
-	data, _ := encode(o)
+	data, _ := unescaped.JSON(o)
 	return data, true
 }
 

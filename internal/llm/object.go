@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // object is a JSON object whose fields are looked at one by one: a field that
@@ -46,7 +48,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	for _, f := range o {
 		fields[string(f.name)] = f.value
 	}
-	return encode(fields)
+	return unescaped.JSON(fields)
 }
 
 // parseObject returns nil when data is no object.

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // maxRounds bounds the responses of one Run.
@@ -45,7 +47,7 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	case w.Parameters == nil:
 		w.Parameters = json.RawMessage(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)
 	}
-	return encode(w)
+	return unescaped.JSON(w)
 }
 
 // Run is Stream with tools. While the model calls them they are run, the calls

@@ -2,11 +2,11 @@ package logging
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
-	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // handler redacts each record and hands it on.
@@ -56,11 +56,9 @@ func render(v any) (s string) {
 	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Slice && rv.Type().Elem().Kind() == reflect.Uint8 {
 		return string(rv.Bytes()) // []byte, json.RawMessage
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := unescaped.JSON(v)
+	if err != nil {
 		return fmt.Sprintf("%+v", v)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(b)
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -55,13 +55,10 @@ func (h *handler) note(t tool, raw json.RawMessage, q answer.Question) {
 // result puts an answer into the output contract of spec §3.2: one JSON object
 // in content[0].text. What the contract has no place for is in _meta.
 func (h *handler) result(a *answer.Answer) (*mcp.CallToolResult, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(a); err != nil {
+	text, err := unescaped.JSON(a)
+	if err != nil {
 		return nil, fmt.Errorf("encoding the answer: %w", err)
 	}
-	text := bytes.TrimRight(b.Bytes(), "\n")
 	res := &mcp.CallToolResult{
 		Meta:    h.meta(a.Meta),
 		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},

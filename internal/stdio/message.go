@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // cancelled is the notification of spec §6.1.
@@ -93,7 +95,7 @@ func encode(id, result json.RawMessage, fault *jsonrpc.Error) ([]byte, error) {
 		b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
 		return append(append(append(b, `,"result":`...), result...), '}'), nil
 	}
-	return plain(reply{Version: "2.0", ID: id, Result: result, Error: fault})
+	return unescaped.JSON(reply{Version: "2.0", ID: id, Result: result, Error: fault})
 }
 
 // fault makes the error of an answer presentable. The SDK leaves some without a

@@ -1,11 +1,12 @@
 package stdio
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // A progress token is the client's and goes back as it was written; the SDK
@@ -26,10 +27,10 @@ func swapToken(params json.RawMessage, n int64) (swapped, token json.RawMessage)
 	}
 	token, meta["progressToken"] = meta["progressToken"], strconv.AppendInt(nil, n, 10)
 	var err error
-	if outer["_meta"], err = plain(meta); err != nil {
+	if outer["_meta"], err = unescaped.JSON(meta); err != nil {
 		return params, nil
 	}
-	if swapped, err = plain(outer); err != nil {
+	if swapped, err = unescaped.JSON(outer); err != nil {
 		return params, nil
 	}
 	return swapped, token
@@ -45,7 +46,7 @@ func (c *conn) progress(r *jsonrpc.Request) (call int64, b []byte, err error) {
 		return n, nil, nil
 	}
 	params["progressToken"] = token
-	b, err = plain(notification{Version: "2.0", Method: r.Method, Params: params})
+	b, err = unescaped.JSON(notification{Version: "2.0", Method: r.Method, Params: params})
 	return n, b, err
 }
 
@@ -63,13 +64,4 @@ func members(v json.RawMessage) map[string]json.RawMessage {
 		return nil
 	}
 	return o
-}
-
-// plain is json.Marshal without HTML escapes.
-func plain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

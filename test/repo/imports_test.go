@@ -26,6 +26,7 @@ var packages = []string{
 	"internal/fakeapi",
 	"internal/logging",
 	"internal/version",
+	"internal/unescaped",
 }
 
 // isTool reports a package that is run while developing and releasing and is no

@@ -1,0 +1,28 @@
+// Package unescaped writes JSON with <, > and & as they are: nothing here ends up
+// in HTML, and people read URLs and answers.
+package unescaped
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// JSON is json.Marshal without the escapes for HTML, of which RFC 8259 section 7
+// asks for none. The error is that of json.Marshal.
+func JSON(v any) ([]byte, error) { return Indented(v, "") }
+
+// Indented is JSON with a line for each value and this indent for each level; ""
+// puts all into one line. There is no line feed at the end. The error is that of
+// json.Marshal, too.
+func Indented(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if indent != "" {
+		e.SetIndent("", indent)
+	}
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
