@@ -38,6 +38,15 @@ func (w *watched) see(ev llm.Event) {
 	}
 }
 
+// Stage names what a search does, for people:
+// searching and its query, or reading and the URL; what is "" while nobody knows.
+func Stage(e llm.Searching) (stage, what string) {
+	if e.Action != "search" && e.URL != "" {
+		return "reading", e.URL
+	}
+	return "searching", e.Query
+}
+
 // end tells the watcher that the responses are all, and what they took.
 func (w *watched) end(rounds []*llm.Response) {
 	if w.watch != nil {

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 )
 
 // screen is how the answer is shown to a person; nil when nobody is there. What
@@ -55,7 +54,9 @@ func (a *app) debugging(f *asking) bool {
 	if f.config.DebugSet {
 		return f.config.Debug
 	}
-	return !slices.Contains([]string{"", "0", "false", "off", "no"}, strings.ToLower(a.variable("DEBUG")))
+	text := a.variable("DEBUG")
+	on, _ := config.Debugging(text)
+	return on && text != ""
 }
 
 // print writes an answer to stdout: its text, or the JSON of spec §3.2. What is

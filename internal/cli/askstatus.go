@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -44,10 +45,7 @@ func (s *status) see(ev llm.Event) {
 // search takes what the API tells of a search, which is when it is over. The
 // query stays on the line until the next one: it would be gone in a moment.
 func (s *status) search(e llm.Searching) {
-	stage, what := "searching", e.Query
-	if e.Action != "search" && e.URL != "" {
-		stage, what = "reading", e.URL
-	}
+	stage, what := answer.Stage(e)
 	what = strings.Join(strings.Fields(printable(what[:min(len(what), maxStatus)])), " ")
 	s.stage = stage
 	if what != "" {

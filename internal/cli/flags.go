@@ -57,14 +57,8 @@ func (d debugFlag) String() string   { return "" }
 func (d debugFlag) IsBoolFlag() bool { return true }
 
 func (d debugFlag) Set(s string) error {
-	d.to.DebugSet, d.to.Debug, d.to.DebugFile = true, true, ""
-	switch strings.ToLower(s) {
-	case "true", "1", "on", "yes":
-	case "false", "0", "off", "no": // the words of DEBUG
-		d.to.Debug = false
-	default:
-		d.to.DebugFile = s
-	}
+	d.to.DebugSet = true
+	d.to.Debug, d.to.DebugFile = config.Debugging(s)
 	return nil
 }
 

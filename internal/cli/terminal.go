@@ -41,15 +41,15 @@ func harmless(r rune) rune {
 	if r == '\n' || r == '\t' {
 		return r
 	}
-	if unsafe(r) {
+	if obeyed(r) {
 		return -1
 	}
 	return r
 }
 
-// unsafe reports whether a terminal would obey r instead of showing it, or show
+// obeyed reports whether a terminal would obey r instead of showing it, or show
 // other text at another place because of it.
-func unsafe(r rune) bool {
+func obeyed(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == '\u200b', r == '\ufeff', unicode.Is(unicode.Bidi_Control, r):
 		return true
@@ -71,7 +71,7 @@ func (e escaper) Write(p []byte) (int, error) {
 	var b strings.Builder
 	for _, r := range string(p) {
 		switch {
-		case r == '\n' || !unsafe(r):
+		case r == '\n' || !obeyed(r):
 			b.WriteRune(r)
 		case r > 0xffff: // the tags
 			high, low := utf16.EncodeRune(r)

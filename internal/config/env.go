@@ -83,19 +83,27 @@ func (l *loader) fromEnv() error {
 	return nil
 }
 
-// debug takes the value of DEBUG (spec §8.1): a word for off, a word for on,
-// or the path of a file, which means on. A file that the YAML names stays when
-// only the switch is given.
-func (l *loader) debug(source, text string) {
-	l.c.Server.Debug = true
+// Debugging reads the value of DEBUG, or of --debug (spec §8.1): a word for off,
+// a word for on, or the path of a file, which means on; file is "" else.
+func Debugging(text string) (on bool, file string) {
 	switch strings.ToLower(text) {
 	case "0", "false", "off", "no":
-		l.c.Server.Debug = false
+		return false, ""
 	case "1", "true", "on", "yes":
-	default:
-		l.c.Server.DebugFile = l.expand(text)
+		return true, ""
+	}
+	return true, text
+}
+
+// debug takes the value of DEBUG. A file that the YAML names stays when only the
+// switch is given.
+func (l *loader) debug(source, text string) {
+	on, file := Debugging(text)
+	if file != "" {
+		l.c.Server.DebugFile = l.expand(file)
 		l.c.origin["server.debug_file"] = source
 	}
+	l.c.Server.Debug = on
 	l.c.origin["server.debug"] = source
 }
 

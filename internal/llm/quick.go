@@ -7,7 +7,7 @@ import "unicode/utf8"
 // only what differs from typ and itemID, those of the event before. On anything
 // else it gives up, with some of the fields of w set.
 func (w *wire) quick(data []byte, typ, itemID string) bool {
-	q := quick{data: data}
+	q := scanner{data: data}
 	if !q.accept('{') {
 		return false
 	}
@@ -86,14 +86,14 @@ func (w *wire) setNumber(key string, n int) {
 	}
 }
 
-// quick is the place in a payload that quick reads.
-type quick struct {
+// scanner is the place in a payload up to which quick has read.
+type scanner struct {
 	data []byte
 	pos  int
 }
 
 // peek returns the next byte that is no white space, 0 at the end.
-func (q *quick) peek() byte {
+func (q *scanner) peek() byte {
 	for ; q.pos < len(q.data); q.pos++ {
 		if c := q.data[q.pos]; !space(c) {
 			return c
@@ -102,7 +102,7 @@ func (q *quick) peek() byte {
 	return 0
 }
 
-func (q *quick) accept(c byte) bool {
+func (q *scanner) accept(c byte) bool {
 	if q.peek() != c {
 		return false
 	}
@@ -110,7 +110,7 @@ func (q *quick) accept(c byte) bool {
 	return true
 }
 
-func (q *quick) word(s string) bool {
+func (q *scanner) word(s string) bool {
 	if end := q.pos + len(s); end <= len(q.data) && string(q.data[q.pos:end]) == s {
 		q.pos = end
 		return true
@@ -120,7 +120,7 @@ func (q *quick) word(s string) bool {
 
 // str reads a string and returns it with its quotes; plain says that it stands
 // for itself, without escapes.
-func (q *quick) str() (s []byte, plain, ok bool) {
+func (q *scanner) str() (s []byte, plain, ok bool) {
 	if !q.accept('"') {
 		return nil, false, false
 	}
@@ -145,7 +145,7 @@ func (q *quick) str() (s []byte, plain, ok bool) {
 }
 
 // number reads a whole number as the indexes are.
-func (q *quick) number() (n int, ok bool) {
+func (q *scanner) number() (n int, ok bool) {
 	start := q.pos
 	for ; q.pos < len(q.data) && q.data[q.pos]-'0' <= 9; q.pos++ {
 		n = n*10 + int(q.data[q.pos]-'0')

@@ -69,11 +69,8 @@ func (s *stages) enter(stage string) {
 
 // name begins the stage of a search whose purpose is known.
 func (s *stages) name(e llm.Searching) {
-	stage, what := "searching", answer.OneLine(e.Query)
-	if e.Action != "search" && e.URL != "" {
-		stage, what = "reading", answer.OneLine(e.URL)
-	}
-	if what == "" {
+	stage, what := answer.Stage(e)
+	if what = answer.OneLine(what); what == "" {
 		s.enter(stage)
 		return
 	}
