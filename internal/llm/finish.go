@@ -38,11 +38,8 @@ func (f *fold) finish(response json.RawMessage, status string) (*Response, *Erro
 	}
 	if list := o.list("output"); len(list) > maxPieces {
 		// readResponse refuses it.
-	} else if len(list) > 0 {
-		if list, ok := f.mend(list, f.settleOutput(list)); ok {
-			data, _ := unescaped.JSON(list) // of valid JSON
-			o, response = o.with("output", data), nil
-		}
+	} else if len(list) > 0 && !f.forgot(list, o.str("status")) {
+		f.settleOutput(list)
 	} else if list := f.output(o.str("status")); len(list) > 0 {
 		data, _ := unescaped.JSON(list) // of valid JSON
 		o = o.with("output", data)
@@ -59,21 +56,16 @@ func (f *fold) allDone() bool {
 	return len(f.tracks.list) > 0 && !slices.ContainsFunc(f.tracks.list, func(t *track) bool { return !t.ended })
 }
 
-// settleOutput makes up for what was not streamed of the final output, and
-// returns its items as they were streamed.
-func (f *fold) settleOutput(list []json.RawMessage) []*track {
-	tracks := make([]*track, 0, len(list))
+// settleOutput makes up for what was not streamed of the final output.
+func (f *fold) settleOutput(list []json.RawMessage) {
 	for i, data := range list {
-		t := f.tracks.claim(i, headOf(data))
-		if !t.ended {
+		if t := f.tracks.claim(i, headOf(data)); !t.ended {
 			t.ended = true
 			f.settle(t, data)
 		}
-		tracks = append(tracks, t)
 	}
 	// Items that the final output does not know have to end, too.
 	f.feed.stopAll()
-	return tracks
 }
 
 // output is the list of the items as far as they were streamed.
@@ -101,11 +93,13 @@ func (f *fold) output(status string) []json.RawMessage {
 // item is the item as the API sent it, else as it can be made of what was
 // streamed: nil when that is nothing.
 func (t *track) item(status string) json.RawMessage {
-	if t.done != nil {
-		data, _ := t.mend(t.done)
-		return data
+	if t.done != nil && (t.typ != "message" || !t.spoke() || speaks(t.done)) {
+		return t.done
 	}
-	o := parseObject(t.added)
+	o := parseObject(t.done)
+	if o == nil {
+		o = parseObject(t.added)
+	}
 	if o == nil {
 		o = object{}
 	}

@@ -120,7 +120,7 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 			return nil, k.readError(ctx, resp, errTooMany)
 		case w.decode(name, data):
 			if foreign == "" && w.Type == "" {
-				foreign = clip(string(data), 100)
+				foreign = parseObject(data).str("object")
 			}
 			r, e = f.take(w)
 		case string(data) == "[DONE]":
@@ -142,13 +142,13 @@ func (k *call) stream(ctx context.Context, resp *http.Response, body io.Reader) 
 }
 
 // cut is the error of a stream without an end. One that has nothing of ours is
-// that of another API, which would answer in the same way again: foreign is an
-// event of it without a type, which all of ours have.
+// that of another API, which would answer in the same way again: foreign is the
+// object of an event without a type, such as chat.completion.chunk.
 func (f *fold) cut(foreign string) *Error {
 	if foreign == "" || f.begun != nil || len(f.tracks.list) > 0 {
 		return &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
 	}
-	return &Error{Kind: KindBadResponse, Message: "the stream is none of the Responses API: " + strconv.Quote(foreign)}
+	return &Error{Kind: KindBadResponse, Message: "the stream is one of " + strconv.Quote(clip(foreign, 60))}
 }
 
 func isStream(resp *http.Response) bool {
