@@ -5,31 +5,52 @@ import "strings"
 // below sets more apart from the text. A block of code that was cut off is
 // ended first, or more would be code.
 func below(text, more string) string {
-	if open := openFence(text); open != "" {
-		text += "\n" + open
+	if end := openFence(text); end != "" {
+		text += "\n" + end
 	}
 	return text + "\n\n" + more
 }
 
-// openFence is the fence that ends the block of code in which a text stops, or
-// "" (https://spec.commonmark.org/0.31.2/#fenced-code-blocks).
+// openFence is the line that ends the block of code in which a text stops, or ""
+// (https://spec.commonmark.org/0.31.2/#fenced-code-blocks). Where it depends on
+// the lists around it whether a line is a fence, "" as well: more within code can
+// be read, and an answer within code looks wrong.
 func openFence(text string) string {
-	open := ""
+	open, indent := "", ""
 	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(line)
+		body := strings.TrimLeft(line, " ")
+		run := fenceRun(body)
 		switch {
-		case !fence(line):
+		case run == "":
+			if fenceRun(strings.TrimLeft(body, "-*+>0123456789.) \t")) != "" {
+				return "" // behind a bullet
+			}
 		case open == "":
-			open = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
-		case strings.HasPrefix(line, open) && strings.Trim(line, open[:1]) == "":
+			if indent = line[:len(line)-len(body)]; len(indent) > 3 {
+				return ""
+			}
+			open = run
+		case strings.HasPrefix(run, open) && strings.TrimSpace(body) == run:
 			open = ""
 		}
 	}
-	return open
+	if open == "" {
+		return ""
+	}
+	return indent + open
+}
+
+// fenceRun is the run of three or more ` or ~ with which a line begins, "" when it
+// is none or the backticks of a span of code ("```x```").
+func fenceRun(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		run := line[:len(line)-len(strings.TrimLeft(line, mark))]
+		if len(run) >= 3 && (mark == "~" || !strings.Contains(line[len(run):], mark)) {
+			return run
+		}
+	}
+	return ""
 }
 
 // fence reports whether a line begins or ends a block of code.
-func fence(line string) bool {
-	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
-}
+func fence(line string) bool { return fenceRun(strings.TrimSpace(line)) != "" }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,6 +34,10 @@ func withSources(text string, cited []Citation) string {
 // splitSources takes all closing lists off a text. It returns the last of them
 // whose entries are all dated, if any, as the list to keep.
 func splitSources(text string, cited []Citation) (body, list string) {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	if openFence(text) != "" {
+		return text, "" // code to the end
+	}
 	lines := strings.Split(text, "\n")
 	for {
 		lines = trimBlank(lines)
@@ -91,7 +96,7 @@ func lastList(lines []string, cited []Citation) (at, end int) {
 			continue
 		}
 		end := listEnd(lines, i, h, cited)
-		if isList(h, lines[i+1:end], remarkOf(lines[end:]), cited) {
+		if isList(h, lines[i+1:end], remarkOf(lines[end:]), joined(lines[:i]) == "", cited) {
 			return i, end
 		}
 	}
@@ -100,19 +105,23 @@ func lastList(lines []string, cited []Citation) (at, end int) {
 
 // isList decides whether heading and entries are a list of sources. The less
 // the heading says so, the more the entries must: what is taken for a list by
-// mistake is lost to the reader, so in doubt it is part of the answer.
-func isList(h heading, below []string, after remark, cited []Citation) bool {
+// mistake is lost to the reader, so in doubt it is part of the answer. alone says
+// that there is no answer above.
+func isList(h heading, below []string, after remark, alone bool, cited []Citation) bool {
 	entries := entryTexts(below)
 	if h.rest != "" {
 		entries = append(entries, h.rest)
 	}
-	linked, named := 0, 0 // entries with a source, and those that are a citation and nothing else
+	linked, pages, named := 0, 0, 0 // entries with a source, with one and a name, with a citation and nothing else
 	for _, e := range entries {
-		known := names(e, cited)
+		known, more := names(e, cited), beside(e, cited)
 		if known || hasLink(e) {
 			linked++
 		}
-		if known && !says(e, cited) {
+		if (known || re().link.MatchString(e)) && !sentence(more, maxEntry) {
+			pages++
+		}
+		if known && !strings.ContainsFunc(more, unicode.IsLetter) {
 			named++
 		}
 	}
@@ -125,12 +134,12 @@ func isList(h heading, below []string, after remark, cited []Citation) bool {
 	case h.kind == looseHeading: // "The sources of the Nile:"
 		return n > 0 && linked == n && (named == n || dated)
 	case h.kind == weakHeading: // "References:" to what, in C++
-		return linked == n
+		return n > 0 && pages == n
 	case h.kind == qualifiedHeading || after == anyRemark:
 		return probable
 	}
-	// Words behind the colon may be no name of a source but the answer.
-	return probable || utf8.RuneCountInString(h.rest) <= maxBare
+	// Names without a link: "Sources: Reuters". What says more is the answer.
+	return probable || !alone && !slices.ContainsFunc(entries, says) && (!h.one || n == 0 || h.rest != "")
 }
 
 // A remark is what stands between a list of sources and the end of the text.

@@ -4,12 +4,13 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
 const (
 	maxBare  = 160 // characters of an entry without a bullet or a link
+	maxName  = 8   // words of a name
+	maxEntry = 20  // words of an entry besides its link
 	minTitle = 8   // characters by which a title is known again
 	minID    = 4   // characters by which a source without a URL is
 )
@@ -101,9 +102,9 @@ func hasLink(entry string) bool {
 	return re().link.MatchString(entry) || re().domain.MatchString(entry)
 }
 
-// says reports whether an entry has words besides its source and its date, which
-// would be lost with it.
-func says(entry string, cited []Citation) bool {
+// beside is what an entry says besides its source and its date, which would be
+// lost with it.
+func beside(entry string, cited []Citation) string {
 	for _, p := range []*regexp.Regexp{re().markdown, re().link, re().domain, re().date} {
 		entry = p.ReplaceAllString(entry, " ")
 	}
@@ -115,8 +116,17 @@ func says(entry string, cited []Citation) bool {
 			}
 		}
 	}
-	return strings.ContainsFunc(entry, unicode.IsLetter)
+	return entry
 }
+
+// sentence tells what is said from what is named: the title of a page or the name
+// of its publisher, of so many words at most.
+func sentence(text string, words int) bool {
+	return len(strings.Fields(text)) > words || re().sentence.MatchString(text)
+}
+
+// says reports whether an entry without a link is more than a name.
+func says(entry string) bool { return sentence(entry, maxName) }
 
 // dated reports whether a list, heading included, has entries and each of them
 // an ISO date.

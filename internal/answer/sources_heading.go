@@ -24,6 +24,7 @@ const (
 type heading struct {
 	kind headingKind
 	rest string // what follows the colon on the line
+	one  bool   // "Source", which is many other things too
 }
 
 // wordKind knows the words (lower case) that are a heading by themselves, as
@@ -62,17 +63,18 @@ func headingOf(line string) heading {
 	bulleted := re().bullet.MatchString(line)
 	switch {
 	case bulleted && !colon && kind != looseHeading && re().number.MatchString(line):
-		return heading{looseHeading, ""} // a section, "2. Sources", or an item of the answer
+		return heading{kind: weakHeading} // a section, "2. Sources", or an item of the answer
 	case rest != "" && (bulleted || re().indented.MatchString(line)):
 		return heading{} // part of an entry: "- Source: https://…"
 	case bulleted && !colon && !strings.Contains(line, "**"):
 		return heading{} // an item of the answer: "- sources"
 	case kind == looseHeading && (rest != "" || bulleted || !colon && !dressed(line)):
 		return heading{}
-	case rest != "" && kind != plainHeading && !hasLink(rest):
+	case rest != "" && kind == weakHeading && !re().link.MatchString(rest),
+		rest != "" && kind != plainHeading && !hasLink(rest):
 		return heading{}
 	}
-	return heading{kind, rest}
+	return heading{kind, rest, word == "source"}
 }
 
 // labelKind judges the words of a heading (lower case).

@@ -19,6 +19,7 @@ type patterns struct {
 	listLabel *regexp.Regexp // a heading of nothing but such words and their company
 	offer     *regexp.Regexp // how an assistant takes its leave
 	link      *regexp.Regexp
+	sentence  *regexp.Regexp // what is in a sentence and hardly in a title, in Japanese, or between two
 	markdown  *regexp.Regexp // a link with its text: [text](address)
 	domain    *regexp.Regexp // a host without https://
 	date      *regexp.Regexp
@@ -40,6 +41,7 @@ var re = sync.OnceValue(func() *patterns {
 			`\bif you(?:['’]d| would)? (?:need|want|like|have)\b|\bwould you like\b|\bdo you want\b|\bshall i\b|\bcan i\b|` +
 			`お知らせ|お気軽|ください|下さい|でしょうか|ましょうか|必要でしたら|必要であれば`),
 		link:     regexp.MustCompile("https?://[^\\s()<>\\[\\]\"（）、。「」]+"),
+		sentence: regexp.MustCompile(`は|が|です|ます|でし|した|。|[a-z][.!?]\s+\S`),
 		markdown: regexp.MustCompile(`\[[^\]]*\]\([^)]*\)`),
 		domain: regexp.MustCompile(`(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|gov|edu|int|mil|info|io|ai|app|dev|tv|news|eu|` +
 			`jp|uk|us|ca|au|nz|de|fr|es|it|nl|ch|at|se|no|fi|dk|pl|cz|br|mx|in|cn|hk|tw|kr|sg|example)\b`),
