@@ -20,6 +20,7 @@
 //	track        track.go      ... item by item, whatever the events say of them ...
 //	block        block.go      ... as blocks that begin, grow and end ...
 //	finish       finish.go     ... and to the Response
+//	forgot       forgot.go     which comes from the events where the API has forgotten the text
 //	feed         feed.go       numbers the blocks and hands the events out
 //
 // Client.Run (tool.go) goes round both ways while the model calls functions.
