@@ -13,10 +13,11 @@ func below(text, more string) string {
 
 // openFence is the line that ends the block of code in which a text stops, or ""
 // (https://spec.commonmark.org/0.31.2/#fenced-code-blocks). Where it depends on
-// the lists around it whether a line is a fence, "" as well: more within code can
-// be read, and an answer within code looks wrong.
+// the lists around it whether a line is a fence, or models are known to mean
+// something else by it, "" as well: more within code can be read, and an answer
+// within code looks wrong.
 func openFence(text string) string {
-	open, indent := "", ""
+	open, indent, blocks := "", "", 0
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		run := fenceRun(body)
@@ -26,12 +27,17 @@ func openFence(text string) string {
 				return "" // behind a bullet
 			}
 		case open == "":
-			if indent = line[:len(line)-len(body)]; len(indent) > 3 {
-				return ""
+			bare := strings.TrimSpace(body) == run
+			if indent = line[:len(line)-len(body)]; len(indent) > 3 || bare && blocks > 0 {
+				return "" // more likely the end of a block that had another in it
 			}
 			open = run
-		case strings.HasPrefix(run, open) && strings.TrimSpace(body) == run:
+			blocks++
+		case !strings.HasPrefix(run, open):
+		case strings.TrimSpace(body) == run:
 			open = ""
+		default:
+			return "" // a block in a block, or an end with more behind it
 		}
 	}
 	if open == "" {

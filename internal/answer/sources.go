@@ -112,17 +112,20 @@ func isList(h heading, below []string, after remark, alone bool, cited []Citatio
 	if h.rest != "" {
 		entries = append(entries, h.rest)
 	}
-	linked, pages, named := 0, 0, 0 // entries with a source, with one and a name, with a citation and nothing else
+	linked, pages, named, said := 0, 0, 0, 0 // entries with a source, with a page, with a citation alone, with a sentence
 	for _, e := range entries {
 		known, more := names(e, cited), beside(e, cited)
 		if known || hasLink(e) {
 			linked++
 		}
-		if (known || re().link.MatchString(e)) && !sentence(more, maxEntry) {
+		if known || re().link.MatchString(e) {
 			pages++
 		}
 		if known && !strings.ContainsFunc(more, unicode.IsLetter) {
 			named++
+		}
+		if sentence(more, maxEntry) {
+			said++
 		}
 	}
 	n := len(entries)
@@ -134,7 +137,7 @@ func isList(h heading, below []string, after remark, alone bool, cited []Citatio
 	case h.kind == looseHeading: // "The sources of the Nile:"
 		return n > 0 && linked == n && (named == n || dated)
 	case h.kind == weakHeading: // "References:" to what, in C++
-		return n > 0 && pages == n
+		return dated && linked == n || n > 0 && said == 0 && (dated || 2*pages >= n)
 	case h.kind == qualifiedHeading || after == anyRemark:
 		return probable
 	}

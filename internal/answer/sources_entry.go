@@ -24,6 +24,9 @@ func listEnd(lines []string, at int, h heading, cited []Citation) int {
 		line := lines[i]
 		switch {
 		case blank(line):
+			if h.rest != "" && end == at+1 {
+				return end // the list was on the line of its heading
+			}
 			block = block && end == at+1
 			continue
 		case fence(line) || headingOf(line).kind != noHeading:
@@ -35,6 +38,10 @@ func listEnd(lines []string, at int, h heading, cited []Citation) int {
 			continue // underlines the heading
 		case re().bullet.MatchString(line):
 			bulleted = true
+		case end == at+1 && h.rest == "" && re().colon.MatchString(line):
+			// introduces the entries: "I used these pages:"
+		case bulleted && isRow(line) && blank(lines[i-1]):
+			return end // a table of its own
 		case re().indented.MatchString(line), isRow(line), re().opening.MatchString(line):
 		case re().ending.MatchString(strings.TrimRight(line, " \t\r")):
 			if !block && bulleted && blank(lines[i-1]) {
@@ -105,7 +112,7 @@ func hasLink(entry string) bool {
 // beside is what an entry says besides its source and its date, which would be
 // lost with it.
 func beside(entry string, cited []Citation) string {
-	for _, p := range []*regexp.Regexp{re().markdown, re().link, re().domain, re().date} {
+	for _, p := range []*regexp.Regexp{re().markdown, re().link, re().domain, re().date, re().quoted} {
 		entry = p.ReplaceAllString(entry, " ")
 	}
 	entry = strings.ToLower(entry)

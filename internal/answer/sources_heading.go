@@ -35,7 +35,7 @@ func wordKind(word string) headingKind {
 	switch word {
 	case "sources", "source", "出典", "出典一覧", "出典元", "情報源", "引用元":
 		return plainHeading
-	case "references", "reference", "参考", "参考情報", "参照", "引用":
+	case "references", "reference", "for reference", "参考", "参考情報", "参照", "引用":
 		return weakHeading
 	}
 	return noHeading
@@ -62,8 +62,6 @@ func headingOf(line string) heading {
 	}
 	bulleted := re().bullet.MatchString(line)
 	switch {
-	case bulleted && !colon && kind != looseHeading && re().number.MatchString(line):
-		return heading{kind: weakHeading} // a section, "2. Sources", or an item of the answer
 	case rest != "" && (bulleted || re().indented.MatchString(line)):
 		return heading{} // part of an entry: "- Source: https://…"
 	case bulleted && !colon && !strings.Contains(line, "**"):

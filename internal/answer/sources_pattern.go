@@ -10,16 +10,17 @@ import (
 // patterns are the expressions by which lists of sources are known.
 type patterns struct {
 	bullet    *regexp.Regexp // what starts an entry: -, *, •, 1., [1], ①, also quoted by >
-	number    *regexp.Regexp // a bullet that counts
 	indented  *regexp.Regexp // a line that belongs to the entry above it
 	opening   *regexp.Regexp // starts an entry without a bullet
 	ending    *regexp.Regexp // ends one
+	colon     *regexp.Regexp // ends a line
 	ruler     *regexp.Regexp
 	aside     *regexp.Regexp // parentheses in a heading
 	listLabel *regexp.Regexp // a heading of nothing but such words and their company
 	offer     *regexp.Regexp // how an assistant takes its leave
 	link      *regexp.Regexp
-	sentence  *regexp.Regexp // what is in a sentence and hardly in a title, in Japanese, or between two
+	sentence  *regexp.Regexp // what Japanese says and hardly names
+	quoted    *regexp.Regexp // a title in quotes, an aside
 	markdown  *regexp.Regexp // a link with its text: [text](address)
 	domain    *regexp.Regexp // a host without https://
 	date      *regexp.Regexp
@@ -30,10 +31,10 @@ type patterns struct {
 var re = sync.OnceValue(func() *patterns {
 	return &patterns{
 		bullet:    regexp.MustCompile(`^[\s>]*(?:[-*+–—](?:\s|$)|[•・‣▪◦●]|\d{1,3}[.)](?:\s|$)|\d{1,3}[．）]|\[\^?\d{1,3}\]|[(（]\d{1,3}[)）]|[①-⑳])`),
-		number:    regexp.MustCompile(`^[\s>]*[(（]?\d{1,3}[.)．）]`),
 		indented:  regexp.MustCompile(`^(?: {2,}|\t|　)\S`),
 		opening:   regexp.MustCompile(`^\s*(?:https?://|<https?://|\[[^\]]*\]\()`),
 		ending:    regexp.MustCompile(`(?:https?://\S+|\d{4}-\d{2}-\d{2}\W*)$`),
+		colon:     regexp.MustCompile(`[:：][\s*_]*$`),
 		ruler:     regexp.MustCompile(`^\s*[-=_*]{3,}\s*$`),
 		aside:     regexp.MustCompile(`^([^:：(（]*)[(（][^)）]*[)）](.*)$`),
 		listLabel: regexp.MustCompile(`^(?:\PL|(?:` + latinWords + `|` + latinCompany + `)(?:\PL|$)|` + otherWords + `|` + otherCompany + `)+$`),
@@ -41,7 +42,8 @@ var re = sync.OnceValue(func() *patterns {
 			`\bif you(?:['’]d| would)? (?:need|want|like|have)\b|\bwould you like\b|\bdo you want\b|\bshall i\b|\bcan i\b|` +
 			`お知らせ|お気軽|ください|下さい|でしょうか|ましょうか|必要でしたら|必要であれば`),
 		link:     regexp.MustCompile("https?://[^\\s()<>\\[\\]\"（）、。「」]+"),
-		sentence: regexp.MustCompile(`は|が|です|ます|でし|した|。|[a-z][.!?]\s+\S`),
+		sentence: regexp.MustCompile(`[\p{Han}\p{Katakana}\w）)][はが]|です|ます|でし|した(?:\W|$)|。|\d\s*(?:円|度|℃|%|％)`),
+		quoted:   regexp.MustCompile(`「[^」]*」|『[^』]*』|"[^"]*"|“[^”]*”|[(（][^()（）]*[)）]`),
 		markdown: regexp.MustCompile(`\[[^\]]*\]\([^)]*\)`),
 		domain: regexp.MustCompile(`(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|gov|edu|int|mil|info|io|ai|app|dev|tv|news|eu|` +
 			`jp|uk|us|ca|au|nz|de|fr|es|it|nl|ch|at|se|no|fi|dk|pl|cz|br|mx|in|cn|hk|tw|kr|sg|example)\b`),
