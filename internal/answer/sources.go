@@ -45,7 +45,7 @@ func splitSources(text string, cited []Citation) (body, list string) {
 		if at < 0 {
 			return joined(lines), list
 		}
-		if list == "" && dated(lines[at:end]) {
+		if list == "" && dated(headingOf(lines[at]).rest, lines[at+1:end]) {
 			list = joined(trimRulers(lines[at:end]))
 		}
 		lines = closeGap(lines, at, end)
@@ -96,7 +96,7 @@ func lastList(lines []string, cited []Citation) (at, end int) {
 			continue
 		}
 		end := listEnd(lines, i, h, cited)
-		if isList(h, lines[i+1:end], remarkOf(lines[end:]), joined(lines[:i]) == "", cited) {
+		if isList(h, lines[i+1:end], remarkOf(lines[end:]), len(trimBlank(lines[:i])) == 0, cited) {
 			return i, end
 		}
 	}
@@ -129,7 +129,7 @@ func isList(h heading, below []string, after remark, alone bool, cited []Citatio
 		}
 	}
 	n := len(entries)
-	dated := dated(append([]string{"Sources: " + h.rest}, below...))
+	dated := dated(h.rest, below)
 	probable := dated || n > 0 && 2*linked >= n
 	switch {
 	case after == answerGoesOn: // of such a list the model has written there would be two

@@ -135,10 +135,9 @@ func sentence(text string, words int) bool {
 // says reports whether an entry without a link is more than a name.
 func says(entry string) bool { return sentence(entry, maxName) }
 
-// dated reports whether a list, heading included, has entries and each of them
-// an ISO date.
-func dated(lines []string) bool {
-	rest := headingOf(lines[0]).rest
+// dated reports whether a list, what stands on the line of its heading included,
+// has entries and each of them an ISO date.
+func dated(rest string, below []string) bool {
 	n := 0
 	if rest != "" {
 		// Several entries may share the heading's line.
@@ -146,7 +145,7 @@ func dated(lines []string) bool {
 			return false
 		}
 	}
-	for _, e := range entryTexts(lines[1:]) {
+	for _, e := range entryTexts(below) {
 		if n++; len(dates(e)) == 0 {
 			return false
 		}

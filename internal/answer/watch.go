@@ -38,8 +38,8 @@ func (w *watched) see(ev llm.Event) {
 	}
 }
 
-// Stage names what a search does, for people:
-// searching and its query, or reading and the URL; what is "" while nobody knows.
+// Stage names what a search does, for people: searching and its query, or reading
+// and the URL; what is "" while nobody knows.
 func Stage(e llm.Searching) (stage, what string) {
 	if e.Action != "search" && e.URL != "" {
 		return "reading", e.URL

@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // request is one to an escaped path below the base URL. The query of that goes
 // with it, which some gateways need (?api-version=...), and so does each slash:
 // others have a whole URL in their path.
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
-	base, query, found := strings.Cut(c.base.String(), "?")
-	target := strings.TrimSuffix(base, "/") + "/" + path
-	if found {
-		target += "?" + query
+	target := c.base + "/" + path
+	if c.query != "" {
+		target += "?" + c.query
 	}
 	return http.NewRequestWithContext(ctx, method, target, body)
 }

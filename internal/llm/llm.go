@@ -68,7 +68,8 @@ type Options struct {
 // The API key lives only inside authorize, scrub and hide, which print as addresses.
 type Client struct {
 	http       *http.Client
-	base       *url.URL
+	base       string // without a slash at its end
+	query      string // of the base URL
 	authorize  func(http.Header)
 	unusable   *Error // why no request can be sent, or nil
 	scrub      *strings.Replacer
@@ -96,11 +97,12 @@ func New(o Options) *Client {
 	}
 	hc := *o.HTTPClient
 	hc.CheckRedirect = checkRedirect
-	base, err := parseBase(o.BaseURL)
+	base, query, err := parseBase(o.BaseURL)
 	secrets := secretsOf(key, o.Headers)
 	c := &Client{
 		http:       &hc,
 		base:       base,
+		query:      query,
 		unusable:   unusable(key, o, err),
 		scrub:      scrubber(secrets),
 		hide:       hider(secrets),
@@ -147,9 +149,8 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 	return retry(ctx, &call{client: c, body: c.body(r, stream), feed: f})
 }
 
-// parseBase reads a base URL. On an error it still returns a URL, so that a
-// Client can be made.
-func parseBase(text string) (*url.URL, error) {
+// parseBase reads a base URL, which it takes apart at its query.
+func parseBase(text string) (base, query string, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		text = defaultBaseURL
@@ -159,11 +160,12 @@ func parseBase(text string) (*url.URL, error) {
 		err = fmt.Errorf("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {
-		return &url.URL{}, fmt.Errorf("reading base URL %q: %w", text, err)
+		return "", "", fmt.Errorf("reading base URL %q: %w", text, err)
 	}
-	u.RawQuery, u.ForceQuery = inLine(u.RawQuery), false
+	query = inLine(u.RawQuery)
+	u.RawQuery, u.ForceQuery = "", false
 	u.Fragment, u.RawFragment = "", "" // no part of a request
-	return u, nil
+	return strings.TrimSuffix(u.String(), "/"), query, nil
 }
 
 // inLine escapes what cannot stand in the line of a request, and nothing else: a
