@@ -1,0 +1,68 @@
+// Package text bounds and cleans text that other parties wrote: the model, web
+// pages, the API and MCP clients.
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Truncate returns s with at most n characters. The last one is an ellipsis
+// when s is cut.
+func Truncate(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	end := 0
+	for range n - 1 {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return strings.TrimRightFunc(s[:end], unicode.IsSpace) + "…"
+}
+
+// Printable returns s without the characters that Unsafe names, and with U+FFFD
+// for each byte that is not UTF-8. It looks at single characters, so a
+// sequence that is split over several calls is removed as well.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if Unsafe(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// OneLine returns s as one printable line: each run of white space becomes one
+// space, and there is none at the ends.
+func OneLine(s string) string {
+	line := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case Unsafe(r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// Unsafe reports whether a terminal obeys r instead of showing it, or shows
+// nothing for it: control characters except line feed and tab, Unicode format
+// characters such as bidirectional controls and tags, and the Unicode line and
+// paragraph separators. The joiners of letters and emoji are safe.
+func Unsafe(r rune) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029':
+		return true
+	}
+	return unicode.IsControl(r) ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
