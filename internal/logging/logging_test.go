@@ -2,107 +2,202 @@ package logging
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 )
 
-// buffer is a bytes.Buffer for several writers that also counts the writes.
-type buffer struct {
-	mu     sync.Mutex
-	b      bytes.Buffer
-	writes int
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.writes++
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
-// open is New for a test that expects no warning. The lines have all been
-// written when stop returns.
-func open(t *testing.T, o Options) (l *slog.Logger, stop func()) {
+// open returns a logger that writes to out, and a function that ends it.
+func open(t *testing.T, o Options) (*slog.Logger, func()) {
 	t.Helper()
-	l, end, warning := New(o)
-	if warning != "" {
-		t.Fatalf("New(%+v) warns %q", o, warning)
+	log, end, err := New(o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	stop = func() {
+	return log, func() {
 		if err := end(); err != nil {
-			t.Errorf("closing the log: %v", err)
+			t.Error(err)
 		}
 	}
-	t.Cleanup(stop)
-	return l, stop
 }
 
-func TestQuietLevels(t *testing.T) {
-	var out buffer
-	l, _ := open(t, Options{Stderr: &out, File: "/nonexistent/never-opened"})
-	l.Debug("a debug line")
-	l.Info("an info line")
-	l.Warn("reading policy", "path", "p.md")
-	l.Error("two\nlines")
+func TestWithoutDebug(t *testing.T) {
+	var out bytes.Buffer
+	log, _ := open(t, Options{Stderr: &out, File: "/nonexistent/never-opened"})
+	log.Debug("a debug line")
+	log.Info("an info line")
+	log.Warn("reading policy", "path", "p.md")
+	log.Error("two\nlines")
 	want := "openai-responses-mcp: warning: reading policy path=p.md\n" +
-		"openai-responses-mcp: error: two\\nlines\n"
+		"openai-responses-mcp: error: two lines\n"
 	if got := out.String(); got != want {
-		t.Errorf("quiet logger wrote %q, want %q", got, want)
+		t.Errorf("wrote %q, want %q", got, want)
 	}
-	if out.writes != 2 {
-		t.Errorf("two lines took %d writes", out.writes)
-	}
-}
-
-// A call site pays for debug only when it is on: no rendering, no allocation.
-func TestQuietDebugIsFree(t *testing.T) {
-	l, _ := open(t, Options{Secrets: []string{"sk-secret-0123456789"}})
-	l = l.With("call", 1)
-	if l.Enabled(t.Context(), slog.LevelDebug) {
-		t.Error("Enabled(debug) = true with debug off")
-	}
-	ctx := t.Context()
-	attr := slog.String("body", "text")
-	if n := testing.AllocsPerRun(100, func() { l.LogAttrs(ctx, slog.LevelDebug, "msg", attr) }); n != 0 {
-		t.Errorf("a disabled debug call allocates %v times, want 0", n)
+	if log.Enabled(t.Context(), slog.LevelDebug) {
+		t.Error("debug records are enabled")
 	}
 }
 
-func TestDebugToStderr(t *testing.T) {
-	var out buffer
-	l, stop := open(t, Options{Debug: true, Stderr: &out})
-	l.Debug("tools/call", "name", "answer", "argsKeys", []string{"query"}, "queryLen", 8)
-	stop()
-	got := out.String()
-	if want := ` DBG tools/call name=answer argsKeys="[\"query\"]" queryLen=8` + "\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("debug line %q does not end in %q", got, want)
-	}
-	if strings.Contains(got, "\x1b") {
-		t.Errorf("colour went to something that is no terminal: %q", got)
-	}
-}
-
-func TestNilStderr(t *testing.T) {
-	l, _ := open(t, Options{Debug: true})
-	l.Error("nobody reads this")
-}
-
-func TestWithAttrsAndGroups(t *testing.T) {
+func TestDebug(t *testing.T) {
 	const key = "hush-hush-0001"
-	var out buffer
-	l, stop := open(t, Options{Debug: true, Stderr: &out, Secrets: []string{key}})
-	l.With("a", key).WithGroup("g").With("b", "x"+key).Debug("m", slog.Group("h", "c", key, "n", 7))
-	stop()
-	got := out.String()
-	if want := ` m a=[redacted] g.b=x[redacted] g.h.c=[redacted] g.h.n=7` + "\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("line %q does not end in %q", got, want)
+	for _, tt := range []struct {
+		log  func(*slog.Logger)
+		want string
+	}{
+		{func(l *slog.Logger) {
+			l.Debug("tools/call", "name", "answer", "argsKeys", []string{"query"}, "queryLen", 8)
+		},
+			`DBG tools/call name=answer argsKeys="[\"query\"]" queryLen=8`},
+		{func(l *slog.Logger) {
+			l.With("a", key).WithGroup("g").With("b", "x"+key).Debug("m "+key, slog.Group("h", "c", key, "n", 7))
+		}, `DBG m [redacted] a=[redacted] g.b=x[redacted] g.h.c=[redacted] g.h.n=7`},
+		{func(l *slog.Logger) { l.Debug("m", "body", json.RawMessage(`[1,`), "b", []byte("x"), "none", nil) }, `DBG m body=[1, b=x none=null`},
+		{func(l *slog.Logger) { l.Warn("a\nb\x1b[2J\u202e", "v", "a\x1b[31mb\u009b\xff") }, `WRN a b[2J v=a[31mb?`},
+		{func(l *slog.Logger) { l.Warn("m", "v", "hush-\x1b"+"hush-0001", "w", `\x1b[31m`) }, `WRN m v=[redacted] w=\u001b[31m`},
+	} {
+		var out bytes.Buffer
+		log, end := open(t, Options{Debug: true, Stderr: &out, Redactor: NewRedactor(key)})
+		tt.log(log)
+		end()
+		if _, got, _ := strings.Cut(out.String(), " "); got != tt.want+"\n" {
+			t.Errorf("wrote %q, want %q", got, tt.want)
+		}
 	}
+}
+
+type valuer struct{ s string }
+
+func (v valuer) LogValue() slog.Value { return slog.GroupValue(slog.String("deep", v.s)) }
+
+// No kind of value carries a secret into the log.
+func TestNoSecretInAnyValue(t *testing.T) {
+	for _, key := range []string{"sk-proj-AbCd_0123456789", `we"ird\<key>&+ /é`, "日本語の鍵"} {
+		body, _ := json.Marshal(map[string]string{"k": key})
+		var out bytes.Buffer
+		log, end := open(t, Options{Debug: true, Stderr: &out, Redactor: NewRedactor("", " "+key+"\n")})
+		log.With("with", key).Warn("message "+key,
+			"string", key,
+			"bytes", []byte(key),
+			"raw", json.RawMessage(body),
+			"error", fmt.Errorf("wrapping: %w", errors.Join(errors.New("one"), errors.New("bad key "+key))),
+			"urlError", &url.Error{Op: "Get", URL: "https://x.example/?k=" + url.QueryEscape(key), Err: errors.New(key)},
+			"valuer", valuer{key},
+			"map", map[string]any{key: []any{key, map[string]string{"x": key}}},
+			"pointer", &struct{ Inner *struct{ Key string } }{&struct{ Key string }{key}},
+			"header", http.Header{"Authorization": {"Bearer " + key}},
+			"function", map[string]any{"f": func() {}, "k": key},
+			slog.Group("group", "k", key, slog.Group("sub", "k", key)))
+		end()
+		for _, form := range []string{key, url.QueryEscape(key), url.PathEscape(key), string(body[6 : len(body)-2])} {
+			if strings.Contains(out.String(), form) {
+				t.Errorf("the log holds the key as %q:\n%s", form, out.String())
+			}
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	r := NewRedactor("abcd", "abcdefgh", "xyz", `q"uo<te`)
+	for in, want := range map[string]string{
+		"":                                     "",
+		"abcdefgh abcd":                        "[redacted] [redacted]",
+		"xyz":                                  "xyz", // too short
+		`{"a":"q\"uo<te","b":"q\"uo\u003cte"}`: `{"a":"[redacted]","b":"[redacted]"}`,
+		"https://h/?k=q%22uo%3Cte":             "https://h/?k=[redacted]",
+		"key sk-proj-0123_456-789.":            "key [redacted].",
+		"Incorrect API key: sk-tHis*****at":    "Incorrect API key: [redacted]",
+		`"a\nsk-0123456789"`:                   `"a\n[redacted]"`,
+		"task-management-system":               "task-management-system",
+		"sk-learn":                             "sk-learn",
+	} {
+		if got := r.Redact(in); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
+		}
+	}
+	var none *Redactor
+	if got := none.Redact("sk-0123456789 abcd"); got != "[redacted] abcd" {
+		t.Errorf("Redact of a nil Redactor = %q", got)
+	}
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "debug.log")
+	if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	log, end := open(t, Options{Debug: true, Stderr: &out, File: path, Redactor: NewRedactor("hush-hush")})
+	log.Debug("first", "k", "hush-hush")
+	end()
+	got, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(got), "old\n") || !strings.HasSuffix(string(got), " DBG first k=[redacted]\n") {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+	if !strings.HasSuffix(out.String(), " DBG first k=[redacted]\n") {
+		t.Errorf("stderr got %q", out.String())
+	}
+	if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
+	}
+}
+
+// A file that cannot be opened is an error, and stderr gets the log all the same.
+func TestFileRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir:                                "not a regular file",
+		filepath.Join(dir, "new", "x.log"): "its folder does not exist",
+		filepath.Join(file, "x.log"):       "opening debug file",
+	} {
+		var out bytes.Buffer
+		log, end, err := New(Options{Debug: true, Stderr: &out, File: path})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New with file %q: %v, want %q", path, err, want)
+		}
+		log.Debug("goes on")
+		if err := end(); err != nil || !strings.HasSuffix(out.String(), " DBG goes on\n") {
+			t.Errorf("with file %q stderr got %q, %v", path, out.String(), err)
+		}
+	}
+}
+
+// blocked is a reader of stderr that takes nothing until it is released.
+type blocked struct {
+	release chan struct{}
+	bytes.Buffer
+}
+
+func (b *blocked) Write(p []byte) (int, error) {
+	<-b.release
+	return b.Buffer.Write(p)
+}
+
+func TestStderrNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &blocked{release: make(chan struct{})}
+		log, end := open(t, Options{Debug: true, Stderr: out})
+		for range 1000 {
+			log.Debug("line")
+		}
+		end() // gives up
+		close(out.release)
+		end()
+		end()
+		if got := out.String(); !strings.Contains(got, " lines dropped: stderr was not read\n") || strings.Count(got, "DBG line\n") < 256 {
+			t.Errorf("stderr got %d lines: %.300s", strings.Count(got, "\n"), got)
+		}
+	})
 }
