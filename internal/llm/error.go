@@ -1,29 +1,36 @@
 package llm
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Kind says what went wrong with a call, as far as the cure depends on it.
+// Kind says what went wrong with a call, as far as the remedy depends on it.
 type Kind int
 
-// The kinds of an Error. RateLimit, Server and Connection are retried.
+// The kinds of an Error. KindRateLimit, KindServer and KindConnection are
+// retried (Error.retryable).
 const (
-	KindMissingKey  Kind = iota + 1 // no API key was configured; nothing was sent
+	KindMissingKey  Kind = iota + 1 // no API key is configured; nothing was sent
 	KindAuth                        // 401: the key is not accepted
 	KindPermission                  // 403
-	KindNotFound                    // 404, usually the model
+	KindNotFound                    // 404 about something other than the model
 	KindQuota                       // credit or budget is used up, whatever the status
 	KindRateLimit                   // 429 that passes
-	KindParameter                   // 400, 422 and every other 4xx: the request itself
+	KindParameter                   // 400, 422 and other 4xx: the request itself
 	KindServer                      // 5xx, or a response that failed with a server error
 	KindTimeout                     // the deadline of the context passed
 	KindCanceled                    // the context was canceled
 	KindConnection                  // DNS, refused, TLS, proxy, cut off
-	KindBadResponse                 // an answer that is no response: HTML, a redirect, no output
-	KindFailed                      // status failed for a reason that a retry does not change
+	KindBadResponse                 // not a response: a web page, a redirect, no output
+	KindFailed                      // the response failed for a reason that stays
+	KindModel                       // the API has no such model, or not for this key
+	KindUnverified                  // the organization must be verified first
 )
 
 var kindNames = [...]string{
@@ -40,6 +47,8 @@ var kindNames = [...]string{
 	KindConnection:  "connection failed",
 	KindBadResponse: "not a response",
 	KindFailed:      "response failed",
+	KindModel:       "model not available",
+	KindUnverified:  "organization not verified",
 }
 
 func (k Kind) String() string {
@@ -49,33 +58,42 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Error is the error of a call. Type, Code, Param and Message are the API's own
-// words where it said any; the API key is never among them.
+// Error is the error of every call. The API key is in none of its texts.
 type Error struct {
 	Kind       Kind
-	Status     int    // HTTP status, 0 when there was no answer
+	Status     int    // HTTP status, 0 without an answer
 	Type       string // error.type of the API, for example invalid_request_error
 	Code       string // error.code of the API, for example model_not_found
 	Param      string // error.param of the API, for example reasoning.effort
 	Message    string // one sentence, of the API or ours
-	RequestID  string // x-request-id
+	RequestID  string // X-Request-Id header
 	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
-	Err        error // the cause, when there is one in Go
+	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	final bool   // not retried although its kind is
-	body  string // the start of the error body, for the debug log
+	body  string // start of the error body, for the debug log
+}
+
+// Causes of an Error that its kind and status do not tell, for errors.Is.
+var (
+	ErrWebPage   = errors.New("the answer is a web page")                    // of a login or a firewall, say
+	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port") // http in place of https
+)
+
+// TunnelError is the HTTP status with which a proxy refused to connect
+// (CONNECT, RFC 9110 section 9.3.6). It is the Err of a KindConnection error.
+type TunnelError int
+
+func (s TunnelError) Error() string {
+	return cmp.Or(http.StatusText(int(s)), "HTTP "+strconv.Itoa(int(s)))
 }
 
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("calling the Responses API: " + e.Kind.String())
 	if e.Status != 0 {
-		fmt.Fprintf(&b, " (%d", e.Status)
-		if e.Code != "" {
-			b.WriteString(" " + e.Code)
-		}
-		b.WriteString(")")
+		b.WriteString(" (" + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Code) + ")")
 	}
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
@@ -86,27 +104,17 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: context.DeadlineExceeded, a *net.OpError, ...
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Name is the class that OpenAI's own SDKs have for the error, which is what
-// people search for (spec §8.2, data.name).
+// Name returns the class that OpenAI's SDKs have for the error, which is what
+// people search for (spec-v0.9 section 8.2, data.name).
 func (e *Error) Name() string {
 	switch e.Kind {
 	case KindMissingKey:
 		return "OpenAIError"
-	case KindAuth:
-		return "AuthenticationError"
-	case KindPermission:
-		return "PermissionDeniedError"
-	case KindNotFound:
-		return "NotFoundError"
-	case KindQuota, KindRateLimit:
+	case KindQuota:
 		return "RateLimitError"
-	case KindParameter:
-		return parameterName(e.Status)
-	case KindServer:
-		return "InternalServerError"
 	case KindTimeout:
 		return "APIConnectionTimeoutError"
 	case KindCanceled:
@@ -115,18 +123,8 @@ func (e *Error) Name() string {
 		return "APIConnectionError"
 	case KindBadResponse:
 		return "APIResponseValidationError"
-	}
-	return "APIError"
-}
-
-func parameterName(status int) string {
-	switch status {
-	case 0, 400:
-		return "BadRequestError"
-	case 409:
-		return "ConflictError"
-	case 422:
-		return "UnprocessableEntityError"
+	case KindFailed:
+		return "APIError"
 	}
 	return "APIError"
 }

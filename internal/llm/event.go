@@ -1,30 +1,30 @@
 package llm
 
-// Event is what a caller of Client.Stream sees of a response that is being
-// written. Blocks are numbered in the order of their start, from 0 on and over
-// everything that one call takes: repeated tries and rounds with tools too.
+// Event is one step of a response that is being written. Blocks are numbered
+// from 0 over everything that one call takes: retries and rounds with tools
+// included.
 type Event interface{ event() }
 
-// A Kind of block.
+// The values of BlockStart.Kind.
 const (
-	BlockText     = "text"     // what the model says, refusals included
+	BlockText     = "text"     // output text, refusals included
 	BlockThinking = "thinking" // reasoning, raw or summarized; may have no delta
 	BlockToolUse  = "tool_use" // input of a function or custom tool
-	BlockSearch   = "search"   // one web search call
+	BlockSearch   = "search"   // one web search call; has no delta
 )
 
 // BlockStart opens a block. Every block that starts is stopped, also when the
-// stream breaks off.
+// stream breaks.
 type BlockStart struct {
-	Index int    // number of the block
-	Kind  string // BlockText, BlockThinking, BlockToolUse or BlockSearch
-	ID    string // of the item; for a tool the call_id
+	Index int
+	Kind  string
+	ID    string // item id; for a tool the call_id
 	Name  string // of the tool
 }
 
 // BlockDelta adds to a block. Exactly one of the texts is set.
 type BlockDelta struct {
-	Index     int // number of the block
+	Index     int
 	Text      string
 	Thinking  string
 	InputJSON string // arguments of a function, or free text of a custom tool
@@ -33,17 +33,17 @@ type BlockDelta struct {
 // BlockStop closes the block with the number Index.
 type BlockStop struct{ Index int }
 
-// Searching tells what a web search call does, as soon as it is known.
-type Searching struct {
-	Action string // "search", "open_page", "find_in_page" or what comes next
-	Query  string
+// Search reports what a web search call does, as soon as the API says it.
+type Search struct {
+	Action string // "search", "open_page" or "find_in_page"
+	Query  string // the first one when there are several
 	URL    string
 }
 
-// Retrying says that what was streamed so far is void: the call starts again.
+// Retrying announces another try. Everything streamed so far is void.
 type Retrying struct {
-	Attempt int // number of the try that begins, from 2 on
-	Err     *Error
+	Attempt int    // number of the try that follows, from 2 on
+	Err     *Error // why the last one failed
 }
 
 // Done ends a stream that got its response. The event before it is a Usage.
@@ -55,7 +55,7 @@ type Done struct {
 func (BlockStart) event() {}
 func (BlockDelta) event() {}
 func (BlockStop) event()  {}
-func (Searching) event()  {}
+func (Search) event()     {}
 func (Retrying) event()   {}
 func (Usage) event()      {}
 func (Done) event()       {}
