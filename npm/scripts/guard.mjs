@@ -1,7 +1,6 @@
-// Runs before npm packs this folder. Here package.json names no platform
-// package, so what would be published could not run, and a version that is
-// published once is used up: only the laid-out folders are for publishing.
-// `npm pack` and `npm publish --dry-run` may show what would be inside.
+// Runs before npm packs this folder. The package.json here names no platform
+// package, so a published package could not run; only the folders that
+// `npm run packages` lays out are published.
 import { stop } from './files.mjs';
 
 const { npm_command: command, npm_config_dry_run: dry } = process.env;

@@ -1,16 +1,21 @@
-// npm run mcp:...: a command of the server through the launcher, as npx runs it.
-//
-// smoke asks the real API when OPENAI_API_KEY is set and the built-in one when
-// it is not. What follows `--` goes to it:
+// npm run mcp:...: runs a command of the server through the launcher, as npx
+// does. The binary is OPENAI_RESPONSES_MCP_BINARY, or is built with Go. smoke
+// asks the real API if OPENAI_API_KEY is set, else the offline one. Arguments
+// after `--` are passed on:
 //
 //   npm run mcp:answer -- "What changed in the latest Go release?"
-import { binary } from './binary.mjs';
-import { assemble, npm, stop } from './files.mjs';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 
-try {
-  process.env.OPENAI_RESPONSES_MCP_BINARY = binary();
-} catch (err) {
-  stop(err.message, 'install Go, or set OPENAI_RESPONSES_MCP_BINARY to the path of a binary');
+import { NAME, assemble, npm, root, stop } from './files.mjs';
+
+if (!process.env.OPENAI_RESPONSES_MCP_BINARY) {
+  const built = join(root, 'bin', process.platform === 'win32' ? `${NAME}.exe` : NAME);
+  const go = spawnSync('go', ['build', '-o', built, `./cmd/${NAME}`], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (go.status !== 0) {
+    stop(`go build: ${go.error?.code ?? `exit ${go.status}`}`, 'install Go, or set OPENAI_RESPONSES_MCP_BINARY');
+  }
+  process.env.OPENAI_RESPONSES_MCP_BINARY = built;
 }
 assemble(npm);
-await import('../build/index.js'); // this process is the launcher from here on
+await import('../build/index.js'); // runs the launcher in this process

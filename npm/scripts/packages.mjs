@@ -1,121 +1,67 @@
 // npm run packages -- --dist DIR --out DIR: lays out the main package and one
-// for each system, as folders ready for `npm publish`, from the binaries that
-// goreleaser left in its dist folder. Relative folders are those of the shell
-// that npm was started in.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+// package per system, ready for `npm publish`, from the binaries in
+// goreleaser's dist folder.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { assemble, copy, npm, root, stop } from './files.mjs';
-import { NAME, TARGETS } from './targets.mjs';
+import { NAME, TARGETS, assemble, copy, npm, root, stop } from './files.mjs';
 
-const meta = JSON.parse(readFileSync(join(npm, 'package.json'), 'utf8'));
+const { scripts, ...meta } = JSON.parse(readFileSync(join(npm, 'package.json'), 'utf8'));
 
-function options() {
-  const usage = 'npm run packages -- --dist DIR --out DIR';
-  try {
-    const { values } = parseArgs({ options: { dist: { type: 'string' }, out: { type: 'string' } } });
-    if (!values.dist || !values.out) throw new Error('--dist and --out are needed');
-    const from = process.env.INIT_CWD ?? process.cwd();
-    return { dist: resolve(from, values.dist), out: resolve(from, values.out) };
-  } catch (err) {
-    stop(err.message, usage);
-  }
+// folders are the two arguments, relative to the folder that npm was started in.
+function folders() {
+  const { values } = parseArgs({ options: { dist: { type: 'string' }, out: { type: 'string' } } });
+  if (!values.dist || !values.out) stop('--dist and --out are needed', 'npm run packages -- --dist DIR --out DIR');
+  const from = process.env.INIT_CWD ?? process.cwd();
+  return [resolve(from, values.dist), resolve(from, values.out)];
 }
 
-// artifacts reads goreleaser's list of what it built.
-function artifacts(dist) {
-  const list = join(dist, 'artifacts.json');
-  try {
-    return JSON.parse(readFileSync(list, 'utf8'));
-  } catch (err) {
-    stop(`reading ${list}: ${err.message}`, 'goreleaser release --snapshot --clean makes it');
-  }
-}
-
-// pathOf is the file of an artifact. goreleaser names it from the folder that
-// it ran in; dist may have moved since, but a binary is always at the same
-// place in it.
-function pathOf(artifact, dist) {
-  const { path } = artifact;
-  const inside = join(dist, basename(dirname(path)), basename(path));
-  if (existsSync(inside)) return inside;
-  return isAbsolute(path) ? path : join(dirname(dist), path);
-}
-
-// binaries finds the one binary of each target, and stops when that cannot be.
+// binaries finds the binary of each target in goreleaser's list of artifacts.
 function binaries(dist) {
-  const all = artifacts(dist).filter((a) => a.type === 'Binary');
-  const problems = [];
-  const found = TARGETS.map((target) => {
-    const { goos, goarch, file } = target;
-    const of = all.filter((a) => a.goos === goos && a.goarch === goarch && basename(a.path) === file);
-    const path = of.length === 1 ? pathOf(of[0], dist) : '';
-    if (of.length !== 1) problems.push(`${of.length} binaries ${file} for ${goos}/${goarch}, want one`);
-    else if (!existsSync(path)) problems.push(`${path} does not exist`);
-    return { target, path };
+  const list = join(dist, 'artifacts.json');
+  let all;
+  try {
+    all = JSON.parse(readFileSync(list, 'utf8')).filter((a) => a.type === 'Binary');
+  } catch (err) {
+    stop(`reading ${list}: ${err.message}`, 'goreleaser release --snapshot --clean writes it');
+  }
+  return TARGETS.map(({ goos, goarch, file }) => {
+    const found = all.filter((a) => a.goos === goos && a.goarch === goarch && basename(a.path) === file);
+    if (found.length !== 1) stop(`${list}: ${found.length} binaries for ${goos}/${goarch}, want one`);
+    return join(dist, basename(dirname(found[0].path)), file);
   });
-  if (problems.length > 0) stop(`${join(dist, 'artifacts.json')}:\n  ${problems.join('\n  ')}`);
-  return found;
 }
 
-function write(folder, pkg) {
+// fresh makes a folder with a package.json, without what an earlier run left.
+function fresh(folder, pkg) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(pkg, null, 2)}\n`);
 }
 
-// fresh is an empty folder.
-function fresh(out, name) {
-  const folder = join(out, name);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  return folder;
-}
-
-// platform lays out the package that brings one binary. It has no scripts:
-// npm 12 runs none of a dependency. The bin entry is there for the run bit,
-// which npm keeps for what is listed there; its name is not that of the
-// command, or it would take its place in node_modules/.bin.
-function platform({ target, path }, out) {
-  const { os, cpu, name, file } = target;
-  const folder = fresh(out, target.folder);
-  copy(path, join(folder, 'bin', file), 0o755);
-  copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-  writeFileSync(
-    join(folder, 'README.md'),
-    `# ${name}\n\nThe ${os}-${cpu} binary of [${NAME}](${meta.homepage}). Install that package: it brings this one.\n`,
-  );
+// platform lays out the package of one binary. npm keeps the run bit of files
+// in bin; the name there must not be that of the main package's command.
+function platform(target, binary, folder) {
+  const { name, os, cpu, file } = target;
   const { version, homepage, bugs, repository, license, author } = meta;
-  write(folder, {
-    name,
-    version,
-    description: `The ${os}-${cpu} binary of ${NAME}.`,
-    homepage,
-    bugs,
-    repository,
-    license,
-    author,
-    bin: { [target.folder]: `bin/${file}` },
-    files: ['bin'],
-    os: [os],
-    cpu: [cpu],
-    preferUnplugged: true,
-    publishConfig: { access: 'public' },
+  fresh(folder, {
+    name, version, description: `The ${os}-${cpu} binary of ${NAME}.`, homepage, bugs, repository, license, author,
+    bin: { [target.folder]: `bin/${file}` }, files: ['bin'],
+    os: [os], cpu: [cpu], preferUnplugged: true, publishConfig: { access: 'public' },
   });
+  copy(binary, join(folder, 'bin', file), 0o755);
+  copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe ${os}-${cpu} binary of [${NAME}](${meta.homepage}), which installs it.\n`);
 }
 
-// launcher lays out the main package. prepublishOnly stays what it is, and
-// build has nothing left to do.
-function launcher(out) {
-  const folder = fresh(out, NAME);
-  assemble(folder);
-  write(folder, {
-    ...meta,
-    scripts: { build: 'node -e 0', prepublishOnly: meta.scripts.prepublishOnly },
-    optionalDependencies: Object.fromEntries(TARGETS.map((t) => [t.name, meta.version])),
-  });
-}
-
-const { dist, out } = options();
-for (const found of binaries(dist)) platform(found, out);
-launcher(out);
+const [dist, out] = folders();
+const found = binaries(dist);
+TARGETS.forEach((target, i) => platform(target, found[i], join(out, target.folder)));
+fresh(join(out, NAME), {
+  ...meta,
+  scripts: { build: 'node -e 0', prepublishOnly: scripts.prepublishOnly }, // everything is assembled already
+  optionalDependencies: Object.fromEntries(TARGETS.map((t) => [t.name, meta.version])),
+});
+assemble(join(out, NAME));
 console.log(`${TARGETS.length + 1} packages at ${meta.version} in ${out}`);

