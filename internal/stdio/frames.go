@@ -4,268 +4,321 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 )
 
 const (
-	// maxMessage is the memory that one message may take, in bytes.
-	maxMessage = 64 << 20
-	// maxHeader bounds a header block and a line that is no object, in bytes.
-	maxHeader = 64 << 10
+	maxMessage = 64 << 20 // bytes of one message
+	maxHeader  = 64 << 10 // bytes of one header block
+	chunk      = 32 << 10 // bytes asked of the input at a time
 )
 
-// Why a stretch of the input is not a message. The texts reach the client.
-var (
-	errNotJSON = errors.New("not JSON")
-	errHeader  = errors.New("header without a body")
-	errTooLong = errors.New("message larger than 64 MiB")
+// parseError says why a part of the input is not a message. Reading continues
+// after that part. The text is sent to the client.
+type parseError string
+
+func (e parseError) Error() string { return string(e) }
+
+const (
+	errNotJSON parseError = "not JSON"
+	errHeader  parseError = "header without a body"
+	errTooLong parseError = "message larger than 64 MiB"
 )
 
-// frame is one message of the input, or one stretch that is none.
-type frame struct {
-	json json.RawMessage // the JSON value; nil when the stretch is none
-	line bool            // it stood on a line, without a header
-	err  error           // why it is not JSON, or how the input ended
-	end  bool            // the input has ended
+// Frame is one JSON value of the input. The JSON is valid; what it means is
+// not checked.
+type Frame struct {
+	Body   []byte
+	Framed bool // it follows a header; otherwise it is on a line of its own
 }
 
-// frames cuts the input into messages. Whatever arrives, it comes back to a
-// state in which the next message is understood.
-type frames struct {
-	src *source
-	log *slog.Logger
+// Reader splits a byte stream into messages. Each is either framed by a
+// Content-Length header or on a line of its own (spec §2.1).
+type Reader struct {
+	in   io.Reader
+	log  *slog.Logger
+	page []byte // the destination of in.Read
+	buf  []byte // read and not consumed
+	off  int64  // bytes consumed so far
 
-	// What is left of the last frame, passed over only when the next one is
-	// asked for: a broken message is answered at once.
-	rest int64 // bytes of its declared length
-	lost bool  // bytes up to a line end or a header
+	// How to continue after a parse error. The next Read does it, so that the
+	// error is returned before more input arrives.
+	lost bool  // input has to be skipped
+	end  int64 // up to this offset; 0: up to the end of the line
 }
 
-// next waits for the next frame. After one with end set there are no more.
-func (f *frames) next() frame {
-	f.pass(f.rest)
-	if f.lost {
-		f.resync()
-	}
-	f.rest, f.lost = 0, false
-	for {
-		b, err := f.src.peek()
-		if err != nil {
-			return frame{err: err, end: true}
-		}
-		switch b {
-		case ' ', '\t', '\r', '\n':
-			f.src.drop(1)
-		case '{', '[':
-			return f.value(noLength, true)
-		default:
-			if fr, ok := f.text(); ok {
-				return fr
-			}
-		}
-	}
+// NewReader returns a Reader of in.
+func NewReader(in io.Reader) *Reader {
+	return &Reader{in: in, log: slog.New(slog.DiscardHandler), page: make([]byte, chunk)}
 }
 
-// text reads a line that does not begin like an object: a byte order mark, a
-// header, a bare JSON value, or garbage. It reports whether that was a frame.
-func (f *frames) text() (frame, bool) {
-	line, err := f.src.line(maxHeader)
-	if err != nil { // errLong: there is at least one byte
-		return f.lose(errNotJSON), true
+// Read waits for the next message. Its error is that of the input, io.EOF at
+// its end, or says that a part of the input is not a message. In that case the
+// next Read returns what follows that part.
+func (r *Reader) Read() (Frame, error) {
+	if r.lost {
+		r.lost = false
+		r.resync()
 	}
-	if rest, ok := bytes.CutPrefix(line, []byte("\ufeff")); ok {
-		f.src.unread(rest)
-		return frame{}, false
+	if _, err := r.start(); err != nil {
+		return Frame{}, err
 	}
-	// A first header has a dash in its name, as all that frame a message have,
-	// or ends as headers do: "warning: x" is somebody's log line.
-	if name, _, ok := header(line); ok && (strings.Contains(name, "-") || bytes.HasSuffix(line, []byte("\r\n"))) {
-		f.src.unread(line)
-		return f.framed(), true
+	if r.atHeader() {
+		return r.framed()
 	}
-	if i := headerIn(line); i > 0 { // garbage before a header, on one line
-		f.src.unread(line[i:])
-		return frame{err: errNotJSON}, true
+	body, err := r.value(maxMessage, true)
+	if err != nil {
+		r.lost, r.end = true, 0
 	}
-	if v := bytes.TrimSpace(line); json.Valid(v) {
-		return frame{json: v, line: true}, true
-	}
-	return frame{err: errNotJSON}, true
+	return Frame{Body: body}, err
 }
 
-// framed reads a header block and the value behind it.
-func (f *frames) framed() frame {
-	length := noLength
+// framed reads a header block and the value after it.
+func (r *Reader) framed() (Frame, error) {
+	var length int64
+	known := false
 	for size := 0; ; {
-		// The body behind a forgotten blank line (transports.md §1.8). It may end
-		// without a line end, so it cannot be read as a line first.
-		if b, err := f.src.peek(); err == nil && length != noLength && (b == '{' || b == '[') {
-			return f.value(length, false)
+		// The blank line may be missing (transports.md §1.8).
+		if b, err := r.at(0); known && err == nil && (b == '{' || b == '[') {
+			return r.body(length)
 		}
-		line, err := f.src.line(maxHeader - size)
-		if err != nil { // endless, or the input ended within the block
-			return f.lose(errHeader)
+		line, err := r.line(maxHeader - size)
+		if err != nil {
+			r.drop(min(1, len(r.buf))) // not to find the same header again
+			r.lost, r.end = true, 0
+			return Frame{}, errHeader
+		}
+		name, value, ok := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
+		if name != "" && (!ok || strings.IndexFunc(name, notName) >= 0) {
+			return Frame{}, errHeader // the line may be a message
 		}
 		size += len(line)
-		if len(bytes.TrimRight(line, "\r\n")) == 0 {
-			f.log.Debug("header", "headerEnd", size, "length", length)
-			return f.body(length)
-		}
-		name, value, ok := header(line)
-		if !ok { // a new start
-			f.src.unread(line)
-			return frame{err: errHeader}
+		r.drop(len(line))
+		if name == "" {
+			r.log.Debug("header", "headerEnd", size, "length", length)
+			return r.body(length)
 		}
 		if strings.EqualFold(name, "Content-Length") {
-			digits, _, glued := strings.Cut(value, "{")
-			length = parseLength(strings.TrimSpace(digits))
-			if glued { // no line end at all between header and body
-				f.src.unread(line[bytes.IndexByte(line, '{'):])
-				return f.value(length, false)
-			}
+			known = true
+			length, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		}
 	}
 }
 
-// body reads the value behind a header: white space or a byte order mark in
-// front of it is passed over, and what is no object is taken by its length.
-func (f *frames) body(length int64) frame {
+// body reads the value after a header. It ends where its JSON ends, even if
+// length differs: clients declare wrong lengths, and so do the examples of spec
+// §2.3. A believable length says where a body ends that is not JSON.
+func (r *Reader) body(length int64) (Frame, error) {
+	var end int64
+	if length > 0 && length <= maxMessage {
+		end = r.off + length
+	}
+	b, err := r.start()
+	if errors.Is(err, io.EOF) {
+		return Frame{}, errHeader
+	} else if err != nil {
+		return Frame{}, err
+	}
+	limit := maxMessage
+	if b != '{' && b != '[' && end > r.off {
+		limit = int(end - r.off) // only the length shows where a number ends
+	}
+	body, err := r.value(limit, false)
+	if err != nil {
+		r.lost, r.end = true, end
+	}
+	return Frame{Body: body, Framed: true}, err
+}
+
+// value reads one JSON value. If line is set, the value ends with its line at
+// the latest. After an error the input is where it was.
+func (r *Reader) value(limit int, line bool) ([]byte, error) {
+	v := &view{r: r, limit: limit, line: line}
+	dec := json.NewDecoder(v)
+	if err := dec.Decode(new(ignored)); err != nil {
+		if v.off == maxMessage {
+			return nil, errTooLong
+		}
+		return nil, errNotJSON
+	}
+	n := int(dec.InputOffset())
+	body := r.buf[:n:n]
+	r.drop(n)
+	return body, nil
+}
+
+// view reads ahead without consuming anything.
+type view struct {
+	r     *Reader
+	off   int // bytes read
+	limit int
+	line  bool // ends after a line feed
+	ended bool
+}
+
+func (v *view) Read(p []byte) (int, error) {
+	if v.ended || v.off == v.limit {
+		return 0, io.EOF
+	}
+	if _, err := v.r.at(v.off); err != nil {
+		return 0, err
+	}
+	n := copy(p[:min(len(p), v.limit-v.off)], v.r.buf[v.off:])
+	if i := bytes.IndexByte(p[:n], '\n'); v.line && i >= 0 {
+		n, v.ended = i+1, true
+	}
+	v.off += n
+	return n, nil
+}
+
+// ignored lets the decoder check a value without building one.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// start skips white space and byte order marks and returns the first byte of
+// the next message.
+func (r *Reader) start() (byte, error) {
 	for {
-		b, err := f.src.peek()
+		b, err := r.at(0)
 		switch {
 		case err != nil:
-			return frame{err: errNotJSON}
-		case b == '{' || b == '[':
-			return f.value(length, false)
-		case length > 0 && strings.IndexByte(" \t\r\n\xef\xbb\xbf", b) >= 0:
-			f.src.drop(1)
-			length--
-			continue
-		case length == noLength || length > maxHeader:
-			return f.broken(nil, length, errNotJSON)
-		}
-		for int64(len(f.src.buf)) < length && f.src.fill() == nil {
-		}
-		v := f.src.take(int(min(length, int64(len(f.src.buf)))))
-		if !json.Valid(v) {
-			return frame{err: errNotJSON}
-		}
-		return frame{json: v}
-	}
-}
-
-// value reads one object or array. It ends where its JSON ends, whatever
-// length says (spec §2.1): clients declare lengths that are not theirs. Only when
-// it is no JSON does a believable length tell where to go on.
-// A value without a header ends at the end of its line at the latest.
-func (f *frames) value(length int64, line bool) frame {
-	var (
-		scan  scanner
-		parts [][]byte // what is read of it
-		size  int
-	)
-	for {
-		if _, err := f.src.peek(); err != nil {
-			fr := f.broken(parts, length, errNotJSON)
-			fr.line = line
-			return fr
-		}
-		n, v := scan.find(f.src.buf, line)
-		size += n
-		parts = append(parts, f.src.take(n))
-		switch {
-		case v == done:
-			j := bytes.Join(parts, nil)
-			if json.Valid(j) {
-				return frame{json: j, line: line}
-			}
-			fallthrough
-		case v == bad:
-			fr := f.broken(parts, length, errNotJSON)
-			fr.line = line
-			return fr
-		case size >= maxMessage:
-			return f.broken(parts, length, errTooLong)
+			return 0, err
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+			r.drop(1)
+		case b == 0xef && r.has("\ufeff"):
+			r.drop(len("\ufeff"))
+		default:
+			return b, nil
 		}
 	}
 }
 
-// broken finds the way on behind a value that is no JSON, of which parts were
-// read: to where length says, or to the end of the line.
-func (f *frames) broken(parts [][]byte, length int64, err error) frame {
-	if length == noLength || length > maxSkip {
-		f.lost = true
-		return frame{err: err}
-	}
-	read := bytes.Join(parts, nil)
-	if n := int64(len(read)); n <= length {
-		f.rest = length - n
-	} else {
-		f.src.unread(read[length:])
-	}
-	return frame{err: err}
+// has reports whether the input continues with s.
+func (r *Reader) has(s string) bool {
+	_, err := r.at(len(s) - 1)
+	return err == nil && string(r.buf[:len(s)]) == s
 }
 
-// lose gives up on what arrives until there is a new start. The first byte is
-// passed over now: it is what was not understood.
-func (f *frames) lose(err error) frame {
-	f.src.drop(min(1, len(f.src.buf)))
-	f.lost = true
-	return frame{err: err}
+// atHeader reports whether a header block begins here. Its first name has a
+// dash, as all have that frame a message; "warning: x" is a log line.
+func (r *Reader) atHeader() bool {
+	dash := false
+	for i := range maxHeader {
+		b, err := r.at(i)
+		if err != nil || b != ':' && notName(rune(b)) {
+			return false
+		}
+		if b == ':' {
+			return dash
+		}
+		dash = dash || b == '-'
+	}
+	return false
 }
 
-// pass drops the n bytes that a broken body has left, as declared; a header
-// among them says that the body was shorter than that.
-func (f *frames) pass(n int64) {
+func notName(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+}
+
+// line returns the next line with its end, which has to come within limit
+// bytes. It consumes nothing.
+func (r *Reader) line(limit int) ([]byte, error) {
+	for i := range limit {
+		b, err := r.at(i)
+		if err != nil {
+			return nil, err
+		}
+		if b == '\n' {
+			return r.buf[:i+1], nil
+		}
+	}
+	return nil, errHeader
+}
+
+const contentLength = "content-length:"
+
+// resync skips input up to the offset end, or up to the end of the line when
+// end is 0, but not past a Content-Length header. It keeps nothing of it.
+func (r *Reader) resync() {
 	const tail = len(contentLength) - 1
-	for n > 0 {
-		if _, err := f.src.peek(); err != nil {
+	for r.end == 0 || r.off < r.end {
+		if _, err := r.at(0); err != nil {
 			return
 		}
-		b := f.src.buf[:min(n, chunk, int64(len(f.src.buf)))]
-		if i := headerIn(b); i >= 0 {
-			f.src.drop(i)
-			return
-		}
-		k := len(b)
-		if int64(k) < n { // a header may be cut in two where b ends
-			k = max(0, k-tail)
-		}
-		f.src.drop(k)
-		n -= int64(k)
-		if k == 0 && f.src.fill() != nil {
-			f.src.drop(len(f.src.buf))
-			return
-		}
-	}
-}
-
-// resync drops bytes up to the end of the line or the next Content-Length
-// header, whichever comes first, and keeps nothing of them.
-func (f *frames) resync() {
-	const tail = len(contentLength) - 1
-	for {
-		if _, err := f.src.peek(); err != nil {
-			return
-		}
-		b := f.src.buf[:min(chunk, len(f.src.buf))]
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			b = b[:i+1]
+		b, last := r.buf, false
+		if n := r.end - r.off; r.end > 0 && int64(len(b)) >= n {
+			b, last = b[:n], true
+		} else if i := bytes.IndexByte(b, '\n'); r.end == 0 && i >= 0 {
+			b, last = b[:i+1], true
 		}
 		if i := headerIn(b); i >= 0 {
-			f.src.drop(i)
+			r.drop(i)
 			return
 		}
-		if b[len(b)-1] == '\n' {
-			f.src.drop(len(b))
+		if last {
+			r.drop(len(b))
 			return
 		}
-		// A header may be cut in two where b ends.
-		f.src.drop(max(0, len(b)-tail))
-		if len(f.src.buf) < len(contentLength) && f.src.fill() != nil {
-			f.src.drop(len(f.src.buf))
+		r.drop(max(0, len(b)-tail)) // the rest may be the begin of a header
+		if _, err := r.at(len(r.buf)); err != nil {
+			r.drop(len(r.buf))
 			return
 		}
 	}
+}
+
+// headerIn returns where a Content-Length header begins in b, or -1.
+func headerIn(b []byte) int {
+	for end := 0; ; {
+		i := bytes.IndexByte(b[end:], ':')
+		if i < 0 {
+			return -1
+		}
+		end += i + 1
+		start := end - len(contentLength)
+		if start >= 0 && strings.EqualFold(string(b[start:end]), contentLength) {
+			return start
+		}
+	}
+}
+
+// at waits until i+1 bytes have arrived and returns the last of them.
+func (r *Reader) at(i int) (byte, error) {
+	for len(r.buf) <= i {
+		n, err := r.in.Read(r.page)
+		if n > 0 {
+			r.log.Debug("stdin", "chunk", n)
+			r.buf = append(r.buf, r.page[:n]...)
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	return r.buf[i], nil
+}
+
+// drop consumes n bytes.
+func (r *Reader) drop(n int) {
+	r.off += int64(n)
+	if r.buf = r.buf[n:]; len(r.buf) == 0 {
+		r.buf = nil // a large message is not kept for the rest of the session
+	}
+}
+
+// Write writes a message in one call of w.Write, with a Content-Length header
+// or followed by a line feed.
+func Write(w io.Writer, body []byte, framed bool) error {
+	_, err := w.Write(encode(body, framed))
+	return err
+}
+
+func encode(body []byte, framed bool) []byte {
+	if framed {
+		return append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(body)), body...)
+	}
+	return append(body[:len(body):len(body)], '\n')
 }
