@@ -1,41 +1,55 @@
-// Command bench builds the server as a release does and prints what it costs a
-// user, next to the least that a program of its kind can cost:
+// Command bench builds the server as a release does and compares its start,
+// memory, calls per second and size with those of a hello-world Go program over
+// stdio (testdata/hello):
 //
 //	go run ./test/bench
-//	ORIGINAL=path/to/build/index.js go run ./test/bench
 //
-// The floor is a hello world that answers one line with one (testdata/hello) for
-// start, idle memory and size, and a program that makes the same HTTP call
-// without MCP (testdata/bare) for calls and streams. With ORIGINAL the
-// TypeScript program is run by node in a third column. All of them take turns in
-// the same run, so that whatever else the machine does strikes every one, and
-// medians count; the ratios are what can be compared between machines.
-//
-// The API that they call answers from memory, in the process of this command:
-// its processor time is nobody's in the table.
-//
-// No figure decides over the exit code, which is not 0 only when a program
-// cannot be built or run or gives a wrong answer: times differ from machine to
-// machine, and no test of ours is a matter of time.
+// Both programs take turns in one run, and medians are printed, so that the
+// ratios can be compared between machines. The API is a canned response in this
+// process. Memory is read from Linux's /proc and is 0 elsewhere.
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
 )
 
-// bench is one run.
-type bench struct {
-	api *api
-	// The programs by column. original is nil without ORIGINAL.
-	ours, hello, bare, original *program
-	// startCPU is the processor time of a start and an end, for what is counted
-	// over a whole life of a program.
-	startCPU map[*program]float64 // milliseconds
-}
+const (
+	starts  = 20
+	rounds  = 5
+	calls   = 2000            // in a round
+	side    = 64              // calls at the same time
+	settled = 1 * time.Second // from the last answer until a program is idle
+	limit   = 1 * time.Minute // for one process
+)
+
+const (
+	initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
+	list       = `{"jsonrpc":"2.0","id":0,"method":"tools/list"}` + "\n"
+	call       = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"answer","arguments":{"query":"What is the weather in Sapporo?"}}}` + "\n"
+	response   = `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.2","output":[` +
+		`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"weather in Sapporo"}},` +
+		`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Snow (https://example.org/weather).",` +
+		`"annotations":[{"type":"url_citation","url":"https://example.org/weather","title":"Weather","start_index":6,"end_index":33}]}]}],` +
+		`"usage":{"input_tokens":10,"output_tokens":10,"total_tokens":20}}`
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,41 +67,199 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	api, stop, err := serve()
+	var hold atomic.Int64 // how long the API takes
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Duration(hold.Load()))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, response)
+	}))
+	defer api.Close()
+	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
+		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=" + api.URL + "/v1"}
+	programs := []*program{{name: "./cmd/openai-responses-mcp", args: []string{"--stdio"}}, {name: "./test/bench/testdata/hello"}}
+	for _, p := range programs {
+		if err := p.build(ctx, dir, env); err != nil {
+			return err
+		}
+	}
+
+	// each runs f with the two programs in turn and returns the medians.
+	each := func(n int, f func(*process) (float64, error)) ([2]float64, error) {
+		var values [2][]float64
+		for range n {
+			for i, p := range programs {
+				v, err := p.with(ctx, f)
+				if err != nil {
+					return [2]float64{}, fmt.Errorf("%s: %w", p.name, err)
+				}
+				values[i] = append(values[i], v)
+			}
+		}
+		return [2]float64{median(values[0]), median(values[1])}, nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "\tserver\thello\tratio\t")
+	for _, m := range []struct {
+		name, unit string
+		rounds     int
+		hold       time.Duration
+		measure    func(*process) (float64, error)
+	}{
+		{"start to the answer to initialize", "ms", starts, 0, func(p *process) (float64, error) { return p.started, nil }},
+		{"idle memory", "MiB", 3, 0, (*process).idle},
+		{"peak memory of 64 calls side by side", "MiB", rounds, 200 * time.Millisecond, (*process).peak},
+		{"calls per second, 64 side by side", "", rounds, 0, (*process).rate},
+	} {
+		hold.Store(int64(m.hold))
+		v, err := each(m.rounds, m.measure)
+		if err != nil {
+			return fmt.Errorf("measuring %s: %w", m.name, err)
+		}
+		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", m.name, v[0], m.unit, v[1], m.unit, v[0]/v[1])
+	}
+	fmt.Fprintf(tw, "binary\t%.1f MB\t%.1f MB\t%.2f\t\n", programs[0].size, programs[1].size, programs[0].size/programs[1].size)
+	return tw.Flush()
+}
+
+type program struct {
+	name string // the package, relative to the module
+	args []string
+	env  []string
+	path string
+	size float64 // MB
+}
+
+func (p *program) build(ctx context.Context, dir string, env []string) error {
+	p.path, p.env = filepath.Join(dir, filepath.Base(p.name)), env
+	if runtime.GOOS == "windows" {
+		p.path += ".exe"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", p.path, p.name)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", p.name, err, text)
+	}
+	info, err := os.Stat(p.path)
 	if err != nil {
 		return err
 	}
+	p.size = float64(info.Size()) / 1e6
+	return nil
+}
+
+// process is a running program that has answered initialize.
+type process struct {
+	pid     int
+	in      io.Writer
+	out     *bufio.Reader
+	started float64 // ms from the spawn to the answer
+}
+
+// with starts p, calls f and closes stdin, which ends the program.
+func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (float64, error) {
+	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	b := &bench{api: api, startCPU: map[*program]float64{}}
-	if err := b.build(ctx, dir); err != nil {
-		return err
+	cmd := exec.CommandContext(ctx, p.path, p.args...)
+	cmd.Env = p.env
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	begin := time.Now()
+	if err := cmp.Or(inErr, outErr, cmd.Start()); err != nil {
+		return 0, err
 	}
-	if err := b.prepare(ctx); err != nil {
-		return err
+	run := &process{pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
+	var v float64
+	_, err := run.ask(initialize)
+	if err == nil {
+		run.started = float64(time.Since(begin)) / float64(time.Millisecond)
+		v, err = f(run)
 	}
-	var all []figure
-	for _, measure := range []func(context.Context) ([]figure, error){b.start, b.idle, b.latency, b.load, b.streams, b.size} {
-		figures, err := measure(ctx)
+	return v, errors.Join(err, in.Close(), cmd.Wait())
+}
+
+// ask sends a message and returns the id in the next line.
+func (p *process) ask(message string) (int, error) {
+	if _, err := io.WriteString(p.in, message); err != nil {
+		return 0, err
+	}
+	return p.answer()
+}
+
+func (p *process) answer() (int, error) {
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return 0, err
+	}
+	var m struct {
+		ID     *int
+		Result json.RawMessage
+	}
+	if err := json.Unmarshal(line, &m); err != nil || m.ID == nil || m.Result == nil {
+		return 0, fmt.Errorf("unexpected answer %.200q", line)
+	}
+	return *m.ID, nil
+}
+
+func (p *process) idle() (float64, error) {
+	if _, err := p.ask(list); err != nil {
+		return 0, err
+	}
+	time.Sleep(settled)
+	return p.memory("VmRSS:")
+}
+
+func (p *process) peak() (float64, error) {
+	if err := p.many(side); err != nil {
+		return 0, err
+	}
+	return p.memory("VmHWM:")
+}
+
+func (p *process) rate() (float64, error) {
+	if err := p.many(side); err != nil { // opens the connections
+		return 0, err
+	}
+	begin := time.Now()
+	err := p.many(calls)
+	return calls / time.Since(begin).Seconds(), err
+}
+
+// many makes n calls, at most side at the same time.
+func (p *process) many(n int) error {
+	open := map[int]bool{}
+	for sent, done := 0, 0; done < n; done++ {
+		for ; sent < n && len(open) < side; sent++ {
+			if _, err := fmt.Fprintf(p.in, call, sent); err != nil {
+				return err
+			}
+			open[sent] = true
+		}
+		id, err := p.answer()
 		if err != nil {
 			return err
 		}
-		all = append(all, figures...)
-	}
-	return write(w, all, b.original != nil)
-}
-
-// turns calls f with ours, the floor and the original if there is one, n times
-// round.
-func (b *bench) turns(n int, floor *program, f func(*program) error) error {
-	for range n {
-		for _, p := range []*program{b.ours, floor, b.original} {
-			if p == nil {
-				continue
-			}
-			if err := f(p); err != nil {
-				return err
-			}
+		if !open[id] {
+			return fmt.Errorf("unexpected answer to call %d", id)
 		}
+		delete(open, id)
 	}
 	return nil
+}
+
+// memory reads a field of /proc/PID/status, in MiB.
+func (p *process) memory(field string) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	_, rest, _ := strings.Cut(string(text), field)
+	var kb float64
+	_, scanErr := fmt.Sscan(rest, &kb)
+	return kb / 1024, cmp.Or(err, scanErr)
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
 }

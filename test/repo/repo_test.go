@@ -1,21 +1,23 @@
-// Package repo_test holds the repository to its own rules: what may import
-// what, no state outside of values, what a file must not contain, and one
-// version number everywhere. It reads the tree as text and syntax and needs
-// neither the network nor git.
+// Package repo_test checks the import graph and that every file has the same
+// version number.
 package repo_test
 
 import (
-	"bytes"
-	"flag"
-	"go/ast"
+	"encoding/json"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 const (
@@ -23,82 +25,143 @@ const (
 	root   = "../.."
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/imports.txt")
-
-// skipped are folders that are built or installed, never committed.
-var skipped = map[string]bool{".git": true, "node_modules": true, "dist": true, "bin": true}
-
-// file is a file of the repository, named by its slash-separated path from
-// the root.
-type file struct {
-	name string
-	text string
+// layers is the order of the packages: each imports only later ones. It is the
+// order of the table in docs/architecture.md.
+var layers = []string{
+	"cmd/openai-responses-mcp",
+	"internal/cli",
+	"internal/config",
+	"internal/policy",
+	"internal/stdio",
+	"internal/httpd",
+	"internal/server",
+	"internal/answer",
+	"internal/llm",
+	"internal/doctor",
+	"internal/clients",
+	"internal/fakeapi",
+	"internal/logging",
+	"internal/text",
+	"internal/unescaped",
+	"internal/version",
 }
 
-// files reads every text file of the repository.
-func files(t *testing.T) []file {
-	t.Helper()
-	var all []file
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && skipped[d.Name()]:
-			return fs.SkipDir
-		case d.IsDir() || !d.Type().IsRegular() || ignored(d.Name()):
-			return nil
-		}
-		b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		if !bytes.ContainsRune(b, 0) { // binaries hold no rules
-			all = append(all, file{name, string(b)})
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 10 {
-		t.Fatalf("found %d files below %s, the walk is broken", len(all), root)
-	}
-	return all
-}
-
-// ignored repeats what .gitignore says of single files.
-func ignored(base string) bool {
-	return strings.HasSuffix(base, ".test") || strings.HasSuffix(base, ".prof")
-}
-
-// source is one parsed Go file.
-type source struct {
-	file
-	pkg  string // its folder, "internal/llm"
-	test bool
-	fset *token.FileSet
-	ast  *ast.File
-}
-
-// at names a place in the source for an error message.
-func (s source) at(n ast.Node) string {
-	return s.fset.Position(n.Pos()).String()
-}
-
-// sources parses every Go file, for all platforms alike.
-func sources(t *testing.T) []source {
-	t.Helper()
-	var all []source
-	for _, f := range files(t) {
-		if !strings.HasSuffix(f.name, ".go") || strings.Contains(f.name, "testdata/") {
-			continue
-		}
-		fset := token.NewFileSet()
-		tree, err := parser.ParseFile(fset, f.name, f.text, parser.ParseComments)
+// The files of all platforms count, those of tests do not.
+func TestImports(t *testing.T) {
+	seen := 0
+	for _, pattern := range []string{"cmd/*/*.go", "internal/*/*.go", "internal/*/*/*.go"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, source{f, path.Dir(f.name), strings.HasSuffix(f.name, "_test.go"), fset, tree})
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			seen++
+			checkImports(t, name)
+		}
 	}
-	return all
+	if seen == 0 {
+		t.Fatal("found no Go files")
+	}
+}
+
+func checkImports(t *testing.T, name string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg := path.Dir(filepath.ToSlash(rel))
+	from := slices.Index(layers, pkg)
+	if from < 0 {
+		t.Errorf("%s: package %s is not in the list of layers", rel, pkg)
+	}
+	for _, spec := range f.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, ours := strings.CutPrefix(p, module+"/")
+		switch {
+		case p == "github.com/openai/openai-go/v3":
+			t.Errorf("%s imports %s, which doubles the binary: use its package responses", rel, p)
+		case !ours:
+		case slices.Index(layers, to) <= from:
+			t.Errorf("%s imports %s, which is not below %s", rel, to, pkg)
+		case to == "internal/config" && pkg != "internal/cli":
+			t.Errorf("%s imports config: only cli does", rel)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	const (
+		name = "io.github.uchimanajet7/openai-responses-mcp"
+		v    = version.Version
+	)
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(v) {
+		t.Errorf("version.Version = %q, want a semantic version without a v", v)
+	}
+	for _, name := range []string{"npm/package.json", "npm/package-lock.json", "packaging/mcpb/manifest.json", "server.json"} {
+		var doc struct{ Version string }
+		decode(t, name, &doc)
+		if doc.Version != v {
+			t.Errorf("%s has version %q, want %q", name, doc.Version, v)
+		}
+	}
+	for name, want := range map[string]string{
+		"Dockerfile":                     `org.opencontainers.image.version="` + v + `"`,
+		"docs/changelog.md":              "\n## v" + v + " — ",
+		"docs/reference/installation.md": "VERSION=" + v,
+	} {
+		if !strings.Contains(read(t, name), want) {
+			t.Errorf("%s does not contain %q", name, want)
+		}
+	}
+
+	// The registry of MCP servers compares its entry with each package.
+	type pack struct{ RegistryType, Identifier, Version string }
+	var entry struct {
+		Name, Title, Description string
+		Packages                 []pack
+	}
+	decode(t, "server.json", &entry)
+	want := []pack{
+		{"npm", version.Name, v},
+		{"oci", "ghcr.io/uchimanajet7/openai-responses-mcp:" + v, ""},
+		{"mcpb", "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb", v},
+	}
+	if diff := cmp.Diff(want, entry.Packages); diff != "" {
+		t.Errorf("packages of server.json (-want +got):\n%s", diff)
+	}
+	var npm struct{ McpName string }
+	decode(t, "npm/package.json", &npm)
+	if entry.Name != name || npm.McpName != name || !strings.Contains(read(t, "Dockerfile"), `server.name="`+name+`"`) {
+		t.Errorf("server.json, npm/package.json and Dockerfile must name the server %s", name)
+	}
+	if len(entry.Title) > 100 || len(entry.Description) > 100 {
+		t.Errorf("title and description of server.json have more than 100 bytes")
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func decode(t *testing.T, name string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, name)), v); err != nil {
+		t.Fatalf("reading %s: %v", name, err)
+	}
 }

@@ -1,24 +1,20 @@
-// A Go program that answers each request on stdin with the same line on stdout:
-// what any Go program over stdio costs at the least.
+// Hello answers each line on stdin that has an id with a line on stdout: the
+// least that a Go program over stdio costs.
 package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
-	"strings"
+	"regexp"
 )
 
-const answer = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"hello","version":"0.0.0"}}}` + "\n"
+var id = regexp.MustCompile(`"id":(\d+)`)
 
 func main() {
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		if strings.Contains(line, `"id"`) {
-			os.Stdout.WriteString(answer)
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if m := id.FindSubmatch(in.Bytes()); m != nil {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"hello","version":"0"}}}`+"\n", m[1])
 		}
 	}
 }
