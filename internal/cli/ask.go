@@ -6,153 +6,161 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
-// maxQuestion bounds a question on standard input, in bytes.
-const maxQuestion = 1 << 20
+// maxStdin bounds what ask reads from stdin, in bytes.
+const maxStdin = 1 << 20
 
-// errInterrupted says that a command was ended from outside (Ctrl-C); there is
-// nothing to explain.
-var errInterrupted = errors.New("interrupted")
-
-// errUnread says that nobody reads stdout any more.
-var errUnread = errors.New("nobody reads the answer")
-
-// asking is what the command line of ask says.
-type asking struct {
+// askFlags is the command line of ask.
+type askFlags struct {
 	*flags
-	detailed, quick bool
-	json, events    bool
-	usage           bool
+	detailed, quick     bool
+	json, events, usage bool
+	question            answer.Question
+	words               []string
 }
 
-// ask answers one question on the command line, the way the tools do.
+// ask answers one question on the command line, as the tools do.
 func (a *app) ask(ctx context.Context, args []string) error {
 	f, err := parseAsk(args)
-	switch {
-	case errors.Is(err, errHelp):
-		return a.help()
-	case err != nil:
-		return err
-	}
-	query, err := a.question(ctx, f.Args())
 	if err != nil {
 		return err
 	}
-	s := a.screen(f)
-	f.config.Profile = f.profile() // whose model --model is
+	if f.question.Query, err = a.query(ctx, f); err != nil {
+		return err
+	}
+	var s *screen
+	if !f.events {
+		s = a.newScreen(!f.json)
+	}
+	if s != nil && s.status != nil {
+		a.stderr = s // warnings must not run into the status line
+	}
+	f.config.Profile = f.profile()
 	w, err := a.wire(f.flags)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if f.events {
-		return a.askEvents(ctx, w, f.profile(), query)
-	}
 	if w.config.Server.Debug {
-		s = nil // the log shows everything, and would run into the rest
+		s = nil // the log shows everything
 	}
-	ans, err := a.answer(ctx, w, s, f, query)
-	switch {
-	case err == nil && f.usage:
-		return a.printUsage(ans.Meta)
-	case err == nil || errors.Is(err, errWriting) || errors.Is(err, errUnread):
-		return err
-	case ctx.Err() != nil:
-		return errInterrupted
-	}
-	return w.advise(err, f.profile())
-}
 
-// whileRead is a context that ends, with errUnread as its cause, when nobody
-// reads stdout any more: that would show at the first write, which may be minutes
-// off.
-func (a *app) whileRead(ctx context.Context) (context.Context, func()) {
-	run, stop := context.WithCancelCause(ctx)
-	go func() {
-		if stdio.WaitGone(run, a.stdout) {
-			stop(errUnread)
-		}
-	}()
-	return run, func() { stop(nil) }
-}
-
-// answer asks, and prints the answer: as it comes where s shows it.
-func (a *app) answer(ctx context.Context, w *wiring, s *screen, f *asking, query string) (*answer.Answer, error) {
 	run, stop := a.whileRead(ctx)
 	defer stop()
-	ans, err := a.answered(run, stop, w, s, f, query)
-	if err != nil && errors.Is(context.Cause(run), errUnread) {
-		return nil, errUnread
+	ans, err := a.answer(run, stop, w, s, f)
+	switch {
+	case err == nil && f.usage && ans != nil:
+		return a.printUsage(ans.Meta)
+	case err != nil && errors.Is(context.Cause(run), errClosed):
+		return errClosed
+	case err != nil && ctx.Err() != nil:
+		return errInterrupted
 	}
+	return err
+}
+
+// answer asks the question and prints what f wants to see. ans is nil if
+// nothing could be made of the response although all its events are printed.
+func (a *app) answer(ctx context.Context, stop func(), w *wiring, s *screen, f *askFlags) (ans *answer.Answer, err error) {
+	var watch func(llm.Event)
+	var p *eventPrinter
+	switch {
+	case f.events:
+		p = &eventPrinter{out: a.stdout, stop: stop}
+		watch = p.watch
+	case s != nil:
+		s.start(stop)
+		watch = s.watch
+	}
+	ans, err = w.answerer.Ask(ctx, f.profile(), f.question, watch)
+	if f.events {
+		return ans, p.finish(w, f.profile(), err)
+	}
+	if s != nil {
+		if failed := s.finish(ans); failed != nil {
+			return nil, failed
+		}
+	}
+	switch {
+	case err != nil:
+		guide := w.guide()
+		problem, hint := guide.Advise(f.profile(), err)
+		return nil, &hinted{errors.New(problem), hint}
+	case s != nil && s.text != nil:
+		return ans, nil
+	case f.json:
+		return ans, a.printJSON(ans)
+	}
+	_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
 	return ans, err
 }
 
-func (a *app) answered(run context.Context, stop func(), w *wiring, s *screen, f *asking, query string) (*answer.Answer, error) {
-	q := answer.Question{Query: query}
-	if s == nil {
-		ans, err := w.answerer.Ask(run, f.profile(), q, nil)
-		if err != nil {
-			return nil, err
-		}
-		return ans, a.print(ans, f.json)
-	}
-	s.start(stop)
-	defer s.close()
-	ans, err := w.answerer.Ask(run, f.profile(), q, s.watch)
-	switch {
-	case s.failed() != nil:
-		return nil, s.failed()
-	case err != nil:
-		return nil, err
-	case s.text != nil:
-		return ans, s.finish(ans.Text)
-	}
-	s.hide()
-	return ans, a.print(ans, f.json)
-}
-
-// parseAsk reads the flags of ask. Words of the question follow them.
-func parseAsk(args []string) (*asking, error) {
-	f := &asking{flags: newFlags("ask")}
+// parseAsk parses the command line of ask.
+func parseAsk(args []string) (*askFlags, error) {
+	f := &askFlags{flags: newFlags("ask")}
 	f.BoolVar(&f.detailed, "detailed", false, "")
 	f.BoolVar(&f.quick, "quick", false, "")
 	f.BoolVar(&f.json, "json", false, "")
 	f.BoolVar(&f.events, "events", false, "")
 	f.BoolVar(&f.usage, "usage", false, "")
-	if err := f.parse(args); err != nil {
+	f.Func("domains", "", func(s string) error {
+		for d := range strings.SplitSeq(s, ",") {
+			if d = strings.TrimSpace(d); !answer.IsHostName(d) {
+				return fmt.Errorf("%q is not a host name", d)
+			}
+			f.question.Domains = append(f.question.Domains, d)
+		}
+		return nil
+	})
+	f.Func("recency-days", "", number(&f.question.RecencyDays, 0, math.MaxFloat64))
+	f.Func("max-results", "", number(&f.question.MaxResults, 1, 10))
+	var err error
+	if f.words, err = f.parse(args); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.json && f.events:
-		return nil, &usageError{problem: "--json and --events exclude each other", hint: "choose one; see --help"}
+		return nil, &usageError{problem: "--json and --events exclude each other", hint: f.seeHelp()}
 	case f.detailed && f.quick:
-		return nil, &usageError{problem: "--detailed and --quick exclude each other", hint: "choose one; see --help"}
-	}
-	if slices.Contains(args[:len(args)-f.NArg()], "--") {
-		return f, nil // whatever follows is the question
-	}
-	if words := f.Args(); len(words) > 1 && (words[0] == "-" || words[len(words)-1] == "-") {
-		return nil, &usageError{problem: "- stands beside other words", hint: "- alone reads the question from stdin; quotes make one word of a question"}
-	}
-	for _, word := range f.Args() {
-		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		if strings.HasPrefix(word, "--") && f.Lookup(name) != nil {
-			return nil, &usageError{problem: word + " stands behind the question", hint: "flags go first, and -- ends them"}
+		return nil, &usageError{problem: "--detailed and --quick exclude each other", hint: f.seeHelp()}
+	case !f.literal && len(f.words) > 1 && f.words[0] == "-":
+		return nil, &usageError{
+			problem: "- comes before the question",
+			hint:    "- alone reads the question from stdin; after a question it adds stdin as context",
 		}
 	}
 	return f, nil
 }
 
-// profile is the name of the profile, which is that of a tool.
-func (f *asking) profile() string {
+// number returns the function of a flag that takes a number from least to most.
+func number(to **float64, least, most float64) func(string) error {
+	return func(s string) error {
+		n, err := strconv.ParseFloat(s, 64)
+		switch {
+		case err == nil && least <= n && n <= most:
+			*to = &n
+			return nil
+		case most == math.MaxFloat64:
+			return fmt.Errorf("not a number of at least %v", least)
+		}
+		return fmt.Errorf("not a number from %v to %v", least, most)
+	}
+}
+
+// profile is the name of the profile, which is that of its tool.
+func (f *askFlags) profile() string {
 	switch {
 	case f.detailed:
 		return "answer_detailed"
@@ -162,36 +170,48 @@ func (f *asking) profile() string {
 	return "answer"
 }
 
-// question is the words of the command line, or what standard input holds when
-// there is the one word "-", or none and a pipe or file to read.
-func (a *app) question(ctx context.Context, words []string) (string, error) {
-	text := strings.Join(words, " ")
-	if text == "-" || len(words) == 0 && piped(a.stdin) {
-		var err error
-		if text, err = a.readQuestion(ctx); err != nil {
+// query returns the question: the words of the command line, what stdin holds
+// (`ask -`, or a pipe and no words), or both (`ask QUESTION -`).
+func (a *app) query(ctx context.Context, f *askFlags) (string, error) {
+	words := f.words
+	last := len(words) - 1
+	read := len(words) == 0 && piped(a.stdin) ||
+		last >= 0 && words[last] == "-" && (last == 0 || !f.literal)
+	if read && last >= 0 {
+		words = words[:last]
+	}
+	query := strings.Join(words, " ")
+	if read {
+		s, err := a.readStdin(ctx)
+		if err != nil {
 			return "", err
 		}
+		query = strings.TrimSpace(query + "\n\n" + s)
 	}
 	switch {
-	case !utf8.ValidString(text):
-		return "", &usageError{problem: "the question is not UTF-8 text", hint: "save or convert it as UTF-8: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
-	case strings.TrimSpace(text) == "":
+	case !utf8.ValidString(query):
+		return "", &usageError{problem: "the question is not UTF-8 text", hint: "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
+	case strings.TrimSpace(query) == "":
 		return "", &usageError{problem: "no question", hint: `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`}
 	}
-	return text, nil
+	return query, nil
 }
 
-// readQuestion reads standard input to its end. The read of a pipe that nobody
-// closes cannot be ended: Ctrl-C leaves it behind, as the program does.
-func (a *app) readQuestion(ctx context.Context) (string, error) {
+// readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
+// when ctx is done, it is left behind and ends with the program.
+func (a *app) readStdin(ctx context.Context) (string, error) {
+	if _, typed := columns(a.stdin); typed {
+		if _, seen := columns(a.stderr); seen {
+			a.note("type the text; Ctrl-D on a line of its own ends it")
+		}
+	}
 	type result struct {
 		text []byte
 		err  error
 	}
-	a.waitsForQuestion()
 	done := make(chan result, 1)
 	go func() {
-		b, err := io.ReadAll(io.LimitReader(a.stdin, maxQuestion+1))
+		b, err := io.ReadAll(io.LimitReader(a.stdin, maxStdin+1))
 		done <- result{b, err}
 	}()
 	select {
@@ -200,29 +220,16 @@ func (a *app) readQuestion(ctx context.Context) (string, error) {
 	case r := <-done:
 		switch {
 		case r.err != nil:
-			return "", fmt.Errorf("reading the question from stdin: %w", r.err)
-		case len(r.text) > maxQuestion:
-			return "", &usageError{problem: fmt.Sprintf("the question on stdin is longer than %d bytes", maxQuestion), hint: "send the part that matters"}
+			return "", fmt.Errorf("reading stdin: %w", r.err)
+		case len(r.text) > maxStdin:
+			return "", &usageError{problem: fmt.Sprintf("stdin has more than %d bytes", maxStdin), hint: "send the part that matters"}
 		}
-		text := strings.TrimPrefix(string(r.text), "\ufeff") // editors of Windows begin with it
-		return strings.TrimSpace(text), nil
+		return strings.TrimSpace(strings.TrimPrefix(string(r.text), "\ufeff")), nil
 	}
 }
 
-// waitsForQuestion tells a person at a terminal what ask - is waiting for.
-func (a *app) waitsForQuestion() {
-	in, ok := a.stdin.(*os.File)
-	if !ok {
-		return
-	}
-	_, typed := width(in)
-	if _, seen := columns(a.stderr); typed && seen {
-		a.note("type the question; Ctrl-D on a line of its own ends it")
-	}
-}
-
-// piped reports whether in is something to read to its end: no terminal, and
-// not the null device that programs without an input are given.
+// piped reports whether in is to be read to its end: neither a terminal nor the
+// null device, which programs without an input get.
 func piped(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {
@@ -230,4 +237,37 @@ func piped(in io.Reader) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0
+}
+
+// whileRead returns a context that ends with the cause errClosed when the
+// reader of stdout closes it. A write would show that minutes later.
+func (a *app) whileRead(ctx context.Context) (context.Context, func()) {
+	run, stop := context.WithCancelCause(ctx)
+	go func() {
+		if stdio.WaitGone(run, a.stdout) {
+			stop(errClosed)
+		}
+	}()
+	return run, func() { stop(nil) }
+}
+
+// printJSON prints the JSON object that the tools return (spec §3.2).
+func (a *app) printJSON(ans *answer.Answer) error {
+	b, err := unescaped.JSON(ans)
+	if err == nil {
+		_, err = escaper{a.stdout}.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// printUsage prints what an answer took on stderr.
+func (a *app) printUsage(m answer.Meta) error {
+	searches := "searches"
+	if m.Searches == 1 {
+		searches = "search"
+	}
+	u := m.Usage
+	_, err := fmt.Fprintf(a.stderr, "usage: %d tokens (%d in, of these %d cached; %d out, of these %d reasoning), %d %s, %.1f s\n",
+		u.Total, u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+	return err
 }

@@ -1,5 +1,16 @@
-// Package cli is the command line (spec §5.5, §14): it reads flags, wires the
-// other packages together, and turns their errors into messages and exit codes.
+// Package cli is the command line: it parses flags, wires the other packages
+// together, and turns their errors into messages and exit codes (spec §5.5).
+//
+//	cli.go        the commands, errors and exit codes
+//	flags.go      the flags that commands share, suggestions, usage texts
+//	wire.go       the configuration, as the options of the other packages
+//	guide.go      the settings that advice about errors names
+//	stdio.go      --stdio, --show-config and --version
+//	ask.go        ask, with events.go for --events
+//	screen.go     ask in a terminal, with wrap.go and terminal.go
+//	smoke.go      smoke
+//	doctor.go     doctor
+//	setup.go      setup
 package cli
 
 import (
@@ -15,6 +26,7 @@ import (
 	"syscall"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -23,55 +35,62 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // what shells give a program that Ctrl-C has ended
-	exitUnread      = 141 // and one that a closed pipe has ended, as in `ask | head`
+	exitInterrupted = 128 + 2  // SIGINT, as a shell reports it
+	exitClosed      = 128 + 13 // SIGPIPE, as in `ask … | head`
 )
 
-// app is one invocation: everything that it reads and writes.
+// app is one run of the program.
 type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	redactor       *logging.Redactor // what the program prints about itself goes through it
 }
 
-// Run executes the command line args (without the program's name) and returns
-// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 when
-// nobody reads the output any more. env is as os.Environ gives it. When ctx
-// ends, so does Run, within a second.
+// Run executes the command line args, without the program's name, and returns
+// the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
+// closed. env has the form of os.Environ. Run returns within a second after ctx
+// has ended.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	a.redactor = logging.NewRedactor(a.keys()...)
 	return a.report(a.run(ctx, args))
 }
 
-// run picks the sub-command.
+// command is one command of the command line.
+type command struct {
+	name string
+	run  func(ctx context.Context, args []string) error
+}
+
+func (a *app) commands() []command {
+	return []command{
+		{"ask", a.ask},
+		{"smoke", a.smoke},
+		{"doctor", a.doctor},
+		{"setup", func(_ context.Context, args []string) error { return a.setup(args) }},
+		{"help", a.help},
+	}
+}
+
+// run executes the command that args begins with. Without one they are the
+// flags of the server. A command returns errHelp to have its usage printed.
 func (a *app) run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return &usageError{problem: "nothing to do", hint: "MCP clients start it with --stdio; see --help"}
+	name, run := "", a.root
+	for _, c := range a.commands() {
+		if len(args) > 0 && args[0] == c.name {
+			name, run, args = c.name, c.run, args[1:]
+			break
+		}
 	}
-	if command := a.command(args[0]); command != nil {
-		return command(ctx, args[1:])
+	err := run(ctx, args)
+	if errors.Is(err, errHelp) {
+		return a.usage(name)
 	}
-	return a.root(ctx, args)
+	return err
 }
 
-// command is the sub-command of that name, or nil.
-func (a *app) command(name string) func(ctx context.Context, args []string) error {
-	switch name {
-	case "ask":
-		return a.ask
-	case "smoke":
-		return a.smoke
-	case "doctor":
-		return a.doctor
-	case "setup":
-		return func(_ context.Context, args []string) error { return a.setup(args) }
-	case "help":
-		return func(context.Context, []string) error { return a.help() }
-	}
-	return nil
-}
-
-// usageError is a command line that cannot be carried out.
+// usageError is a command line that is wrong.
 type usageError struct {
 	problem string
 	hint    string
@@ -79,7 +98,7 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.problem }
 
-// hinted is an error with advice for the person at the terminal.
+// hinted is an error with advice for the user.
 type hinted struct {
 	error
 	hint string
@@ -87,37 +106,43 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// report prints err, if any, and returns the exit code it means.
+var (
+	errInterrupted = errors.New("interrupted")
+	errClosed      = errors.New("stdout is closed")
+	errReported    = errors.New("the error is printed already")
+)
+
+// report prints err and returns its exit code. Each line of an error is a
+// message of its own: a configuration can have several problems.
 func (a *app) report(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errTold):
+	case errors.Is(err, errReported):
 		return exitFailed
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, errUnread), unread(err):
-		return exitUnread
+	case errors.Is(err, errClosed), brokenPipe(err):
+		return exitClosed
 	}
 	code, hint := exitFailed, ""
-	var usage *usageError
-	var h *hinted
-	switch {
-	case errors.As(err, &usage):
-		code, hint = exitUsage, usage.hint
-	case errors.As(err, &h):
-		hint = h.hint
+	if e, ok := errors.AsType[*usageError](err); ok {
+		code, hint = exitUsage, e.hint
+	} else if e, ok := errors.AsType[*hinted](err); ok {
+		hint = e.hint
 	}
-	fmt.Fprintf(a.stderr, "%s: error: %s\n", version.Name, a.shown(err.Error()))
+	for line := range strings.Lines(a.clean(err.Error())) {
+		fmt.Fprintf(a.stderr, "%s: error: %s\n", version.Name, strings.TrimSpace(line))
+	}
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", plain(hint))
+		fmt.Fprintf(a.stderr, "hint: %s\n", text.OneLine(a.clean(hint)))
 	}
 	return code
 }
 
-// unread reports that err is a write of output whose reader has gone: it has
-// what it wanted, and there is nothing to say.
-func unread(err error) bool {
+// brokenPipe reports whether err is a write to stdout or stderr after the
+// reader has closed the pipe.
+func brokenPipe(err error) bool {
 	e, ok := errors.AsType[*fs.PathError](err)
 	if !ok || e.Path != os.Stdout.Name() && e.Path != os.Stderr.Name() {
 		return false
@@ -128,14 +153,21 @@ func unread(err error) bool {
 	return errors.Is(e, syscall.EPIPE)
 }
 
-// shown is a message without a key that stands where it does not belong, a
-// flag for example, and safe to print.
-func (a *app) shown(text string) string {
-	return plain(logging.Redact(a.keys()...)(text))
+// warn prints one warning.
+func (a *app) warn(s string) {
+	fmt.Fprintf(a.stderr, "%s: warning: %s\n", version.Name, text.OneLine(a.clean(s)))
 }
 
-// keys are what the environment holds as keys, by the names of the variables:
-// no configuration is read yet that could say which.
+// note prints information for the user on stderr.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, text.OneLine(a.clean(fmt.Sprintf(format, args...))))
+}
+
+// clean returns s without keys and without what a terminal would obey.
+func (a *app) clean(s string) string { return text.Printable(a.redactor.Redact(s)) }
+
+// keys are the values of the environment that are keys by the names of their
+// variables. Errors are printed before the configuration names the variable.
 func (a *app) keys() []string {
 	var keys []string
 	for _, kv := range a.env {
@@ -146,17 +178,7 @@ func (a *app) keys() []string {
 	return keys
 }
 
-// warn prints one warning.
-func (a *app) warn(text string) {
-	fmt.Fprintf(a.stderr, "%s: warning: %s\n", version.Name, a.shown(text))
-}
-
-// note tells the person at the terminal something that is no answer.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, plain(fmt.Sprintf(format, args...)))
-}
-
-// variable returns an environment variable; the last of several wins.
+// variable returns an environment variable. The last of several values wins.
 func (a *app) variable(name string) string {
 	for _, kv := range slices.Backward(a.env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -166,7 +188,7 @@ func (a *app) variable(name string) string {
 	return ""
 }
 
-// home is the user's folder, where config looks for it as well.
+// home returns the user's home folder.
 func (a *app) home() string {
 	if runtime.GOOS == "windows" {
 		return a.variable("USERPROFILE")

@@ -1,36 +1,33 @@
 package cli
 
 import (
-	_ "embed"
+	"context"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-//go:embed usage.txt
-var usage string
-
-// help prints the usage text. It was asked for, so it goes to stdout.
-func (a *app) help() error {
-	_, err := io.WriteString(a.stdout, usage)
-	return err
-}
-
-// flags are what commands take; setup takes config alone.
+// flags are the flags of a command. newFlags declares those that most commands
+// share.
 type flags struct {
 	*flag.FlagSet
 	config  config.Flags
 	offline bool
+	literal bool // the words follow a --
 }
 
-// newConfigFlag declares --config.
+// newConfigFlag returns the flags of a command that takes --config only.
 func newConfigFlag(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f.SetOutput(io.Discard) // report prints
+	f.SetOutput(io.Discard) // report prints the errors
 	f.Func("config", "", func(s string) error {
 		f.config.Config, f.config.ConfigSet = s, true
 		return nil
@@ -38,7 +35,7 @@ func newConfigFlag(name string) *flags {
 	return f
 }
 
-// newFlags declares all of them.
+// newFlags returns the flags --config, --model, --debug and --offline.
 func newFlags(name string) *flags {
 	f := newConfigFlag(name)
 	f.Func("model", "", func(s string) error {
@@ -62,53 +59,122 @@ func (d debugFlag) Set(s string) error {
 	return nil
 }
 
-// errHelp says that the usage text was asked for.
-var errHelp = errors.New("help")
-
-// parse reads args; what is not a flag is left in f.Args.
-func (f *flags) parse(args []string) error {
-	err := f.Parse(args)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, flag.ErrHelp):
-		return errHelp
-	}
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		text = "unknown flag --" + strings.TrimPrefix(name, "-")
-	}
-	text = strings.Replace(text, "flag needs an argument: -", "flag needs an argument: --", 1)
-	return &usageError{problem: text, hint: "see --help"}
-}
-
-// joinDebug makes one word of `--debug PATH`: the flag package knows no
-// optional values. A word that begins with - is the next flag.
+// joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no
+// optional values. An argument that begins with - is the next flag.
 func joinDebug(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if (arg == "--debug" || arg == "-debug") && i+1 < len(args) && args[i+1] != "" && args[i+1][0] != '-' {
 			i++
-			arg = fmt.Sprintf("%s=%s", arg, args[i])
+			arg += "=" + args[i]
 		}
 		out = append(out, arg)
 	}
 	return out
 }
 
-// parseMixed reads flags before and after the other words, which it returns:
-// `setup cursor --via docker` is how people write it.
-func (f *flags) parseMixed(args []string) ([]string, error) {
+// errHelp asks for the usage text of the command.
+var errHelp = errors.New("help")
+
+// parse parses flags before and after the other arguments, which it returns.
+// Behind the first of them only arguments that begin with -- are flags, so that
+// a question may contain -l. A -- ends the flags.
+func (f *flags) parse(args []string) ([]string, error) {
 	var words []string
 	for {
-		if err := f.parse(args); err != nil {
-			return nil, err
+		if err := f.Parse(args); err != nil {
+			return nil, f.problem(err)
 		}
-		args = f.Args()
-		if len(args) == 0 {
+		rest := f.Args()
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			f.literal = true
+			return append(words, rest...), nil
+		}
+		for len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
+			words, rest = append(words, rest[0]), rest[1:]
+		}
+		if len(rest) == 0 {
 			return words, nil
 		}
-		words, args = append(words, args[0]), args[1:]
+		args = rest
 	}
+}
+
+// problem words an error of package flag.
+func (f *flags) problem(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return errHelp
+	}
+	e := &usageError{problem: err.Error(), hint: f.seeHelp()}
+	if name, ok := strings.CutPrefix(e.problem, "flag provided but not defined: -"); ok {
+		name = strings.TrimPrefix(name, "-")
+		e.problem = "unknown flag --" + name
+		var known []string
+		f.VisitAll(func(fl *flag.Flag) { known = append(known, fl.Name) })
+		if near := nearest(name, known); near != "" {
+			e.hint = fmt.Sprintf("did you mean --%s? %s", near, e.hint)
+		}
+	}
+	e.problem = strings.Replace(e.problem, "flag needs an argument: -", "flag needs an argument: --", 1)
+	return e
+}
+
+// seeHelp is the hint that leads to the usage text.
+func (f *flags) seeHelp() string {
+	if f.Name() == version.Name {
+		return "see " + version.Name + " --help"
+	}
+	return "see " + version.Name + " " + f.Name() + " --help"
+}
+
+// nearest returns the known name that s most likely stands for, or "".
+func nearest(s string, known []string) string {
+	best, least := "", max(2, len(s)/3)+1
+	for _, k := range known {
+		if d := levenshtein.ComputeDistance(strings.ToLower(s), k); d < min(least, len(k)) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// unknownCommand says that there is no such command, and names the nearest.
+func (a *app) unknownCommand(name string) error {
+	hint := "see " + version.Name + " --help"
+	var known []string
+	for _, c := range a.commands() {
+		known = append(known, c.name)
+	}
+	if near := nearest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	return &usageError{problem: fmt.Sprintf("unknown command %q", name), hint: hint}
+}
+
+//go:embed usage*.txt
+var usages embed.FS
+
+// usage prints the usage text of a command, or that of the program for "". The
+// user asked for it, so it goes to stdout.
+func (a *app) usage(command string) error {
+	file := "usage.txt"
+	if command != "" && command != "help" {
+		file = "usage_" + command + ".txt"
+	}
+	b, err := usages.ReadFile(file)
+	if err != nil {
+		return a.unknownCommand(command)
+	}
+	_, err = a.stdout.Write(b)
+	return err
+}
+
+// help prints a usage text: help, or help COMMAND.
+func (a *app) help(_ context.Context, args []string) error {
+	words, err := newConfigFlag("help").parse(args)
+	if err != nil {
+		return err
+	}
+	return a.usage(strings.Join(words, " "))
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
-	"io/fs"
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -13,40 +11,32 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 )
 
-// guide is what the advice in errors may name: the settings of cfg and where
-// each comes from. ask, the server and doctor have their words from it.
+// guide is what advice about errors may name: the settings of cfg and where
+// each comes from. None of them is a secret.
 func (a *app) guide(cfg *config.Config) answer.Guide {
-	variable, _, _ := cfg.Credential()
+	key := cfg.KeyEnv()
 	g := answer.Guide{
-		BaseURL:   answer.Setting{Name: "openai.base_url", Value: doctor.BareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
-		Key:       variable,
-		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(variable))),
-		Headers:   slices.DeleteFunc(cfg.Variables(), func(name string) bool { return name == variable }),
+		BaseURL:   answer.Setting{Name: "openai.base_url", Value: bareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
+		Key:       key,
+		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(key))),
+		Headers:   slices.DeleteFunc(cfg.HeaderVariables(), func(name string) bool { return name == key }),
 		Models:    map[string]answer.Setting{},
-		Proxy:     doctor.ProxyVariable(cfg.OpenAI.BaseURL, a.variable),
+		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
 		RootsFile: a.variable("SSL_CERT_FILE"),
 	}
-	g.RootsFlaw = func() string { return rootsFlaw(g.GOOS, g.RootsFile) }
+	g.RootsFlaw = func() string { return rootsFlaw(g.RootsFile) }
 	for name, p := range profiles(cfg) {
-		key := modelKey(cfg, name)
-		g.Models[name] = answer.Setting{Name: key, Value: p.Model, From: from(cfg, key)}
+		// An inherited model has the origin of that of answer.
+		setting := "model_profiles." + name + ".model"
+		if first := "model_profiles.answer.model"; cfg.Origin(setting) == cfg.Origin(first) && p.Model == cfg.ModelProfiles.Answer.Model {
+			setting = first
+		}
+		g.Models[name] = answer.Setting{Name: setting, Value: p.Model, From: from(cfg, setting)}
 	}
 	return g
-}
-
-// modelKey is the key that a profile has its model from: its own, or the one
-// that it inherits. Two models may stand in one line of the file.
-func modelKey(cfg *config.Config, profile string) string {
-	const first = "model_profiles.answer.model"
-	all, key := profiles(cfg), "model_profiles."+profile+".model"
-	if cfg.Origin(key) != cfg.Origin(first) || all[profile].Model != all["answer"].Model {
-		return key
-	}
-	return first
 }
 
 // from is the origin of a key, for the middle of a sentence.
@@ -57,53 +47,60 @@ func from(cfg *config.Config, key string) string {
 	return "the default"
 }
 
-// keyFlaw says what looks wrong about a key that a server has refused, or "".
-// It never repeats a part of it.
-func keyFlaw(key string) string {
-	first, last := "", ""
-	if key != "" {
-		first, last = key[:1], key[len(key)-1:]
+// bareURL returns base without user, password and query.
+func bareURL(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
 	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// proxyVariable is the variable that names the proxy for base, as package
+// net/http reads it.
+func (a *app) proxyVariable(base string) string {
+	name := "HTTPS_PROXY"
+	if strings.HasPrefix(strings.ToLower(base), "http:") {
+		name = "HTTP_PROXY"
+	}
+	if lower := strings.ToLower(name); a.variable(name) == "" && a.variable(lower) != "" {
+		return lower
+	}
+	return name
+}
+
+// keyFlaw says what looks wrong about a key that the API has refused, or "".
+func keyFlaw(key string) string {
 	switch {
-	case first == "$", first == "{", first == "%" && last == "%":
+	case key != "" && strings.ContainsRune("${%", rune(key[0])):
 		return "it holds a reference such as ${NAME}, which the client has not replaced"
 	case strings.HasPrefix(key, "YOUR_"):
 		return "it holds a placeholder"
-	case strings.ContainsAny(first+last, "\"'`“”‘’") && key != "":
+	case strings.ContainsAny(key, "\"'`“”‘’"):
 		return "it has quotes around it"
 	case strings.HasPrefix(strings.ToLower(key), "bearer "):
 		return "it begins with Bearer, which the program adds by itself"
 	case strings.ContainsFunc(key, unicode.IsSpace):
 		return "it has a blank in it"
-	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII }), strings.Contains(key, "*"), strings.Contains(key, "..."):
+	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || r == '*' }), strings.Contains(key, "..."):
 		return "it has characters that keys do not have, such as the * of one that is shown in part"
 	}
 	return ""
 }
 
-// rootsFlaw says why a file that SSL_CERT_FILE names is of no use, or "". Go
-// itself passes over such a file without a word.
-func rootsFlaw(goos, path string) string {
-	if path == "" || goos == "darwin" || goos == "windows" { // it is not read there
+// rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores
+// such a file without an error.
+func rootsFlaw(path string) string {
+	if path == "" {
 		return ""
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return "" // a pipe, which can be read once
-	}
-	data, err := config.ReadFile(path) // as much of it as tells
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
+	pem, err := os.ReadFile(path)
 	if err != nil {
-		return "it cannot be read (" + err.Error() + ")"
+		return "it cannot be read"
 	}
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
-			continue
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err == nil {
-			return ""
-		}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return "it has no certificate in PEM form"
 	}
-	return "it has no certificate in PEM form"
+	return ""
 }

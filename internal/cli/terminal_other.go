@@ -1,9 +1,8 @@
-//go:build !unix && !windows
+//go:build !windows
 
 package cli
 
 import "os"
 
-func width(*os.File) (columns int, ok bool) { return 0, false }
-
-func obeys(*os.File, string) bool { return false }
+// enableSequences is for Windows: other terminals carry out control sequences.
+func enableSequences(*os.File) bool { return true }

@@ -1,117 +1,71 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
-	"sync"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// wiring is a program put together: configuration, log, and what answers.
+// wiring is everything between the configuration and an answer.
 type wiring struct {
 	config   *config.Config
 	log      *slog.Logger
-	redact   func(string) string // takes the key out of a text
+	redactor *logging.Redactor
 	guide    func() answer.Guide
 	answerer *answer.Answerer
 	closers  []func()
 }
 
-// close undoes the wiring, last first.
+// close releases what wire acquired, last first.
 func (w *wiring) close() {
 	for _, c := range slices.Backward(w.closers) {
 		c()
 	}
 }
 
-// wire builds everything from flags, environment and file, and prints the
-// warnings. Nothing here waits for a network.
+// wire loads the configuration, prints its warnings and connects the packages.
+// It does not touch the network, except that --offline listens on loopback.
 func (a *app) wire(f *flags) (*wiring, error) {
 	cfg, warnings, err := a.config(f)
 	if err != nil {
 		return nil, err
 	}
-	log, closeLog, warning := a.logger(cfg)
-	w := &wiring{
-		config:  cfg,
-		log:     log,
-		redact:  logging.Redact(cfg.Secrets()...),
-		guide:   sync.OnceValue(func() answer.Guide { return a.guide(cfg) }), // most sessions see no error
-		closers: []func(){closeLog},
-	}
-	if warning != "" {
-		warnings = append(warnings, warning)
+	w := &wiring{config: cfg, redactor: a.redactor, guide: func() answer.Guide { return a.guide(cfg) }}
+	log, closeLog, err := a.logger(cfg)
+	w.log, w.closers = log, append(w.closers, closeLog)
+	if err != nil {
+		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
-	text, warning := policy.Load(sys.Source, sys.Path, sys.Merge, readPolicy)
+	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
-	if t := doctor.ClearText(cfg.OpenAI.BaseURL); t != "" && !f.offline {
-		warnings = append(warnings, t)
+	for _, s := range warnings {
+		a.warn(s)
 	}
-	for _, t := range warnings {
-		a.warn(w.redact(t))
-	}
-	if err := w.connect(f.offline, text); err != nil {
-		w.close()
-		return nil, err
-	}
-	return w, nil
-}
-
-// logger makes the log of the configuration; a warning says why it is not the
-// one that was asked for.
-func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), warning string) {
-	log, end, warning := logging.New(logging.Options{
-		Debug:   cfg.Server.Debug,
-		File:    cfg.Server.DebugFile,
-		Home:    a.home(),
-		Stderr:  a.stderr,
-		NoColor: a.variable("NO_COLOR") != "",
-		Secrets: cfg.Secrets(),
-	})
-	return log, func() { _ = end() }, warning
-}
-
-// config loads the configuration.
-func (a *app) config(f *flags) (*config.Config, []string, error) {
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
-	if err != nil {
-		for _, t := range warnings {
-			a.warn(t)
-		}
-		return nil, nil, err
-	}
-	return cfg, warnings, nil
-}
-
-// connect makes the client and the answerer, against the API of the
-// configuration or against the built-in one.
-func (w *wiring) connect(offline bool, instructions string) error {
-	cfg := w.config
-	o := clientOptions(cfg, w.log)
+	o := clientOptions(cfg, log, a.redactor)
 	o.MaxRetries = cfg.Request.MaxRetries
 	profiles := profiles(cfg)
-	if offline {
-		base, stop, err := listen()
+	if f.offline {
+		stop, err := a.goOffline(&o, profiles)
 		if err != nil {
-			return fmt.Errorf("starting the offline API: %w", err)
+			w.close()
+			return nil, err
 		}
 		w.closers = append(w.closers, stop)
-		o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "none-needed", "", "", nil
-		for name, p := range profiles {
-			p.Model = "offline"
-			profiles[name] = p
-		}
 	}
 	w.answerer = answer.New(answer.Options{
 		Client:          llm.New(o),
@@ -124,14 +78,70 @@ func (w *wiring) connect(offline bool, instructions string) error {
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
+		Location:        cfg.Location(),
 		Guide:           w.guide,
-		Logger:          w.log,
+		Logger:          log,
 	})
-	return nil
+	return w, nil
 }
 
-// listen starts the built-in API. It thinks for a moment, as the real one
-// does, so that a call can be watched and cancelled.
+// server returns the options that stdio and HTTP share.
+func (w *wiring) server() server.Options {
+	return server.Options{
+		Ask:        w.answerer.Ask,
+		Explain:    w.answerer.Explain,
+		Structured: w.config.Server.StructuredContent,
+		Redactor:   w.redactor,
+		Debug:      w.config.Server.Debug,
+		Log:        w.log,
+	}
+}
+
+// config loads the configuration. From here on its secrets are redacted too.
+func (a *app) config(f *flags) (*config.Config, []string, error) {
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
+	switch {
+	case err != nil && f.config.ConfigSet && errors.Is(err, fs.ErrNotExist):
+		return nil, nil, &usageError{problem: err.Error(), hint: "check the path that --config names"}
+	case err != nil:
+		for _, s := range warnings {
+			a.warn(s)
+		}
+		return nil, nil, err
+	}
+	a.redactor = logging.NewRedactor(append(a.keys(), cfg.Secrets()...)...)
+	return cfg, warnings, nil
+}
+
+// logger makes the log of the configuration. It can be used even with an error.
+func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err error) {
+	log, end, err := logging.New(logging.Options{
+		Debug:    cfg.Server.Debug,
+		File:     cfg.Server.DebugFile,
+		Stderr:   a.stderr,
+		NoColor:  a.variable("NO_COLOR") != "",
+		Redactor: a.redactor,
+	})
+	return log, func() { _ = end() }, err
+}
+
+// goOffline points o and the profiles at the fake API inside the program.
+func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (stop func(), err error) {
+	base, stop, err := listen()
+	if err != nil {
+		return nil, fmt.Errorf("starting the offline API: %w", err)
+	}
+	a.note("offline: the answers are samples from the built-in fake API")
+	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "offline", "", "", nil
+	for name, p := range profiles {
+		p.Model = "offline"
+		profiles[name] = p
+	}
+	return stop, nil
+}
+
+// listen starts the fake API on loopback. It waits a moment before it answers,
+// so that a call can be watched and cancelled.
 func listen() (base string, stop func(), err error) {
 	step, err := fakeapi.ParseStep("delay=100ms")
 	if err != nil {
@@ -140,4 +150,61 @@ func listen() (base string, stop func(), err error) {
 	api := fakeapi.New(fakeapi.Options{Keep: 1})
 	api.Always(step)
 	return api.Listen()
+}
+
+// clientOptions say how the API is reached.
+func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
+	return llm.Options{
+		BaseURL:      cfg.OpenAI.BaseURL,
+		APIKey:       cfg.APIKey(),
+		KeyEnv:       cfg.KeyEnv(),
+		Organization: cfg.OpenAI.Organization,
+		Project:      cfg.OpenAI.Project,
+		Headers:      cfg.Headers(),
+		Store:        cfg.Responses.Store,
+		UserAgent:    version.Name + "/" + version.Version,
+		Logger:       log,
+		Redactor:     redactor,
+	}
+}
+
+// profiles are the profiles of the configuration, by tool.
+func profiles(cfg *config.Config) map[string]answer.Profile {
+	convert := func(p config.Profile) answer.Profile {
+		return answer.Profile{
+			Model:           p.Model,
+			Effort:          p.ReasoningEffort,
+			Verbosity:       p.Verbosity,
+			Summary:         p.ReasoningSummary,
+			ServiceTier:     p.ServiceTier,
+			MaxOutputTokens: p.MaxOutputTokens,
+			MaxToolCalls:    p.MaxToolCalls,
+		}
+	}
+	return map[string]answer.Profile{
+		"answer":          convert(cfg.ModelProfiles.Answer),
+		"answer_detailed": convert(cfg.ModelProfiles.AnswerDetailed),
+		"answer_quick":    convert(cfg.ModelProfiles.AnswerQuick),
+	}
+}
+
+func defaults(cfg *config.Config) answer.Defaults {
+	d := cfg.Search.Defaults
+	return answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains}
+}
+
+func search(cfg *config.Config) answer.Search {
+	s := answer.Search{
+		EnforceDomains: cfg.Search.EnforceDomains,
+		BlockedDomains: cfg.Search.BlockedDomains,
+		ContextSize:    cfg.Search.ContextSize,
+		UserLocation:   map[string]string{},
+	}
+	at := cfg.Search.UserLocation
+	for name, value := range map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone} {
+		if value != "" {
+			s.UserLocation[name] = value
+		}
+	}
+	return s
 }

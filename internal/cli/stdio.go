@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// root is the program without a command: --stdio, --show-config and --version.
+func (a *app) root(ctx context.Context, args []string) error {
+	f := newFlags(version.Name)
+	serve := f.Bool("stdio", false, "")
+	show := f.Bool("show-config", false, "")
+	number := f.Bool("version", false, "")
+	words, err := f.parse(joinDebug(args))
+	switch {
+	case err != nil:
+		return err
+	case len(words) > 0:
+		return a.misplaced(words[0])
+	case *number:
+		_, err := fmt.Fprintln(a.stdout, version.Version)
+		return err
+	case !*serve && !*show:
+		return &usageError{problem: "nothing to do", hint: "MCP clients start it with --stdio; " + f.seeHelp()}
+	}
+	w, err := a.wire(f)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if *show || *serve && w.config.Server.ShowConfigOnStart {
+		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.Version)); err != nil {
+			return fmt.Errorf("writing the configuration to stderr: %w", err)
+		}
+	}
+	if !*serve {
+		return nil
+	}
+	return a.serveStdio(ctx, w)
+}
+
+// misplaced is the error about an argument that follows flags of the server.
+func (a *app) misplaced(word string) error {
+	for _, c := range a.commands() {
+		if c.name == word {
+			return &usageError{
+				problem: fmt.Sprintf("the command %s follows a flag", word),
+				hint:    fmt.Sprintf("commands go first: %s %s --help", version.Name, word),
+			}
+		}
+	}
+	if name, _, ok := strings.Cut(word, "="); ok { // the value may be a key
+		return &usageError{problem: fmt.Sprintf("unknown command %q", name+"=…"), hint: "variables go before the program's name"}
+	}
+	return a.unknownCommand(word)
+}
+
+// grace is how long a session may take to end after a signal. A write to a
+// client that does not read can block forever.
+const grace = 500 * time.Millisecond
+
+// serveStdio runs the MCP server on stdin and stdout until the client closes
+// its end or ctx is done. Neither is an error.
+func (a *app) serveStdio(ctx context.Context, w *wiring) error {
+	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: w.config.LineMode, Log: w.log}
+	mcp := server.New(w.server()).MCP(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mcp.Run(ctx, t) }()
+	select {
+	case err := <-ended:
+		if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		w.log.Debug("session ended by a signal", "err", err)
+	case <-time.After(grace):
+	}
+	return nil
+}
