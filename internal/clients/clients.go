@@ -1,8 +1,11 @@
 // Package clients knows the MCP clients that setup prints a configuration for:
-// the file each one reads, the form it expects, how it passes a key on without
-// having it written down, and what people trip over in it.
+// the file each one reads, the form of an entry, how it passes a secret on
+// without writing it down, and its own command that adds a server.
 //
-// Sources, read in November 2026:
+// clients.go has the table of clients, server.go the command line that starts
+// the server, and entry.go turns both into files and commands.
+//
+// The documentation that the table follows, read in November 2026:
 //
 //	Claude Code     https://code.claude.com/docs/en/mcp
 //	Claude Desktop  https://modelcontextprotocol.io/docs/develop/connect-local-servers
@@ -17,7 +20,7 @@ package clients
 
 import (
 	"cmp"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -25,60 +28,187 @@ import (
 
 // Client is an MCP client.
 type Client struct {
-	ID      string // what setup takes, such as claude-code
-	Name    string // what people call it, such as Claude Code
-	aliases []string
-	files   files
-	render  func(Server) string
-	notes   func(Server) []string
+	ID     string // the argument of setup, such as claude-code
+	Name   string // such as Claude Code
+	NoHTTP string // why the client has no entry for a server over HTTP, or ""
+
+	aliases     []string
+	file        string // with / between folders; ~ and DATA are the folders that File knows
+	windowsFile string // where it differs
+
+	section   string // member of the file that holds the servers; "": the file is TOML
+	schema    string // $schema of the file
+	reference string // how an entry refers to a variable; NAME stands for its name
+	asks      bool   // the client asks for each secret, through an input in the file
+
+	adjust func(*entry, Server)          // makes the common form of an entry that of the client; may be nil
+	add    func(Client, Server) []string // the client's own command; nil: it has none
+	notes  []string                      // those that begin with "stdio: " or "http: " hold for these only
 }
+
+// fromEnvironment is the note of the clients that replace variables.
+const fromEnvironment = "The file holds no secret: $CLIENT takes $VARS from the environment that it is started in."
 
 // All lists the clients in the order of the documentation.
 func All() []Client {
-	return []Client{
-		{"claude-code", "Claude Code", []string{"claude", "claudecode"}, same(".mcp.json in the project"), claudeCode, claudeCodeNotes},
-		{"claude-desktop", "Claude Desktop", []string{"claudedesktop", "desktop"}, appData("Claude", "claude_desktop_config.json"), claudeDesktop, claudeDesktopNotes},
-		{"codex", "Codex", []string{"codex-cli", "openai-codex"}, home(".codex", "config.toml"), codex, codexNotes},
-		{"cursor", "Cursor", []string{"cursor-cli"}, home(".cursor", "mcp.json"), cursor, cursorNotes},
-		{"vscode", "VS Code", []string{"vs-code", "code", "copilot"}, appData("Code", "User", "mcp.json"), vsCode, vsCodeNotes},
-		{"gemini-cli", "Gemini CLI", []string{"gemini", "geminicli"}, home(".gemini", "settings.json"), gemini, geminiNotes},
-		{"opencode", "opencode", []string{"open-code"}, home(".config", "opencode", "opencode.json"), opencode, opencodeNotes},
-		{"windsurf", "Windsurf", []string{"cascade", "codeium", "devin-desktop"}, home(".codeium", "windsurf", "mcp_config.json"), windsurf, windsurfNotes},
-		{"zed", "Zed", []string{"zed-editor"}, zedFiles(), zed, zedNotes},
-	}
+	return []Client{{
+		ID: "claude-code", Name: "Claude Code", aliases: []string{"claude", "claudecode"},
+		file: ".mcp.json in the project", section: "mcpServers", reference: "${NAME}",
+		adjust: func(e *entry, s Server) { e.Type = s.transport("", "http") },
+		add:    claudeAdd,
+		notes: []string{
+			fromEnvironment,
+			"For all your projects, put the entry under mcpServers of ~/.claude.json instead, or use --scope user in the command.",
+			"MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=$START_MS MCP_TOOL_TIMEOUT=$LIMIT_MS claude",
+		},
+	}, {
+		ID: "claude-desktop", Name: "Claude Desktop", aliases: []string{"claudedesktop", "desktop"},
+		NoHTTP: "its file has no entry for them, and its connectors send no token of yours",
+		file:   "DATA/Claude/claude_desktop_config.json", section: "mcpServers", reference: "YOUR_NAME",
+		notes: []string{
+			"Claude Desktop replaces no variables: write the key in place of $PLACEHOLDERS and keep the file private.",
+			"Quit and start Claude Desktop afterwards; closing the window is not enough.",
+			"The time limit of a call cannot be set there. If a call is cut off, use answer_quick.",
+		},
+	}, {
+		ID: "codex", Name: "Codex", aliases: []string{"codex-cli", "openai-codex"},
+		file: "~/.codex/config.toml", add: codexAdd,
+		notes: []string{
+			"http: " + fromEnvironment,
+			"http: tool_timeout_sec leaves time for a long search; codex mcp add has no option for it.",
+			"stdio: Codex starts servers with an almost empty environment. env_vars names what it passes on; $VARS must be set where Codex is started.",
+			"stdio: codex mcp add has no options for env_vars and the time limits: add these lines to the entry that it writes.",
+			"stdio: Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.",
+			"stdio: startup_timeout_sec leaves time for a slow first start, tool_timeout_sec for a long search.",
+		},
+	}, {
+		ID: "cursor", Name: "Cursor", aliases: []string{"cursor-cli"},
+		file: "~/.cursor/mcp.json", section: "mcpServers", reference: "${env:NAME}",
+		notes: []string{fromEnvironment, "For one project only, the file is .cursor/mcp.json in it."},
+	}, {
+		ID: "vscode", Name: "VS Code", aliases: []string{"vs-code", "code", "copilot"},
+		file: "DATA/Code/User/mcp.json", section: "servers", reference: "${input:NAME}", asks: true,
+		adjust: func(e *entry, s Server) { e.Type = s.transport("stdio", "http") },
+		add:    codeAdd,
+		notes: []string{
+			"The file holds no secret: VS Code asks for it at the first start and keeps it in its secret storage.",
+			"MCP: Open User Configuration opens this file; for one workspace it is .vscode/mcp.json there.",
+		},
+	}, {
+		ID: "gemini-cli", Name: "Gemini CLI", aliases: []string{"gemini", "geminicli"},
+		file: "~/.gemini/settings.json", section: "mcpServers", reference: "${NAME}",
+		adjust: func(e *entry, s Server) { e.Type = s.transport("", "http") },
+		add:    geminiAdd,
+		notes: []string{
+			fromEnvironment,
+			"stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets from servers that do not name them.",
+			"For one project only, the file is .gemini/settings.json in it.",
+		},
+	}, {
+		ID: "opencode", Name: "opencode", aliases: []string{"open-code"},
+		// The form of opencode 1, which opencode 2 reads too.
+		file: "~/.config/opencode/opencode.json", section: "mcp", reference: "{env:NAME}",
+		schema: "https://opencode.ai/config.json",
+		adjust: func(e *entry, s Server) {
+			e.Type, e.Enabled = s.transport("local", "remote"), true
+			e.Environment, e.Env = e.Env, nil
+			if s.Via != ViaHTTP {
+				e.Command, e.Args = s.command(), nil
+			}
+		},
+		notes: []string{
+			fromEnvironment,
+			`stdio: opencode 1 gives a server 5 s to start: if it is too slow, add "timeout": $LIMIT_MS (milliseconds) to the entry. opencode 2.0.13 drops entries that have it.`,
+			"For one project only, the file is opencode.json in it.",
+		},
+	}, {
+		ID: "windsurf", Name: "Windsurf", aliases: []string{"cascade", "codeium", "devin-desktop"},
+		file: "~/.codeium/windsurf/mcp_config.json", section: "mcpServers", reference: "${env:NAME}",
+		adjust: func(e *entry, _ Server) { e.ServerURL, e.URL = e.URL, "" },
+		notes: []string{
+			fromEnvironment,
+			"Devin Desktop, as Windsurf is called now, reads the same file.",
+			"Press the refresh button of the MCP panel afterwards.",
+		},
+	}, {
+		ID: "zed", Name: "Zed", aliases: []string{"zed-editor"},
+		file: "~/.config/zed/settings.json", windowsFile: "DATA/Zed/settings.json",
+		section: "context_servers", reference: "YOUR_NAME",
+		// A server inherits the environment, so that the entry need not name the key.
+		adjust: func(e *entry, s Server) { e.Env, e.Timeout = nil, s.callLimit() },
+		notes: []string{
+			"stdio: The file holds no secret: Zed replaces no variables, but the server inherits $VARS when Zed is started from a shell that has it.",
+			`stdio: Otherwise add "env": $ENV to the entry and write the key there.`,
+			"http: Zed replaces no variables: write the token in place of $PLACEHOLDERS and keep the file private.",
+			"The timeout is in seconds and bounds a call; without it Zed gives up after 60.",
+		},
+	}}
 }
 
 // Find looks a client up by id, name or alias, in any case. When there is none,
-// the client whose id or alias comes nearest to the name is returned, with false.
+// it returns the client with the nearest id or alias, and false.
 func Find(name string) (Client, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = strings.NewReplacer(" ", "-", "_", "-").Replace(name)
-	best, least := Client{}, -1
+	nearest, least := Client{}, -1
 	for _, c := range All() {
-		for _, known := range slices.Concat([]string{c.ID}, c.aliases) {
+		for _, known := range append([]string{c.ID}, c.aliases...) {
 			d := levenshtein.ComputeDistance(name, known)
 			if d == 0 {
 				return c, true
 			}
 			if least < 0 || d < least {
-				best, least = c, d
+				nearest, least = c, d
 			}
 		}
 	}
-	return best, false
+	return nearest, false
 }
 
 // File is the file that the client reads on a system, a GOOS, in the notation
-// of that system: ~ and %APPDATA% stand for themselves.
+// of that system. DATA is where Electron applications keep their settings.
 func (c Client) File(goos string) string {
-	return cmp.Or(c.files[goos], c.files["linux"])
+	switch goos {
+	case "windows":
+		return strings.NewReplacer("~", "%USERPROFILE%", "DATA", "%APPDATA%", "/", `\`).Replace(cmp.Or(c.windowsFile, c.file))
+	case "darwin":
+		return strings.Replace(c.file, "DATA", "~/Library/Application Support", 1)
+	}
+	return strings.Replace(c.file, "DATA", "~/.config", 1)
 }
 
-// Snippet is a whole configuration file that has s as its only server.
-func (c Client) Snippet(s Server) string { return c.render(s) }
+// Notes are what a user has to know about the snippet: where the secret comes
+// from, time limits, what else to do. Each is a line.
+func (c Client) Notes(s Server) []string { return append(c.ownNotes(s), s.notes()...) }
 
-// Notes are the sentences that belong to the snippet: where the key comes from
-// and what else has to be known.
-func (c Client) Notes(s Server) []string {
-	return slices.Concat(c.notes(s), s.notes())
+// ownNotes are the notes that do not hold for every client.
+func (c Client) ownNotes(s Server) []string {
+	var placeholders, notes []string
+	for _, v := range s.secrets() {
+		placeholders = append(placeholders, c.refer(v))
+	}
+	r := strings.NewReplacer(
+		"$CLIENT", c.Name,
+		"$VARS", listed(s.secrets()),
+		"$PLACEHOLDERS", listed(placeholders),
+		"$ENV", encode(c.values(s.secrets()), ""),
+		"$START_MS", strconv.FormatInt(startLimit.Milliseconds(), 10),
+		"$LIMIT_MS", strconv.FormatInt(s.callLimit()*1000, 10),
+	)
+	for _, n := range c.notes {
+		if strings.HasPrefix(n, s.transport("http: ", "stdio: ")) {
+			continue
+		}
+		notes = append(notes, r.Replace(strings.TrimPrefix(n, s.transport("stdio: ", "http: "))))
+	}
+	return notes
+}
+
+// listed joins words in a sentence: "A, B and C".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

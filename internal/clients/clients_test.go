@@ -2,6 +2,13 @@ package clients
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +18,8 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
+
+var update = flag.Bool("update", false, "write testdata and docs/reference/client-setup.md")
 
 func TestFind(t *testing.T) {
 	tests := []struct {
@@ -23,27 +32,21 @@ func TestFind(t *testing.T) {
 		{"Claude Code", "claude-code", true},
 		{"Claude Desktop", "claude-desktop", true},
 		{" CODEX ", "codex", true},
-		{"vscode", "vscode", true},
 		{"VS Code", "vscode", true},
 		{"code", "vscode", true},
 		{"gemini", "gemini-cli", true},
 		{"gemini_cli", "gemini-cli", true},
 		{"opencode", "opencode", true},
-		{"windsurf", "windsurf", true},
-		{"zed", "zed", true},
 		{"curser", "cursor", false},
 		{"windsrf", "windsurf", false},
 		{"claude-dekstop", "claude-desktop", false},
-		{"日本", "zed", false}, // nothing is near; something is still offered
+		{"日本", "zed", false},
 	}
 	for _, tt := range tests {
 		if got, ok := Find(tt.name); got.ID != tt.want || ok != tt.ok {
 			t.Errorf("Find(%q) = %s, %v, want %s, %v", tt.name, got.ID, ok, tt.want, tt.ok)
 		}
 	}
-}
-
-func TestNamesAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	for _, c := range All() {
 		for _, n := range append([]string{c.ID}, c.aliases...) {
@@ -63,10 +66,7 @@ func TestFile(t *testing.T) {
 		{"claude-desktop", "windows", `%APPDATA%\Claude\claude_desktop_config.json`},
 		{"codex", "darwin", "~/.codex/config.toml"},
 		{"codex", "windows", `%USERPROFILE%\.codex\config.toml`},
-		{"cursor", "linux", "~/.cursor/mcp.json"},
 		{"vscode", "darwin", "~/Library/Application Support/Code/User/mcp.json"},
-		{"vscode", "windows", `%APPDATA%\Code\User\mcp.json`},
-		{"gemini-cli", "linux", "~/.gemini/settings.json"},
 		{"opencode", "windows", `%USERPROFILE%\.config\opencode\opencode.json`},
 		{"windsurf", "freebsd", "~/.codeium/windsurf/mcp_config.json"},
 		{"zed", "darwin", "~/.config/zed/settings.json"},
@@ -80,148 +80,161 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// entry is a server of any client, in one form.
-type entry struct {
-	Command []string
-	Key     string // how the key gets in: a value, an inherited variable, ""
-	Limits  map[string]int
-}
+// odd has what a path may have: blanks, quotes, markup, Japanese, DEL.
+const odd = "Program Files\\\"R&D\" it's <日本>\x7f\\openai-responses-mcp.exe"
 
-// read parses a snippet as its client does and fails on what does not belong.
-func read(t *testing.T, c Client, s Server) entry {
-	t.Helper()
-	text := c.Snippet(s)
-	if c.ID == "codex" {
-		return readCodex(t, text, s)
-	}
-	var file struct {
-		Schema         string                     `json:"$schema"`
-		Inputs         []map[string]any           `json:"inputs"`
-		MCPServers     map[string]json.RawMessage `json:"mcpServers"`
-		Servers        map[string]json.RawMessage `json:"servers"`
-		ContextServers map[string]json.RawMessage `json:"context_servers"`
-		MCP            map[string]json.RawMessage `json:"mcp"`
-	}
-	strict(t, text, &file)
-	section := map[string]map[string]json.RawMessage{
-		"vscode": file.Servers, "zed": file.ContextServers, "opencode": file.MCP,
-	}[c.ID]
-	if section == nil {
-		section = file.MCPServers
-	}
-	if c.ID == "opencode" {
-		var e struct {
-			Type        string
-			Command     []string
-			Enabled     bool
-			Environment map[string]string
-		}
-		strict(t, string(section[name]), &e)
-		if e.Type != "local" || !e.Enabled {
-			t.Errorf("opencode: type %q, enabled %v", e.Type, e.Enabled)
-		}
-		return entry{Command: e.Command, Key: e.Environment[s.KeyEnv]}
-	}
-	var e struct {
-		Type, Command string
-		Args          []string
-		Env           map[string]string
-		Timeout       int
-	}
-	strict(t, string(section[name]), &e)
-	if c.ID == "vscode" {
-		var want []map[string]any
-		for _, v := range s.secrets() {
-			id := strings.ToLower(strings.ReplaceAll(v, "_", "-"))
-			want = append(want, map[string]any{"type": "promptString", "id": id, "description": v, "password": true})
-		}
-		if diff := cmp.Diff(want, file.Inputs); diff != "" || e.Type != "stdio" {
-			t.Errorf("vscode: type %q, inputs (-want +got):\n%s", e.Type, diff)
-		}
-	}
-	got := entry{Command: append([]string{e.Command}, e.Args...), Key: e.Env[s.KeyEnv]}
-	if e.Timeout != 0 {
-		got.Limits = map[string]int{"timeout": e.Timeout}
-	}
-	return got
-}
-
-func strict(t *testing.T, text string, v any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		t.Fatalf("parsing %s: %v", text, err)
-	}
-	if d.More() {
-		t.Fatalf("more than one value: %s", text)
+// servers are the cases of the golden files.
+func servers() map[string]Server {
+	s := Server{KeyEnv: "OPENAI_API_KEY", OS: "linux", Timeout: 5 * time.Minute}
+	with := func(change func(*Server)) Server { c := s; change(&c); return c }
+	return map[string]Server{
+		"1 npx": with(func(s *Server) { s.Via = ViaNPX }),
+		"2 npx on Windows, with a configuration": with(func(s *Server) {
+			s.Via, s.OS, s.Config = ViaNPX, "windows", `C:\o\c.yaml`
+		}),
+		"3 docker, with a configuration and other variables": with(func(s *Server) {
+			s.Via, s.KeyEnv, s.More, s.Config = ViaDocker, "MY_KEY", []string{"GATEWAY_TOKEN", "TENANT"}, `/a:b/c,"d"/config.yaml`
+		}),
+		"4 binary": with(func(s *Server) { s.Via, s.Binary = ViaBinary, "/opt/"+odd }),
+		"5 http":   with(func(s *Server) { s.Via, s.URL = ViaHTTP, "https://mcp.example.com/mcp" }),
 	}
 }
 
-func TestSnippets(t *testing.T) {
-	keys := map[string]string{
-		"claude-code":    "${MY_KEY}",
-		"claude-desktop": "YOUR_MY_KEY",
-		"codex":          "env_vars",
-		"cursor":         "${env:MY_KEY}",
-		"vscode":         "${input:my-key}",
-		"gemini-cli":     "${MY_KEY}",
-		"opencode":       "{env:MY_KEY}",
-		"windsurf":       "${env:MY_KEY}",
-		"zed":            "", // inherited
-	}
-	limits := map[string]map[string]int{
-		"codex": {"startup_timeout_sec": 60, "tool_timeout_sec": 310},
-		"zed":   {"timeout": 310},
-	}
-	npx := []string{"npx", "-y", "openai-responses-mcp@" + version.Version, "--stdio"}
-	docker := []string{"docker", "run", "-i", "--rm", "-e", "MY_KEY"}
-	// Blanks, a quote, backslashes, markup and Japanese: what a path may hold.
-	const odd = `C:\Program Files\"R&D" <日本>` + "\x7f" + `\openai-responses-mcp.exe`
-	tests := []struct {
-		server  Server
-		command []string
-	}{
-		{Server{Via: ViaNPX, OS: "linux"}, npx},
-		{Server{Via: ViaNPX, OS: "darwin"}, npx},
-		{Server{Via: ViaNPX, OS: "windows"}, append([]string{"cmd", "/c"}, npx...)},
-		{Server{Via: ViaNPX, OS: "linux", Config: "/etc/o.yaml"}, append(slices.Clip(npx), "--config", "/etc/o.yaml")},
-		{Server{Via: ViaDocker, OS: "linux"}, append(slices.Clip(docker), image)},
-		{Server{Via: ViaDocker, OS: "linux", Config: "/home/i/o/config.yaml"},
-			append(slices.Clip(docker), "--mount", "type=bind,source=/home/i/o,target=/config,readonly", image, "--stdio", "--config", "/config/config.yaml")},
-		{Server{Via: ViaDocker, OS: "linux", Config: `/a:b/c,"d"/config.yaml`},
-			append(slices.Clip(docker), "--mount", `type=bind,"source=/a:b/c,""d""",target=/config,readonly`, image, "--stdio", "--config", "/config/config.yaml")},
-		{Server{Via: ViaDocker, OS: "windows", Config: `C:\o\c.yaml`},
-			append(slices.Clip(docker), "--mount", `type=bind,source=C:\o,target=/config,readonly`, image, "--stdio", "--config", "/config/c.yaml")},
-		{Server{Via: ViaBinary, OS: "linux", Binary: "/usr/bin/openai-responses-mcp"}, []string{"/usr/bin/openai-responses-mcp", "--stdio"}},
-		{Server{Via: ViaBinary, OS: "windows", Binary: odd}, []string{odd, "--stdio"}},
-	}
-	for _, tt := range tests {
-		tt.server.KeyEnv, tt.server.Timeout = "MY_KEY", 5*time.Minute
-		for _, c := range All() {
-			want := entry{tt.command, keys[c.ID], limits[c.ID]}
-			if diff := cmp.Diff(want, read(t, c, tt.server)); diff != "" {
-				t.Errorf("%s of %+v (-want +got):\n%s", c.ID, tt.server, diff)
-			}
-		}
-	}
-}
-
-// Every sentence is one line that ends, and npx on Windows is explained.
-func TestNotes(t *testing.T) {
+func TestGolden(t *testing.T) {
 	for _, c := range All() {
-		for _, via := range Ways() {
-			notes := c.Notes(Server{Via: via, OS: "windows", Binary: "x", KeyEnv: "MY_KEY"})
-			text := strings.Join(notes, "\n")
-			if n := strings.Count(text, "\n") + 1; n != len(notes) {
-				t.Errorf("%s via %s: %d notes in %d lines", c.ID, via, len(notes), n)
+		var b strings.Builder
+		for _, title := range slices.Sorted(maps.Keys(servers())) {
+			s := servers()[title]
+			if s.Via == ViaHTTP && c.NoHTTP != "" {
+				continue
 			}
-			if via == ViaNPX != strings.Contains(text, "cmd /c") {
-				t.Errorf("%s via %s: cmd /c is wrongly or not explained:\n%s", c.ID, via, text)
+			snippet := c.Snippet(s)
+			if c.ID != "codex" && !json.Valid([]byte(snippet)) {
+				t.Errorf("%s, %s: not JSON:\n%s", c.ID, title, snippet)
 			}
-			if c.ID != "vscode" && c.ID != "claude-desktop" && !strings.Contains(text, "MY_KEY") {
-				t.Errorf("%s via %s: nothing says where the key comes from:\n%s", c.ID, via, text)
+			fmt.Fprintf(&b, "== %s\n%s\n%s\n", title, snippet, c.Command(s))
+			for _, n := range c.Notes(s) {
+				fmt.Fprintf(&b, "- %s\n", n)
+			}
+		}
+		text := strings.ReplaceAll(b.String(), version.Version, "VERSION")
+		compare(t, filepath.Join("testdata", c.ID+".txt"), text)
+	}
+}
+
+// A backslash separates folders on Windows only.
+func TestDockerMount(t *testing.T) {
+	for goos, want := range map[string]string{
+		"windows": `type=bind,source=C:\o,target=/config,readonly image --stdio --config /config/c.yaml`,
+		"linux":   `type=bind,source=/etc,target=/config,readonly image --stdio --config /config/C:\o\c.yaml`,
+	} {
+		file := `C:\o\c.yaml`
+		if goos == "linux" {
+			file = "/etc/" + file
+		}
+		line := strings.Join(Server{Via: ViaDocker, OS: goos, KeyEnv: "K", Config: file}.command(), " ")
+		if got := strings.ReplaceAll(line, image, "image"); got != "docker run -i --rm -e K --mount "+want {
+			t.Errorf("on %s: %s", goos, got)
+		}
+	}
+}
+
+// A shell reads the words of a command as they are.
+func TestCommandQuoting(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("no POSIX shell")
+	}
+	for title, s := range servers() {
+		s.OS = "linux"
+		for _, c := range All() {
+			if c.add == nil {
+				continue
+			}
+			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+c.Command(s)).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Join(c.add(c, s), "\n")+"\n", string(out)); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", c.ID, title, diff)
 			}
 		}
 	}
+}
+
+// The page for users shows what setup prints.
+func TestPage(t *testing.T) {
+	const page = "../../docs/reference/client-setup.md"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(b), "\r\n", "\n")
+	for part, want := range map[string]string{"clients": clientFiles(), "snippets": snippets(), "http": httpSnippets()} {
+		begin, end := "<!-- generated: "+part+" -->\n", "<!-- end -->\n"
+		before, rest, ok := strings.Cut(text, begin)
+		_, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has no place for %s", page, part)
+		}
+		text = before + begin + "\n" + want + "\n" + end + after
+	}
+	compare(t, page, text)
+}
+
+// compare compares text with a file, or writes the file with -update.
+func compare(t *testing.T, file, text string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), text); diff != "" {
+		t.Errorf("%s is out of date, run go test ./internal/clients -update (-file +program):\n%s", file, diff)
+	}
+}
+
+func clientFiles() string {
+	var b strings.Builder
+	b.WriteString("| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n")
+	for _, c := range All() {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
+	}
+	return b.String()
+}
+
+func snippets() string {
+	var parts []string
+	for _, c := range All() {
+		s := servers()["1 npx"]
+		part := fmt.Sprintf("### %s\n\n```%s\n%s```\n\n", c.Name, language(c), c.Snippet(s))
+		if command := c.Command(s); command != "" {
+			part += "Or the client's own command:\n\n```text\n" + command + "\n```\n\n"
+		}
+		parts = append(parts, part+"- "+strings.Join(c.ownNotes(s), "\n- ")+"\n")
+	}
+	return strings.Join(parts, "\n")
+}
+
+func httpSnippets() string {
+	var parts []string
+	for _, c := range All() {
+		if c.NoHTTP == "" {
+			parts = append(parts, fmt.Sprintf("%s:\n\n```%s\n%s```\n", c.Name, language(c), c.Snippet(servers()["5 http"])))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func language(c Client) string {
+	return strings.TrimPrefix(filepath.Ext(strings.Fields(c.File("linux"))[0]), ".")
 }

@@ -9,77 +9,70 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// The ways to start the server.
+// The values of --via: how a client reaches the server.
 const (
 	ViaNPX    = "npx"
 	ViaDocker = "docker"
 	ViaBinary = "binary"
+	ViaHTTP   = "http"
 )
 
-// Ways lists them, the default first.
-func Ways() []string { return []string{ViaNPX, ViaDocker, ViaBinary} }
+// Vias lists them, the default first.
+func Vias() []string { return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP} }
 
 const (
 	// name is the key of the server in the clients' files.
 	name = "openai-responses"
-	// image is where releases are published for containers.
+	// image is the container image of this release.
 	image = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
-	// pinned is started from npx's cache without asking the registry, which is
-	// both quicker and the same program every time; @latest is neither.
+	// pinned starts from npx's cache without asking the registry, which is
+	// quicker than @latest and the same program every time.
 	pinned = version.Name + "@" + version.Version
-	// startLimit leaves a cold npx cache the time to fill.
+	// tokenEnv is the variable of the client's machine with the bearer token.
+	tokenEnv = "MCP_HTTP_TOKEN"
+	// startLimit leaves time to fill a cold npx cache.
 	startLimit = time.Minute
-	// margin is what a client waits longer than the server, whose clock starts
-	// later and whose last word says what is wrong.
+	// margin is how much longer a client waits than the server, whose clock
+	// starts later and whose error says what is wrong.
 	margin = 10 * time.Second
 )
 
-// Server is the server as a client is to start it.
+// Server is how a client starts or reaches the server.
 type Server struct {
-	Via    string   // ViaNPX, ViaDocker or ViaBinary
+	Via    string   // one of Vias
 	OS     string   // a GOOS
 	Binary string   // full path of the program, for ViaBinary
+	URL    string   // of the MCP endpoint, for ViaHTTP
 	KeyEnv string   // variable that holds the API key
-	More   []string // variables of the headers that openai.headers has besides
-	Config string   // full path of a YAML file that the server is to read, or ""
+	More   []string // other variables that openai.headers refers to
+	Config string   // full path of a YAML file for the server, or ""
 
 	Timeout time.Duration // of a call, as the server is configured
 }
 
-// callLimit is what a client is told to wait for an answer, in whole seconds.
+// transport is local when the client starts the server, and http otherwise.
+func (s Server) transport(local, http string) string {
+	if s.Via == ViaHTTP {
+		return http
+	}
+	return local
+}
+
+// callLimit is how long a client should wait for an answer, in whole seconds.
 func (s Server) callLimit() int64 {
-	limit := max(s.Timeout, s.Timeout+margin) // the longest that there is bears no margin
+	limit := max(s.Timeout, s.Timeout+margin) // the sum may overflow
 	return int64(math.Ceil(limit.Seconds()))
 }
 
-// secrets are the variables that the client has to pass on, the key's first.
-func (s Server) secrets() []string { return append([]string{s.KeyEnv}, s.More...) }
-
-// names lists them in a sentence.
-func (s Server) names() string {
-	list := s.secrets()
-	if len(list) == 1 {
-		return list[0]
+// secrets are the variables that the client passes on.
+func (s Server) secrets() []string {
+	if s.Via == ViaHTTP {
+		return []string{tokenEnv}
 	}
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + " and " + list[last]
+	return append([]string{s.KeyEnv}, s.More...)
 }
 
-// placeholders lists what stands for their values.
-func (s Server) placeholders() string {
-	return "YOUR_" + strings.Join(s.secrets(), ", YOUR_")
-}
-
-// values gives each of them as the client is to write it.
-func (s Server) values(value func(variable string) string) map[string]string {
-	m := map[string]string{}
-	for _, v := range s.secrets() {
-		m[v] = value(v)
-	}
-	return m
-}
-
-// command is the command line, the program first.
+// command is the command line that starts the server, the program first.
 func (s Server) command() []string {
 	args := []string{"--stdio"}
 	if s.Config != "" {
@@ -92,15 +85,14 @@ func (s Server) command() []string {
 		return s.docker()
 	}
 	line := append([]string{"npx", "-y", pinned}, args...)
-	if s.OS == "windows" {
-		// npx is a script there, which only a shell can start.
+	if s.OS == "windows" { // npx is a script there, which only a shell can start
 		line = append([]string{"cmd", "/c"}, line...)
 	}
 	return line
 }
 
-// docker hands the key down by name: -e without a value copies the variable
-// that the client has set for docker itself.
+// docker passes secrets by name: -e without a value copies the variable that
+// the client sets for docker itself.
 func (s Server) docker() []string {
 	line := []string{"docker", "run", "-i", "--rm"}
 	for _, v := range s.secrets() {
@@ -109,9 +101,12 @@ func (s Server) docker() []string {
 	if s.Config == "" {
 		return append(line, image)
 	}
-	// The folder and not the file: a policy may lie beside it.
-	folder, base := s.split()
-	// -v would stop at a colon in the name; fields of --mount are those of a CSV line.
+	// The folder is mounted and not the file, as it may hold a policy too.
+	folder, base := path.Dir(s.Config), path.Base(s.Config)
+	if i := strings.LastIndexByte(s.Config, '\\'); i >= 0 && s.OS == "windows" {
+		folder, base = s.Config[:i], s.Config[i+1:]
+	}
+	// -v would stop at a colon in the name. --mount takes a line of CSV.
 	source := "source=" + folder
 	if strings.ContainsAny(source, `,"`) {
 		source = `"` + strings.ReplaceAll(source, `"`, `""`) + `"`
@@ -119,30 +114,30 @@ func (s Server) docker() []string {
 	return append(line, "--mount", "type=bind,"+source+",target=/config,readonly", image, "--stdio", "--config", "/config/"+base)
 }
 
-// split cuts the path of the configuration into folder and file.
-func (s Server) split() (folder, base string) {
-	p := s.Config
-	if i := strings.LastIndexByte(p, '\\'); i >= 0 && s.OS == "windows" {
-		return p[:i], p[i+1:]
-	}
-	return path.Dir(p), path.Base(p)
-}
-
-// notes are what holds for every client.
+// notes are those that hold for every client.
 func (s Server) notes() []string {
 	switch s.Via {
+	case ViaHTTP:
+		list := []string{tokenEnv + " is a token of the server's MCP_HTTP_TOKENS, without the name before the colon. A server on a loopback address needs none: leave it out of the entry."}
+		if strings.HasPrefix(s.URL, "http:") {
+			list = append(list, "Plain http sends the token and the questions unencrypted: use https unless the server is on this machine.")
+		}
+		return list
 	case ViaBinary:
-		return []string{"The path is that of this program. Move the program to where it stays first, or correct the path."}
+		return []string{"The path is that of this program. Move the program to its final place first, or correct the path."}
 	case ViaDocker:
-		list := []string{"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image}
+		list := []string{
+			"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image,
+			`The container has only the variables that -e names: behind a proxy add "-e", "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`,
+		}
 		if s.Config != "" {
-			list = append(list, "In the container 127.0.0.1 is the container itself, and only the configuration's folder is there: as /config.")
+			list = append(list, "In the container 127.0.0.1 is the container itself, and only the configuration's folder is there, as /config.")
 		}
 		return list
 	}
 	list := []string{
 		"The first start downloads the package, which a client may not wait for. Do it once in a terminal: npx -y " + pinned + " --version",
-		"The version is pinned; raise the number to get a newer one.",
+		"The version is pinned; raise the number to update.",
 	}
 	if s.OS == "windows" {
 		return append(list, "npx is a script on Windows, hence cmd /c.")
