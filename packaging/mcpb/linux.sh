@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the build for this machine's processor; see ../../manifest.json.
+# Runs the binary for the processor of this machine.
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 case $(uname -m) in
 x86_64 | amd64) cpu=amd64 ;;

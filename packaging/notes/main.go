@@ -1,10 +1,9 @@
-// Command notes prints what docs/changelog.md says of one version, or of what
-// is not released yet: the notes of a release.
+// Command notes prints the section of docs/changelog.md for a version: the
+// notes of its release.
 //
 //	go run ./packaging/notes v0.9.0
 //
-// A version without a section, or with an empty one, is an error: a tag that
-// was put before its changelog must not become a release.
+// A version without a section, or with an empty one, is an error.
 package main
 
 import (
@@ -17,14 +16,14 @@ const changelog = "docs/changelog.md"
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./packaging/notes vX.Y.Z | Unreleased")
+		fmt.Fprintln(os.Stderr, "usage: go run ./packaging/notes vX.Y.Z")
 		os.Exit(2)
 	}
 	text, err := os.ReadFile(changelog)
 	if err == nil {
 		var notes string
-		if notes, err = section(string(text), strings.TrimPrefix(os.Args[1], "v")); err == nil {
-			fmt.Print(notes)
+		if notes, err = section(string(text), os.Args[1]); err == nil {
+			fmt.Println(notes)
 			return
 		}
 	}
@@ -32,39 +31,18 @@ func main() {
 	os.Exit(1)
 }
 
-// section is what stands between the heading of a version ("## v0.9.0 — date",
-// spec §16; "## [0.9.0] - date" is read too) and the next one, without the
-// link definitions at the end of the file.
+// section returns the text between the heading of a version,
+// "## v0.9.0 — 2026-11-20", and the next heading of that level.
 func section(text, version string) (string, error) {
-	var body []string
-	inside := false
-	for line := range strings.Lines(text) {
-		name, heading := strings.CutPrefix(line, "## ")
-		switch {
-		case heading && inside:
-			return tidy(body, version)
-		case heading:
-			title, _, _ := strings.Cut(strings.TrimSpace(name), " ")
-			inside = strings.TrimPrefix(strings.Trim(title, "[]"), "v") == version
-		case inside && !isLink(line):
-			body = append(body, line)
+	for part := range strings.SplitSeq("\n"+text, "\n## ") {
+		heading, body, _ := strings.Cut(part, "\n")
+		if title, _, _ := strings.Cut(heading, " "); title != version {
+			continue
 		}
+		if body = strings.TrimSpace(body); body == "" {
+			return "", fmt.Errorf("the section of %s in %s is empty", version, changelog)
+		}
+		return body, nil
 	}
-	if !inside {
-		return "", fmt.Errorf("%s has no section for %s", changelog, version)
-	}
-	return tidy(body, version)
-}
-
-// isLink reports a link definition, "[0.9.0]: https://…".
-func isLink(line string) bool {
-	return strings.HasPrefix(line, "[") && strings.Contains(line, "]: ")
-}
-
-func tidy(lines []string, version string) (string, error) {
-	s := strings.TrimSpace(strings.Join(lines, ""))
-	if s == "" {
-		return "", fmt.Errorf("%s says nothing of %s", changelog, version)
-	}
-	return s + "\n", nil
+	return "", fmt.Errorf("%s has no section for %s", changelog, version)
 }

@@ -1,88 +1,60 @@
-// Command registry prints the entry of a release for the MCP registry:
-// server.json with the hash of the bundle, which nobody knows before it is
-// built.
+// Command registry prints server.json with the hash of the released bundle,
+// which the MCP registry requires.
 //
 //	go run ./packaging/registry -sums dist/checksums.txt >entry.json
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path"
 	"strings"
-)
 
-const entry = "server.json"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+)
 
 func main() {
 	sums := flag.String("sums", "dist/checksums.txt", "the release's `checksums`")
 	flag.Parse()
-	out, err := run(*sums)
-	if err != nil {
+	if err := run("server.json", *sums); err != nil {
 		fmt.Fprintln(os.Stderr, "registry: error:", err)
 		os.Exit(1)
 	}
-	fmt.Print(string(out))
 }
 
-func run(sums string) ([]byte, error) {
+func run(entry, sums string) error {
 	text, err := os.ReadFile(entry)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lines, err := os.ReadFile(sums)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out, err := fill(text, string(lines))
+	out, err := fill(string(text), string(lines))
 	if err != nil {
-		return nil, fmt.Errorf("filling in %s: %w", entry, err)
+		return fmt.Errorf("filling in %s: %w", entry, err)
 	}
-	return out, nil
+	fmt.Print(out)
+	return nil
 }
 
-// fill gives every mcpb package its fileSha256, found under the name of the
-// file that its URL ends in. The rest of the document stays as it is.
-func fill(text []byte, sums string) ([]byte, error) {
-	var doc map[string]any
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, err
-	}
-	packages, _ := doc["packages"].([]any)
-	filled := 0
-	for _, p := range packages {
-		p, _ := p.(map[string]any)
-		if p["registryType"] != "mcpb" {
+// fill sets the fileSha256 of the package of type mcpb to the checksum of the
+// file that its URL names. sums has lines as sha256sum prints them.
+func fill(entry, sums string) (string, error) {
+	for i, p := range gjson.Get(entry, "packages").Array() {
+		if p.Get("registryType").String() != "mcpb" {
 			continue
 		}
-		url, _ := p["identifier"].(string)
-		hash := sum(sums, path.Base(url))
-		if hash == "" {
-			return nil, fmt.Errorf("no checksum of %s", path.Base(url))
+		name := path.Base(p.Get("identifier").String())
+		for line := range strings.Lines(sums) {
+			if f := strings.Fields(line); len(f) == 2 && f[1] == name {
+				return sjson.Set(entry, fmt.Sprintf("packages.%d.fileSha256", i), f[0])
+			}
 		}
-		p["fileSha256"] = hash
-		filled++
+		return "", fmt.Errorf("no checksum of %s", name)
 	}
-	if filled == 0 {
-		return nil, fmt.Errorf("no package of type mcpb")
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(doc)
-	return b.Bytes(), err
-}
-
-// sum finds a file's line as sha256sum writes it, "HASH  NAME".
-func sum(sums, name string) string {
-	for line := range strings.Lines(sums) {
-		if f := strings.Fields(line); len(f) == 2 && f[1] == name {
-			return f[0]
-		}
-	}
-	return ""
+	return "", fmt.Errorf("no package of type mcpb")
 }

@@ -1,10 +1,10 @@
-// Command universal puts the parts of a macOS universal binary in order.
+// Command universal sorts the parts of a macOS universal binary, amd64 before
+// arm64, in place.
 //
 //	go run ./packaging/universal dist/universal_darwin_all/openai-responses-mcp
 //
-// goreleaser joins them in the order in which their builds ended, so that two
-// runs over the same sources would differ. This rewrites the file with amd64
-// before arm64.
+// goreleaser joins the parts in the order in which their builds end, which
+// would make two builds of the same sources differ.
 package main
 
 import (
@@ -17,8 +17,7 @@ import (
 	"slices"
 )
 
-// align is where parts may begin: the page size of arm64, larger than the
-// other one's.
+// Parts begin at multiples of the page size of arm64, the larger of the two.
 const (
 	alignBits = 14
 	align     = 1 << alignBits
@@ -35,10 +34,9 @@ func main() {
 	}
 }
 
-// sortFile keeps the file's time, which goreleaser has set and which goes into
-// the archive.
+// sortFile keeps the file's time: goreleaser sets it and archives it.
 func sortFile(name string) error {
-	was, err := os.Stat(name)
+	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
@@ -50,14 +48,14 @@ func sortFile(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(name, out, was.Mode()); err != nil {
+	if err := os.WriteFile(name, out, info.Mode()); err != nil {
 		return err
 	}
-	return os.Chtimes(name, was.ModTime(), was.ModTime())
+	return os.Chtimes(name, info.ModTime(), info.ModTime())
 }
 
-// sorted is the same universal binary with its parts in the order of their
-// processors' numbers.
+// sorted returns the universal binary with its parts ordered by processor. The
+// format is a big-endian header, see mach-o/fat.h, and the parts.
 func sorted(b []byte) ([]byte, error) {
 	fat, err := macho.NewFatFile(bytes.NewReader(b))
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// object is the smallest file that counts as Mach-O: a header and no commands,
-// padded to size.
+// object makes a Mach-O file without commands, padded to size.
 func object(cpu macho.Cpu, size int) []byte {
 	var b bytes.Buffer
 	h := macho.FileHeader{Magic: macho.Magic64, Cpu: cpu, Type: macho.TypeExec}
@@ -20,7 +19,7 @@ func object(cpu macho.Cpu, size int) []byte {
 	return b.Bytes()
 }
 
-// join lays objects out as goreleaser does, in the order given.
+// join makes a universal binary of the objects in the given order.
 func join(t *testing.T, objects ...[]byte) []byte {
 	t.Helper()
 	head := []uint32{macho.MagicFat, uint32(len(objects))}
@@ -50,10 +49,10 @@ func TestSorted(t *testing.T) {
 			t.Fatalf("sorted, %s: %v", name, err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("sorted, %s: %d bytes, want the %d of amd64 before arm64", name, len(got), len(want))
+			t.Errorf("sorted, %s: got %d bytes that differ from the %d of amd64 before arm64", name, len(got), len(want))
 		}
 	}
-	if _, err := sorted([]byte("no Mach-O")); err == nil {
-		t.Error("sorted of something else: no error")
+	if _, err := sorted([]byte("not Mach-O")); err == nil {
+		t.Error("sorted of another format: no error")
 	}
 }
