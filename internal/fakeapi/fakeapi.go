@@ -1,191 +1,352 @@
-// Package fakeapi is an OpenAI Responses API that runs inside the process: it
-// answers POST /responses and GET /models/{id} in the shapes of the real one,
-// and misbehaves on request. It backs --offline and the tests of every package
-// that talks to the API.
+// Package fakeapi is an OpenAI Responses API inside the process: it answers
+// POST /responses and GET /models in the shapes of the real one, and fails on
+// request. It serves --offline and the tests of the packages that use the API.
 //
-// A turn is described once, as output items, and rendered as one JSON response
-// or as the event stream of it, so that both say the same. A [Step] changes what
-// the next request gets: another turn, an error, a broken connection.
+// A turn of the model is described once, as a finished response. The stream of
+// it is derived from that, so that both say the same. A [Step] changes what the
+// next request gets: another turn, an error, a broken connection, a recording.
 //
-// The shapes follow https://platform.openai.com/docs/api-reference/responses and
+// In reading order: fakeapi.go has the server, step.go the behaviours that can be
+// scripted, turn.go what the model says, stream.go the events of a turn, and
+// errors.go the errors in the words of the API. The shapes follow
+// https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
 package fakeapi
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"math"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
-// maxBody bounds a request body. The real API refuses far smaller ones; a test
-// of a long question needs a few MiB.
-const maxBody = 64 << 20
-
-// Options says how a [Server] behaves. The zero value accepts every key and
-// every model.
+// Options configures a [Server]. The zero value accepts every key and model.
 type Options struct {
-	// Models is what GET /models/{id} knows, and then also the only models that
-	// POST /responses takes. Empty: [DefaultModels] for the first, any for the second.
+	// Models are the models that GET /models lists, and then also the only ones
+	// that POST /responses takes. Empty: [DefaultModels], and any model.
 	Models []Model
-	// Key is the one API key that is accepted. Empty: requests need none.
+	// Key is the only API key that is accepted. Empty: no key is needed.
 	Key string
-	// Keep is how many requests [Server.Requests] remembers. Zero: 4096.
+	// Keep is the number of requests that [Server.Requests] remembers. Zero: 4096.
 	Keep int
-	// Now tells the time of created_at and Recorded.At. Nil: time.Now.
-	Now func() time.Time
 }
 
-// Server is the API. It is an [http.Handler], safe for concurrent use; make one
-// with [New].
+// Model is an entry of the model list.
+type Model struct {
+	ID           string `json:"id"`
+	Created      int64  `json:"created"` // Unix seconds
+	OwnedBy      string `json:"owned_by"`
+	ShutdownDate string `json:"shutdown_date,omitempty"` // YYYY-MM-DD once it is announced
+}
+
+// DefaultModels returns the models of a server without Options.Models: models
+// with and without reasoning, one that will shut down, and that of --offline.
+func DefaultModels() []Model {
+	return []Model{
+		{ID: "gpt-5.2", Created: 1765313051, OwnedBy: "system"},
+		{ID: "offline", Created: 1765313051, OwnedBy: "openai-responses-mcp"},
+		{ID: "gpt-4.1-mini", Created: 1744318173, OwnedBy: "system"},
+		{ID: "o3", Created: 1744225308, OwnedBy: "system", ShutdownDate: "2026-12-11"},
+	}
+}
+
+// Recorded is a request as it arrived.
+type Recorded struct {
+	Method  string
+	Path    string
+	Header  http.Header
+	Body    []byte
+	Aborted bool // the client left before the answer was complete
+	At      time.Time
+}
+
+// Server is the API, an [http.Handler] that is safe for concurrent use.
 type Server struct {
 	o      Options
-	closed chan struct{} // ends what hangs
+	closed chan struct{} // ends answers that wait
 
 	mu      sync.Mutex
-	queue   []use
-	always  *use
+	queue   []Step
+	always  Step
 	choose  func(question string) Step
 	log     []*Recorded
-	arrived int // requests so far, the forgotten ones too
+	arrived int // all requests so far, also those that log has forgotten
 	aborted int
-	changed chan struct{}     // closed and replaced when a count above changes
-	calls   map[string]issued // function calls that wait for their output
+	changed chan struct{} // closed and replaced when a count above changes
 	once    sync.Once
 }
 
-// use is a step and how many requests it has answered.
-type use struct {
-	step Step
-	n    int
-}
-
-// New returns a server that answers every request by its own judgement until
-// [Server.Queue] or [Server.Always] say otherwise.
+// New returns a server that answers every request as a model would, until
+// [Server.Queue], [Server.Choose] or [Server.Always] change that.
 func New(o Options) *Server {
 	o.Keep = cmp.Or(o.Keep, 4096)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return &Server{
-		o:       o,
-		closed:  make(chan struct{}),
-		changed: make(chan struct{}),
-		calls:   map[string]issued{},
-	}
+	return &Server{o: o, closed: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Queue adds behaviours for the next requests, one request a step, in order. A
-// step that replays a recording of several turns answers as many requests.
+// Queue adds steps for the next requests, one request each. A step with a
+// recording of several turns answers as many requests.
 func (s *Server) Queue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range steps {
-		s.queue = append(s.queue, use{step: st})
+		s.queue = append(s.queue, st)
+		for i := 1; i < len(st.replay); i++ {
+			next := st
+			next.replay = st.replay[i:]
+			s.queue = append(s.queue, next)
+		}
 	}
 }
 
-// Always sets the behaviour of every request that finds the queue empty.
+// Always sets the step of every request that finds the queue empty.
 func (s *Server) Always(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.always = &use{step: step}
+	s.always = step
 }
 
-// Choose sets how the behaviour of a request that finds the queue empty is
-// chosen: by its question, which is what the user said last, without the hints
-// behind it; "" when the request asks nothing. choose wins over [Server.Always].
-// It is called for one request at a time and must not call the server.
+// Choose sets a function that picks the step of a request that finds the queue
+// empty, by its question: the last user message without the hints, "" without
+// one. It comes before [Server.Always]. Calls of choose do not overlap, and it
+// must not call the server.
 func (s *Server) Choose(choose func(question string) Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.choose = choose
 }
 
-// Close ends every answer that hangs or dawdles, as a server does that goes
-// down. Call it before httptest.Server.Close, which waits for them.
-func (s *Server) Close() {
-	s.once.Do(func() { close(s.closed) })
+// Close ends every answer that waits. Call it before httptest.Server.Close,
+// which waits for them.
+func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
+
+// Requests returns a copy of the requests so far, oldest first, at most
+// Options.Keep of them.
+func (s *Server) Requests() []Recorded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Recorded, len(s.log))
+	for i, r := range s.log {
+		out[i] = *r
+	}
+	return out
 }
 
-// next takes the behaviour of a request, and how many requests it answered
-// before this one. The lock is held.
-func (s *Server) next(body []byte) (Step, int) {
-	if s.choose != nil && len(s.queue) == 0 {
-		return s.choose(questionOf(body)), 0
-	}
-	u := s.always
-	if len(s.queue) > 0 {
-		u = &s.queue[0]
-	}
-	if u == nil {
-		return Step{}, 0
-	}
-	st, n := u.step, u.n
-	u.n++
-	if len(s.queue) > 0 && u.n >= max(1, len(st.replay)) {
-		s.queue = slices.Delete(s.queue, 0, 1)
-	}
-	return st, n
+// WaitRequests returns nil when n requests have arrived since the start, or the
+// error of the context.
+func (s *Server) WaitRequests(ctx context.Context, n int) error {
+	return s.wait(ctx, func() bool { return s.arrived >= n })
 }
 
-// ServeHTTP answers one request: recorded first, then the step, then the route.
+// WaitAborted returns nil when the clients of n requests have left before the
+// answer was complete, or the error of the context.
+func (s *Server) WaitAborted(ctx context.Context, n int) error {
+	return s.wait(ctx, func() bool { return s.aborted >= n })
+}
+
+// wait returns once cond, which is called under the lock, holds.
+func (s *Server) wait(ctx context.Context, cond func() bool) error {
+	for {
+		s.mu.Lock()
+		ok, changed := cond(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// notify wakes the calls of wait. The lock is held.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Listen serves s on a free loopback port and returns the base URL, such as
+// "http://127.0.0.1:49152/v1". stop closes the port and every connection, and
+// returns when serving has ended; it may be called again.
+func (s *Server) Listen() (baseURL string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		// A host without IPv4 has a loopback of IPv6.
+		var err6 error
+		if l, err6 = net.Listen("tcp", "[::1]:0"); err6 != nil {
+			return "", nil, fmt.Errorf("listening on loopback: %w", err)
+		}
+	}
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l) // It always ends with an error, caused by stop.
+	}()
+	stop = sync.OnceFunc(func() {
+		s.Close()
+		_ = srv.Close()
+		<-done
+	})
+	return "http://" + l.Addr().String() + "/v1", stop, nil
+}
+
+// exchange is a request while it is answered.
+type exchange struct {
+	s    *Server
+	w    http.ResponseWriter
+	r    *http.Request
+	req  request
+	step Step
+	done bool // the answer is complete
+}
+
+// ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, readErr := readBody(r)
-	x := &exchange{s: s, w: w, r: r, body: body}
-	rec := s.arrive(x, readErr == nil)
+	// net/http notices that a client leaves only after the body was read.
+	body, err := io.ReadAll(r.Body)
+	x := &exchange{s: s, w: w, r: r}
+	rec := s.arrive(x, body, err == nil)
 	defer func() {
-		// A client may well leave once it has everything; that is no departure.
-		if !x.done && (x.gone || r.Context().Err() != nil) {
-			s.abort(rec)
+		if !x.done && (err != nil || r.Context().Err() != nil) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			rec.Aborted = true
+			s.aborted++
+			s.notify()
 		}
 	}()
-	if readErr != nil {
-		x.gone = true // The body never came whole: nobody waits for an answer.
+	if err != nil {
 		return
 	}
-	h := w.Header()
-	h.Set("x-request-id", "req_"+opaque("req", x.seed)[:32])
-	h.Set("openai-version", "2020-10-01")
-	h.Set("openai-processing-ms", "1")
-
-	if !x.wait(x.step.delay) {
-		return
+	w.Header().Set("x-request-id", x.req.id("req", "")[:36])
+	if x.pause(x.step.delay) {
+		x.answer()
 	}
-	if x.step.wire != nil {
-		x.step.wire(x)
-		return
-	}
-	if f := s.authorize(r); f != nil {
-		x.fail(f)
-		return
-	}
-	x.route()
 }
 
-// route picks the endpoint by the end of the path: the prefix is the business
-// of whoever configured the base URL.
-func (x *exchange) route() {
-	path := strings.TrimSuffix(x.r.URL.Path, "/")
-	_, id, found := strings.Cut(path, "/models/")
+// arrive records a request and takes its step, so that the request after one
+// that was waited for gets the next step.
+func (s *Server) arrive(x *exchange, body []byte, whole bool) *Recorded {
+	rec := &Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body, At: time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.notify()
+	if len(s.log) >= s.o.Keep {
+		s.log = slices.Delete(s.log, 0, 1)
+	}
+	s.log = append(s.log, rec)
+	s.arrived++
+	if gjson.ValidBytes(body) {
+		x.req.Result = gjson.ParseBytes(body)
+	}
+	x.req.n = s.arrived
+	if !whole {
+		return rec
+	}
+	x.step = s.always
 	switch {
-	case strings.HasSuffix(path, "/responses"):
-		if x.r.Method != http.MethodPost {
-			x.fail(wrongMethod(x.r))
-			return
-		}
+	case len(s.queue) > 0:
+		x.step = s.queue[0]
+		s.queue = slices.Delete(s.queue, 0, 1)
+	case s.choose != nil:
+		x.step = s.choose(x.req.question())
+	}
+	return rec
+}
+
+// answer picks the endpoint by the end of the path; base URLs have any prefix.
+func (x *exchange) answer() {
+	path := strings.TrimSuffix(x.r.URL.Path, "/")
+	_, id, isModel := strings.Cut(path, "/models/")
+	key, _ := strings.CutPrefix(x.r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case x.step.send != nil:
+		x.step.send(x)
+	case x.s.o.Key != "" && key != x.s.o.Key:
+		x.fail(wrongKey(key))
+	case strings.HasSuffix(path, "/responses") && x.r.Method == http.MethodPost:
 		x.respond()
 	case strings.HasSuffix(path, "/models") && x.r.Method == http.MethodGet:
-		x.json(http.StatusOK, x.s.modelList())
-	case found && x.r.Method == http.MethodGet:
-		x.model(id)
+		x.json(http.StatusOK, object{"object": "list", "data": x.s.models()})
+	case isModel && x.r.Method == http.MethodGet:
+		i := slices.IndexFunc(x.s.models(), func(m Model) bool { return m.ID == id })
+		if i < 0 {
+			x.fail(noModel(http.StatusNotFound, id))
+			return
+		}
+		x.json(http.StatusOK, x.s.models()[i])
 	default:
-		x.fail(&fault{status: http.StatusNotFound, body: apiError{
-			Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path),
-			Type:    "invalid_request_error",
-		}})
+		x.fail(invalid(http.StatusNotFound, "", "", fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)))
 	}
+}
+
+func (s *Server) models() []Model {
+	if len(s.o.Models) > 0 {
+		return s.o.Models
+	}
+	return DefaultModels()
+}
+
+// pause waits for d. It reports whether the client still waits for an answer.
+func (x *exchange) pause(d time.Duration) bool {
+	if d <= 0 {
+		return x.r.Context().Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-x.r.Context().Done():
+	case <-x.s.closed:
+	}
+	return false
+}
+
+// hang answers nothing until the client or the server closes.
+func (x *exchange) hang() { x.pause(math.MaxInt64) }
+
+// cut closes the connection: net/http does so for this panic, without a log.
+func (x *exchange) cut() { panic(http.ErrAbortHandler) }
+
+// fail sends an error.
+func (x *exchange) fail(e apiError) { x.json(e.status, object{"error": e}) }
+
+// json sends a value.
+func (x *exchange) json(status int, v any) { x.body(status, "application/json", encode(v)) }
+
+// body sends a whole body.
+func (x *exchange) body(status int, contentType string, b []byte) {
+	x.w.Header().Set("Content-Type", contentType)
+	x.w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+	x.w.WriteHeader(status)
+	x.done = x.write(b)
+}
+
+// write sends b at once. It reports whether the client took it.
+func (x *exchange) write(b []byte) bool {
+	_, err := x.w.Write(b)
+	_ = http.NewResponseController(x.w).Flush() // A recorder of a test may not flush.
+	return err == nil && x.r.Context().Err() == nil
+}
+
+// encode marshals a value of this package, which cannot fail.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("fakeapi: encoding an answer: " + err.Error())
+	}
+	return b
 }

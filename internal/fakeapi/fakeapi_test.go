@@ -1,199 +1,342 @@
 package fakeapi
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
 )
 
-// fixture is a server on a loopback port and a client for it.
-type fixture struct {
-	*Server
-	t    *testing.T
-	base string
-}
-
-func newFixture(t *testing.T, o Options) *fixture {
-	s := New(o)
-	h := httptest.NewServer(s)
-	t.Cleanup(func() {
-		s.Close()
-		h.Close()
-	})
-	return &fixture{Server: s, t: t, base: h.URL + "/v1"}
-}
-
-// queue parses steps and queues them.
-func (f *fixture) queue(words string) {
-	f.t.Helper()
-	steps, err := ParseSteps(words)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.Queue(steps...)
-}
-
-// reply is an answer, read as far as it came.
+// reply is what the server sent.
 type reply struct {
 	status int
 	header http.Header
-	body   []byte
-	err    error // of the connection
+	body   string
+	err    error // of the connection, also while the body is read
 }
 
-func (f *fixture) do(ctx context.Context, method, path, body string) reply {
-	f.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, f.base+path, strings.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer sk-test-0123456789abcdef")
-	noRedirect := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := noRedirect.Do(req)
-	if err != nil {
-		return reply{err: err}
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, resp.Header, b, err}
-}
-
-func (f *fixture) post(body string) reply {
-	f.t.Helper()
-	return f.do(f.t.Context(), http.MethodPost, "/responses", body)
-}
-
-// errorOf decodes an error body.
-func (r reply) errorOf(t *testing.T) apiError {
+// start serves an API with these steps queued.
+func start(t *testing.T, o Options, steps string) (s *Server, post func(ctx context.Context, body string) reply) {
 	t.Helper()
-	var e struct {
-		Error apiError `json:"error"`
+	s = New(o)
+	list, err := ParseSteps(steps)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := json.Unmarshal(r.body, &e); err != nil {
-		t.Fatalf("decoding %q: %v", r.body, err)
+	s.Queue(list...)
+	base, stop, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return e.Error
+	t.Cleanup(stop)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return s, func(ctx context.Context, body string) reply {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/responses", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer sk-test-0123456789abcdef")
+		resp, err := client.Do(req)
+		if err != nil {
+			return reply{err: err}
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		return reply{resp.StatusCode, resp.Header, string(b), err}
+	}
 }
 
-// wire is a response as a client reads it.
-type wire struct {
-	ID, Status, Model string
-	Output            []wireItem
-	Usage             *usage
-	Error             *responseError
-	IncompleteDetails *incompleteDetail `json:"incomplete_details"`
+// ask is the body of a request with more members.
+func ask(model, question, members string) string {
+	b, _ := json.Marshal(question + "\n[Hints] recency_days=60")
+	return `{"model":"` + model + `","input":[{"role":"user","content":[{"type":"input_text","text":` + string(b) + `}]}]` + members + `}`
 }
 
-type wireItem struct {
-	ID, Type, Role, Phase, Name, Arguments string
-	CallID                                 string  `json:"call_id"`
-	EncryptedContent                       string  `json:"encrypted_content"`
-	Action                                 *action `json:"action"`
-	Content, Summary                       []part
-}
+const (
+	streaming = `,"stream":true`
+	searching = `,"tools":[{"type":"web_search"}],"include":["web_search_call.action.sources","reasoning.encrypted_content"]`
+	calling   = `,"tools":[{"type":"function","name":"f","parameters":{"required":["q"]}},{"type":"custom","name":"c"}]`
+)
 
-func (r reply) response(t *testing.T) wire {
+// payloads returns the payloads of an event stream and checks its framing.
+func payloads(t *testing.T, body string) []string {
 	t.Helper()
-	var w wire
-	if r.status != http.StatusOK {
-		t.Fatalf("status = %d, want 200: %s", r.status, r.body)
-	}
-	if err := json.Unmarshal(r.body, &w); err != nil {
-		t.Fatalf("decoding %q: %v", r.body, err)
-	}
-	return w
-}
-
-// types lists the types of the output items, separated by spaces.
-func (w wire) types() string {
 	var out []string
-	for _, it := range w.Output {
-		out = append(out, it.Type)
-	}
-	return strings.Join(out, " ")
-}
-
-// text is what the messages say.
-func (w wire) text() string {
-	var b strings.Builder
-	for _, it := range w.Output {
-		for _, p := range it.Content {
-			b.WriteString(p.text())
+	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
+		event, data, _ := strings.Cut(block, "\ndata: ")
+		if event != "event: "+gjson.Get(data, "type").String() {
+			t.Fatalf("bad event %q", block)
 		}
-	}
-	return b.String()
-}
-
-// sent is an event as it came over the wire.
-type sent struct {
-	name string // of the event: line
-	data []byte
-	event
-}
-
-// events reads the stream of a reply, however it ended.
-func (r reply) events(t *testing.T) []sent {
-	t.Helper()
-	var out []sent
-	name := ""
-	for sc := bufio.NewScanner(bytes.NewReader(r.body)); sc.Scan(); {
-		line := sc.Text()
-		if n, ok := strings.CutPrefix(line, "event: "); ok {
-			name = n
-		}
-		if d, ok := strings.CutPrefix(line, "data: "); ok {
-			e := sent{name: name, data: []byte(d)}
-			if err := json.Unmarshal(e.data, &e.event); err != nil {
-				t.Fatalf("decoding event %q: %v", d, err)
-			}
-			out = append(out, e)
-		}
+		out = append(out, data)
 	}
 	return out
 }
 
-// question makes a request; extra fields are JSON, such as `"stream":true`.
-func question(model, q string, extra ...string) string {
-	fields := append([]string{
-		`"model":"` + model + `"`,
-		`"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"` + q +
-			`\n[Hints] recency_days=60, max_results=5."}]}]`,
-		`"tools":[{"type":"web_search"}]`,
-		`"store":false`,
-	}, extra...)
-	return "{" + strings.Join(fields, ",") + "}"
+// Every turn says the same as one response and as a stream.
+func TestTurns(t *testing.T) {
+	for _, tt := range []struct{ step, question, members, status, types, text string }{
+		{"", "What is SQL?", searching, "completed", "reasoning message", `question: "What is SQL?"`},
+		{"", "Latest Go version?", searching, "completed", "reasoning web_search_call reasoning web_search_call message", "example.com"},
+		{"", "東京の天気は？", searching, "completed", "reasoning web_search_call message", "オフライン"},
+		{"", "What is 2+2?", `,"reasoning":{"effort":"none"}`, "completed", "message", "offline answer"},
+		{"", "x", calling + `,"reasoning":{"summary":"auto"}`, "completed", "reasoning function_call", ""},
+		{"tools:parallel=2", "x", calling, "completed", "reasoning function_call custom_tool_call", ""},
+		{"tools:unknown", "x", calling, "completed", "reasoning function_call", ""},
+		{"ok", "weather", searching, "completed", "reasoning message", "offline answer"},
+		{"search", "x", "", "completed", "reasoning web_search_call reasoning web_search_call message", "offline"},
+		{"uncited", "x", searching, "completed", "reasoning web_search_call message", "offline"},
+		{"phases", "x", searching, "completed", "reasoning message web_search_call message", "looking this up"},
+		{"refusal", "x", "", "completed", "reasoning message", ""},
+		{"empty", "x", "", "completed", "reasoning", ""},
+		{"incomplete", "x", "", "incomplete", "reasoning message", "offline"},
+		{"incomplete:empty", "x", "", "incomplete", "reasoning", ""},
+		{"failed", "x", "", "failed", "", ""},
+		{"text=1+1=2, a", "x", "", "completed", "reasoning message", "1+1=2, a"},
+	} {
+		t.Run(tt.step+" "+tt.question, func(t *testing.T) {
+			s, post := start(t, Options{}, "")
+			st, err := ParseStep(tt.step)
+			if err != nil || st.String() != tt.step {
+				t.Fatalf("ParseStep = %v, %v", st, err)
+			}
+			s.Always(st)
+			plain := gjson.Parse(post(t.Context(), ask("gpt-5.2", tt.question, tt.members)).body)
+			var types []string
+			for _, it := range plain.Get("output").Array() {
+				types = append(types, it.Get("type").String())
+			}
+			text := plain.Get("output.#(type==message).content.0.text").String()
+			if plain.Get("status").String() != tt.status || strings.Join(types, " ") != tt.types || !strings.Contains(text, tt.text) {
+				t.Errorf("answer = %s", plain)
+			}
+			events := payloads(t, post(t.Context(), ask("gpt-5.2", tt.question, tt.members+streaming)).body)
+			deltas := map[string]string{}
+			var done []string
+			for i, e := range events {
+				if n := gjson.Get(e, "sequence_number"); int(n.Int()) != i {
+					t.Errorf("event %d has number %s", i, n)
+				}
+				if typ := gjson.Get(e, "type").String(); typ == "response.output_item.done" {
+					done = append(done, gjson.Get(e, "item").Raw)
+				} else if d := gjson.Get(e, "delta").String(); d != "" {
+					deltas[typ] += d
+				}
+			}
+			final := gjson.Parse(events[len(events)-1])
+			var whole []string
+			for _, it := range final.Get("response.output").Array() {
+				whole = append(whole, it.Raw)
+			}
+			if diff := cmp.Diff(whole, done); final.Get("type").String() != "response."+tt.status || diff != "" {
+				t.Errorf("stream ends with %s, items (-final +done):\n%s", final, diff)
+			}
+			if tt.text != "" && !strings.Contains(deltas["response.output_text.delta"], tt.text) {
+				t.Errorf("deltas = %q", deltas)
+			}
+		})
+	}
 }
 
-const (
-	withSources = `"include":["web_search_call.action.sources"]`
-	withSeal    = `"include":["web_search_call.action.sources","reasoning.encrypted_content"]`
-	streaming   = `"stream":true`
-)
-
-// patience bounds a wait for something that is due at once.
-func patience(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	t.Cleanup(cancel)
-	return ctx
+func TestCitation(t *testing.T) {
+	_, post := start(t, Options{}, "")
+	r := gjson.Parse(post(t.Context(), ask("offline", "明日の天気は？", searching)).body)
+	if got := r.Get("output.0.action.sources").Raw; got != `[{"name":"oai-weather","type":"api"},{"type":"url","url":"`+weatherURL+`"}]` {
+		t.Errorf("sources = %s", got)
+	}
+	part := r.Get("output.1.content.0")
+	a := part.Get("annotations.0")
+	span := string([]rune(part.Get("text").String())[a.Get("start_index").Int():a.Get("end_index").Int()])
+	if span != "([example.org]("+weatherURL+"?utm_source=openai))" || r.Get("tool_usage.web_search.num_requests").Int() != 1 {
+		t.Errorf("span = %q of %s", span, r)
+	}
 }
 
-// open sends a request and leaves its answer to be read.
-func (f *fixture) open(body string) *http.Response {
-	f.t.Helper()
-	req, err := http.NewRequestWithContext(patience(f.t), http.MethodPost, f.base+"/responses", strings.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
+// Steps that end with an error, as it arrives in an answer that is not streamed.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		step, members string
+		status        int // 0: the connection breaks
+		error         string
+	}{
+		{"400", "", 400, `[null,null,"invalid_request_error"]`},
+		{"400:param=tools,code=invalid_value", "", 400, `["tools","invalid_value","invalid_request_error"]`},
+		{"401", "", 401, `[null,"invalid_api_key","invalid_request_error"]`},
+		{"403", "", 403, `[null,null,"invalid_request_error"]`},
+		{"404", "", 404, `["model","model_not_found","invalid_request_error"]`},
+		{"429", "", 429, `[null,"rate_limit_exceeded","requests"]`},
+		{"quota", "", 429, `[null,"insufficient_quota","insufficient_quota"]`},
+		{"502", "", 502, `[null,"server_error","server_error"]`},
+		{"503", "", 503, `[null,null,"service_unavailable_error"]`},
+		{"error:insufficient_quota", "", 429, `[null,"insufficient_quota","insufficient_quota"]`},
+		{"error", "", 500, `[null,"server_error","server_error"]`},
+		{"refuses=store", `,"store":false`, 200, ""},
+		{"refuses=store", `,"store":true`, 400, `["store","unsupported_parameter","invalid_request_error"]`},
+		{"refuses=text.verbosity", `,"text":{}`, 200, ""},
+		{"refuses=include:reasoning.encrypted_content", searching, 400, `["include[1]","unsupported_value","invalid_request_error"]`},
+		{"unverified", streaming, 400, `["stream","unsupported_value","invalid_request_error"]`},
+		{"unverified", `,"reasoning":{"summary":"auto"}`, 400, `["reasoning.summary","unsupported_value","invalid_request_error"]`},
+		{"unverified", `,"stream":false`, 200, ""},
+		{"redirect=http://example.com/a+b", "", 307, ""},
+		{"garbage", "", 200, ""},
+		{"cut", "", 0, ""},
+		{"truncated", "", 0, ""},
+		{"ok+cut-after=3", streaming, 0, ""},
+		{"ok+end-after=3", streaming, 200, ""},
+		{"garbage:json delay=1ms", "", 200, ""},
+	} {
+		_, post := start(t, Options{}, tt.step)
+		r := post(t.Context(), ask("gpt-5.2", "x", tt.members))
+		if r.err != nil {
+			r.status = 0
+		}
+		got := ""
+		if e := gjson.Get(r.body, "error.[param,code,type]"); r.status >= 400 {
+			got = strings.ReplaceAll(e.Raw, " ", "")
+		}
+		if r.status != tt.status || got != tt.error {
+			t.Errorf("%s with %q: %d %s %v", tt.step, tt.members, r.status, r.body, r.err)
+		}
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		f.t.Fatal(err)
+}
+
+func TestRetryHeaders(t *testing.T) {
+	_, post := start(t, Options{}, "429 429:none 429:retry-after=3 429:retry-after-ms=5")
+	for _, want := range []string{"1 20", " ", "3 ", " 5"} {
+		h := post(t.Context(), ask("m", "x", "")).header
+		if got := h.Get("Retry-After") + " " + h.Get("Retry-After-Ms"); got != want {
+			t.Errorf("headers = %q, want %q", got, want)
+		}
 	}
-	return resp
+}
+
+func TestParseStepErrors(t *testing.T) {
+	for _, word := range []string{"nonsense", "200", "delay=soon", "cut-after=few", "colour=red", "garbage:tasty", "file=testdata/none.json", "slow=1ms+nonsense"} {
+		if s, err := ParseSteps("ok " + word); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("ParseSteps(%q) = %v, %v, want an error that names it", word, s, err)
+		}
+	}
+}
+
+// The queue comes first, then the choice by the question, then the default.
+func TestOrder(t *testing.T) {
+	s, post := start(t, Options{Keep: 2}, "500")
+	s.Always(Body(418, "text/plain", "short and stout"))
+	got := []int{post(t.Context(), `any`).status, post(t.Context(), `any`).status}
+	s.Choose(func(q string) Step {
+		st, err := ParseStep(map[string]string{"late": "503", "": "404"}[q])
+		if err != nil {
+			t.Error(err)
+		}
+		return st
+	})
+	for _, body := range []string{ask("m", "late", ""), ask("m", "fine", ""), `{"model":"m","input":"late"}`, `{"model":"m"}`, `{"input":"fine"}`} {
+		got = append(got, post(t.Context(), body).status)
+	}
+	if diff := cmp.Diff([]int{500, 418, 503, 200, 503, 404, 400}, got); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+	if log := s.Requests(); len(log) != 2 || string(log[1].Body) != `{"input":"fine"}` || log[1].Path != "/v1/responses" {
+		t.Errorf("requests = %+v", log)
+	}
+}
+
+func TestKeyAndModels(t *testing.T) {
+	h := New(Options{Key: "sk-right-key", Models: []Model{{ID: "m", ShutdownDate: "2999-12-31"}}})
+	for _, tt := range []struct{ key, method, path, body, want string }{
+		{"sk-right-key", "GET", "/v1/models/m", "", `200 "shutdown_date":"2999-12-31"`},
+		{"sk-right-key", "GET", "/v1/models", "", `200 {"data":[{"id":"m"`},
+		{"sk-right-key", "GET", "/v1/models/n", "", `404 "code":"model_not_found"`},
+		{"sk-right-key", "POST", "/v1/responses", ask("n", "x", ""), `400 "code":"model_not_found"`},
+		{"sk-right-key", "POST", "/v1/responses", ask("m", "x", ""), `200 "status":"completed"`},
+		{"sk-right-key", "DELETE", "/v1/responses", "", "404 Invalid URL (DELETE /v1/responses)"},
+		{"sk-another-key-0123456789", "GET", "/v1/models", "", "401 provided: sk-anoth********6789."},
+	} {
+		r := httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body))
+		r.Header.Set("Authorization", "Bearer "+tt.key)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		status, fragment, _ := strings.Cut(tt.want, " ")
+		if w.Header().Get("x-request-id") == "" || !strings.HasPrefix(w.Result().Status, status) || !strings.Contains(w.Body.String(), fragment) {
+			t.Errorf("%s %s = %d %s, want %s", tt.method, tt.path, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+// A client that leaves is noticed, wherever the answer is.
+func TestAborted(t *testing.T) {
+	for _, step := range []string{"hang", "delay=1h", "ok+hang-after=3", "ok+slow=1h"} {
+		s, post := start(t, Options{}, step)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		leave, left := context.WithCancel(ctx)
+		done := make(chan reply)
+		go func() { done <- post(leave, ask("offline", "x", streaming)) }()
+		if err := s.WaitRequests(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		left()
+		if r := <-done; r.err == nil {
+			t.Errorf("%s: answered %d %s", step, r.status, r.body)
+		}
+		if err := s.WaitAborted(ctx, 1); err != nil || !s.Requests()[0].Aborted {
+			t.Errorf("%s: leaving was not noticed: %v", step, err)
+		}
+	}
+}
+
+const twoTurns = `{"type":"response.created","response":{"id":"resp_1","status":"in_progress","output":[]}}
+{"type":"response.novelty","payload":1}
+
+{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[]}}
+{"type":"response.created","response":{"id":"resp_2","status":"in_progress","output":[]}}
+{"type":"error","code":"server_error","message":"Sorry.","param":null}
+`
+
+// A recording of two turns answers two requests, and each also as one response.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "file=" + path
+	}
+	stream := write("a+b.chunks.txt", twoTurns)
+	const answer = `{"object":"response","status":"completed","error":null,"output":[{"type":"novelty","id":"n_1"}]}`
+	const quota = `{"error":{"message":"No more.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
+	_, post := start(t, Options{}, strings.Join([]string{stream, stream, write("answer.json", answer), write("answer.json", answer), write("error.json", quota)}, " "))
+	var got []string
+	for range 2 {
+		got = append(got, payloads(t, post(t.Context(), ask("m", "x", streaming)).body)...)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(twoTurns, "\n\n", "\n"), strings.Join(got, "\n")+"\n"); diff != "" {
+		t.Errorf("streams (-want +got):\n%s", diff)
+	}
+	first, second := post(t.Context(), ask("m", "x", "")), post(t.Context(), ask("m", "x", ""))
+	if gjson.Get(first.body, "id").String() != "resp_1" || second.status != 500 || gjson.Get(second.body, "error.message").String() != "Sorry." {
+		t.Errorf("answers = %+v and %+v", first, second)
+	}
+	if r := post(t.Context(), ask("m", "x", "")); r.body != answer {
+		t.Errorf("answer = %s", r.body)
+	}
+	events := payloads(t, post(t.Context(), ask("m", "x", streaming)).body)
+	if last := events[len(events)-1]; len(events) != 5 || gjson.Get(last, "response").Raw != answer {
+		t.Errorf("answer as a stream = %q", events)
+	}
+	if r := post(t.Context(), ask("m", "x", "")); r.status != 429 {
+		t.Errorf("error = %+v", r)
+	}
+	if _, err := ParseStep(write("bad.json", "{")); err == nil {
+		t.Error("a file that is not JSON was accepted")
+	}
 }

@@ -1,82 +1,81 @@
 package fakeapi
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
-// Step is the behaviour of one request. The zero value is the server's own
-// judgement: it answers as the model would. [ParseStep] and [Body] make the
-// others.
+// Step is the behaviour of one request. With the zero value the server answers
+// as a model would. [ParseStep] and [Body] make others.
 type Step struct {
-	word    string
-	delay   time.Duration                // before anything is sent
-	slow    time.Duration                // between the events of a stream
-	stop    stopAt                       // where a stream ends early
-	refuses []string                     // parameters that are answered with a 400
-	wire    func(*exchange)              // takes the whole request over
-	turn    func(*Server, *request) turn // what the model says
-	replay  []recording                  // turns that were recorded, one a request
+	word      string
+	delay     time.Duration           // before anything is sent
+	slow      time.Duration           // between the events of a stream
+	stop      string                  // how a stream ends early: cut, end or hang; "" when it does not
+	stopAfter int                     // events
+	refuses   []string                // parameters that are refused with a 400
+	send      func(*exchange)         // replaces the whole answer
+	say       func(*request) []object // the output items
+	status    string                  // incomplete, failed, or error: a stream without a response; "" for completed
+	reason    string                  // of an incomplete response, or the code of a failed one
+	flat      bool                    // the error event has its fields at the top, as the reference describes it
+	replay    []recording             // turns, one a request
 }
 
-// stopAt ends a stream after a number of events.
-type stopAt struct {
-	set  bool
-	n    int
-	kind string // cut: no end of the body; end: a clean one; hang: silence
-}
-
-// String returns the words that the step was parsed from.
+// String returns the word that the step was parsed from.
 func (st Step) String() string { return st.word }
 
-// Body is a step that sends the given answer to any request: status 200 or an
-// error, a JSON text or anything else.
+// Body returns a step that answers any request with this status and body.
 func Body(status int, contentType, body string) Step {
-	return Step{word: fmt.Sprintf("body(%d)", status), wire: func(x *exchange) {
-		x.w.Header().Set("Content-Type", contentType)
-		x.raw(status, []byte(body))
-	}}
+	return Step{word: fmt.Sprintf("body(%d)", status), send: func(x *exchange) { x.body(status, contentType, []byte(body)) }}
 }
 
-// ParseSteps reads steps from words that are separated by white space. Its errors
-// are those of ParseStep.
+// ParseSteps reads steps from words that are separated by white space. Its
+// errors are those of ParseStep.
 func ParseSteps(words string) ([]Step, error) {
 	var steps []Step
 	for word := range strings.FieldsSeq(words) {
-		s, err := ParseStep(word)
+		st, err := ParseStep(word)
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, s)
+		steps = append(steps, st)
 	}
 	return steps, nil
 }
 
-// ParseStep reads a step from a word. Parts joined by "+" apply together, and
-// file=, text= and redirect= take the rest of the word, whatever it holds:
+// ParseStep reads a step from a word. Parts that are joined by "+" apply
+// together; text=, redirect= and file= take the rest of the word.
 //
-//	ok, search, weather, uncited, phases, refusal, empty    what the model says
-//	text=TEXT                                               the answer, word for word, no search
-//	tools[:rounds=N,parallel=N], tools:unknown              calls of the offered function tools
-//	incomplete[:empty|:REASON], failed[:CODE], error[:CODE|:flat]
-//	400[:param=P,code=C], 401, 403, 404, quota, 429[:retry-after=1|:retry-after-ms=20|:none], 500 ... 599
-//	unverified, refuses=PARAM                               400 where the request carries it, else as usual
-//	hang, cut, truncated, garbage[:json|:empty|:sse], huge=MIB, redirect=URL
-//	delay=2s, slow=100ms                                    before the answer, between events
-//	cut-after=N, end-after=N, hang-after=N                  where a stream stops
-//	file=PATH                                               a .json answer, or a stream (.chunks.txt)
+//	ok, search, weather, uncited, phases, refusal, empty   what the model says
+//	text=TEXT                                              the answer, without a search
+//	tools[:rounds=N,parallel=N|:unknown]                   calls of the offered function tools
+//	incomplete[:REASON|:empty], failed[:CODE]              the status of the response
+//	error[:CODE|:flat]                                     a stream ends with an error event
+//	400[:param=P,code=C], 401, 403, 404, quota, 500...599  errors
+//	429[:retry-after=1|:retry-after-ms=20|:none]           both headers without an argument
+//	refuses=PARAM, refuses=include:ELEMENT, unverified     400 if the request has the parameter
+//	hang, cut, truncated, redirect=URL                     other faults
+//	garbage[:json|:empty|:sse]                             a 200 that is not a response
+//	delay=2s, slow=100ms                                   before the answer, between events
+//	cut-after=N, end-after=N, hang-after=N                 where a stream stops
+//	file=PATH                                              a .json answer, or a stream (.chunks.txt)
 func ParseStep(word string) (Step, error) {
 	st := Step{word: word}
 	for rest := word; rest != ""; {
 		var part string
-		if greedy(rest) {
-			part, rest = rest, ""
-		} else {
-			part, rest, _ = strings.Cut(rest, "+")
+		part, rest, _ = strings.Cut(rest, "+")
+		name, _, _ := strings.Cut(part, "=")
+		if rest != "" && (name == "file" || name == "text" || name == "redirect") {
+			part, rest = part+"+"+rest, ""
 		}
 		if err := st.apply(part); err != nil {
 			return Step{}, fmt.Errorf("parsing step %q: %w", word, err)
@@ -85,101 +84,161 @@ func ParseStep(word string) (Step, error) {
 	return st, nil
 }
 
-func greedy(part string) bool {
-	for _, p := range []string{"file=", "text=", "redirect="} {
-		if strings.HasPrefix(part, p) {
-			return true
-		}
-	}
-	return false
-}
-
-// apply adds one part to the step.
-func (st *Step) apply(part string) error {
-	if name, value, ok := strings.Cut(part, "="); ok && !strings.Contains(name, ":") {
-		return st.set(name, value)
-	}
-	name, args, _ := strings.Cut(part, ":")
+// apply adds one part of a word: name, name=value or name:arguments.
+func (st *Step) apply(part string) (err error) {
+	i := strings.IndexAny(part+"=", "=:")
+	name, value := part[:i], part[min(i+1, len(part)):]
 	if status, err := strconv.Atoi(name); err == nil {
-		return st.status(status, parseArgs(args))
+		return st.error(status, value)
 	}
-	return st.named(name, args)
-}
-
-// set handles the parts of the form name=value.
-func (st *Step) set(name, value string) (err error) {
 	switch name {
+	case "":
 	case "delay":
 		st.delay, err = time.ParseDuration(value)
 	case "slow":
 		st.slow, err = time.ParseDuration(value)
 	case "cut-after", "end-after", "hang-after":
-		st.stop = stopAt{set: true, kind: strings.TrimSuffix(name, "-after")}
-		st.stop.n, err = strconv.Atoi(value)
+		st.stop = strings.TrimSuffix(name, "-after")
+		st.stopAfter, err = strconv.Atoi(value)
 	case "refuses":
 		st.refuses = append(st.refuses, value)
+	case "unverified":
+		st.refuses = append(st.refuses, "unverified:stream", "unverified:reasoning.summary")
 	case "text":
-		st.turn = sayText(value)
-	case "huge":
-		var mib int
-		mib, err = strconv.Atoi(value)
-		st.wire = func(x *exchange) { x.huge(mib) }
-	case "redirect":
-		st.wire = func(x *exchange) {
-			x.w.Header().Set("Location", value)
-			x.raw(http.StatusTemporaryRedirect, nil)
+		st.say = func(r *request) []object { return r.thought(message(r, value)) }
+	case "tools":
+		st.say = toolCalls(value)
+	case "incomplete":
+		if st.status = name; value == "empty" {
+			st.say, value = says["empty"], ""
 		}
+		st.reason = cmp.Or(value, "max_output_tokens")
+	case "failed", "error":
+		if st.status, st.flat = name, value == "flat"; st.flat {
+			value = ""
+		}
+		st.reason = cmp.Or(value, "server_error")
+	case "quota":
+		st.send = func(x *exchange) { x.fail(failure(0, "insufficient_quota")) }
+	case "hang":
+		st.send = (*exchange).hang
+	case "cut":
+		st.send = (*exchange).cut
+	case "truncated":
+		st.send = func(x *exchange) {
+			x.w.Header().Set("Content-Length", "1000")
+			x.write([]byte(`{"id":"resp_truncated","object":"response","status":"completed","output":[`))
+			x.cut()
+		}
+	case "redirect":
+		st.send = func(x *exchange) {
+			x.w.Header().Set("Location", value)
+			x.body(http.StatusTemporaryRedirect, "text/plain", nil)
+		}
+	case "garbage":
+		body, ok := garbage[value]
+		if !ok {
+			return fmt.Errorf("unknown garbage %q", value)
+		}
+		st.send = Body(http.StatusOK, body[0], body[1]).send
 	case "file":
-		err = st.file(value)
+		st.replay, err = readRecording(value)
 	default:
-		err = fmt.Errorf("unknown setting %q", name)
+		if st.say = says[name]; st.say == nil {
+			return fmt.Errorf("unknown word %q", name)
+		}
 	}
 	return err
 }
 
-// status handles the parts that are an HTTP status.
-func (st *Step) status(code int, args map[string]string) error {
-	var f func(*exchange) *fault
-	switch {
-	case code == http.StatusUnauthorized:
-		f = func(x *exchange) *fault {
-			return wrongKey(strings.TrimPrefix(x.r.Header.Get("Authorization"), "Bearer "))
-		}
-	case code == http.StatusForbidden:
-		f = func(*exchange) *fault { return forbidden() }
-	case code == http.StatusNotFound:
-		f = func(x *exchange) *fault { return x.unknownModel() }
-	case code == http.StatusTooManyRequests:
-		h, after, err := retryHeader(args)
-		if err != nil {
-			return err
-		}
-		f = func(*exchange) *fault { return rateLimit(h, after) }
-	case code >= 500 && code <= 599:
-		f = func(x *exchange) *fault { return serverError(code, x.w.Header().Get("x-request-id")) }
-	case code >= 400 && code <= 499:
-		f = func(*exchange) *fault { return badRequest(args).with(code) }
-	default:
-		return fmt.Errorf("status %d is no error", code)
-	}
-	st.wire = func(x *exchange) { x.fail(f(x)) }
-	return nil
+// garbage are content types and bodies that are not a response, such as the page
+// of a captive portal.
+var garbage = map[string][2]string{
+	"":      {"text/html; charset=utf-8", "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"},
+	"json":  {"application/json", `{"hello":"world"}`},
+	"empty": {"application/json", ""},
+	"sse":   {sseType, "event: response.created\ndata: {\"type\":\n\n"},
 }
 
-// file reads a recording now, so that a wrong path is found where it is named.
-func (st *Step) file(path string) error {
+// error handles a part that is an HTTP status, with arguments such as "param=tools,code=invalid_value".
+func (st *Step) error(status int, args string) error {
+	a, err := url.ParseQuery(strings.ReplaceAll(args, ",", "&"))
+	if err == nil && (status < 400 || status > 599) {
+		err = fmt.Errorf("status %d is not an error", status)
+	}
+	if status == http.StatusTooManyRequests && args == "" {
+		a = url.Values{"retry-after": {"1"}, "retry-after-ms": {"20"}}
+	}
+	st.send = func(x *exchange) {
+		e := failure(status, a.Get("code"))
+		switch {
+		case status == http.StatusUnauthorized:
+			e = wrongKey(strings.TrimPrefix(x.r.Header.Get("Authorization"), "Bearer "))
+		case status == http.StatusNotFound:
+			_, id, _ := strings.Cut(x.r.URL.Path, "/models/")
+			e = noModel(status, cmp.Or(id, x.req.Get("model").String()))
+		case a.Has("param"):
+			e = unsupported(a.Get("param"))
+			e.status, e.Code = status, cmp.Or(a.Get("code"), "unsupported_parameter")
+		}
+		for _, name := range []string{"retry-after", "retry-after-ms"} {
+			if a.Has(name) {
+				x.w.Header().Set(name, a.Get(name))
+			}
+		}
+		x.fail(e)
+	}
+	return err
+}
+
+// recording is a turn that was recorded: the payloads of a stream, or its result.
+type recording struct {
+	payloads []string
+	answer   []byte    // the finished response, nil without one
+	err      *apiError // instead of an answer
+}
+
+// readRecording reads a finished response, an error body, or streams: one
+// payload a line, one turn after the other.
+func readRecording(path string) ([]recording, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return err // It names the path already.
+		return nil, err // It names the path.
 	}
-	if strings.HasSuffix(path, ".chunks.txt") {
-		st.replay = splitTurns(string(b))
-		return nil
+	if !strings.HasSuffix(path, ".chunks.txt") {
+		if !gjson.ValidBytes(b) {
+			return nil, fmt.Errorf("recording %q is not JSON", path)
+		}
+		rec := recording{answer: b}
+		if e := gjson.GetBytes(b, "error"); e.IsObject() && gjson.GetBytes(b, "object").String() != "response" {
+			rec = recording{err: recordedError(e)}
+		}
+		return []recording{rec}, nil
 	}
-	r, err := newAnswer(b)
-	if err != nil {
-		return fmt.Errorf("reading recording %q: %w", path, err)
+	var turns []recording
+	for line := range strings.FieldsFuncSeq(string(b), func(c rune) bool { return c == '\n' || c == '\r' }) {
+		e := gjson.Parse(line)
+		if e.Get("type").String() == "response.created" || len(turns) == 0 {
+			turns = append(turns, recording{})
+		}
+		t := &turns[len(turns)-1]
+		t.payloads = append(t.payloads, line)
+		if r := e.Get("response"); r.Exists() {
+			t.answer = []byte(r.Raw)
+		}
+		if nested := e.Get("error"); nested.Exists() {
+			e = nested
+		}
+		if gjson.Get(line, "type").String() == "error" {
+			t.err = recordedError(e)
+		}
 	}
-	st.replay = []recording{r}
-	return nil
+	return turns, nil
+}
+
+// recordedError is a recorded error with the HTTP status that belongs to its code.
+func recordedError(e gjson.Result) *apiError {
+	code := e.Get("code").String()
+	return &apiError{status: failure(http.StatusBadRequest, code).status, Message: e.Get("message").String(),
+		Type: e.Get("type").String(), Param: e.Get("param").Value(), Code: e.Get("code").Value()}
 }

@@ -2,183 +2,366 @@ package fakeapi
 
 import (
 	"cmp"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
-// turn is what the model does with one request, before it is rendered.
-type turn struct {
-	output []item
-	status string    // completed when empty
-	reason string    // incomplete_details.reason of an incomplete turn
-	fault  *apiError // of a failed turn
-	broken bool      // the stream ends at an error event, without a response
-	flat   bool      // the error event has its fields at the top, as documented
+// object is a JSON object of the API, such as an output item.
+type object = map[string]any
+
+// The cited pages are on hosts that RFC 2606 reserves for examples.
+const (
+	docsURL    = "https://example.com/docs/web-search"
+	weatherURL = "https://example.org/weather/forecast"
+	tracked    = "?utm_source=openai" // The API appends it to the pages that it cites.
+)
+
+// A model searches for what it cannot know. Words are whole words: "knowledge"
+// does not contain "now".
+var (
+	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
+	aboutNews    = regexp.MustCompile(`(?i)\b(today|tonight|now|current|currently|latest|newest|recent|recently|` +
+		`this (week|month|year)|yesterday|tomorrow|prices?|stock|exchange rate|news|headlines|version|released?|` +
+		`score|schedule|search)\b|今日|本日|明日|昨日|今週|今月|今年|現在|最新|最近|価格|株価|為替|ニュース|速報|バージョン|リリース|検索`)
+	reasoningModel = regexp.MustCompile(`^(gpt-([5-9]|[1-9][0-9])|o[134](-|$))`)
+)
+
+// request is the body of POST /responses.
+type request struct {
+	gjson.Result
+	n int // the number of the request; ids in the answer differ by it
 }
 
-// response is the object that a finished request returns and that a stream
-// begins and ends with.
-type response struct {
-	ID                   string            `json:"id"`
-	Object               string            `json:"object"`
-	CreatedAt            int64             `json:"created_at"`
-	Status               string            `json:"status"`
-	Background           bool              `json:"background"`
-	Billing              *billing          `json:"billing,omitempty"`
-	Error                *responseError    `json:"error"`
-	IncompleteDetails    *incompleteDetail `json:"incomplete_details"`
-	Instructions         *string           `json:"instructions"`
-	MaxOutputTokens      *int              `json:"max_output_tokens"`
-	MaxToolCalls         *int              `json:"max_tool_calls"`
-	Model                string            `json:"model"`
-	Output               []item            `json:"output"`
-	ParallelToolCalls    bool              `json:"parallel_tool_calls"`
-	PreviousResponseID   *string           `json:"previous_response_id"`
-	PromptCacheKey       *string           `json:"prompt_cache_key"`
-	PromptCacheRetention *string           `json:"prompt_cache_retention"`
-	Reasoning            reasoningSetting  `json:"reasoning"`
-	SafetyIdentifier     *string           `json:"safety_identifier"`
-	ServiceTier          string            `json:"service_tier"`
-	Store                bool              `json:"store"`
-	Temperature          float64           `json:"temperature"`
-	Text                 textSetting       `json:"text"`
-	ToolChoice           json.RawMessage   `json:"tool_choice"`
-	Tools                []json.RawMessage `json:"tools"`
-	TopLogprobs          int               `json:"top_logprobs"`
-	TopP                 float64           `json:"top_p"`
-	Truncation           string            `json:"truncation"`
-	Usage                *usage            `json:"usage"`
-	User                 *string           `json:"user"`
-	Metadata             map[string]any    `json:"metadata"`
+// question is the last user message, without the hints that the client appends.
+func (r *request) question() string {
+	var text string
+	if in := r.Get("input"); in.Type == gjson.String {
+		text = in.String()
+	}
+	for _, it := range r.Get(`input.#(role=="user")#`).Array() {
+		if text = it.Get("content").String(); it.Get("content").IsArray() {
+			text = it.Get("content.0.text").String()
+		}
+	}
+	text, _, _ = strings.Cut(text, "\n[Hints]")
+	return strings.TrimSpace(text)
 }
 
-type billing struct {
-	Payer string `json:"payer"`
+// tools returns the offered tools of these types.
+func (r *request) tools(types ...string) []gjson.Result {
+	return slices.DeleteFunc(r.Get("tools").Array(), func(t gjson.Result) bool {
+		return !slices.Contains(types, t.Get("type").String())
+	})
 }
 
-// responseError has no type and no param, unlike the error of a request.
-type responseError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+// included returns the index of an element of include, or -1.
+func (r *request) included(element string) int {
+	return slices.IndexFunc(r.Get("include").Array(), func(e gjson.Result) bool { return e.String() == element })
 }
 
-type incompleteDetail struct {
-	Reason string `json:"reason"`
-}
-
-// usage counts tokens; the total is the sum of input and output, and the
-// details are parts of them.
-type usage struct {
-	InputTokens         int           `json:"input_tokens"`
-	InputTokensDetails  cachedDetail  `json:"input_tokens_details"`
-	OutputTokens        int           `json:"output_tokens"`
-	OutputTokensDetails thoughtDetail `json:"output_tokens_details"`
-	TotalTokens         int           `json:"total_tokens"`
-}
-
-type cachedDetail struct {
-	CachedTokens int `json:"cached_tokens"`
-}
-
-type thoughtDetail struct {
-	ReasoningTokens int `json:"reasoning_tokens"`
+// id returns an id such as msg_0ff11e…, the same one for the same name.
+func (r *request) id(prefix, name string) string {
+	sum := sha256.Sum256([]byte(prefix + name + strconv.Itoa(r.n)))
+	return prefix + "_0ff11e" + hex.EncodeToString(sum[:])[:44]
 }
 
 // respond answers POST /responses.
 func (x *exchange) respond() {
-	req, f := x.s.parse(x.body)
-	if f == nil {
-		f = req.refusedBy(x.step)
-	}
-	if f == nil {
-		f = x.s.checkHistory(req)
-	}
-	if f != nil {
-		x.fail(f)
+	stream := x.req.Get("stream").Bool()
+	if e := x.refusal(); e != nil {
+		x.fail(*e)
 		return
 	}
-	req.seed = x.seed
-	if n := len(x.step.replay); n > 0 {
-		x.play(x.step.replay[x.nth%n], req)
+	if x.step.replay != nil {
+		x.replay(x.step.replay[0], stream)
 		return
 	}
-	say := x.step.turn
+	say := x.step.say
 	if say == nil {
-		say = (*Server).judge
+		say = judge
 	}
-	t := say(x.s, req)
+	e := failure(http.StatusBadRequest, x.step.reason)
+	event := object{"type": "error", "error": e}
+	if x.step.flat {
+		event = object{"type": "error", "code": e.Code, "message": e.Message, "param": nil}
+	}
+	final := x.response(say(&x.req), e)
 	switch {
-	case req.Stream:
-		x.stream(t.events(x.s, req))
-	case t.broken:
-		x.fail(&fault{status: statusOf(t.fault), body: *t.fault})
+	case x.step.status == "error" && !stream:
+		x.fail(e)
+	case x.step.status == "error":
+		x.stream(begin(final), event)
+	case !stream:
+		x.body(http.StatusOK, "application/json", final)
+	case x.step.status == "failed" && x.step.reason == "insufficient_quota":
+		x.stream(begin(final), event, end(final)) // as recorded from the API
 	default:
-		x.json(http.StatusOK, t.response(x.s, req))
+		x.stream(begin(final), append(items(final), end(final))...)
 	}
 }
 
-// response renders the finished turn.
-func (t turn) response(s *Server, req *request) *response {
-	r := s.begun(req)
-	r.Status = cmp.Or(t.status, "completed")
-	r.Billing = &billing{Payer: "developer"}
-	r.ServiceTier = "default"
-	r.Output = t.output
-	if r.Output == nil {
-		r.Output = []item{}
+// replay answers with a recording, streamed if the request asks for it.
+func (x *exchange) replay(rec recording, stream bool) {
+	switch {
+	case stream && rec.payloads != nil:
+		x.sendEvents(rec.payloads)
+	case rec.err != nil:
+		x.fail(*rec.err)
+	case stream:
+		x.stream(begin(rec.answer), append(items(rec.answer), end(rec.answer))...)
+	default:
+		x.body(http.StatusOK, "application/json", rec.answer)
 	}
-	if t.reason != "" {
-		r.IncompleteDetails = &incompleteDetail{t.reason}
-	}
-	if t.fault != nil {
-		r.Error = &responseError{Code: *t.fault.Code, Message: t.fault.Message}
-		return r // The API counts nothing for a failed turn.
-	}
-	r.Usage = t.usage(req)
-	return r
 }
 
-// usage counts about four bytes of request a token, and the pages that a search
-// reads into the input.
-func (t turn) usage(req *request) *usage {
-	u := &usage{InputTokens: 16 + req.size/4}
-	if req.PromptCacheKey != nil {
-		u.InputTokensDetails.CachedTokens = u.InputTokens / 256 * 128
+// refusal is the error of a request that is not accepted, nil for others.
+func (x *exchange) refusal() *apiError {
+	var e apiError
+	model := x.req.Get("model").String()
+	switch {
+	case model == "":
+		e = invalid(http.StatusBadRequest, "model", "missing_required_parameter", "Missing required parameter: 'model'.")
+		return &e
+	case len(x.s.o.Models) > 0 && !slices.ContainsFunc(x.s.o.Models, func(m Model) bool { return m.ID == model }):
+		e = noModel(http.StatusBadRequest, model)
+		return &e
 	}
-	for _, it := range t.output {
-		out, thought := it.tokens()
-		u.OutputTokens += out
-		u.OutputTokensDetails.ReasoningTokens += thought
-		if _, ok := it.(*search); ok {
-			u.InputTokens += 2000
+	for _, param := range x.step.refuses {
+		kind, name, found := strings.Cut(param, ":")
+		if !found {
+			kind, name = "", param
 		}
+		i, value := x.req.included(name), x.req.Get(name)
+		switch {
+		case kind == "include" && i >= 0:
+			e = unsupported(fmt.Sprintf("include[%d]", i))
+			e.Code = "unsupported_value"
+		case kind == "include" || !value.Exists() || value.Type == gjson.False:
+			continue
+		case kind == "unverified":
+			e = unverified(name)
+		default:
+			e = unsupported(name)
+		}
+		return &e
 	}
-	u.TotalTokens = u.InputTokens + u.OutputTokens
-	return u
+	return nil
 }
 
-// begun is the response as it stands before the model has said anything.
-func (s *Server) begun(req *request) *response {
-	return &response{
-		ID:                newID("resp", req.seed),
-		Object:            "response",
-		CreatedAt:         s.o.Now().Unix(),
-		Status:            "in_progress",
-		Instructions:      req.Instructions,
-		MaxOutputTokens:   req.MaxOutputTokens,
-		Model:             snapshot(req.Model),
-		Output:            []item{},
-		ParallelToolCalls: req.ParallelToolCalls == nil || *req.ParallelToolCalls,
-		PromptCacheKey:    req.PromptCacheKey,
-		Reasoning:         req.reasoning(),
-		ServiceTier:       "auto",
-		Store:             req.stored(),
-		Temperature:       1,
-		Text:              req.text(),
-		ToolChoice:        req.toolChoice(),
-		Tools:             req.echo(),
-		TopP:              1,
-		Truncation:        "disabled",
-		Metadata:          map[string]any{},
+// response is the finished response with these output items, or with the error e
+// if the step is a failed one.
+func (x *exchange) response(output []object, e apiError) []byte {
+	status := cmp.Or(x.step.status, "completed")
+	f := object{
+		"id": x.req.id("resp", ""), "object": "response", "created_at": time.Now().Unix(), "status": status, "error": nil,
+		"incomplete_details": nil, "model": snapshot(x.req.Get("model").String()), "output": output, "metadata": object{},
+		"usage": object{"input_tokens": 1200, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": 300,
+			"output_tokens_details": object{"reasoning_tokens": 64}, "total_tokens": 1500},
 	}
+	switch status {
+	case "failed", "error":
+		f["output"], f["usage"], f["error"] = []object{}, nil, object{"code": e.Code, "message": e.Message}
+	case "incomplete":
+		f["incomplete_details"] = object{"reason": x.step.reason}
+	}
+	// The API bills searches, not the pages that are opened.
+	searches := strings.Count(string(encode(output)), `"type":"search"`)
+	f["tool_usage"] = object{"web_search": object{"num_requests": searches}}
+	return encode(f)
+}
+
+// snapshot is the dated id that a response has for the model of its request.
+func snapshot(model string) string {
+	if model == "gpt-5.2" {
+		return "gpt-5.2-2025-12-11"
+	}
+	return model
+}
+
+// says are the words of a step for what the model says.
+var says = map[string]func(*request) []object{
+	"ok": plain, "search": searched, "weather": weather, "uncited": uncited, "phases": phases, "refusal": declined,
+	"empty": func(r *request) []object { return r.thought() },
+}
+
+// judge is what a model does: it calls the functions that it is offered,
+// searches for what changes from day to day, and answers the rest.
+func judge(r *request) []object {
+	q := r.question()
+	switch {
+	case len(r.tools("function", "custom")) > 0:
+		return toolCalls("")(r)
+	case len(r.tools("web_search", "web_search_preview")) == 0:
+		return plain(r)
+	case aboutWeather.MatchString(q):
+		return weather(r)
+	case aboutNews.MatchString(q):
+		return searched(r)
+	}
+	return plain(r)
+}
+
+func plain(r *request) []object { return r.thought(message(r, words(r, ""))) }
+
+// weather answers from the API's own feed, which has no URL, and from a page.
+func weather(r *request) []object {
+	return r.thought(search(r, []object{{"type": "api", "name": "oai-weather"}, {"type": "url", "url": weatherURL}}),
+		cited(r, weatherURL, "Example weather forecast"))
+}
+
+// searched answers after a search and a look at one page.
+func searched(r *request) []object {
+	open := search(r, nil)
+	open["id"], open["action"] = r.id("ws", "open"), object{"type": "open_page", "url": docsURL}
+	return append(r.thought(search(r, []object{{"type": "url", "url": docsURL}, {"type": "url", "url": "https://example.org/guide"}})),
+		r.thought(open, cited(r, docsURL, "Example documentation: web search"))...)
+}
+
+// uncited searches and cites nothing; its sources are null, as the API sends them.
+func uncited(r *request) []object { return r.thought(search(r, nil), message(r, words(r, ""))) }
+
+// phases says what it will do before it gives the answer.
+func phases(r *request) []object {
+	first, last := message(r, "Offline: looking this up."), cited(r, docsURL, "Example documentation: web search")
+	first["id"], first["phase"], last["phase"] = r.id("msg", "commentary"), "commentary", "final_answer"
+	return r.thought(first, search(r, []object{{"type": "url", "url": docsURL}}), last)
+}
+
+// declined answers with a refusal, which is a part of its own type.
+func declined(r *request) []object {
+	m := message(r, "")
+	m["content"] = []object{{"type": "refusal", "refusal": "I can't help with that. (Offline: no API was asked.)"}}
+	return r.thought(m)
+}
+
+// thought puts a reasoning item before the others if the model reasons.
+func (r *request) thought(then ...object) []object {
+	if !reasoningModel.MatchString(r.Get("model").String()) || r.Get("reasoning.effort").String() == "none" {
+		return then
+	}
+	it := object{"id": r.id("rs", fmt.Sprint(len(then))), "type": "reasoning", "summary": []object{}}
+	if r.included("reasoning.encrypted_content") >= 0 {
+		it["encrypted_content"] = r.id("gAAAAAB", fmt.Sprint(len(then)))
+	}
+	if r.Get("reasoning.summary").String() != "" {
+		it["summary"] = []object{{"type": "summary_text", "text": "**Answering offline**\n\nNo API was asked."}}
+	}
+	return append([]object{it}, then...)
+}
+
+// search is the call of a search, with its sources if the request asks for them.
+func search(r *request, sources []object) object {
+	q := shorten(r.question(), 60)
+	a := object{"type": "search", "query": q, "queries": []string{q}}
+	if r.included("web_search_call.action.sources") >= 0 {
+		a["sources"] = sources
+	}
+	return object{"id": r.id("ws", ""), "type": "web_search_call", "status": "completed", "action": a}
+}
+
+// cited is an answer that cites a page as the API does: a link in the text, and
+// an annotation of its span, counted in characters.
+func cited(r *request, page, title string) object {
+	host, _, _ := strings.Cut(strings.TrimPrefix(page, "https://"), "/")
+	link := "([" + host + "](" + page + tracked + "))"
+	text := words(r, link)
+	before, _, _ := strings.Cut(text, link)
+	start := utf8.RuneCountInString(before)
+	m := message(r, text)
+	m["content"].([]object)[0]["annotations"] = []object{{"type": "url_citation", "title": title, "url": page + tracked,
+		"start_index": start, "end_index": start + utf8.RuneCountInString(link)}}
+	return m
+}
+
+// message is a message of one text.
+func message(r *request, text string) object {
+	return object{"id": r.id("msg", ""), "type": "message", "status": "completed", "role": "assistant", "content": []object{
+		{"type": "output_text", "annotations": []object{}, "logprobs": []object{}, "text": text}}}
+}
+
+// words is the text of an answer, in the language of the question.
+func words(r *request, link string) string {
+	q := shorten(r.question(), 80)
+	japanese := func(c rune) bool { return unicode.In(c, unicode.Hiragana, unicode.Katakana, unicode.Han) }
+	if strings.ContainsFunc(q, japanese) {
+		text := "オフラインの回答です。API には問い合わせていません。\n\nご質問：「" + q + "」\n\n"
+		if link != "" {
+			text += "検索の結果も引用も見本です。実際の回答はこのようなページに基づきます " + link + "。\n\n"
+		}
+		return text + "API キーを設定し --offline を外すと、実際の回答が得られます。"
+	}
+	text := "This is an offline answer: no API was asked.\n\nYour question: \"" + q + "\"\n\n"
+	if link != "" {
+		text += "The search and its sources are samples; a real answer rests on pages like this one " + link + ".\n\n"
+	}
+	return text + "Set an API key and leave out --offline for a real answer."
+}
+
+// shorten makes one line of at most n characters.
+func shorten(s string, n int) string {
+	c := []rune(strings.Join(strings.Fields(s), " "))
+	if len(c) <= n {
+		return string(c)
+	}
+	return strings.TrimSpace(string(c[:n-1])) + "…"
+}
+
+// toolCalls returns a conversation in which the model calls the functions that it
+// is offered, and answers once it has their outputs. args is "unknown" for a
+// function that was not offered, or the number of responses with calls and of
+// calls in each: "rounds=2,parallel=3".
+func toolCalls(args string) func(*request) []object {
+	a, _ := url.ParseQuery(strings.ReplaceAll(args, ",", "&")) // Bad numbers count as 1.
+	rounds, _ := strconv.Atoi(a.Get("rounds"))
+	parallel, _ := strconv.Atoi(a.Get("parallel"))
+	rounds, parallel = max(rounds, 1), max(parallel, 1)
+	return func(r *request) []object {
+		text, outputs := words(r, ""), 0
+		for _, it := range r.Get("input").Array() {
+			if strings.HasSuffix(it.Get("type").String(), "_call_output") {
+				text += "\n- " + it.Get("output").String()
+				outputs++
+			}
+		}
+		offered := r.tools("function", "custom")
+		if a.Has("unknown") {
+			offered = []gjson.Result{gjson.Parse(`{"type":"function","name":"not_offered"}`)}
+		} else if len(offered) == 0 || outputs >= rounds*parallel {
+			return r.thought(message(r, text))
+		}
+		var calls []object
+		for i := range parallel {
+			calls = append(calls, call(r, i, offered[i%len(offered)]))
+		}
+		return r.thought(calls...)
+	}
+}
+
+// call is the i-th call of a response. Every required parameter of a function is
+// the question.
+func call(r *request, i int, tool gjson.Result) object {
+	it := object{"id": r.id("fc", fmt.Sprint(i)), "type": tool.Get("type").String() + "_call", "status": "completed",
+		"call_id": r.id("call", fmt.Sprint(i)), "name": tool.Get("name").String()}
+	if it["type"] == "custom_call" {
+		it["type"], it["input"] = "custom_tool_call", r.question()
+		return it
+	}
+	args := object{}
+	for _, name := range tool.Get("parameters.required").Array() {
+		args[name.String()] = r.question()
+	}
+	it["arguments"] = string(encode(args))
+	return it
 }
