@@ -1,5 +1,5 @@
-// Holds an entry of the MCP registry to the registry's schema, and the hash in
-// it to the bundle:
+// Validates an entry of the MCP registry with the registry's schema, and the
+// hash in it with the bundle:
 //
 //     node entry.mjs ENTRY SCHEMA BUNDLE
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ assert.equal(entry.$schema, schema.$id);
 const bundle = entry.packages.find((p) => p.registryType === 'mcpb');
 assert.equal(bundle.fileSha256, createHash('sha256').update(readFileSync(process.argv[4])).digest('hex'));
 for (const p of entry.packages) {
-  assert.deepEqual(p.packageArguments, [{ type: 'positional', value: '--stdio' }], p.registryType);
-  const [key, ...more] = p.environmentVariables;
-  assert.deepEqual([key.name, key.isRequired, key.isSecret, more.length], ['OPENAI_API_KEY', true, true, 0], p.registryType);
+  assert.deepEqual(p.packageArguments, [{ type: 'positional', value: '--stdio' }]);
+  const [{ name, isRequired, isSecret }, ...more] = p.environmentVariables;
+  assert.deepEqual([name, isRequired, isSecret, more], ['OPENAI_API_KEY', true, true, []]);
 }

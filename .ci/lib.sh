@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# Shared by .ci/run and .ci/release.
+set -uo pipefail
+exec </dev/null
+
+# A developer's key or settings must not turn a test into a real request.
+unset OPENAI_API_KEY OPENAI_BASE_URL OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_RESPONSES_MCP_BINARY
+unset MODEL_ANSWER MODEL_DETAILED MODEL_QUICK ANSWER_EFFORT ANSWER_VERBOSITY DEBUG MCP_LINE_MODE
+
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+# step NAME COMMAND...: runs the command in a subshell with set -e and prints one
+# line. A step that fails prints the end of its output; the run goes on.
+step() {
+  local name=$1 begin=$SECONDS code result=ok
+  shift
+  : >"$work/note"
+  (
+    set -e
+    "$@"
+  ) >"$work/log" 2>&1
+  code=$?
+  case $code in
+  0) passed=$((passed + 1)) ;;
+  77) result=skip ;;
+  *) result=FAIL failed=$((failed + 1)) ;;
+  esac
+  printf '%-4s  %s (%ds)%s\n' "$result" "$name" $((SECONDS - begin)) "$(<"$work/note")"
+  [ "$result" != FAIL ] || tail -n 400 "$work/log" | cut -c1-2000 | sed 's/^/      /'
+}
+
+# note TEXT is added to the line of the step.
+note() { printf ': %s' "$*" >"$work/note"; }
+
+# skip TEXT ends a step that cannot run here.
+skip() {
+  note "$@"
+  exit 77
+}
+
+# summary prints the counts and returns the result of the run.
+summary() {
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
