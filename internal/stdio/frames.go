@@ -3,10 +3,10 @@ package stdio
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -61,14 +61,19 @@ func NewReader(in io.Reader) *Reader {
 // next Read returns what follows that part.
 func (r *Reader) Read() (Frame, error) {
 	if r.lost {
-		r.lost = false
 		r.resync()
 	}
-	if _, err := r.start(); err != nil {
+	b, err := r.start()
+	if err != nil {
 		return Frame{}, err
 	}
-	if r.atHeader() {
-		return r.framed()
+	if b != '{' && b != '[' {
+		// The header that comes first has a dash in its name: "warning: x" is a
+		// log line.
+		line, _ := r.line(maxHeader)
+		if m := header.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte("-")) {
+			return r.framed()
+		}
 	}
 	body, err := r.value(maxMessage, true)
 	if err != nil {
@@ -77,13 +82,15 @@ func (r *Reader) Read() (Frame, error) {
 	return Frame{Body: body}, err
 }
 
+var header = regexp.MustCompile(`^([\w-]+):\s*(.*?)\s*$`)
+
 // framed reads a header block and the value after it.
 func (r *Reader) framed() (Frame, error) {
 	var length int64
 	known := false
 	for size := 0; ; {
 		// The blank line may be missing (transports.md §1.8).
-		if b, err := r.at(0); known && err == nil && (b == '{' || b == '[') {
+		if b, _ := r.at(0); known && (b == '{' || b == '[') {
 			return r.body(length)
 		}
 		line, err := r.line(maxHeader - size)
@@ -92,36 +99,35 @@ func (r *Reader) framed() (Frame, error) {
 			r.lost, r.end = true, 0
 			return Frame{}, errHeader
 		}
-		name, value, ok := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
-		if name != "" && (!ok || strings.IndexFunc(name, notName) >= 0) {
-			return Frame{}, errHeader // the line may be a message
-		}
 		size += len(line)
-		r.drop(len(line))
-		if name == "" {
+		if len(bytes.TrimSpace(line)) == 0 {
+			r.drop(len(line))
 			r.log.Debug("header", "headerEnd", size, "length", length)
 			return r.body(length)
 		}
-		if strings.EqualFold(name, "Content-Length") {
-			known = true
-			length, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		m := header.FindSubmatch(line)
+		if m == nil { // perhaps the next message
+			return Frame{}, errHeader
 		}
+		if bytes.EqualFold(m[1], []byte("Content-Length")) {
+			known = true
+			length, _ = strconv.ParseInt(string(m[2]), 10, 64)
+		}
+		r.drop(len(line))
 	}
 }
 
 // body reads the value after a header. It ends where its JSON ends, even if
 // length differs: clients declare wrong lengths, and so do the examples of spec
-// §2.3. A believable length says where a body ends that is not JSON.
+// §2.3. A length that is possible says where a body ends that is not JSON.
 func (r *Reader) body(length int64) (Frame, error) {
 	var end int64
 	if length > 0 && length <= maxMessage {
 		end = r.off + length
 	}
 	b, err := r.start()
-	if errors.Is(err, io.EOF) {
-		return Frame{}, errHeader
-	} else if err != nil {
-		return Frame{}, err
+	if err != nil {
+		return Frame{}, errHeader // the next Read returns err
 	}
 	limit := maxMessage
 	if b != '{' && b != '[' && end > r.off {
@@ -135,7 +141,7 @@ func (r *Reader) body(length int64) (Frame, error) {
 }
 
 // value reads one JSON value. If line is set, the value ends with its line at
-// the latest. After an error the input is where it was.
+// the latest. After an error nothing is consumed.
 func (r *Reader) value(limit int, line bool) ([]byte, error) {
 	v := &view{r: r, limit: limit, line: line}
 	dec := json.NewDecoder(v)
@@ -151,17 +157,16 @@ func (r *Reader) value(limit int, line bool) ([]byte, error) {
 	return body, nil
 }
 
-// view reads ahead without consuming anything.
+// view reads the input without consuming it.
 type view struct {
 	r     *Reader
-	off   int // bytes read
-	limit int
-	line  bool // ends after a line feed
-	ended bool
+	off   int  // bytes read
+	limit int  // bytes that may be read
+	line  bool // only up to the next line feed
 }
 
 func (v *view) Read(p []byte) (int, error) {
-	if v.ended || v.off == v.limit {
+	if v.off == v.limit || v.line && v.off > 0 && v.r.buf[v.off-1] == '\n' {
 		return 0, io.EOF
 	}
 	if _, err := v.r.at(v.off); err != nil {
@@ -169,7 +174,7 @@ func (v *view) Read(p []byte) (int, error) {
 	}
 	n := copy(p[:min(len(p), v.limit-v.off)], v.r.buf[v.off:])
 	if i := bytes.IndexByte(p[:n], '\n'); v.line && i >= 0 {
-		n, v.ended = i+1, true
+		n = i + 1
 	}
 	v.off += n
 	return n, nil
@@ -198,35 +203,8 @@ func (r *Reader) start() (byte, error) {
 	}
 }
 
-// has reports whether the input continues with s.
-func (r *Reader) has(s string) bool {
-	_, err := r.at(len(s) - 1)
-	return err == nil && string(r.buf[:len(s)]) == s
-}
-
-// atHeader reports whether a header block begins here. Its first name has a
-// dash, as all have that frame a message; "warning: x" is a log line.
-func (r *Reader) atHeader() bool {
-	dash := false
-	for i := range maxHeader {
-		b, err := r.at(i)
-		if err != nil || b != ':' && notName(rune(b)) {
-			return false
-		}
-		if b == ':' {
-			return dash
-		}
-		dash = dash || b == '-'
-	}
-	return false
-}
-
-func notName(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
-}
-
-// line returns the next line with its end, which has to come within limit
-// bytes. It consumes nothing.
+// line returns the next line with its end, without consuming it. The end has to
+// come within limit bytes.
 func (r *Reader) line(limit int) ([]byte, error) {
 	for i := range limit {
 		b, err := r.at(i)
@@ -240,51 +218,26 @@ func (r *Reader) line(limit int) ([]byte, error) {
 	return nil, errHeader
 }
 
-const contentLength = "content-length:"
-
-// resync skips input up to the offset end, or up to the end of the line when
-// end is 0, but not past a Content-Length header. It keeps nothing of it.
+// resync skips input up to the offset r.end, or up to the end of the line if
+// that is 0, but not past a Content-Length header.
 func (r *Reader) resync() {
-	const tail = len(contentLength) - 1
+	r.lost = false
 	for r.end == 0 || r.off < r.end {
-		if _, err := r.at(0); err != nil {
+		b, err := r.at(0)
+		if err != nil || b|' ' == 'c' && r.has("Content-Length:") {
 			return
 		}
-		b, last := r.buf, false
-		if n := r.end - r.off; r.end > 0 && int64(len(b)) >= n {
-			b, last = b[:n], true
-		} else if i := bytes.IndexByte(b, '\n'); r.end == 0 && i >= 0 {
-			b, last = b[:i+1], true
-		}
-		if i := headerIn(b); i >= 0 {
-			r.drop(i)
-			return
-		}
-		if last {
-			r.drop(len(b))
-			return
-		}
-		r.drop(max(0, len(b)-tail)) // the rest may be the begin of a header
-		if _, err := r.at(len(r.buf)); err != nil {
-			r.drop(len(r.buf))
+		r.drop(1)
+		if b == '\n' && r.end == 0 {
 			return
 		}
 	}
 }
 
-// headerIn returns where a Content-Length header begins in b, or -1.
-func headerIn(b []byte) int {
-	for end := 0; ; {
-		i := bytes.IndexByte(b[end:], ':')
-		if i < 0 {
-			return -1
-		}
-		end += i + 1
-		start := end - len(contentLength)
-		if start >= 0 && strings.EqualFold(string(b[start:end]), contentLength) {
-			return start
-		}
-	}
+// has reports whether the input continues with s, in any case.
+func (r *Reader) has(s string) bool {
+	_, err := r.at(len(s) - 1)
+	return err == nil && strings.EqualFold(string(r.buf[:len(s)]), s)
 }
 
 // at waits until i+1 bytes have arrived and returns the last of them.
