@@ -1,10 +1,12 @@
 // Package doctor finds out why the server does not answer: it checks the
-// configuration, the way to the API step by step, the models and the server's
-// own protocol, and names a cure for whatever is wrong (doctor of spec §14).
+// configuration, the connection to the API, the models and the server's own
+// protocol, and names a cure for each problem (doctor of spec §14).
 //
-// It is given values and functions and knows neither files, flags nor the
-// Responses API. What it reports is safe to paste into an issue: the API key is
-// not among what it is given, and URLs are shown without user and query.
+// doctor.go runs the checks, local.go has those that need no network, model.go
+// those that ask the API for models, and print.go the output.
+//
+// The package gets values and functions and knows neither files, flags nor the
+// Responses API. Its output is safe to paste into an issue.
 package doctor
 
 import (
@@ -16,20 +18,22 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// Verdict is the outcome of a check.
+// Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. A warning works today.
+// The verdicts. With a warning the server works.
 const (
 	OK   Verdict = "ok"
 	Warn Verdict = "warn"
 	Fail Verdict = "fail"
 )
 
-// Check is one thing that was looked at.
+// Check is the report about one subject.
 type Check struct {
 	Name    string   `json:"name"`
 	Verdict Verdict  `json:"verdict"`
@@ -38,55 +42,45 @@ type Check struct {
 	Cure    string   `json:"cure,omitempty"` // what to do, unless the verdict is OK
 }
 
-// limit bounds a run without the live call.
-const limit = 30 * time.Second
-
-// Options are what there is to look at.
+// Options are the values and functions to check.
 type Options struct {
-	Config Config
-	Policy Setting
-	Debug  Setting
+	// Settings are the finished checks of the configuration.
+	Settings []Check
+	// Profiles are the models, that of answer first. Without profiles there is
+	// no configuration, and only Settings and Stdio are reported.
+	Profiles []Profile
 
-	Offline    bool   // the built-in API takes the place of the real one
-	KeyEnv     string // variable that holds the API key
-	KeySet     bool
-	GetKey     string // what to do to get one and set it
+	Offline    bool // the built-in API replaces the real one
+	Key        Key
 	BaseURL    string
-	BaseOrigin string    // where the base URL was set
-	Profiles   []Profile // at least one
-	RootsFlaw  string    // why the file that SSL_CERT_FILE names is of no use, or ""
+	BaseOrigin string // where the base URL was set; "" or default: nowhere
 
 	// Proxy is the rule of the HTTP client, usually http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Variable returns an environment variable, "" when it is not set.
+	// ProxyVariable is the variable that names the proxy for BaseURL.
+	ProxyVariable string
+	// Variable returns an environment variable, or "".
 	Variable func(name string) string
-	// Model asks the API for a model, over the HTTP client of the server. The
-	// context carries a trace of the connection.
+
+	// Model asks the API for a model through the server's HTTP client.
 	Model func(ctx context.Context, id string) (json.RawMessage, *Fault)
-	// Stdio speaks with the server in framed messages or in lines and returns
-	// the number of its tools.
+	// Stdio runs a session with the server, in lines or in framed messages, and
+	// returns the number of tools.
 	Stdio func(ctx context.Context, lines bool) (tools int, err error)
-	// Live asks the model of the first profile one short question; nil: none is
-	// asked. It bounds itself.
-	Live func(ctx context.Context) (*Answer, *Fault)
-	// Now tells the time; nil: time.Now.
-	Now func() time.Time
+	// Live asks the model of the first profile one short question. nil: no
+	// question is asked. It limits its own time.
+	Live func(ctx context.Context) Check
+
+	Redactor *logging.Redactor
+	Now      func() time.Time // nil: time.Now
 }
 
-// Config is how the configuration was read.
-type Config struct {
-	Looked   []string // the files looked for, in order
-	File     string   // the one that was read, or ""
-	Origins  []string // what is not a default, and where it comes from
-	Warnings []string
-	Err      error // why there is no configuration; nothing else counts then
-}
-
-// Setting is a file that the configuration names.
-type Setting struct {
-	Text    string // what is in effect
-	Problem string // why that is not what was asked for, or ""
-	Where   string // what to correct
+// Key is the API key, without its value.
+type Key struct {
+	Variable string // that holds it
+	Set      bool
+	Flaw     string // what looks wrong about it, such as "it has quotes around it", or ""
+	Get      string // what to do to get one and set it
 }
 
 // Profile is a model as a tool uses it.
@@ -94,72 +88,67 @@ type Profile struct {
 	Name  string // answer
 	Model string
 	Where string // the setting that names the model
-	Sent  string // which parameters go with it
+	Sent  string // which parameters are sent with it
 }
 
-// About says what a Fault is the fault of.
+// About is the subject of a Fault.
 type About int
 
-// What a fault can be about, beside the connection or the API itself.
+// The subjects, other than the connection and the API in general.
 const (
 	AboutOther   About = iota
-	AboutKey           // the API does not accept it
-	AboutModel         // the API does not know it
+	AboutKey           // the API refuses it
+	AboutModel         // the API does not have it
 	AboutScope         // the key may not ask for models
-	AboutAddress       // something answers there, and it is not the API
+	AboutAddress       // the server at the address is not the API, or has no models
 )
 
-// Fault is why a request failed, put into words.
+// Fault is why a request failed.
 type Fault struct {
 	About  About
-	Status int // HTTP status; 0 when no answer came
+	Status int // HTTP status; 0 without a response
 	Text   string
 	Cure   string
 }
 
-// Answer is what came of the live question.
-type Answer struct {
-	Text    string // who answered, how fast, whether streamed
-	Problem string // what is wrong with an answer all the same, or ""
-	Cure    string
-}
-
-// Run checks everything and returns the checks in a fixed order. It ends with
-// ctx, and without the live call within 30 seconds.
+// Run makes the checks and returns them in a fixed order. Without Live it takes
+// at most 30 seconds.
 func Run(ctx context.Context, o Options) []Check {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	stdio := make(chan Check, 1)
-	go func() { stdio <- o.stdio(bounded) }()
-
-	checks := append([]Check{programCheck(), platformCheck()}, o.configChecks()...)
-	if o.Config.Err != nil {
-		return append(checks, <-stdio)
+	checks := append([]Check{
+		{Name: "version", Verdict: OK, Text: version.Name + " " + version.Version},
+		{Name: "platform", Verdict: OK, Text: fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())},
+	}, o.Settings...)
+	if len(o.Profiles) == 0 {
+		checks = append(checks, o.stdio(ctx))
+	} else {
+		checks = append(checks, o.base(), o.proxy())
+		found := o.lookUp(ctx)
+		live := o.live(ctx, found)
+		checks = append(checks, o.key(found))
+		checks = append(checks, o.http(found)...)
+		for _, p := range o.Profiles {
+			checks = append(checks, o.model(p, found))
+		}
+		checks = append(append(checks, o.stdio(ctx)), live...)
 	}
-	way := o.explore(bounded)
-	checks = append(checks, o.Policy.check("policy"), o.Debug.check("debug"), o.keyCheck(way), o.baseCheck())
-	live := o.live(ctx, way)
-	checks = append(checks, way.checks...)
-	checks = append(checks, o.modelChecks(way)...)
-	checks = append(checks, <-stdio)
-	if live != nil {
-		checks = append(checks, *live)
+	for i := range checks {
+		c := &checks[i]
+		c.Text, c.Cure = o.clean(c.Text), o.clean(c.Cure)
+		for j, d := range c.Details {
+			c.Details[j] = o.clean(d)
+		}
 	}
 	return checks
 }
 
-func programCheck() Check {
-	return Check{Name: "version", Verdict: OK, Text: version.Name + " " + version.Version}
-}
+// clean removes secrets, which servers and files may repeat, and what a
+// terminal would obey.
+func (o *Options) clean(s string) string { return text.OneLine(o.Redactor.Redact(s)) }
 
-func platformCheck() Check {
-	return Check{Name: "platform", Verdict: OK, Text: fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())}
-}
-
-// stdio speaks with the server as a client would, in both framings.
+// stdio runs a session with the server, in both framings.
 func (o *Options) stdio(ctx context.Context) Check {
 	c := Check{Name: "stdio", Verdict: OK}
 	for _, lines := range []bool{false, true} {
@@ -178,26 +167,17 @@ func (o *Options) stdio(ctx context.Context) Check {
 	return c
 }
 
-// live asks the question, if one is to be asked and there is a way to the API.
-// An answer proves the address right that knew nothing of models.
-func (o *Options) live(ctx context.Context, w *way) *Check {
-	if o.Live == nil {
+// live asks the question if the API can be reached.
+func (o *Options) live(ctx context.Context, f *findings) []Check {
+	switch {
+	case o.Live == nil:
 		return nil
+	case !o.Offline && !o.Key.Set, !f.reached():
+		return []Check{{Name: "live", Verdict: Warn, Text: "no question was asked", Cure: "fix the failures above"}}
 	}
-	c := &Check{Name: "live", Verdict: OK}
-	if !o.Offline && !o.KeySet || !w.reached {
-		c.Verdict, c.Text, c.Cure = Warn, "nothing was asked", "mend what failed above"
-		return c
+	c := o.Live(ctx)
+	if c.Verdict != Fail {
+		f.answered = o.Profiles[0].Model
 	}
-	answer, fault := o.Live(ctx)
-	if fault != nil {
-		c.Verdict, c.Text, c.Cure = Fail, fault.Text, fault.Cure
-		return c
-	}
-	c.Text = answer.Text
-	if answer.Problem != "" {
-		c.Verdict, c.Text, c.Cure = Warn, answer.Text+"; "+answer.Problem, answer.Cure
-	}
-	w.vindicate(o.Profiles[0].Model)
-	return c
+	return []Check{c}
 }

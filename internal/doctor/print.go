@@ -1,12 +1,11 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -21,56 +20,48 @@ func Failed(checks []Check) int {
 	return n
 }
 
-// Print writes a line a check, what belongs to it indented below:
+// Print writes a line for each check, with details and cure indented below:
 //
 //	fail  model answer     gpt-9: model not found (404)
 //	      -> set another model in model_profiles.answer.model (config.yaml:3)
 //
-// It fails when out does.
+// The error is that of out.
 func Print(out io.Writer, checks []Check) error {
-	wide := 0
+	width := 0
 	for _, c := range checks {
-		wide = max(wide, len(c.Name))
+		width = max(width, len(c.Name))
 	}
 	var b strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", c.Verdict, wide, c.Name, line(c.Text))
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", c.Verdict, width, c.Name, c.Text)
 		for _, d := range c.Details {
-			fmt.Fprintf(&b, "      %s\n", line(d))
+			fmt.Fprintf(&b, "      %s\n", d)
 		}
 		if c.Cure != "" {
-			fmt.Fprintf(&b, "      -> %s\n", line(c.Cure))
+			fmt.Fprintf(&b, "      -> %s\n", c.Cure)
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// PrintJSON writes one object: version, the worst verdict, and the checks. It
-// fails when out does.
+// PrintJSON writes one object: the version, the worst verdict and the checks.
+// The error is that of out.
 func PrintJSON(out io.Writer, checks []Check) error {
-	verdict := OK
+	worst := OK
 	for _, c := range checks {
-		if c.Verdict == Fail || c.Verdict == Warn && verdict == OK {
-			verdict = c.Verdict
+		if c.Verdict == Fail || c.Verdict == Warn && worst == OK {
+			worst = c.Verdict
 		}
 	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	b, err := unescaped.Indented(struct {
 		Version string  `json:"version"`
 		Verdict Verdict `json:"verdict"`
 		Checks  []Check `json:"checks"`
-	}{version.Version, verdict, checks})
-}
-
-// line keeps what others wrote, servers for example, from steering a terminal.
-func line(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	}{version.Version, worst, checks}, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(b, '\n'))
+	return err
 }
