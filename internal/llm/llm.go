@@ -1,16 +1,41 @@
+// Package llm calls the OpenAI Responses API through openai-go: it sends a
+// request, retries what may pass, and turns the events of a stream into blocks.
+//
+// The files, in the order of a call:
+//
+//	llm.go         Client and its options; Create, Stream and Replay
+//	request.go     the JSON body of a call
+//	capability.go  which optional parameters a model takes
+//	retry.go       the tries of a call: when one is repeated, and after what wait
+//	try.go         one try: what the API refuses and the answer can do without is dropped
+//	http.go        the HTTP exchange below openai-go: bounds, content type, log
+//	transport.go   the HTTP client: roots, proxies, redirects
+//	fold.go        events of a stream to blocks ...
+//	event.go       ... which a caller sees as these events
+//	response.go    the finished response
+//	error.go       Error, and how failures of all kinds become one
+//	tool.go        Run: Stream with function tools
+//	model.go       GET /models/{id}
 package llm
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
+
+const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Client.
 type Options struct {
@@ -35,24 +60,227 @@ type Options struct {
 	Redactor  *logging.Redactor // for errors and the log; nil: one for the key and the headers
 }
 
-// Request is one question to a model. What the model does not take
-// (CapabilityOf) is left out of the body.
-type Request struct {
-	Params responses.ResponseNewParams
-	Extra  map[string]any // request.extra_body of the configuration
+// Client sends requests to one Responses API. It is safe for concurrent use.
+type Client struct {
+	api        responses.ResponseService
+	http       *http.Client
+	base       string            // without a trailing slash
+	query      string            // of the base URL
+	authorize  func(http.Header) // a closure, so that a printed Client shows no key
+	unusable   *Error            // why no request can be sent, or nil
+	redact     *logging.Redactor
+	log        *slog.Logger
+	maxRetries int
+	store      bool
+	encrypted  bool
+	refused    refusals
 }
 
-// Client sends requests to one Responses API. It is safe for concurrent use.
-type Client struct{}
+// New returns a Client. It never fails: a missing key or a bad base URL is the
+// error of every call, so a server can start without a key.
+func New(o Options) *Client {
+	key := strings.TrimSpace(o.APIKey)
+	header := http.Header{}
+	if !identifies(o.Headers) {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	for name, value := range map[string]string{
+		"OpenAI-Organization": o.Organization,
+		"OpenAI-Project":      o.Project,
+		"User-Agent":          o.UserAgent,
+	} {
+		if value != "" {
+			header.Set(name, value)
+		}
+	}
+	secrets := []string{key}
+	for name, value := range o.Headers {
+		header.Set(name, value)
+		_, bare, _ := strings.Cut(value, " ") // "Bearer x"
+		secrets = append(secrets, value, bare)
+	}
+	if o.Redactor == nil {
+		o.Redactor = logging.NewRedactor(secrets...)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTPClient == nil {
+		o.HTTPClient = NewHTTPClient()
+	}
+	hc := *o.HTTPClient
+	hc.CheckRedirect = checkRedirect
+	base, query, err := parseBase(o.BaseURL)
+	c := &Client{
+		http:  &hc,
+		base:  base,
+		query: query.Encode(),
+		authorize: func(h http.Header) {
+			for name := range header {
+				h.Set(name, header.Get(name))
+			}
+		},
+		unusable:   unusable(key, o, err),
+		redact:     o.Redactor,
+		log:        o.Logger,
+		maxRetries: max(o.MaxRetries, 0),
+		store:      o.Store,
+		encrypted:  !o.OmitEncryptedReasoning,
+	}
+	// The slash keeps openai-go from adding one, which would undo %2F in the path.
+	opts := []option.RequestOption{option.WithBaseURL(base + "/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange)}
+	for name, values := range query {
+		for _, value := range values {
+			opts = append(opts, option.WithQueryAdd(name, value))
+		}
+	}
+	for _, name := range []string{"Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Retry-Count", "Timeout"} {
+		opts = append(opts, option.WithHeaderDel("X-Stainless-"+name)) // they describe the machine
+	}
+	for name := range header {
+		opts = append(opts, option.WithHeader(name, header.Get(name)))
+	}
+	c.api = responses.NewResponseService(opts...)
+	return c
+}
 
-func New(o Options) *Client { return &Client{} }
+// parseBase splits a base URL at its query.
+func parseBase(text string) (base string, query url.Values, err error) {
+	text = cmp.Or(strings.TrimSpace(text), defaultBaseURL)
+	u, err := url.Parse(text)
+	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		err = fmt.Errorf("it must start with http:// or https:// and name a host")
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("reading base URL %q: %w", text, err)
+	}
+	query = u.Query()
+	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
+	return strings.TrimSuffix(u.String(), "/"), query, nil
+}
 
-func NewHTTPClient() *http.Client { return nil }
+// unusable is the error of every call of a client that cannot send any.
+func unusable(key string, o Options, base error) *Error {
+	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
+	bearer := !identifies(o.Headers)
+	switch {
+	case bearer && key == "":
+		return &Error{Kind: KindMissingKey, Message: "Missing API key: set " + env}
+	case bearer && strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return &Error{Kind: KindAuth, Message: "the key in " + env + " contains a line break or another control character"}
+	case base != nil:
+		return &Error{Kind: KindConnection, Message: base.Error(), Err: base, final: true}
+	}
+	return nil
+}
 
-func (c *Client) Create(ctx context.Context, r Request) (*Response, error) { return nil, nil }
+// identifies reports whether headers say who calls: with Authorization, or with
+// api-key, which Azure uses.
+func identifies(headers map[string]string) bool {
+	for name, value := range headers {
+		if value != "" && (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "api-key")) {
+			return true
+		}
+	}
+	return false
+}
 
-func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] { return nil }
+// Create sends r as a plain call and returns the finished response. Every error
+// is an *Error. The deadline of ctx bounds the whole call, retries included.
+func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
+	return c.do(ctx, r, &feed{}, false)
+}
 
-func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) { return nil, nil }
+// Stream sends r and yields what comes back as it comes: blocks, searches, and
+// at last a Usage and a Done, or one pair of nil and an *Error. The response in
+// Done is the one that Create returns. A try that fails in its middle is
+// followed by Retrying and starts over. The deadline of ctx bounds all of it,
+// silence too. Breaking out of the loop ends the request at once.
+//
+// Where the organization may not stream, or the server answers with JSON, the
+// events come from the plain response.
+func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
+	return watched(ctx, func(ctx context.Context, f *feed) (*Response, error) {
+		return c.do(ctx, r, f, true)
+	})
+}
 
-func Replay(r *Response) iter.Seq[Event] { return nil }
+// watched yields the events of a call and its outcome.
+func watched(ctx context.Context, call func(context.Context, *feed) (*Response, error)) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		f := &feed{leave: cancel, yield: func(e Event) bool { return yield(e, nil) }}
+		r, err := call(ctx, f)
+		switch {
+		case f.gone:
+		case err != nil:
+			yield(nil, err)
+		default:
+			f.finish(r)
+		}
+	}
+}
+
+// Replay yields the events of a response that was not streamed.
+func Replay(r *Response) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		f := &feed{leave: func() {}, yield: yield}
+		f.replay(r)
+		f.finish(r)
+	}
+}
+
+// feed numbers the blocks of a call and passes its events on. Each block that
+// starts gets exactly one stop. The zero value discards everything.
+type feed struct {
+	yield func(Event) bool // reports whether the caller wants more; nil: discard
+	leave func()           // called once when it does not
+	gone  bool             // the caller wants no more: yield must not be called again
+	next  int              // number of the next block
+	open  []int            // blocks that have started and not stopped, oldest first
+}
+
+func (f *feed) send(e Event) {
+	if f.yield == nil || f.gone {
+		return
+	}
+	if !f.yield(e) {
+		f.gone = true
+		f.leave()
+	}
+}
+
+func (f *feed) start(kind, id, name string) int {
+	index := f.next
+	f.next++
+	f.open = append(f.open, index)
+	f.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
+	return index
+}
+
+func (f *feed) stop(index int) {
+	if i := slices.Index(f.open, index); i >= 0 {
+		f.open = slices.Delete(f.open, i, i+1)
+		f.send(BlockStop{Index: index})
+	}
+}
+
+func (f *feed) stopAll() {
+	for len(f.open) > 0 {
+		f.stop(f.open[0])
+	}
+}
+
+// replay sends the blocks of a response.
+func (f *feed) replay(r *Response) {
+	if f.yield != nil {
+		newFold(f).settle(r.Output)
+	}
+}
+
+// finish sends the last two events.
+func (f *feed) finish(r *Response) {
+	f.send(r.Tokens)
+	f.send(Done{Status: cmp.Or(string(r.Status), "completed"), Response: r})
+}

@@ -1,0 +1,87 @@
+package llm
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// do makes a call. This loop is the only place where a try is repeated; a try
+// is a request and its answer read to the end, so a stream that breaks counts.
+func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Response, error) {
+	if c.unusable != nil {
+		e := *c.unusable
+		return nil, &e
+	}
+	body, err := c.body(r, stream)
+	if err != nil {
+		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
+	}
+	waits := &backoff.ExponentialBackOff{
+		InitialInterval:     500 * time.Millisecond,
+		RandomizationFactor: 0.25,
+		Multiplier:          2,
+		MaxInterval:         8 * time.Second,
+	}
+	waits.Reset()
+	t := &try{client: c, model: r.Params.Model, body: editor{data: body}, feed: f}
+	for t.attempt = 1; ; t.attempt++ {
+		resp, e := t.run(ctx)
+		f.stopAll()
+		if e == nil {
+			return resp, nil
+		}
+		wait := waits.NextBackOff()
+		if e.RetryAfter > 0 {
+			wait = e.RetryAfter
+		}
+		if !e.retryable() || t.attempt > c.maxRetries || !endsInTime(ctx, wait) {
+			return nil, e
+		}
+		f.send(Retrying{Attempt: t.attempt + 1, Err: e})
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			e := contextError(ctx)
+			e.Attempts = t.attempt
+			return nil, e
+		}
+	}
+}
+
+// retryable reports whether the same request may succeed later.
+func (e *Error) retryable() bool {
+	switch e.Kind {
+	case KindRateLimit, KindServer, KindConnection:
+		return !e.final
+	}
+	return false
+}
+
+// endsInTime reports whether a wait ends before the deadline. Waiting longer
+// would turn an error that says something into a timeout.
+func endsInTime(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || wait < time.Until(deadline)
+}
+
+// logError writes the debug line of spec-v0.9 section 8.1.
+func (c *Client) logError(ctx context.Context, e *Error) {
+	c.log.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
+		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
+		slog.String("name", e.Name()), slog.String("code", e.Code),
+		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
+}
+
+// logBody writes the JSON of a request or response in debug mode.
+func (c *Client) logBody(ctx context.Context, msg string, data string) {
+	if c.log.Enabled(ctx, slog.LevelDebug) {
+		c.log.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.redact.Redact(data)))
+	}
+}

@@ -1,0 +1,117 @@
+package llm
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// NewHTTPClient returns the HTTP client that a Client uses when it is given
+// none: proxies from the environment, TLS 1.2 or later, HTTP/2, and bundled
+// root certificates where the system has none (an image made from scratch). It
+// bounds connecting but not the wait for an answer: that is the context's job.
+func NewHTTPClient() *http.Client {
+	return &http.Client{
+		Transport:     &transport{plain: newTransport(), secure: newTransport()},
+		CheckRedirect: checkRedirect,
+	}
+}
+
+// transport looks for root certificates at the first TLS request, because they
+// cost milliseconds and megabytes that a start does not need. The secure
+// transport can be changed before its first use while the plain one works.
+type transport struct {
+	plain, secure *http.Transport
+	roots         sync.Once
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != "https" {
+		return t.plain.RoundTrip(req)
+	}
+	t.roots.Do(func() {
+		if needRoots(x509.SystemCertPool()) {
+			t.secure.TLSClientConfig.RootCAs = bundledRoots()
+		}
+	})
+	return t.secure.RoundTrip(req)
+}
+
+// CloseIdleConnections implements http.Client.CloseIdleConnections.
+func (t *transport) CloseIdleConnections() {
+	t.plain.CloseIdleConnections()
+	t.secure.CloseIdleConnections()
+}
+
+// needRoots reports whether a system has no certificates. On macOS and Windows,
+// which verify by themselves, the pool is not equal to an empty one.
+func needRoots(system *x509.CertPool, err error) bool {
+	return err != nil || system == nil || system.Equal(x509.NewCertPool())
+}
+
+// bundledRoots returns Mozilla's list as golang.org/x/crypto has it.
+func bundledRoots() *x509.CertPool {
+	pool := x509.NewCertPool()
+	for root := range bundle.Roots() {
+		cert, err := x509.ParseCertificate(root.Certificate)
+		switch {
+		case err != nil: // the others still work
+		case root.Constraint != nil:
+			pool.AddCertWithConstraint(cert, root.Constraint)
+		default:
+			pool.AddCert(cert)
+		}
+	}
+	return pool
+}
+
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    15 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		// A proxy's refusal is an error with its status.
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode != http.StatusOK {
+				return TunnelError(resp.StatusCode)
+			}
+			return nil
+		},
+		// A model may think for minutes without a byte: a ping shows whether the
+		// connection still works.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}
+
+// checkRedirect follows a redirect only where the same request goes to the same
+// scheme, host and port (307 and 308). Others become redirectError: the key and
+// the question are for the configured host alone.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1]
+	if req.Method != from.Method || req.URL.Scheme != from.URL.Scheme || req.URL.Host != from.URL.Host || len(via) > 5 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func redirectError(resp *http.Response) *Error {
+	target := "nowhere"
+	if u, err := resp.Location(); err == nil {
+		target = u.Scheme + "://" + u.Host
+	}
+	return &Error{Kind: KindBadResponse, Status: resp.StatusCode, RequestID: requestID(resp), Message: "the API redirects to " + target}
+}
