@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,10 +27,7 @@ type Access struct {
 }
 
 // Token is a bearer token and the name of its holder for logs and metrics.
-type Token struct {
-	Name string
-	hash [sha256.Size]byte
-}
+type Token struct{ Name, Secret string }
 
 // ParseTokens reads MCP_HTTP_TOKENS: name:token, separated by commas or white
 // space. The errors never contain a token.
@@ -45,7 +41,7 @@ func ParseTokens(s string) ([]Token, error) {
 		case len(secret) < 16:
 			return nil, fmt.Errorf("the token of %q in MCP_HTTP_TOKENS has fewer than 16 characters", name)
 		}
-		tokens = append(tokens, Token{Name: name, hash: sha256.Sum256([]byte(secret))})
+		tokens = append(tokens, Token{name, secret})
 	}
 	return tokens, nil
 }
@@ -70,10 +66,11 @@ func (a Access) protect(next http.Handler) http.Handler {
 // tools as the user id of the SDK's token info.
 func (a Access) requireToken(next http.Handler) http.Handler {
 	verify := func(_ context.Context, secret string, _ *http.Request) (*auth.TokenInfo, error) {
-		hash := sha256.Sum256([]byte(secret))
+		got := sha256.Sum256([]byte(secret)) // equal lengths, for the comparison
 		var holder *auth.TokenInfo
-		for _, t := range a.Tokens { // all of them, so that the time tells nothing
-			if subtle.ConstantTimeCompare(hash[:], t.hash[:]) == 1 {
+		for _, t := range a.Tokens {
+			want := sha256.Sum256([]byte(t.Secret))
+			if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 				holder = &auth.TokenInfo{UserID: t.Name}
 			}
 		}
@@ -116,6 +113,3 @@ func IsLoopback(ln net.Listener) bool {
 	tcp, ok := ln.Addr().(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
-
-// ErrNoAccess is the error of a server that would answer any caller.
-var ErrNoAccess = errors.New("an address other than loopback needs tokens in MCP_HTTP_TOKENS, or --allow-anonymous")

@@ -34,6 +34,7 @@ import (
 // Options say where records go and what is hidden in them.
 type Options struct {
 	Debug    bool      // log everything; otherwise only warnings and errors
+	Info     bool      // without Debug, also what a server reports about its calls
 	File     string    // with Debug, the file that gets the log as well; "" for none
 	Stderr   io.Writer // nil discards
 	NoColor  bool      // no colours on a terminal either (https://no-color.org)
@@ -49,7 +50,11 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 		stderr = io.Discard
 	}
 	if !o.Debug {
-		return slog.New(&handler{o.Redactor, warnings(stderr)}), func() error { return nil }, nil
+		least := slog.LevelWarn
+		if o.Info {
+			least = slog.LevelInfo
+		}
+		return slog.New(&handler{o.Redactor, plain(stderr, least)}), func() error { return nil }, nil
 	}
 	q, flush := newQueue(stderr)
 	var next slog.Handler = tint.NewTextHandler(q, &tint.Options{
@@ -77,11 +82,11 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 	return slog.New(&handler{o.Redactor, next}), closeLog, err
 }
 
-// warnings handles the records of a process without debug. Clients mix these
+// plain handles the records of a process without debug. Clients mix these
 // lines with those of other servers, so each begins with the program's name.
-func warnings(w io.Writer) slog.Handler {
+func plain(w io.Writer, least slog.Level) slog.Handler {
 	return tint.NewTextHandler(w, &tint.Options{
-		Level:   slog.LevelWarn,
+		Level:   least,
 		NoColor: true,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) > 0 {
@@ -91,11 +96,14 @@ func warnings(w io.Writer) slog.Handler {
 			case time.Time:
 				return slog.Attr{}
 			case slog.Level:
-				word := "warning"
-				if level >= slog.LevelError {
-					word = "error"
+				word := " warning:"
+				switch {
+				case level >= slog.LevelError:
+					word = " error:"
+				case level < slog.LevelWarn:
+					word = ""
 				}
-				a.Value = slog.StringValue(version.Name + ": " + word + ":")
+				a.Value = slog.StringValue(version.Name + ":" + word)
 			}
 			return a
 		},
