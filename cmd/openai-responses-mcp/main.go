@@ -7,15 +7,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // policy.timezone, also where the system has no zones
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 )
 
 func main() {
-	// A closed pipe is an error to handle, not a reason to die in mid-sentence.
+	// A closed pipe is an error of the write. The signal would end the process
+	// before calls in flight are cancelled.
 	signal.Ignore(syscall.SIGPIPE)
-	// Libraries talk to this log, net/http of bytes that came unasked for: lines
-	// that nobody has taken the key out of.
+	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := cli.Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)

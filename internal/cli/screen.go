@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type screen struct {
 
 	mu    sync.Mutex
 	live  answer.Live
+	tail  string // the list of sources so far, which gets titles at the end
 	wrap  wrapper
 	stage string    // what the call is doing
 	what  string    // the query or URL of the last search
@@ -147,7 +149,9 @@ func (s *screen) finish(ans *answer.Answer) error {
 		if !ok {
 			s.divide("the answer")
 		}
-		s.print(withTitles(rest, ans.Citations))
+		rest = withTitles(s.tail+rest, ans.Citations)
+		s.tail = ""
+		s.write(s.wrap.add(rest))
 	}
 	s.endLine()
 	s.erase()
@@ -155,11 +159,18 @@ func (s *screen) finish(ans *answer.Answer) error {
 	return s.err
 }
 
+// entries match what may be the end of a list of sources.
+var entries = regexp.MustCompile(`(?:\n+-(?: (?:\[[^\]\n]*(?:\]\S*)?|\S*)(?: \(?[\d-]*\)?)?)?)+$`)
+
 // print adds to the text.
 func (s *screen) print(text string) {
-	if text != "" {
-		s.write(s.wrap.add(text))
+	s.tail += text
+	end := len(s.tail)
+	if at := entries.FindStringIndex(s.tail); at != nil {
+		end = at[0]
 	}
+	text, s.tail = s.tail[:end], s.tail[end:]
+	s.write(s.wrap.add(text))
 }
 
 // divide separates the text so far, if any, from what follows it.
@@ -177,7 +188,10 @@ func (s *screen) divide(words string) {
 }
 
 // endLine ends the line of the text, so that something else can be shown below.
-func (s *screen) endLine() { s.write(s.wrap.end()) }
+func (s *screen) endLine() {
+	s.write(s.wrap.add(s.tail) + s.wrap.end())
+	s.tail = ""
+}
 
 func (s *screen) write(text string) {
 	if s.err != nil || s.text == nil || text == "" {

@@ -121,8 +121,11 @@ func shortLink(s string) string {
 			return l
 		}
 		host := strings.TrimPrefix(u.Hostname(), "www.")
-		if m[1] == "" || strings.Contains(m[1], host) {
+		if m[1] == "" {
 			return host
+		}
+		if strings.Contains(m[1], host) {
+			return m[1]
 		}
 		return fmt.Sprintf("%s (%s)", m[1], host)
 	})
@@ -144,23 +147,22 @@ func token(s string) int {
 	case s[0] == ' ' || s[0] == '\t':
 		return len(s) - len(strings.TrimLeft(s, " \t"))
 	}
-	for i := 0; i < len(s); {
+	wide := false
+	for i, before := 0, rune(0); i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case unicode.IsSpace(r):
-			return i
-		case cells.RuneWidth(r) == 2 && i > 0:
+		n := cells.RuneWidth(r)
+		switch joined := before == '\u200d' || n == 0; {
+		case unicode.IsSpace(r), i > 0 && !joined && (wide || n == 2):
 			return i
 		case r == '[':
 			n, open := linkLength(s[i:])
 			if open {
 				return 0
 			}
-			i += max(n, 1)
-			continue
-		case cells.RuneWidth(r) == 2:
-			return size
+			size = max(n, size)
 		}
+		wide = wide || n == 2
+		before = r
 		i += size
 	}
 	return 0
@@ -180,18 +182,22 @@ func linkLength(s string) (n int, open bool) {
 
 var partialLink = regexp.MustCompile(`^\[[^\[\]\n]*(?:\](?:\([^\s]*)?)?$`)
 
-// source is a line of the list of sources: its URL and the date after it.
-var source = regexp.MustCompile(`(?m)^- (https?://\S+)( \(\d{4}-\d\d-\d\d\))?$`)
+// entry is a line of the list of sources: a URL or a link to it, and a date.
+var entry = regexp.MustCompile(`(?m)^- (?:\[([^\]\n]+)\]\((\S+)\)|(https?://\S+))( \(\d{4}-\d\d-\d\d\))?$`)
 
-// withTitles puts the titles of the citations into the list of sources of s.
+// withTitles shows the list of sources in s as title and URL.
 func withTitles(s string, citations []answer.Citation) string {
-	return source.ReplaceAllStringFunc(s, func(line string) string {
-		m := source.FindStringSubmatch(line)
+	return entry.ReplaceAllStringFunc(s, func(line string) string {
+		m := entry.FindStringSubmatch(line)
+		title, page, date := m[1], m[2]+m[3], m[4]
 		for _, c := range citations {
-			if title := text.OneLine(c.Title); c.URL == m[1] && title != "" && title != c.URL {
-				return fmt.Sprintf("- %s — %s%s", title, m[1], m[2])
+			if c.URL == page && title == "" {
+				title = text.OneLine(c.Title)
 			}
 		}
-		return line
+		if title == "" || title == page {
+			return line
+		}
+		return fmt.Sprintf("- %s — %s%s", title, page, date)
 	})
 }

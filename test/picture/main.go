@@ -1,96 +1,147 @@
-// Picture draws docs/images/ask.svg: `ask` in a terminal, as the program that
-// stands here shows it. The picture follows the reader's light or dark scheme.
+// Picture draws docs/images/ask.svg: what ask shows in a terminal while it
+// searches and when it has answered. The answer is testdata, served by the fake
+// API. Run it on Linux, from the root of the repository:
 //
-//	go run ./test/picture           draws it
-//	go run ./test/picture --check   fails when it is not what would be drawn
+//	go run ./test/picture
+//
+// The terminal comes from script, a program of util-linux.
 package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/test/pty"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 const (
 	picture  = "docs/images/ask.svg"
-	name     = "openai-responses-mcp"
-	question = "What is the weather in Tokyo today?"
+	program  = "openai-responses-mcp"
+	question = "When was HTTP/3 published, and as which RFC?"
+	steps    = "slow=60ms+delay=500ms+file=test/picture/answer.json"
 )
 
 func main() {
-	check := flag.Bool("check", false, "do not write, compare")
-	flag.Parse()
-	if err := run(context.Background(), *check); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
 }
 
-// run draws the picture, or checks it, from the root of the repository.
-func run(ctx context.Context, check bool) error {
-	shown, err := ask(ctx)
+func run(ctx context.Context) error {
+	step, err := fakeapi.ParseStep(steps)
 	if err != nil {
 		return err
 	}
-	svg := draw(fmt.Sprintf("$ %s ask --offline --usage %q\n%s$ ", name, question, shown))
-	if !check {
-		return os.WriteFile(picture, []byte(svg), 0o644)
-	}
-	old, err := os.ReadFile(picture)
+	api := fakeapi.New(fakeapi.Options{})
+	api.Always(step)
+	base, stop, err := api.Listen()
 	if err != nil {
 		return err
 	}
-	if steady(string(old)) != steady(svg) {
-		return fmt.Errorf("%s is not what ask shows now: go run ./test/picture", picture)
-	}
-	return nil
-}
-
-// steady takes out what is another at each run: dates and what was used.
-func steady(svg string) string {
-	return regexp.MustCompile(`\d{4}-\d\d-\d\d|usage: [^<]*`).ReplaceAllString(svg, "")
-}
-
-// ask returns what stands on the terminal of a user who has asked.
-func ask(ctx context.Context) (string, error) {
+	defer stop()
 	dir, err := os.MkdirTemp("", "picture-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, name)
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/"+name).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", dir, "./cmd/"+program).CombinedOutput(); err != nil {
+		return fmt.Errorf("building the program: %w\n%s", err, out)
 	}
-	person, program, err := pty.Open(columns, 24)
+	ask := fmt.Sprintf("%s ask --usage %q", program, question)
+	cmd := exec.CommandContext(ctx, "script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		"TERM=xterm-256color", "NO_COLOR=", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
+	out, err := cmd.Output()
 	if err != nil {
-		return "", err
+		return fmt.Errorf("asking: %w\n%s", err, out)
 	}
-	defer person.Close()
-	cmd := exec.CommandContext(ctx, binary, "ask", "--offline", "--usage", question)
-	cmd.Env = []string{"HOME=" + dir, "TERM=xterm-256color"}
-	cmd.Stdout, cmd.Stderr = program, program
-	err = cmd.Start()
-	_ = program.Close()
-	if err != nil {
-		return "", fmt.Errorf("starting the program: %w", err)
+	during, after := frames(string(out))
+	svg := draw(append([]string{"$ " + ask, during, ""}, strings.Split("$ "+ask+"\n"+after+"$ ", "\n")...))
+	return os.WriteFile(picture, []byte(svg), 0o644)
+}
+
+// status is the status line, which ask draws dim after erasing the line.
+var status = regexp.MustCompile("\r\x1b\\[K(?:\x1b\\[2m([^\x1b]*)\x1b\\[0m)?")
+
+// frames returns the status line with the query of the search, and what the
+// terminal shows at the end.
+func frames(out string) (during, after string) {
+	for _, m := range status.FindAllStringSubmatch(out, -1) {
+		if strings.Contains(m[1], "searching: ") {
+			during = m[1]
+		}
 	}
-	screen := pty.NewScreen()
-	_, _ = io.Copy(screen, person) // ends with EIO when the program has gone
-	if err := cmd.Wait(); err != nil {
-		return "", fmt.Errorf("asking: %w\n%s", err, screen)
+	return during, status.ReplaceAllString(out, "")
+}
+
+// The size of the picture, in pixels except for the columns.
+const (
+	columns    = 92
+	width      = 2*margin + columns*843/100 // common monospaced fonts of 14 px
+	lineHeight = 21
+	margin     = 20
+	bar        = 36 // with the title
+)
+
+const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img">
+  <title>openai-responses-mcp ask in a terminal: the status line during the search, then the answer with its sources</title>
+  <style>
+    .window { fill: #ffffff; stroke: #d0d7de; }
+    text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: #1f2328; white-space: pre; }
+    .faint { fill: #59636e; }
+    .link { fill: #0969da; }
+    .prompt { font-weight: bold; }
+    circle, line { fill: #d0d7de; stroke: #d0d7de; }
+    @media (prefers-color-scheme: dark) {
+      .window { fill: #0d1117; stroke: #3d444d; }
+      text { fill: #e6edf3; }
+      .faint { fill: #9198a1; }
+      .link { fill: #58a6ff; }
+      circle, line { fill: #3d444d; stroke: #3d444d; }
+    }
+  </style>
+  <rect class="window" x="0.5" y="0.5" width="%[3]d" height="%[4]d" rx="8"/>
+  <circle cx="22" cy="18" r="6"/>
+  <circle cx="42" cy="18" r="6"/>
+  <circle cx="62" cy="18" r="6"/>
+`
+
+// draw returns the picture of a terminal with these lines. The first empty line
+// separates the two frames.
+func draw(lines []string) string {
+	height := bar + len(lines)*lineHeight + margin
+	var b strings.Builder
+	fmt.Fprintf(&b, head, width, height, width-1, height-1)
+	divided := false
+	for i, line := range lines {
+		y := bar + lineHeight*i + 22
+		switch {
+		case line == "" && !divided:
+			divided = true
+			fmt.Fprintf(&b, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
+		case line != "":
+			fmt.Fprintf(&b, `  <text class="%s" x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", class(line), margin, y, html.EscapeString(line))
+		}
 	}
-	if f := screen.Foreign(); len(f) > 0 {
-		return "", errors.New("sequences that the picture cannot show: " + strings.Join(f, " "))
+	return b.String() + "</svg>\n"
+}
+
+// class says how a line looks.
+func class(line string) string {
+	switch {
+	case strings.HasPrefix(line, "$"):
+		return "prompt"
+	case strings.HasPrefix(line, "usage: "), strings.Contains(line, "searching: "):
+		return "faint"
+	case strings.Contains(line, " — https://"):
+		return "link"
 	}
-	return screen.String(), nil
+	return "text"
 }
