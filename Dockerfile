@@ -1,10 +1,9 @@
-# Two ways to the same image:
+# Two builds of the same image:
 #
-#     docker build .                             compiles from source
-#     docker build --build-arg SOURCE=prebuilt . copies linux/amd64/openai-responses-mcp
+#     docker build .                              compiles from source
+#     docker build --build-arg SOURCE=prebuilt .  copies linux/amd64/openai-responses-mcp
 #
-# The release takes the second one, with the binary that the archives hold.
-# Stages that are not asked for are not built.
+# The release uses the second one. Unused stages are not built.
 ARG SOURCE=source
 
 FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.8 AS build
@@ -23,10 +22,10 @@ FROM scratch AS prebuilt
 ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/openai-responses-mcp /openai-responses-mcp
 
-# Older builders forget the default of SOURCE here, so it stands twice.
+# The default is repeated for older builders, which lose it here.
 FROM ${SOURCE:-source} AS binary
 
-# The binary is static and carries its root certificates: it needs nothing else.
+# The binary is static and contains root certificates.
 FROM scratch
 COPY --from=binary --chmod=0755 /openai-responses-mcp /openai-responses-mcp
 LABEL org.opencontainers.image.title="openai-responses-mcp" \
