@@ -2,192 +2,241 @@ package answer
 
 import (
 	"cmp"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// A Citation is one source of an answer (spec §3.2).
+// Citation is one source of an answer (spec-v0.9 section 3.2).
 type Citation struct {
-	URL         string `json:"url"`             // http(s) URL, or the source's identifier when it has none ("oai-weather")
+	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
 	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
-	PublishedAt string `json:"published_at"`    // YYYY-MM-DD; the access date in Asia/Tokyo when the source gives none
+	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
 }
 
-// entry is a citation in the making. Those without a URL count as named.
-type entry struct {
+// source is a candidate for a citation.
+type source struct {
 	Citation
-	named bool
+	api bool // has no URL; Citation.URL is its name
 }
 
-// searchesIn returns the web_search_call items among items.
-func searchesIn(items []llm.Item) []*llm.Search {
-	var searches []*llm.Search
-	for _, it := range items {
-		if s, ok := it.(*llm.Search); ok && s != nil {
-			searches = append(searches, s)
-		}
+// key is equal for sources that are one entry of the list.
+func (s source) key() string {
+	if s.api {
+		return "api " + s.URL
 	}
-	return searches
+	return pageKey(s.URL)
 }
 
-// citesURL reports whether any message carries a url_citation, usable or not:
-// one is proof enough that the web was searched (spec §3.3).
-func citesURL(messages []*llm.Message) bool {
-	for _, m := range messages {
-		for _, p := range m.Content {
-			for _, a := range p.Annotations {
-				if a.Type == "url_citation" {
-					return true
+// citations selects the sources of an answer: the url_citations of its messages
+// in order of appearance; if there are none, those of all messages (a
+// commentary may cite what the answer rests on); if there are none either, what
+// the searches list. Sources without a URL are always included.
+func (a *Answerer) citations(body string, spoken, all []responses.ResponseOutputItemUnion) []Citation {
+	list, listed := a.unique(annotations(spoken)), a.unique(searchSources(all))
+	if len(list) == 0 {
+		list = a.unique(annotations(all))
+	}
+	if len(list) == 0 {
+		list = listed
+	} else {
+		list = append(list, slices.DeleteFunc(listed, func(s source) bool { return !s.api })...)
+	}
+	today := a.today()
+	above, entries := splitSources(body)
+	citations := []Citation{} // never null in JSON
+	for _, s := range capped(list, a.o.MaxCitations, body) {
+		s.PublishedAt = today
+		for _, date := range []string{dateInText(above, entries, s), dateInPath(s)} {
+			if date != "" && date <= today {
+				s.PublishedAt = date
+				break
+			}
+		}
+		citations = append(citations, s.Citation)
+	}
+	return citations
+}
+
+func annotations(items []responses.ResponseOutputItemUnion) []source {
+	var list []source
+	for _, it := range items {
+		for _, part := range it.Content {
+			for _, an := range part.Annotations {
+				if an.Type == "url_citation" {
+					list = append(list, source{Citation: Citation{URL: pageURL(an.URL), Title: title(an.Title)}})
 				}
 			}
 		}
-	}
-	return false
-}
-
-// citing returns the messages whose citations count: those that make up the
-// answer or, when they cite no page, all messages.
-func citing(spoken, all []*llm.Message) []*llm.Message {
-	if len(citedPages(spoken)) > 0 {
-		return spoken
-	}
-	return all
-}
-
-// citations selects at most limit sources (spec §3.5): the url_citations of the
-// text in order of appearance or, when there is none, what the searches list;
-// sources without a URL in either case, because they tell where an answer about
-// the weather really came from. now is the access date, YYYY-MM-DD.
-func citations(messages []*llm.Message, searches []*llm.Search, limit int, now string) []Citation {
-	cited := citedPages(messages)
-	listed := listedSources(searches)
-	entries := listed
-	if len(cited) > 0 {
-		entries = complete(cited, listed)
-	}
-	kept := capped(entries, limit)
-	list := make([]Citation, 0, len(kept)) // never null in JSON
-	for _, e := range kept {
-		e.PublishedAt = cmp.Or(e.PublishedAt, now)
-		list = append(list, e.Citation)
 	}
 	return list
 }
 
-// citedPages lists the pages that the text cites, each once.
-func citedPages(messages []*llm.Message) []entry {
-	var u union
-	for _, m := range messages {
-		for _, p := range m.Content {
-			for _, a := range p.Annotations {
-				if a.Type != "url_citation" {
-					continue
-				}
-				if url := pageURL(a.URL); url != "" {
-					u.add(entry{Citation: Citation{URL: url, Title: OneLine(a.Title)}})
-				}
+// searchSources returns what the searches list. The SDK's type of a source has
+// no name.
+func searchSources(items []responses.ResponseOutputItemUnion) []source {
+	var list []source
+	for _, it := range items {
+		if it.Type != "web_search_call" {
+			continue
+		}
+		for _, src := range gjson.Get(it.RawJSON(), "action.sources").Array() {
+			s := source{Citation: Citation{URL: pageURL(src.Get("url").String()), Title: title(src.Get("title").String())}}
+			if s.URL == "" {
+				s = source{Citation: Citation{URL: title(src.Get("name").String()), Title: "api"}, api: true}
 			}
+			list = append(list, s)
 		}
 	}
-	return u.entries
+	return list
 }
 
-// listedSources lists what the searches found, each source once. Sources of
-// type api (weather, finance, sports) carry a name and no URL.
-func listedSources(searches []*llm.Search) []entry {
-	var u union
-	for _, s := range searches {
-		for _, src := range s.Sources {
-			e := entry{Citation: Citation{URL: pageURL(src.URL), Title: OneLine(src.Title), PublishedAt: isoDate(src.PublishedAt)}}
-			if e.URL == "" {
-				e.named = true
-				e.URL = cmp.Or(sourceID(src.Name), sourceID(src.URL))
-				e.Title = cmp.Or(e.Title, OneLine(src.Type), "api")
-			}
-			if e.URL != "" {
-				u.add(e)
-			}
+// unique returns each source once. Later mentions may add the title. Sources
+// without a usable URL and blocked ones are left out.
+func (a *Answerer) unique(sources []source) []source {
+	var list []source
+	at := map[string]int{}
+	for _, s := range sources {
+		if s.URL == "" || !s.api && a.blocked(s.URL) {
+			continue
 		}
+		if i, ok := at[s.key()]; ok {
+			list[i].Title = cmp.Or(list[i].Title, s.Title)
+			continue
+		}
+		at[s.key()] = len(list)
+		list = append(list, s)
 	}
-	return u.entries
+	return list
 }
 
-// complete adds to the cited pages the dates that the search knows of them, and
-// the sources that have no URL.
-func complete(cited, listed []entry) []entry {
-	u := union{}
-	for _, e := range cited {
-		u.add(e)
-	}
-	for _, e := range listed {
-		if e.named || u.has(e) {
-			u.add(e)
-		}
-	}
-	return u.entries
+// blocked reports whether a page belongs to a blocked domain or a subdomain of
+// one. The search does not return such pages, but a model may know some.
+func (a *Answerer) blocked(u string) bool {
+	host := hostOf(u)
+	return slices.ContainsFunc(a.o.Search.BlockedDomains, func(domain string) bool {
+		return strings.HasSuffix("."+host, "."+strings.ToLower(domain))
+	})
 }
 
-// capped keeps at most limit entries in their order. The last places belong to
-// the sources without a URL, which nothing else names; a cited page keeps its
-// place beside them when there is room for two.
-func capped(entries []entry, limit int) []entry {
-	named := 0
-	for _, e := range entries {
-		if e.named {
-			named++
+// capped keeps at most limit sources. Pages that the text links to come first.
+// Sources without a URL are kept before pages, except that one place is left
+// for a page if there is room for two.
+func capped(list []source, limit int, body string) []source {
+	if len(list) <= limit {
+		return list
+	}
+	linked := map[string]bool{}
+	for _, l := range linksIn(body) {
+		linked[pageKey(pageURL(l.url))] = true
+	}
+	rank := func(s source) int {
+		if !s.api && linked[s.key()] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b source) int { return rank(a) - rank(b) })
+	apis := 0
+	for _, s := range list {
+		if s.api {
+			apis++
 		}
 	}
-	room := limit
-	if limit > 1 && named < len(entries) {
-		room--
+	if apis < len(list) {
+		apis = min(apis, max(limit-1, 1))
 	}
-	named = min(named, room)
-	pages := limit - named
-	kept := make([]entry, 0, min(limit, len(entries)))
-	for _, e := range entries {
-		left := &pages
-		if e.named {
-			left = &named
+	pages := limit - min(apis, limit)
+	var kept []source
+	for _, s := range list {
+		room := &pages
+		if s.api {
+			room = &apis
 		}
-		if *left > 0 {
-			*left--
-			kept = append(kept, e)
+		if *room > 0 && len(kept) < limit {
+			*room--
+			kept = append(kept, s)
 		}
 	}
 	return kept
 }
 
-// union collects entries in order of appearance, one a page. A later mention
-// only fills in what the first one left open.
-type union struct {
-	entries []entry
-	at      map[string]int // position by key
+// Bounds of what a citation takes from the web: a longer URL is left out, a
+// longer title is truncated.
+const (
+	maxURL   = 4096 // bytes
+	maxTitle = 300  // characters
+)
+
+func title(s string) string { return text.Truncate(text.OneLine(s), maxTitle) }
+
+// pageURL returns an http or https URL without what says how the page was found
+// (utm_source=openai, a text fragment), or "" for anything else. Real URLs are
+// not always valid enough for net/url (".../100%").
+func pageURL(raw string) string {
+	u := strings.ReplaceAll(text.OneLine(raw), " ", "%20")
+	u, _, _ = strings.Cut(u, ":~:")
+	u = untracked(strings.TrimSuffix(u, "#"))
+	scheme, _, _ := strings.Cut(strings.ToLower(u), "://")
+	if scheme != "http" && scheme != "https" || hostOf(u) == "" || len(u) > maxURL {
+		return ""
+	}
+	return u
 }
 
-// key separates names from pages: a source may be named like a host.
-func (e entry) key() string {
-	if e.named {
-		return "name " + e.URL
+// hostOf returns the host of a URL in lower case, without port and final dot.
+func hostOf(u string) string {
+	_, host, _ := strings.Cut(u, "://")
+	if i := strings.IndexAny(host, `/?#\`); i >= 0 {
+		host = host[:i]
 	}
-	return "page " + pageKey(e.URL)
+	host = host[strings.LastIndex(host, "@")+1:]
+	if i := strings.LastIndex(host, ":"); i > strings.LastIndex(host, "]") {
+		host = host[:i]
+	}
+	if plain, err := url.PathUnescape(host); err == nil {
+		host = plain
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-func (u *union) has(e entry) bool {
-	_, ok := u.at[e.key()]
-	return ok
+// pageKey is equal for URLs of one page: the scheme, the case of the host, a
+// final slash and an anchor do not count. A fragment that starts with / or !
+// is the path of a page.
+func pageKey(u string) string {
+	_, rest, _ := strings.Cut(u, "://")
+	rest, fragment, _ := strings.Cut(rest, "#")
+	if !strings.HasPrefix(fragment, "/") && !strings.HasPrefix(fragment, "!") {
+		fragment = ""
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(rest, "/")
+	return strings.ToLower(host) + "/" + strings.TrimRight(path, "/") + "?" + query + "#" + fragment
 }
 
-func (u *union) add(e entry) {
-	k := e.key()
-	if i, ok := u.at[k]; ok {
-		old := &u.entries[i]
-		old.Title = cmp.Or(old.Title, e.Title)
-		old.PublishedAt = cmp.Or(old.PublishedAt, e.PublishedAt)
-		return
+// pathDate matches a date in the path of a URL: /2025/12/05/, 2025-12-05 or
+// 20251205.
+var pathDate = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:/(\d{1,2})/(\d{1,2})|-(\d\d)-(\d\d)|(\d\d)(\d\d))(?:\D|$)`)
+
+func dateInPath(s source) string {
+	if s.api {
+		return ""
 	}
-	if u.at == nil {
-		u.at = make(map[string]int)
+	_, rest, _ := strings.Cut(s.URL, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
 	}
-	u.at[k] = len(u.entries)
-	u.entries = append(u.entries, e)
+	for _, m := range pathDate.FindAllStringSubmatch(path, -1) {
+		if date := isoDate(m[1:]); date != "" {
+			return date
+		}
+	}
+	return ""
 }

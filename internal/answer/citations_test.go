@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 func TestPageURL(t *testing.T) {
@@ -19,21 +16,20 @@ func TestPageURL(t *testing.T) {
 		{"https://a.example/?a=1&utm_source=openai&b=2", "https://a.example/?a=1&b=2"},
 		{"https://a.example/?a=1&utm_source=openai", "https://a.example/?a=1"},
 		{"https://a.example/?utm_source=openai&utm_source=openai#top", "https://a.example/#top"},
-		{"https://a.example/?utm_source=openais", "https://a.example/?utm_source=openais"}, // somebody else's
+		{"https://a.example/?utm_source=openais", "https://a.example/?utm_source=openais"},
 		{"https://a.example/?q=utm_source=openai", "https://a.example/?q=utm_source=openai"},
-		{"https://a.example/?a&&b", "https://a.example/?a&&b"}, // odd, but theirs
+		{"https://a.example/?a&&b", "https://a.example/?a&&b"},
 		{"https://a.example/#:~:text=some%20words", "https://a.example/"},
 		{"https://a.example/?utm_source=openai#:~:text=x", "https://a.example/"},
 		{"https://a.example/#part:~:text=x,y", "https://a.example/#part"},
 		{"https://a.example/#part?utm_source=openai", "https://a.example/#part"},
 		{"https://a.example/#/route?", "https://a.example/#/route?"},
-		{"https://a.example/100%", "https://a.example/100%"}, // net/url refuses it, servers do not
+		{"https://a.example/100%", "https://a.example/100%"}, // net/url refuses it
 		{"https://ja.wikipedia.org/wiki/日本", "https://ja.wikipedia.org/wiki/日本"},
 		{"HTTP://A.example", "HTTP://A.example"},
 		{"  https://a.example/b c\nSources:\t\x00 ", "https://a.example/b%20c%20Sources:"},
-		{"https://a.example/\u202egpj.exe", "https://a.example/gpj.exe"}, // reads backwards
+		{"https://a.example/\u202egpj.exe", "https://a.example/gpj.exe"},
 		{"https://a.example/x\u2060\u00ad\u061c\U000e0041y", "https://a.example/xy"},
-		{"https://a.example\u3164.b.example/\u200d\ufe0f?q=\u2800", "https://a.example%E3%85%A4.b.example/%E2%80%8D%EF%B8%8F?q=%E2%A0%80"}, // show nothing
 		{"", ""},
 		{"https://", ""},
 		{"https:///x", ""},
@@ -52,203 +48,167 @@ func TestPageURL(t *testing.T) {
 }
 
 func TestPageKey(t *testing.T) {
-	same := [][2]string{
-		{"https://a.example", "https://a.example/"},
-		{"https://a.example/x", "https://a.example/x/"},
-		{"https://a.example/x", "https://a.example/x#part"},
-		{"http://A.Example/x", "https://a.example/x"},
+	tests := []struct {
+		a, b string
+		same bool
+	}{
+		{"https://a.example", "https://a.example/", true},
+		{"https://a.example/x", "https://a.example/x/", true},
+		{"https://a.example/x", "https://a.example/x#part", true},
+		{"http://A.Example/x", "https://a.example/x", true},
+		{"https://a.example/x", "https://a.example/X", false},
+		{"https://a.example/?id=1", "https://a.example/?id=2", false},
+		{"https://a.example/#/one", "https://a.example/#/two", false},
+		{"https://a.example/#!one", "https://a.example/#!two", false},
 	}
-	for _, s := range same {
-		if pageKey(s[0]) != pageKey(s[1]) {
-			t.Errorf("pageKey(%q) = %q, pageKey(%q) = %q, want one page", s[0], pageKey(s[0]), s[1], pageKey(s[1]))
-		}
-	}
-	other := [][2]string{
-		{"https://a.example/x", "https://a.example/X"},
-		{"https://a.example/?id=1", "https://a.example/?id=2"},
-		{"https://a.example/#/one", "https://a.example/#/two"},
-		{"https://a.example/#!one", "https://a.example/#!two"},
-	}
-	for _, s := range other {
-		if pageKey(s[0]) == pageKey(s[1]) {
-			t.Errorf("pageKey(%q) = pageKey(%q), want two pages", s[0], s[1])
+	for _, tt := range tests {
+		if got := pageKey(tt.a) == pageKey(tt.b); got != tt.same {
+			t.Errorf("pageKey(%q) == pageKey(%q) is %t, want %t", tt.a, tt.b, got, tt.same)
 		}
 	}
 }
 
-func TestSourceID(t *testing.T) {
-	for raw, want := range map[string]string{
-		"oai-weather":           "oai-weather",
-		" oai\nweather ":        "oai weather",
-		"javascript:alert(1)":   "",
-		"file:///etc/passwd":    "",
-		"https://a.example/":    "",
-		"\u202e":                "",
-		"Japan Met. Agency (x)": "Japan Met. Agency (x)",
-	} {
-		if got := sourceID(raw); got != want {
-			t.Errorf("sourceID(%q) = %q, want %q", raw, got, want)
-		}
+// cited are the URLs of the citations of a response.
+func cited(t *testing.T, o Options, items ...string) []string {
+	t.Helper()
+	ans, err := compose(t, o, output(items...))
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestOneLine(t *testing.T) {
-	for raw, want := range map[string]string{
-		"":                                    "",
-		" a\r\n\tb\u2028c\u00a0d ":            "a b c d",
-		"a\x00\x1b[31mb":                      "a[31mb",
-		"\ue200cite\ue202turn0\ue201 x":       "x",
-		strings.Repeat("x", maxTitle):         strings.Repeat("x", maxTitle),
-		strings.Repeat("日", 1<<20):            strings.Repeat("日", maxTitle-1) + "…",
-		strings.Repeat(" ", 1<<20) + "unseen": "",
-	} {
-		got := OneLine(raw)
-		if got != want || !utf8.ValidString(got) {
-			t.Errorf("OneLine(%.40q) = %.40q, want %.40q", raw, got, want)
-		}
+	urls := []string{}
+	for _, c := range ans.Citations {
+		urls = append(urls, c.URL)
 	}
-}
-
-func TestISODate(t *testing.T) {
-	for s, want := range map[string]string{
-		"2025-08-09":                    "2025-08-09",
-		" 2025-08-09 ":                  "2025-08-09",
-		"2025-08-09T23:30:00-08:00":     "2025-08-09", // the day that the page shows
-		"2025-08-09 10:00":              "2025-08-09",
-		"2025/8/9":                      "2025-08-09",
-		"2025年8月9日":                     "2025-08-09",
-		"2025年8月9日(土)":                  "2025-08-09",
-		"2025年8月9日（土） 10時":              "2025-08-09",
-		"Aug 9, 2025 10:00 AM":          "2025-08-09",
-		"Aug 9, 2025 22:00":             "2025-08-09",
-		"August 9, 2025 22:00":          "2025-08-09",
-		"August 9, 2025":                "2025-08-09",
-		"9 Aug 2025":                    "2025-08-09",
-		"Sat, 09 Aug 2025 10:00:00 GMT": "2025-08-09",
-		"20250809":                      "2025-08-09",
-		"2025-02-30":                    "",
-		"2025-08-091":                   "",
-		"0001-01-01T00:00:00Z":          "",
-		"yesterday":                     "",
-		"":                              "",
-	} {
-		if got := isoDate(s); got != want {
-			t.Errorf("isoDate(%q) = %q, want %q", s, got, want)
-		}
-	}
-}
-
-// cite makes a message that cites these URLs.
-func cite(urls ...string) []*llm.Message {
-	p := llm.Part{Type: "output_text", Text: "x"}
-	for _, u := range urls {
-		p.Annotations = append(p.Annotations, llm.Annotation{Type: "url_citation", URL: u})
-	}
-	return []*llm.Message{{Content: []llm.Part{p}}}
-}
-
-// found makes a search with these sources; a word without a dot is a name.
-func found(sources ...string) []*llm.Search {
-	s := &llm.Search{Action: "search"}
-	for _, src := range sources {
-		if strings.Contains(src, ".") {
-			s.Sources = append(s.Sources, llm.Source{Type: "url", URL: src})
-		} else {
-			s.Sources = append(s.Sources, llm.Source{Type: "api", Name: src})
-		}
-	}
-	return []*llm.Search{s}
+	return urls
 }
 
 func TestCitationsSelection(t *testing.T) {
 	const a, b, c, d = "https://a.example/", "https://b.example/", "https://c.example/", "https://d.example/"
 	tests := []struct {
-		name     string
-		messages []*llm.Message
-		searches []*llm.Search
-		limit    int
-		want     []string
+		name  string
+		items []string
+		limit int
+		want  []string
 	}{
-		{"nothing", nil, nil, 3, []string{}},
-		{"cited alone", cite(a, b), found(c, d), 3, []string{a, b}},
-		{"cited twice", cite(a, b, a+"#part", "http://a.example"), nil, 3, []string{a, b}},
-		{"capped", cite(a, b, c, d), nil, 3, []string{a, b, c}},
-		{"sources where nothing is cited", nil, found(a, b, c, d), 3, []string{a, b, c}},
-		{"cited, but unusable", cite("javascript:x", ""), found(a), 3, []string{a}},
-		{"name beside citations", cite(a), found(b, "oai-weather"), 3, []string{a, "oai-weather"}},
-		{"name has the last place", cite(a, b, c, d), found("oai-weather"), 3, []string{a, b, "oai-weather"}},
-		{"name keeps its order among sources", nil, found("oai-weather", a), 3, []string{"oai-weather", a}},
-		{"name at the end of long sources", nil, found(a, b, c, d, "oai-weather"), 3, []string{a, b, "oai-weather"}},
-		{"one place", cite(a), found("oai-weather"), 1, []string{"oai-weather"}},
-		{"several names", cite(a, b, c), found("oai-weather", "oai-time", "oai-weather"), 3, []string{a, "oai-weather", "oai-time"}},
-		{"names leave room for a page", cite(a), found("one", "two", "three"), 3, []string{a, "one", "two"}},
-		{"names alone", nil, found("one", "two", "three"), 2, []string{"one", "two"}},
-		{"several searches", nil, append(found(a), found(a, b)...), 3, []string{a, b}},
+		{"nothing", []string{message("", "x")}, 3, []string{}},
+		{"cited", []string{search(c, d), message("", "x", a, b)}, 3, []string{a, b}},
+		{"cited twice", []string{message("", "x", a, b, a+"#part", "http://a.example")}, 3, []string{a, b}},
+		{"capped", []string{message("", "x", a, b, c, d)}, 3, []string{a, b, c}},
+		{"sources without a citation", []string{search(a, b, c, d), message("", "x")}, 3, []string{a, b, c}},
+		{"unusable citation", []string{search(a), message("", "x", "javascript:x", "")}, 3, []string{a}},
+		{"name beside citations", []string{search(b, "oai-weather"), message("", "x", a)}, 3, []string{a, "oai-weather"}},
+		{"name has the last place", []string{search("oai-weather"), message("", "x", a, b, c, d)}, 3, []string{a, b, "oai-weather"}},
+		{"name in its order among sources", []string{search("oai-weather", a), message("", "x")}, 3, []string{"oai-weather", a}},
+		{"name at the end of many sources", []string{search(a, b, c, d, "oai-weather"), message("", "x")}, 3, []string{a, b, "oai-weather"}},
+		{"one place", []string{search("oai-weather"), message("", "x", a)}, 1, []string{"oai-weather"}},
+		{"several names", []string{search("oai-weather", "oai-time", "oai-weather"), message("", "x", a, b, c)}, 3, []string{a, "oai-weather", "oai-time"}},
+		{"names leave room for a page", []string{search("one", "two", "three"), message("", "x", a)}, 3, []string{a, "one", "two"}},
+		{"names only", []string{search("one", "two", "three"), message("", "x")}, 2, []string{"one", "two"}},
+		{"several searches", []string{search(a), search(a, b), message("", "x")}, 3, []string{a, b}},
+		{"linked pages first", []string{message("", "See [d]("+d+"?utm_source=openai) and "+c+".", a, b, c, d)}, 3, []string{c, d, a}},
+		{"linked sources first", []string{search(a, b, c, "oai-time"), message("", "See "+c)}, 2, []string{c, "oai-time"}},
+		{"no cut, no change", []string{message("", "See [b]("+b+").", a, b)}, 3, []string{a, b}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := []string{}
-			for _, c := range citations(tt.messages, tt.searches, tt.limit, "2025-08-09") {
-				got = append(got, c.URL)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, cited(t, Options{MaxCitations: tt.limit}, tt.items...)); diff != "" {
 				t.Errorf("citations (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// A date or a title that comes with the second mention is not lost.
+func TestCitationsBlocked(t *testing.T) {
+	pages := []string{
+		"https://bad.example/", "https://BAD.example:443/x", "https://www.bad.example/", "https://bad.example./",
+		"https://user@bad.example/", "http://b%61d.example/", "https://a.b.bad.example?x", "https://worse.example/",
+		"https://notbad.example/", "https://bad.example.org/", "https://ok.example/bad.example",
+	}
+	want := pages[8:]
+	o := Options{MaxCitations: 10, Search: Search{BlockedDomains: []string{"bad.example", "Worse.example"}}}
+	if diff := cmp.Diff(want, cited(t, o, message("", "x", pages...))); diff != "" {
+		t.Errorf("citations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, cited(t, o, search(pages...), message("", "x"))); diff != "" {
+		t.Errorf("citations of sources (-want +got):\n%s", diff)
+	}
+	if got := cited(t, o, search("oai-weather"), message("", "x", pages[:8]...)); !cmp.Equal(got, []string{"oai-weather"}) {
+		t.Errorf("citations = %v, want oai-weather", got)
+	}
+}
+
+// A title that a later mention has is kept.
 func TestCitationsMerge(t *testing.T) {
-	messages := cite("https://a.example/x?utm_source=openai", "https://a.example/x")
-	messages[0].Content[0].Annotations[1].Title = "A"
-	searches := found("https://a.example/x/", "https://a.example/x", "oai-weather")
-	searches[0].Sources[1].PublishedAt = "January 2, 2025"
+	const body = `[{"type":"web_search_call","action":{"type":"search","sources":[{"type":"url","url":"https://b.example/","title":" B\n"},{"type":"api","name":"oai-weather"}]}},
+		{"type":"message","content":[{"type":"output_text","text":"x","annotations":[
+			{"type":"url_citation","url":"https://a.example/x?utm_source=openai"},
+			{"type":"url_citation","url":"https://a.example/x","title":"A"}]}]}]`
+	ans, err := compose(t, Options{}, body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []Citation{
-		{URL: "https://a.example/x", Title: "A", PublishedAt: "2025-01-02"},
+		{URL: "https://a.example/x", Title: "A", PublishedAt: "2025-08-09"},
 		{URL: "oai-weather", Title: "api", PublishedAt: "2025-08-09"},
 	}
-	if diff := cmp.Diff(want, citations(messages, searches, 3, "2025-08-09")); diff != "" {
+	if diff := cmp.Diff(want, ans.Citations); diff != "" {
 		t.Errorf("citations (-want +got):\n%s", diff)
 	}
 }
 
-// A commentary that cites a page proves a search; its pages are the sources when
-// the answer cites none.
-func TestComposeCommentary(t *testing.T) {
-	message := func(phase, text string, urls ...string) *llm.Message {
-		m := cite(urls...)[0]
-		m.Phase, m.Content[0].Text = phase, text
-		return m
-	}
-	const a, b = "https://a.example/", "https://b.example/"
-	tests := []struct {
-		name   string
-		output []llm.Item
-		used   bool
-		want   []string
-	}{
-		{"only the commentary cites", []llm.Item{message("commentary", "c", a), message(finalAnswer, "f")}, true, []string{a}},
-		{"the answer cites too", []llm.Item{message("commentary", "c", a), message(finalAnswer, "f", b)}, true, []string{b}},
-		{"cited, but unusable", []llm.Item{message("commentary", "c", a), message(finalAnswer, "f", "javascript:x")}, true, []string{a}},
-		{"before the sources", []llm.Item{message("commentary", "c", a), found(b)[0], message(finalAnswer, "f")}, true, []string{a}},
-		{"nobody cites", []llm.Item{message("commentary", "c"), message(finalAnswer, "f")}, false, []string{}},
+func TestPublishedAt(t *testing.T) {
+	const page = "https://a.example/x"
+	tests := []struct{ name, text, page, want string }{
+		{"no date", "A.", page, "2025-08-09"},
+		{"our list", "A.\n\nSources:\n- https://a.example/x (2025-02-10)", page, "2025-02-10"},
+		{"link", "A.\n\n## Sources\n1. [A 2024-01-01](https://a.example/x) (2025-02-10)", page, "2025-02-10"},
+		{"dash", "A.\n\n**Sources**\n* https://a.example/x — 2025-02-10", page, "2025-02-10"},
+		{"Japanese", "A。\n\n出典：\n・https://a.example/x（2025-02-10）", page, "2025-02-10"},
+		{"Japanese date", "A。\n\n参考\n- [A](https://a.example/x)（2025年2月10日）", page, "2025-02-10"},
+		{"slashes", "A。\n\n情報源:\n- https://a.example/x (2025/2/10)", page, "2025-02-10"},
+		{"tracker", "A.\n\nReferences\n- https://a.example/x?utm_source=openai (2025-02-10)", page, "2025-02-10"},
+		{"http and slash", "A.\n\nSources:\n- http://A.example/x/ (2025-02-10)", page, "2025-02-10"},
+		{"words between", "A.\n\nSources:\n- https://a.example/x, published 2025-02-10, accessed 2025-08-09", page, "2025-02-10"},
+		{"date first", "A.\n\nSources:\n- 2025-02-10: https://a.example/x", page, "2025-02-10"},
+		{"next line", "A.\n\nSources:\n- [A](https://a.example/x)\n  2025-02-10\n- https://b.example/ (2025-03-11)", page, "2025-02-10"},
+		{"one line", "A.\n\nSources: https://b.example/ (2025-01-01), https://a.example/x (2025-02-10)", page, "2025-02-10"},
+		{"other heading", "A.\n\nSources used:\n- https://a.example/x (2025-02-10)", page, "2025-02-10"},
+		{"remark below", "A.\n\nSources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.", page, "2025-02-10"},
+		{"the URL as link text", "A.\n\nSources:\n- [https://a.example/x](https://a.example/x) (2025-02-10)", page, "2025-02-10"},
+		{"list before text", "See ([a](https://a.example/x), 2025-01-01).\n\nSources:\n- https://a.example/x (2025-02-10)", page, "2025-02-10"},
+		{"list before path", "A.\n\nSources:\n- https://a.example/2025/01/02/x (2025-02-10)", "https://a.example/2025/01/02/x", "2025-02-10"},
+		{"parentheses in the URL", "A.\n\nSources:\n- [Go](https://a.example/Go_(language)) (2025-02-10)", "https://a.example/Go_(language)", "2025-02-10"},
+		{"today", "A.\n\nSources:\n- https://a.example/x (2025-08-09)", page, "2025-08-09"},
+
+		{"future", "A.\n\nSources:\n- https://a.example/x (2025-08-10)", page, "2025-08-09"},
+		{"future in the list only", "A.\n\nSources:\n- https://a.example/2025/01/02/ (2026-02-10)", "https://a.example/2025/01/02/", "2025-01-02"},
+		{"no such day", "A.\n\nSources:\n- https://a.example/x (2025-02-30)", page, "2025-08-09"},
+		{"another page", "A.\n\nSources:\n- https://a.example/xy (2025-02-10)", page, "2025-08-09"},
+		{"next entry's date", "A.\n\nSources:\n- https://a.example/x\n- https://b.example/ (2025-02-10)", page, "2025-08-09"},
+		{"prose", "See https://a.example/x. 2025-02-10 was wet.", page, "2025-08-09"},
+
+		{"path", "A.", "https://a.example/2025/02/10/x", "2025-02-10"},
+		{"path, one digit", "A.", "https://a.example/2025/2/1/", "2025-02-01"},
+		{"path with hyphens", "A.", "https://a.example/news/2025-02-10-x", "2025-02-10"},
+		{"path without", "A.", "https://a.example/20250210/k100.html", "2025-02-10"},
+		{"month only", "A.", "https://a.example/2025/02/x", "2025-08-09"},
+		{"query", "A.", "https://a.example/?d=2025-02-10", "2025-08-09"},
+		{"id", "A.", "https://a.example/cve-2025-49826/202502101/11862701/20259999", "2025-08-09"},
+		{"future path", "A.", "https://a.example/2026/02/10/", "2025-08-09"},
+		{"host", "A.", "https://2025-02-10.example/", "2025-08-09"},
 	}
 	for _, tt := range tests {
-		got, err := compose([]*llm.Response{{Output: tt.output}}, 3, "2025-08-09")
-		if err != nil {
-			t.Fatalf("%s: %v", tt.name, err)
+		ans, err := compose(t, Options{}, output(message("", tt.text, tt.page)))
+		if err != nil || len(ans.Citations) != 1 {
+			t.Fatalf("%s: %+v, %v", tt.name, ans, err)
 		}
-		urls := []string{}
-		for _, c := range got.Citations {
-			urls = append(urls, c.URL)
+		if got := ans.Citations[0].PublishedAt; got != tt.want {
+			t.Errorf("%s: published_at of %q is %s, want %s", tt.name, tt.text, got, tt.want)
 		}
-		if got.UsedSearch != tt.used || !cmp.Equal(urls, tt.want) {
-			t.Errorf("%s: used_search %t, citations %v, want %t, %v", tt.name, got.UsedSearch, urls, tt.used, tt.want)
-		}
-		if !strings.HasPrefix(got.Text, "f") || strings.Contains(got.Text, "Sources:") != tt.used {
-			t.Errorf("%s: text %q", tt.name, got.Text)
-		}
+	}
+	ans, err := compose(t, Options{}, output(search("oai-weather"), message("", "A.\n\nSources:\n- oai-weather (2025-08-08)")))
+	if err != nil || ans.Citations[0].PublishedAt != "2025-08-08" {
+		t.Errorf("oai-weather: %+v, %v, want 2025-08-08", ans, err)
 	}
 }
 
@@ -257,7 +217,7 @@ func TestCitationsMany(t *testing.T) {
 	for i := range 20_000 {
 		urls = append(urls, fmt.Sprintf("https://a.example/%d", i))
 	}
-	if got := citations(cite(urls...), found(urls...), 10, "2025-08-09"); len(got) != 10 {
-		t.Errorf("citations keeps %d of 20,000, want 10", len(got))
+	if got := cited(t, Options{MaxCitations: 10}, search(urls...), message("", "x", urls...)); len(got) != 10 {
+		t.Errorf("%d citations, want 10", len(got))
 	}
 }

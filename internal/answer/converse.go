@@ -5,131 +5,147 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/openai/openai-go/v3/responses"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// What the model is told when it has to answer again.
+// The questions of a second request.
 const (
 	askForText    = "You wrote no answer. Write it now, from what you have found, in the language of my question."
 	askForSources = "Your answer rests on a web search but cites nothing. Write the whole answer again and cite the pages that it rests on."
 )
 
-// converse asks once and, up to policy.requery_attempts times, again in the
-// same conversation when there is no text or a searched answer names no source.
-// Nothing is stored at the API: all output goes back, reasoning included. It
-// returns the responses in order, at least one.
-func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watched) ([]*llm.Response, error) {
+// converse sends the request and, up to RequeryAttempts times, asks again in
+// the same conversation. The API stores nothing: the whole output goes back,
+// reasoning included. It returns the responses in order, at least one.
+func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watcher) ([]*llm.Response, error) {
 	var rounds []*llm.Response
 	for {
-		resp, err := a.respond(ctx, req, w)
-		if err != nil {
-			// Asking again may fail or run out of time: the answer that is there
-			// is good enough then, and why there is none says more than what
-			// came of the second try. A call that was cancelled wants neither.
-			if len(rounds) > 0 && !errors.Is(ctx.Err(), context.Canceled) {
-				a.o.Logger.WarnContext(ctx, "answer: asking again: "+a.Explain("", err))
-				w.end(rounds)
-				return rounds, nil
-			}
+		r, err := a.respond(ctx, req, w)
+		if err != nil && (len(rounds) == 0 || errors.Is(ctx.Err(), context.Canceled)) {
 			return nil, err
 		}
-		rounds = append(rounds, resp)
+		if err != nil {
+			// The first answer is still usable, or its lack of text is the
+			// better error.
+			a.o.Logger.WarnContext(ctx, "answer: asking again: "+a.Explain("", err))
+			break
+		}
+		rounds = append(rounds, r)
 		follow := ""
 		if len(rounds) <= a.o.RequeryAttempts {
-			follow = followUp(rounds)
+			follow = a.followUp(rounds)
 		}
 		if follow == "" {
-			w.end(rounds)
-			return rounds, nil
+			break
 		}
 		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", len(rounds), "reason", follow)
-		req.Input = append(slices.Clip(req.Input), resp.Output...)
-		req.Input = append(req.Input, llm.UserText(follow))
+		input := append(slices.Clip(req.Params.Input.OfInputItemList), r.InputItems()...)
+		req.Params.Input.OfInputItemList = append(input, userMessage(follow))
 	}
+	w.end(rounds)
+	return rounds, nil
 }
 
-// followUp says what to ask after the last round, or "" when it is good, or
-// when it ends in a call that nobody can answer.
-func followUp(rounds []*llm.Response) string {
-	last := rounds[len(rounds)-1].Output
-	if slices.ContainsFunc(last, isCall) {
-		return ""
-	}
-	messages := spoken(last)
-	if textOf(messages) == "" {
+// followUp returns what to ask after the last round, or "".
+func (a *Answerer) followUp(rounds []*llm.Response) string {
+	spoken := finalMessages(rounds[len(rounds)-1].Output)
+	text := textOf(spoken)
+	if text == "" {
 		return askForText
 	}
-	searches, all := allSearches(rounds), allMessages(rounds)
-	if (len(searches) > 0 || citesURL(all)) && len(citations(citing(messages, all), searches, 1, "")) == 0 {
+	if all := allItems(rounds); usedSearch(all) && len(a.citations(text, spoken, all)) == 0 {
 		return askForSources
 	}
 	return ""
 }
 
-func isCall(it llm.Item) bool {
-	_, ok := it.(*llm.FunctionCall)
-	return ok
-}
-
-// latest returns the last response that has text, else the last one.
-func latest(rounds []*llm.Response) *llm.Response {
-	for _, r := range slices.Backward(rounds) {
-		if textOf(spoken(r.Output)) != "" {
-			return r
-		}
-	}
-	return rounds[len(rounds)-1]
-}
-
-// allSearches returns the searches of all rounds: an answer that was asked for
-// again still rests on what was found before.
-func allSearches(rounds []*llm.Response) []*llm.Search {
-	var searches []*llm.Search
-	for _, r := range rounds {
-		searches = append(searches, searchesIn(r.Output)...)
-	}
-	return searches
-}
-
-// allMessages returns the messages of all rounds, commentary too.
-func allMessages(rounds []*llm.Response) []*llm.Message {
-	var messages []*llm.Message
-	for _, r := range rounds {
-		messages = append(messages, messagesIn(r.Output)...)
-	}
-	return messages
-}
-
-// respond makes one request: as a stream when somebody watches, unless the
-// configuration wants otherwise.
-func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watched) (*llm.Response, error) {
+// respond sends one request, as a stream when there is a watcher unless the
+// options say otherwise.
+func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watcher) (*llm.Response, error) {
 	if a.o.Stream == "false" || a.o.Stream != "true" && w.watch == nil {
-		return a.create(ctx, req, w)
+		r, err := a.o.Client.Create(ctx, req)
+		if err != nil || w.watch == nil {
+			return r, err
+		}
+		for ev := range llm.Replay(r) {
+			w.see(ev)
+		}
+		return r, nil
 	}
-	var resp *llm.Response
+	var r *llm.Response
 	for ev, err := range a.o.Client.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := ev.(llm.Done); ok {
-			resp = e.Response
+		if done, ok := ev.(llm.Done); ok {
+			r = done.Response
 		}
 		w.see(ev)
 	}
-	if resp == nil {
+	if r == nil {
 		return nil, errors.New("reading the stream: it ended without a response")
 	}
-	return resp, nil
+	return r, nil
 }
 
-// create makes a plain request; a watcher sees what came of it.
-func (a *Answerer) create(ctx context.Context, req llm.Request, w *watched) (*llm.Response, error) {
-	resp, err := a.o.Client.Create(ctx, req)
-	if err != nil || w.watch == nil {
-		return resp, err
+// watcher passes the events of several requests on as those of one.
+type watcher struct {
+	watch   func(llm.Event) // or nil
+	base    int             // number of the first block of the current request
+	next    int             // number of the next block
+	retries int
+	done    llm.Done // of the last response
+}
+
+func (w *watcher) see(ev llm.Event) {
+	switch e := ev.(type) {
+	case llm.BlockStart:
+		e.Index += w.base
+		w.next = max(w.next, e.Index+1)
+		ev = e
+	case llm.BlockDelta:
+		e.Index += w.base
+		ev = e
+	case llm.BlockStop:
+		e.Index += w.base
+		ev = e
+	case llm.Retrying:
+		w.retries++
+	case llm.Usage:
+		return
+	case llm.Done:
+		w.done, w.base = e, w.next
+		return
 	}
-	for ev := range llm.Replay(resp) {
-		w.see(ev)
+	if w.watch != nil {
+		w.watch(ev)
 	}
-	return resp, nil
+}
+
+func (w *watcher) end(rounds []*llm.Response) {
+	if w.watch != nil {
+		w.watch(usage(rounds))
+		w.watch(w.done)
+	}
+}
+
+// Stage says in words what a search does: "searching" and the query, or
+// "reading" and the URL. what is "" until it is known.
+func Stage(e llm.Search) (stage, what string) {
+	if e.Action != "search" && e.URL != "" {
+		return "reading", e.URL
+	}
+	return "searching", e.Query
+}
+
+// allItems returns the output of all rounds: an answer to a second request
+// rests on what the first one found.
+func allItems(rounds []*llm.Response) []responses.ResponseOutputItemUnion {
+	var items []responses.ResponseOutputItemUnion
+	for _, r := range rounds {
+		items = append(items, r.Output...)
+	}
+	return items
 }

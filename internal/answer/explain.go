@@ -2,81 +2,440 @@ package answer
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// maxExplain bounds the line of Explain, in characters: clients show it in a
-// toast or a status bar. Claude Code shows 200 of a message, and "MCP error
-// -32001: answer failed: " stands before this one.
+// VerifyPage is where an organization is verified.
+const VerifyPage = "https://platform.openai.com/settings/organization/general"
+
+const keysPage = "https://platform.openai.com/api-keys"
+
+// maxExplain bounds the line of Explain, in characters. Claude Code shows 200
+// of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
 
-// Explain puts an error of a question to a profile into one line that says what
-// to do about it, advice first, so that a cut takes only what the API has said.
-// It never quotes a message about the key, which repeats part of it.
+// Guide holds the settings that advice names. A user of an MCP client sees one
+// line and no configuration, so the line says which setting it is about. None
+// of the fields is a secret. The zero Guide names the usual settings.
+type Guide struct {
+	BaseURL Setting            // openai.base_url, without user and query
+	Key     string             // variable of the key; "": OPENAI_API_KEY
+	KeyFlaw string             // what looks wrong about the key: "it has quotes around it"
+	Headers []string           // variables of openai.headers other than Key
+	Models  map[string]Setting // by profile
+	Proxy   string             // variable of the proxy; "": HTTPS_PROXY
+	GOOS    string             // decides where root certificates are; "": linux
+
+	RootsFile string        // value of SSL_CERT_FILE
+	RootsFlaw func() string // why RootsFile is unusable: "it cannot be read"; nil or "": it is usable
+
+	short bool // leave out what does not fit in the line of Explain
+}
+
+// Setting is a value of the configuration and its origin.
+type Setting struct {
+	Name  string // model_profiles.answer.model
+	Value string // gpt-5.2
+	From  string // MODEL_ANSWER, /etc/config.yaml:12, --model, the default
+}
+
+// advice is an error in words.
+type advice struct {
+	what string // what is wrong
+	do   string // what to change; names a setting or variable
+	hint string // the same for a reader at a terminal; "": do
+	said string // what the API said
+}
+
+// Explain puts an error of a question into one line that says what to do. The
+// advice comes first, so that truncation removes only what the API said. The
+// API's message about a key is left out, because it repeats a part of the key.
 func (g *Guide) Explain(profile string, err error) string {
-	r := g.explain(profile, err)
-	line := r.line(r.cure)
-	if r.brief != "" && utf8.RuneCountInString(line) > maxExplain {
-		line = r.line(r.brief)
+	line := func(g *Guide) (string, string) {
+		a := g.advise(profile, err)
+		if a.do == "" {
+			return a.what, a.said
+		}
+		return a.what + ": " + a.do, a.said
 	}
-	return Cut(OneLine(line+after(r.said)), maxExplain)
-}
-
-// Advise is Explain for a person at a terminal: one line that says what is
-// wrong, with the words of the API, and another that says what to do. hint is
-// empty when there is nothing to advise.
-func (g *Guide) Advise(profile string, err error) (text, hint string) {
-	r := g.explain(profile, err)
-	return OneLine(r.what + after(r.said)), OneLine(cmp.Or(r.hint, r.cure))
-}
-
-// A remedy is an error in words.
-type remedy struct {
-	what  string // is wrong
-	cure  string // names the setting or variable to change
-	brief string // the cure where there is little room; "": as it is
-	hint  string // the cure for a person at a terminal; "": as it is
-	said  string // by the API
-	join  string // stands between what and cure in a line; "": a colon
-}
-
-func (r remedy) line(cure string) string {
-	if cure == "" {
-		return r.what
+	s, said := line(g)
+	if utf8.RuneCountInString(s) > maxExplain {
+		short := *g
+		short.short = true
+		s, said = line(&short)
 	}
-	return r.what + cmp.Or(r.join, ": ") + cure
+	return text.Truncate(text.OneLine(s+after(said)), maxExplain)
 }
 
-func (g *Guide) explain(profile string, err error) remedy {
+// Advise is Explain for a terminal: one line says what is wrong, with what the
+// API said; the other says what to do and may be empty.
+func (g *Guide) Advise(profile string, err error) (what, hint string) {
+	a := g.advise(profile, err)
+	return text.OneLine(a.what + after(a.said)), text.OneLine(cmp.Or(a.hint, a.do))
+}
+
+func after(said string) string {
+	if said = text.OneLine(said); said == "" {
+		return ""
+	}
+	return ": " + said
+}
+
+func (g *Guide) advise(profile string, err error) advice {
 	if err == nil {
-		return remedy{}
+		return advice{}
 	}
+	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 	if e, ok := errors.AsType[*timeoutError](err); ok {
-		return timedOut(e.Error())
+		return advice{what: e.Error(), do: raise}
 	}
 	if e, ok := errors.AsType[*NoTextError](err); ok {
-		return explainNoText(e)
+		a := advice{what: e.Reason + "; the model wrote no answer", do: "try again"}
+		switch e.Reason {
+		case "incomplete: max_output_tokens":
+			a.do = "ask for less, or raise max_output_tokens of the profile"
+		case "incomplete: content_filter":
+			a.do = "rephrase the question"
+		}
+		return a
 	}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return g.explainAPI(profile, e)
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return advice{what: err.Error()}
 	}
-	return remedy{what: err.Error()}
+	status, tries := "", ""
+	if e.Status != 0 {
+		status = " (" + strconv.Itoa(e.Status) + ")"
+	}
+	if e.Attempts > 1 {
+		tries = " after " + strconv.Itoa(e.Attempts) + " attempts"
+	}
+	switch e.Status {
+	case http.StatusProxyAuthRequired: // from a proxy for plain HTTP
+		return g.proxyPassword(status)
+	case http.StatusNetworkAuthenticationRequired:
+		return advice{what: "the network requires a login" + status, do: "log in with a browser"}
+	}
+	switch e.Kind {
+	case llm.KindMissingKey:
+		return advice{what: "Missing API key", do: "set " + g.key(), hint: g.GetKey() + "; --offline needs none"}
+	case llm.KindAuth:
+		if e.Status == 0 { // not sent: the client says what is wrong with the key
+			return advice{what: e.Message, do: "set " + g.key() + " to the key alone, in one line"}
+		}
+		return advice{what: "the API refused the key" + status, do: g.newKey()}
+	case llm.KindUnverified:
+		a := advice{what: "the organization is not verified" + status, do: "verify it at " + VerifyPage + ", or choose another model", said: e.Message}
+		if s, ok := g.Models[profile]; ok && !g.short {
+			a.do += " in " + s.Name + " (" + s.From + ")"
+		}
+		return a
+	case llm.KindPermission:
+		a := advice{what: "access denied" + status, do: "check what the key's project may use, and the region", said: e.Message}
+		switch {
+		case e.Type == "" && e.Code == "": // not an error of the API itself
+			a.do = "check what the key in " + g.key() + " may use, and whether a firewall or proxy answers in place of " + g.host()
+		case !g.openAI():
+			a.do = "check what the key in " + g.key() + " may use at " + g.host()
+		}
+		return a
+	case llm.KindModel:
+		return advice{what: "model not found" + status, do: g.otherModel(profile), said: e.Message}
+	case llm.KindNotFound:
+		return advice{what: "not found" + status, do: g.otherBase(), said: e.Message}
+	case llm.KindQuota:
+		return advice{what: "quota exceeded" + status, do: "check plan, credit and limits of " + g.account()}
+	case llm.KindRateLimit:
+		a := advice{what: "rate limit reached" + status + tries, do: "wait a little, or raise request.max_retries", said: e.Message}
+		if e.RetryAfter > 0 {
+			a.do = "try again in " + decimal(max(1, e.RetryAfter.Round(time.Second).Seconds())) + " s"
+		}
+		return a
+	case llm.KindParameter:
+		a := advice{what: "the API refused " + cmp.Or(e.Param, "the request") + status, said: e.Message}
+		switch {
+		case errors.Is(e, llm.ErrPlainHTTP),
+			e.Status == http.StatusBadRequest && errors.Is(e, llm.ErrWebPage) && strings.HasPrefix(strings.ToLower(g.BaseURL.Value), "http:"):
+			a.do = "check http or https in " + g.base()
+		case e.Param == "":
+			a.do = "check the model and request.extra_body"
+		case e.Param == "model":
+			a.do = g.otherModel(profile)
+		default:
+			a.do = "check the profile and request.extra_body"
+		}
+		return a
+	case llm.KindServer:
+		return advice{what: "the API failed" + status + tries, do: "try again later", said: e.Message}
+	case llm.KindTimeout:
+		return advice{what: "timed out", do: raise}
+	case llm.KindCanceled:
+		return advice{what: "cancelled"}
+	case llm.KindConnection:
+		return g.connection(e, tries)
+	case llm.KindBadResponse:
+		a := advice{what: "not an answer of the Responses API" + status, do: "check " + g.base(), said: e.Message}
+		switch {
+		case e.Status/100 == 3:
+			a.what = "received a redirect instead of an answer" + status
+			a.do += ", or log in to the network with a browser"
+		case errors.Is(e, llm.ErrWebPage):
+			a.what = "received a web page instead of an answer" + status
+			a.do += ", or log in to the network with a browser"
+		}
+		return a
+	}
+	if e.Code != "" {
+		status = " (" + e.Code + ")"
+	}
+	return advice{what: "the response failed" + status, do: "rephrase the question or try again", said: e.Message}
 }
 
-func timedOut(what string) remedy {
-	return remedy{what: what, join: "; ", cure: "raise request.timeout_ms or OPENAI_API_TIMEOUT"}
+// Error numbers of Windows, where the names in syscall have other values
+// (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
+const (
+	wsaNetUnreachable  = syscall.Errno(10051)
+	wsaRefused         = syscall.Errno(10061)
+	wsaHostUnreachable = syscall.Errno(10065)
+)
+
+// connection explains a request that got no answer.
+func (g *Guide) connection(e *llm.Error, tries string) advice {
+	is := func(targets ...error) bool {
+		for _, target := range targets {
+			if errors.Is(e, target) {
+				return true
+			}
+		}
+		return false
+	}
+	var (
+		op     *net.OpError
+		dns    *net.DNSError
+		record tls.RecordHeaderError
+		peer   = g.host()
+	)
+	if errors.As(e, &op) && op.Addr != nil {
+		peer = op.Addr.String()
+	}
+	checkProxy := "check " + g.proxy() + " and NO_PROXY"
+	if tunnel, ok := errors.AsType[llm.TunnelError](e); ok {
+		a := advice{what: "the proxy does not connect to " + g.host(), do: checkProxy + ", or log in to the network with a browser", said: e.Message}
+		switch {
+		case tunnel == http.StatusProxyAuthRequired:
+			return g.proxyPassword("")
+		case tunnel >= 400:
+			a.do = checkProxy + ", or ask the administrator of the proxy"
+		}
+		return a
+	}
+	switch {
+	case op != nil && (op.Op == "proxyconnect" || op.Op == "socks connect"):
+		return advice{what: "cannot reach the proxy", do: checkProxy, said: e.Message}
+	case errors.As(e, &dns):
+		return advice{what: "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), do: "check the network, openai.base_url and " + g.proxy()}
+	case errors.As(e, &record), is(http.ErrSchemeMismatch):
+		return advice{what: peer + " does not use TLS", do: "check http or https in openai.base_url", said: e.Message}
+	case is(syscall.ECONNREFUSED, wsaRefused):
+		return advice{what: "connection refused by " + peer, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
+	case is(syscall.ENETUNREACH, syscall.EHOSTUNREACH, wsaNetUnreachable, wsaHostUnreachable):
+		return advice{what: "no route to " + peer, do: "check the network (cable, VPN, IPv4 and IPv6); behind a proxy set " + g.proxy()}
+	case op != nil && op.Op == "dial" && op.Timeout():
+		return advice{what: peer + " does not accept connections" + tries, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
+	}
+	if a, ok := g.certificate(e); ok {
+		return a
+	}
+	return advice{what: "connection failed" + tries, do: "check the network and openai.base_url", said: e.Message}
 }
 
-func explainNoText(e *NoTextError) remedy {
-	r := remedy{what: e.Reason + "; the model wrote no answer", cure: "try again"}
-	switch e.Reason {
-	case "incomplete: max_output_tokens":
-		r.cure = "ask for less, or raise max_output_tokens in request.extra_body"
-	case "incomplete: content_filter":
-		r.cure = "rephrase the question"
+// certificate explains a TLS handshake that failed at the certificate of the
+// API, or of what answers in its place.
+func (g *Guide) certificate(e *llm.Error) (a advice, ok bool) {
+	var (
+		verify  *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(e, &name):
+		return advice{what: "the certificate of " + g.host() + " is for another host",
+			do: "check openai.base_url and " + g.proxy() + ", or log in to the network with a browser"}, true
+	case errors.As(e, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		// The clock may be wrong: a machine without a battery starts in 1970.
+		const minute = "2006-01-02 15:04"
+		now := time.Now().UTC()
+		a := advice{what: "the certificate of " + g.host() + " is not valid now",
+			do: "check the clock of this machine, which says " + now.Format(minute) + " UTC"}
+		if now.Before(invalid.Cert.NotBefore) {
+			a.what += ", but from " + invalid.Cert.NotBefore.UTC().Format(minute)
+		} else {
+			a.what += ", only until " + invalid.Cert.NotAfter.UTC().Format(minute)
+			a.do += "; if it is right, " + g.host() + " has to renew"
+		}
+		return a, true
+	case errors.As(e, &verify), errors.As(e, &unknown):
+		return advice{what: "cannot verify the TLS certificate of " + g.host(), do: g.trust()}, true
 	}
-	return r
+	return advice{}, false
 }
+
+// NoModels is the advice for an API without GET /models/{id}, and whether err
+// means that. A compatible server may answer questions nevertheless.
+func (g *Guide) NoModels(err error) (do string, ok bool) {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || g.openAI() || e.Kind == llm.KindModel {
+		return "", false
+	}
+	switch e.Status {
+	case http.StatusNotFound:
+		do = g.otherBase()
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		do = "check " + g.base()
+	default:
+		return "", false
+	}
+	return do + ", or see with --live whether it answers questions", true
+}
+
+func (g *Guide) key() string { return cmp.Or(g.Key, "OPENAI_API_KEY") }
+
+func (g *Guide) proxy() string { return cmp.Or(g.Proxy, "HTTPS_PROXY") }
+
+func (g *Guide) proxyPassword(status string) advice {
+	return advice{what: "the proxy requires a password" + status, do: "put user and password into " + g.proxy()}
+}
+
+// host is the host of the API, with its port if it has one.
+func (g *Guide) host() string {
+	if u, err := url.Parse(g.BaseURL.Value); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the API's host"
+}
+
+// openAI reports whether requests go to OpenAI, in any region.
+func (g *Guide) openAI() bool {
+	u, err := url.Parse(g.BaseURL.Value)
+	return g.BaseURL.Value == "" || err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), ".api.openai.com")
+}
+
+func (g *Guide) account() string {
+	if g.openAI() {
+		return "the OpenAI project"
+	}
+	return "your account at " + g.host()
+}
+
+// GetKey says how to get a key when there is none.
+func (g *Guide) GetKey() string {
+	if g.openAI() {
+		return "make a key at " + keysPage + " and set " + g.key()
+	}
+	return "set " + g.key() + " to a key for " + g.host() + " (any text if that server needs none)"
+}
+
+func (g *Guide) newKey() string {
+	var do string
+	switch {
+	case g.KeyFlaw != "":
+		do = "set " + g.key() + " to the key alone: " + g.KeyFlaw
+	case g.openAI():
+		do = "set " + g.key() + " to a complete and current key (" + keysPage + ")"
+	default:
+		do = "set " + g.key() + " to a complete and current key for " + g.host()
+	}
+	if len(g.Headers) > 0 {
+		do += ", and check " + strings.Join(g.Headers, ", ") + " (openai.headers)"
+	}
+	return do
+}
+
+// otherModel names the setting of a model, and what takes precedence over it
+// (spec-v0.9 section 5.1).
+func (g *Guide) otherModel(profile string) string {
+	s, ok := g.Models[profile]
+	if !ok {
+		return "check model_profiles (MODEL_ANSWER)"
+	}
+	if g.short {
+		return fmt.Sprintf("%s is %s (%s): name another there", s.Name, text.Truncate(s.Value, 40), baseName(s.From))
+	}
+	do := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
+	if s.From == "--model" {
+		return do
+	}
+	variable := map[string]string{
+		"model_profiles.answer.model":          "MODEL_ANSWER",
+		"model_profiles.answer_detailed.model": "MODEL_DETAILED",
+		"model_profiles.answer_quick.model":    "MODEL_QUICK",
+	}[s.Name]
+	var others []string
+	if variable != s.From {
+		others = append(others, variable)
+	}
+	if variable == "MODEL_ANSWER" {
+		others = append(others, "--model")
+	}
+	if len(others) > 0 {
+		do += ", or with " + strings.Join(others, " or ")
+	}
+	return do
+}
+
+// base names openai.base_url and its origin.
+func (g *Guide) base() string {
+	from := cmp.Or(g.BaseURL.From, "OPENAI_BASE_URL")
+	if g.short {
+		from = baseName(from)
+	}
+	return "openai.base_url (" + from + ")"
+}
+
+func (g *Guide) otherBase() string {
+	return "check " + g.base() + ": it ends with the version, as in https://api.openai.com/v1"
+}
+
+// trust says how to add a root certificate. On macOS and Windows Go asks the
+// system and reads no file.
+func (g *Guide) trust() string {
+	const ca = "the CA of your network"
+	switch g.GOOS {
+	case "darwin", "ios":
+		return "add " + ca + " to the keychain of this Mac and trust it there (SSL_CERT_FILE is not read on macOS)"
+	case "windows":
+		return "add " + ca + " to the certificate store of Windows (SSL_CERT_FILE is not read there)"
+	}
+	if g.RootsFile == "" {
+		return "set SSL_CERT_FILE to a file with " + ca
+	}
+	file := g.RootsFile
+	if g.short {
+		file = baseName(file)
+	}
+	if g.RootsFlaw != nil {
+		if flaw := g.RootsFlaw(); flaw != "" {
+			return "correct SSL_CERT_FILE: it names " + file + ", and " + flaw
+		}
+	}
+	return "add " + ca + " to " + file + " (SSL_CERT_FILE): it has no CA that signed this"
+}
+
+// baseName cuts the folders from an origin such as /etc/config.yaml:12. Paths
+// of any system may occur.
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

@@ -1,91 +1,153 @@
 package answer
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Search holds the options of the web search tool. With none of them set the
-// tool is exactly {"type":"web_search"}, as spec §6 has it.
+// Question is what a tool call asks. Its arguments are validated.
+type Question struct {
+	Query       string
+	RecencyDays *float64 // days to look back, from 0; nil: the default
+	MaxResults  *float64 // results to look at, from 1; nil: the default
+	Domains     []string // host names (IsHostName); empty: the default
+	Style       string   // summary, bullets or citations-only; others are not sent
+}
+
+// Defaults is search.defaults of the configuration, in the units of Question.
+type Defaults struct {
+	RecencyDays float64
+	MaxResults  float64
+	Domains     []string
+}
+
+// Search holds the options of the web search tool. Without any of them the tool
+// is exactly {"type":"web_search"}, as in spec-v0.9 section 6.
 type Search struct {
-	EnforceDomains bool              // also limit the search to the question's domains
-	ContextSize    string            // low, medium or high; empty: not sent
-	UserLocation   map[string]string // country, city, region, timezone; empty: not sent
+	EnforceDomains bool              // search the domains of the question only
+	BlockedDomains []string          // never searched or cited, subdomains included
+	ContextSize    string            // low, medium or high
+	UserLocation   map[string]string // country, city, region, timezone
 }
 
-// webSearch is the tool on the wire.
-type webSearch struct {
-	Type         string            `json:"type"`
-	Filters      *filters          `json:"filters,omitempty"`
-	ContextSize  string            `json:"search_context_size,omitempty"`
-	UserLocation map[string]string `json:"user_location,omitempty"`
-}
-
-type filters struct {
-	AllowedDomains []string `json:"allowed_domains"`
-}
-
-// request builds the request of a question (spec §6). Effort, verbosity and
-// summary are sent to the models that take them: llm knows which.
-func (a *Answerer) request(p Profile, q Question) (llm.Request, error) {
-	tool, err := a.o.Search.tool(q.Domains)
-	if err != nil {
-		return llm.Request{}, err
+// request builds the request for q. The llm client adds what is the same for
+// all requests.
+func (a *Answerer) request(p Profile, q Question) llm.Request {
+	if len(q.Domains) == 0 {
+		q.Domains = a.o.Defaults.Domains
 	}
-	return llm.Request{
-		Model:            p.Model,
-		Instructions:     a.o.Instructions,
-		Input:            []llm.Item{llm.UserText(q.input())},
-		Tools:            []json.RawMessage{tool},
-		Include:          []string{"web_search_call.action.sources"},
-		Effort:           p.Effort,
-		Verbosity:        p.Verbosity,
-		ReasoningSummary: p.Summary,
-		Extra:            a.o.ExtraBody,
-	}, nil
+	params := responses.ResponseNewParams{
+		Model:        p.Model,
+		Instructions: param.NewOpt(a.o.Instructions),
+		Input:        responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{userMessage(a.input(q))}},
+		Tools:        []responses.ToolUnionParam{{OfWebSearch: a.o.Search.tool(q.Domains)}},
+		Include:      []responses.ResponseIncludable{responses.ResponseIncludableWebSearchCallActionSources},
+		ServiceTier:  responses.ResponseNewParamsServiceTier(p.ServiceTier),
+	}
+	can := llm.CapabilityOf(p.Model)
+	if can.Verbosity {
+		params.Text.Verbosity = responses.ResponseTextConfigVerbosity(p.Verbosity)
+	}
+	if can.Reasoning {
+		params.Reasoning.Effort = shared.ReasoningEffort(p.Effort)
+		params.Reasoning.Summary = shared.ReasoningSummary(p.Summary)
+	}
+	if p.MaxOutputTokens > 0 {
+		params.MaxOutputTokens = param.NewOpt(int64(p.MaxOutputTokens))
+	}
+	if p.MaxToolCalls > 0 {
+		params.MaxToolCalls = param.NewOpt(int64(p.MaxToolCalls))
+	}
+	return llm.Request{Params: params, Extra: a.o.ExtraBody}
 }
 
-func (s Search) tool(domains []string) (json.RawMessage, error) {
-	t := webSearch{Type: "web_search", ContextSize: s.ContextSize}
+// input is the query and a line of hints, which the policy explains.
+func (a *Answerer) input(q Question) string {
+	recency, results := a.o.Defaults.RecencyDays, a.o.Defaults.MaxResults
+	if q.RecencyDays != nil {
+		recency = *q.RecencyDays
+	}
+	if q.MaxResults != nil {
+		results = *q.MaxResults
+	}
+	s := q.Query + "\n[Hints] recency_days=" + decimal(recency) + ", max_results=" + decimal(results) + "."
+	if len(q.Domains) > 0 {
+		s += " domains: " + strings.Join(q.Domains, ", ") + "."
+	}
+	if slices.Contains([]string{"summary", "bullets", "citations-only"}, q.Style) {
+		s += " style: " + q.Style + "."
+	}
+	return s + " today: " + a.today() + " (" + a.o.Location.String() + ")."
+}
+
+func userMessage(s string) responses.ResponseInputItemUnionParam {
+	return responses.ResponseInputItemUnionParam{OfInputMessage: &responses.ResponseInputItemMessageParam{
+		Type:    "message",
+		Role:    "user",
+		Content: responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(s)},
+	}}
+}
+
+func (s Search) tool(domains []string) *responses.WebSearchToolParam {
+	t := &responses.WebSearchToolParam{
+		Type:              responses.WebSearchToolTypeWebSearch,
+		SearchContextSize: responses.WebSearchToolSearchContextSize(s.ContextSize),
+	}
 	if s.EnforceDomains {
-		if hosts := hostNames(domains); len(hosts) > 0 {
-			t.Filters = &filters{AllowedDomains: hosts}
-		}
+		t.Filters.AllowedDomains = lower(domains)
+	}
+	if len(s.BlockedDomains) > 0 {
+		// The SDK has no field for it
+		// (https://platform.openai.com/docs/guides/tools-web-search#domain-filtering).
+		t.Filters.SetExtraFields(map[string]any{"blocked_domains": lower(s.BlockedDomains)})
 	}
 	location := maps.Clone(s.UserLocation)
-	maps.DeleteFunc(location, func(_, v string) bool { return v == "" })
-	if delete(location, "type"); len(location) > 0 {
-		location["type"] = "approximate" // the only kind that the API knows
-		t.UserLocation = location
+	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
+	if len(location) > 0 {
+		opt := func(key string) param.Opt[string] {
+			if location[key] == "" {
+				return param.Opt[string]{}
+			}
+			return param.NewOpt(location[key])
+		}
+		t.UserLocation = responses.WebSearchToolUserLocationParam{
+			Type: "approximate", City: opt("city"), Country: opt("country"), Region: opt("region"), Timezone: opt("timezone"),
+		}
 	}
-	data, err := json.Marshal(t)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the web search tool: %w", err)
-	}
-	return data, nil
+	return t
 }
 
-// hostNames makes host names of what people write as a domain: the API refuses
-// https://www.jma.go.jp/ in allowed_domains.
-func hostNames(domains []string) []string {
-	var hosts []string
-	for _, d := range domains {
-		d = strings.ToLower(strings.TrimSpace(d))
-		if _, rest, ok := strings.Cut(d, "://"); ok {
-			d = rest
-		}
-		if i := strings.IndexAny(d, "/?#:"); i >= 0 {
-			d = d[:i]
-		}
-		d = strings.TrimPrefix(strings.Trim(d, "."), "*.")
-		if d != "" && !slices.Contains(hosts, d) {
-			hosts = append(hosts, d)
+func lower(names []string) []string {
+	var list []string
+	for _, name := range names {
+		list = append(list, strings.ToLower(name))
+	}
+	return list
+}
+
+// IsHostName reports whether s is a host name with at least two labels, such as
+// example.com, sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP
+// addresses, a leading or trailing dot and lists are not host names.
+func IsHostName(s string) bool {
+	labels := strings.Split(s, ".")
+	if len(s) > 253 || len(labels) < 2 || strings.Trim(labels[len(labels)-1], "0123456789") == "" {
+		return false
+	}
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.ContainsFunc(label, func(r rune) bool {
+				return r != '-' && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Nd)
+			}) {
+			return false
 		}
 	}
-	return hosts
+	return true
 }

@@ -1,189 +1,173 @@
 package answer
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 )
 
-// withSources makes the text end with one list of sources (spec §3.4). A
-// list that the model wrote near the end stays when all its entries are dated,
-// and makes room for ours when not; the remark that a model likes to add below
-// it moves in front of it. Without citations there is nothing to add, and the
-// text stays as it is.
-func withSources(text string, cited []Citation) string {
-	if len(cited) == 0 {
-		return text
+var (
+	// heading matches the line above a list of sources, trimmed: plain, bold or
+	// a Markdown heading.
+	heading = regexp.MustCompile(`(?i)^(?:#{1,6}\s*)?(?:\*\*|__)?(?:sources|references|出典|参考|情報源)\s*[:：]?(?:\*\*|__)?\s*[:：]?$`)
+	bullet  = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
+	link    = regexp.MustCompile("https?://[^\\s<>\\[\\]\"（）「」『』、。，]+")
+	// date matches 2025-12-05, 2025/12/05 and 2025年12月5日.
+	date = regexp.MustCompile(`(?:^|\D)(\d{4})(?:-(\d{1,2})-(\d{1,2})|/(\d{1,2})/(\d{1,2})|年(\d{1,2})月(\d{1,2}))(?:\D|$)`)
+	// dated matches an entry: what is dated, and the date at its end.
+	dated = regexp.MustCompile(`^(.*\S)(?:\s*[(（]|[\s:：,、—–-]+)(?:[^\d()（）]*[\s:：])?(\d{4}-\d{2}-\d{2})\s*[)）]?$`)
+)
+
+// sourcesList is the list that ends an answer (spec-v0.9 section 3.2).
+func sourcesList(cited []Citation) string {
+	list := "Sources:"
+	for _, c := range cited {
+		list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
 	}
-	body, list := splitSources(text, cited)
-	if list == "" {
-		var b strings.Builder
-		b.WriteString("Sources:")
-		for _, c := range cited {
-			b.WriteString("\n- " + c.URL + " (" + c.PublishedAt + ")")
-		}
-		list = b.String()
-	}
-	if body == "" {
-		return list
-	}
-	return below(body, list)
+	return list
 }
 
-// splitSources takes all closing lists off a text. It returns the last of them
-// whose entries are all dated, if any, as the list to keep.
-func splitSources(text string, cited []Citation) (body, list string) {
-	text = strings.TrimRightFunc(text, unicode.IsSpace)
-	if openFence(text) != "" {
-		return text, "" // code to the end
-	}
-	lines := strings.Split(text, "\n")
-	for {
-		lines = trimBlank(lines)
-		at, end := lastList(lines, cited)
-		if at < 0 {
-			return joined(lines), list
-		}
-		if list == "" && dated(headingOf(lines[at]).rest, lines[at+1:end]) {
-			list = joined(trimRulers(lines[at:end]))
-		}
-		lines = closeGap(lines, at, end)
-	}
-}
-
-// joined is the text of lines without the space at its end.
-func joined(lines []string) string {
-	return strings.TrimRightFunc(strings.Join(lines, "\n"), unicode.IsSpace)
-}
-
-func blank(line string) bool { return strings.TrimSpace(line) == "" }
-
-func trimBlank(lines []string) []string {
-	for len(lines) > 0 && blank(lines[len(lines)-1]) {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
-}
-
-// trimRulers takes off the rule that set the list apart from what followed it.
-func trimRulers(lines []string) []string {
-	for lines = trimBlank(lines); re().ruler.MatchString(lines[len(lines)-1]); {
-		lines = trimBlank(lines[:len(lines)-1])
-	}
-	return lines
-}
-
-// closeGap takes the lines from at to end out; what stood below them becomes a
-// paragraph of its own. It reuses the memory of lines.
-func closeGap(lines []string, at, end int) []string {
-	body, tail := trimBlank(lines[:at]), lines[end:]
-	for len(tail) > 0 && blank(tail[0]) {
-		tail = tail[1:]
-	}
-	if len(tail) == 0 || len(body) == 0 {
-		return append(body, tail...)
-	}
-	return append(append(body, ""), tail...)
-}
-
-// lastList finds the last list of sources that ends the text, but for a short
-// remark: lines[at:end], the heading first. at is -1 when there is none.
-func lastList(lines []string, cited []Citation) (at, end int) {
-	for i := len(lines) - 1; i >= 0 && !fence(lines[i]); i-- {
-		h := headingOf(lines[i])
-		if h.kind == noHeading {
+// splitSources returns the lines above the last heading of a list of sources,
+// and the entries below it. Indented lines continue an entry.
+func splitSources(body string) (above, entries []string) {
+	above = strings.Split(body, "\n")
+	for i, line := range slices.Backward(above) {
+		if !heading.MatchString(strings.TrimSpace(line)) {
 			continue
 		}
-		end := listEnd(lines, i, h, cited)
-		if isList(h, lines[i+1:end], remarkOf(lines[end:]), len(trimBlank(lines[:i])) == 0, cited) {
-			return i, end
+		for _, line := range above[i+1:] {
+			trimmed := strings.TrimSpace(line)
+			switch {
+			case trimmed == "":
+			case len(entries) > 0 && strings.HasPrefix(line, " ") && !bullet.MatchString(line):
+				entries[len(entries)-1] += " " + trimmed
+			default:
+				entries = append(entries, trimmed)
+			}
 		}
+		return above[:i], entries
 	}
-	return -1, -1
+	return above, nil
 }
 
-// isList decides whether heading and entries are a list of sources. The less
-// the heading says so, the more the entries must: what is taken for a list by
-// mistake is lost to the reader, so in doubt it is part of the answer. alone says
-// that there is no answer above.
-func isList(h heading, below []string, after remark, alone bool, cited []Citation) bool {
-	entries := entryTexts(below)
-	if h.rest != "" {
-		entries = append(entries, h.rest)
-	}
-	linked, pages, named, said := 0, 0, 0, 0 // entries with a source, with a page, with a citation alone, with a sentence
-	for _, e := range entries {
-		known, more := names(e, cited), beside(e, cited)
-		if known || hasLink(e) {
-			linked++
+// endsInSources reports whether the text ends with a list of sources as the
+// policy asks for it: each entry is a URL, a link or an identifier with a date.
+func endsInSources(body string) bool {
+	_, entries := splitSources(body)
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(entry string) bool {
+		m := dated.FindStringSubmatch(bullet.ReplaceAllString(entry, ""))
+		if m == nil || len(linksIn(m[1])) == 0 && strings.ContainsAny(m[1], " \t　") {
+			return true
 		}
-		if known || re().link.MatchString(e) {
-			pages++
-		}
-		if known && !strings.ContainsFunc(more, unicode.IsLetter) {
-			named++
-		}
-		if sentence(more, maxEntry) {
-			said++
-		}
-	}
-	n := len(entries)
-	dated := dated(h.rest, below)
-	probable := dated || n > 0 && 2*linked >= n
-	switch {
-	case after == answerGoesOn: // of such a list the model has written there would be two
-		return h.kind == plainHeading && h.rest == "" && linked == n && dated
-	case h.kind == looseHeading: // "The sources of the Nile:"
-		return n > 0 && linked == n && (named == n || dated)
-	case h.kind == weakHeading: // "References:" to what, in C++
-		return dated && linked == n || n > 0 && said == 0 && (dated || 2*pages >= n)
-	case h.kind == qualifiedHeading || after == anyRemark:
-		return probable
-	}
-	// Names without a link: "Sources: Reuters". What says more is the answer.
-	return probable || !alone && !slices.ContainsFunc(entries, says) && (!h.one || n == 0 || h.rest != "")
+		_, err := time.Parse(time.DateOnly, m[2])
+		return err != nil
+	})
 }
 
-// A remark is what stands between a list of sources and the end of the text.
-type remark int
+// dateInText returns the date that the text gives for a source: that of its
+// entry in the list of sources, else one that directly follows a link to it.
+func dateInText(above, entries []string, s source) string {
+	for _, entry := range entries {
+		if d := dateBeside(entry, s, true); d != "" {
+			return d
+		}
+	}
+	for _, line := range above {
+		if d := dateBeside(line, s, false); d != "" {
+			return d
+		}
+	}
+	return ""
+}
 
-const (
-	noRemark     remark = iota // nothing, or an offer ("Let me know …"): the answer had ended
-	anyRemark                  // one or two short paragraphs
-	answerGoesOn               // more than that
-)
-
-// Bounds of a remark: beyond them the list stands in the middle of the answer.
-const (
-	maxRemarks = 2   // paragraphs
-	maxRemark  = 400 // characters, all together
-)
-
-func remarkOf(lines []string) remark {
-	kind, paragraphs, size, fresh := noRemark, 0, 0, true
-	for _, line := range lines {
-		if blank(line) {
-			fresh = true
+// dateBeside returns the date that a line gives for a source: the first one
+// between it and the next link. In an entry other words may stand between, and
+// the date may precede the first link.
+func dateBeside(line string, s source, entry bool) string {
+	if s.api {
+		_, after, _ := strings.Cut(line, s.URL)
+		return firstDate(after, entry)
+	}
+	links := linksIn(line)
+	for i, l := range links {
+		if pageKey(pageURL(l.url)) != s.key() {
 			continue
 		}
-		if fresh {
-			paragraphs++
+		after := line[l.end:]
+		if i+1 < len(links) {
+			after = line[l.end:links[i+1].start]
 		}
-		fresh = false
-		size += utf8.RuneCountInString(line)
-		if paragraphs > maxRemarks || size > maxRemark || !prose(line) {
-			return answerGoesOn
+		d := firstDate(after, entry)
+		if d == "" && i == 0 && entry {
+			d = firstDate(line[:l.start], true)
 		}
-		if !re().offer.MatchString(line) {
-			kind = anyRemark
+		if d != "" {
+			return d
 		}
 	}
-	return kind
+	return ""
 }
 
-// prose reports whether a line is plain text: no heading, entry, row or code.
-func prose(line string) bool {
-	return !marked(line) && !fence(line) && !strings.HasPrefix(strings.TrimSpace(line), "#") &&
-		headingOf(line).kind == noHeading
+// firstDate returns the first date in s as YYYY-MM-DD. Unless words may precede
+// it, only punctuation within a sentence may.
+func firstDate(s string, words bool) string {
+	for _, m := range date.FindAllStringSubmatchIndex(s, -1) {
+		if !words && strings.Trim(s[:m[2]], " \t()（）[]<>*_`,、:：—–|-") != "" {
+			return ""
+		}
+		var fields []string
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 {
+				fields = append(fields, s[m[i]:m[i+1]])
+			}
+		}
+		if d := isoDate(fields); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// isoDate makes YYYY-MM-DD of year, month and day, leaving out empty fields. It
+// returns "" if there is no such day.
+func isoDate(fields []string) string {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
+	d := fmt.Sprintf("%s-%02s-%02s", fields[0], fields[1], fields[2])
+	if _, err := time.Parse(time.DateOnly, d); err != nil {
+		return ""
+	}
+	return d
+}
+
+type textLink struct {
+	url        string
+	start, end int
+}
+
+// linksIn returns the http and https URLs in s. A closing parenthesis without
+// an opening one and punctuation at the end are not part of a URL.
+func linksIn(s string) []textLink {
+	var links []textLink
+	for at := 0; ; {
+		m := link.FindStringIndex(s[at:])
+		if m == nil {
+			return links
+		}
+		u, depth := s[at+m[0]:at+m[1]], 0
+		for i, r := range u {
+			if r == '(' {
+				depth++
+			} else if r == ')' {
+				if depth--; depth < 0 {
+					u = u[:i]
+					break
+				}
+			}
+		}
+		u = strings.TrimRight(u, ".,;:!?*_'`|")
+		l := textLink{u, at + m[0], at + m[0] + len(u)}
+		links, at = append(links, l), l.end
+	}
 }

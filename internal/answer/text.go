@@ -3,91 +3,46 @@ package answer
 import (
 	"regexp"
 	"strings"
-	"sync"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/openai/openai-go/v3/responses"
 )
 
-// finalAnswer is the phase of a message that is the answer itself, as against
-// the commentary that models write between their searches.
-const finalAnswer = "final_answer"
+// markers matches the citation markers that the API writes into the text with
+// private-use characters, and a space before them: U+E200 opens one, U+E202
+// separates its fields, U+E201 closes it. In a text that was cut short the last
+// one may not be closed; then only its fields are removed.
+var markers = regexp.MustCompile(` ?(?:\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}` +
+	`|\x{E200}[\w-]*(?:\x{E202}[\w-]*)*)` +
+	`|[\x{E200}-\x{E2FF}]`)
 
-// marker matches the citation markers that the API writes into a text with
-// private-use characters: U+E200 opens one, U+E202 separates its fields,
-// U+E201 closes it. Closed markers go whole, whatever is between. One that was
-// never closed (a text cut at the token limit) must not swallow the sentence
-// behind it: of that one only the fields go. Last, single stray characters.
-// Markers that only spaces part are one match.
-var marker = sync.OnceValue(func() *regexp.Regexp {
-	const one = `(?:\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}` +
-		`|\x{E200}[A-Za-z0-9_-]*(?:\x{E202}[A-Za-z0-9_-]*)*` +
-		`|[\x{E200}-\x{E2FF}])`
-	return regexp.MustCompile(one + `(?: *` + one + `)*`)
-})
+// tracker matches the query parameter that the API adds to links.
+var tracker = regexp.MustCompile(`([?&])(?:utm_source=openai&)*utm_source=openai(&|\.?(?:[^\w.%-]|$))`)
 
-// plain removes the API's citation markers from a text, and the space that one
-// leaves behind.
-func plain(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return '\uE200' <= r && r <= '\uE2FF' }) {
-		return s
-	}
-	var b strings.Builder
-	end := 0
-	for _, m := range marker().FindAllStringIndex(s, -1) {
-		before, after := s[end:m[0]], s[m[1]:]
-		left := len(before) - len(strings.TrimRight(before, " "))
-		right := len(after) - len(strings.TrimLeft(after, " "))
-		cut, skip := gap(left, right, after[right:])
-		b.WriteString(before[:len(before)-cut])
-		end = m[1] + skip
-	}
-	b.WriteString(s[end:])
-	return b.String()
-}
+// clean removes what the API adds to the text of the model: citation markers,
+// and utm_source=openai in links.
+func clean(s string) string { return untracked(markers.ReplaceAllString(s, "")) }
 
-// gap tells how many of the spaces left and right of a marker go with it, when
-// next is the text behind them. Between words the longer run stays, as it was
-// there for its own reason; in front of punctuation and at the end of a line
-// none does that the marker was set off by.
-func gap(left, right int, next string) (cut, skip int) {
-	r, size := utf8.DecodeRuneInString(next)
-	follow, _ := utf8.DecodeRuneInString(next[size:])
-	word := unicode.IsLetter(follow) || unicode.IsDigit(follow) // "on .NET"
-	switch {
-	case left == 0:
-		return 0, 0
-	case strings.ContainsRune(".,)]}", r) && !word, strings.ContainsRune("、。，．）」』】", r):
-		return left, right
-	case right == 0 && strings.ContainsRune(";:!?；：！？", r) && !word: // French sets these off by a space
-		return left, 0
-	case right == 0 && left == 1 && (next == "" || r == '\n' || r == '\r'): // two are a line break in Markdown
-		return 1, 0
-	}
-	return min(left, right), 0
-}
-
-// messagesIn returns the messages of the assistant among items.
-func messagesIn(items []llm.Item) []*llm.Message {
-	var messages []*llm.Message
-	for _, it := range items {
-		if m, ok := it.(*llm.Message); ok && m != nil && (m.Role == "" || m.Role == "assistant") {
-			messages = append(messages, m)
+func untracked(s string) string {
+	return tracker.ReplaceAllStringFunc(s, func(match string) string {
+		m := tracker.FindStringSubmatch(match)
+		if m[2] == "&" {
+			return m[1]
 		}
-	}
-	return messages
+		return m[2]
+	})
 }
 
-// spoken returns the messages that make up the answer: those of the final
-// phase when there are any with text, else every message of the assistant.
-// Phases are new and optional; most responses carry none.
-func spoken(items []llm.Item) []*llm.Message {
-	all := messagesIn(items)
-	var final []*llm.Message
-	for _, m := range all {
-		if m.Phase == finalAnswer && messageText(m) != "" {
-			final = append(final, m)
+// finalMessages returns the messages that make up the answer: those of phase
+// final_answer that have text, else all messages. Phases are optional.
+func finalMessages(items []responses.ResponseOutputItemUnion) []responses.ResponseOutputItemUnion {
+	var all, final []responses.ResponseOutputItemUnion
+	for _, it := range items {
+		if it.Type != "message" {
+			continue
+		}
+		all = append(all, it)
+		if it.Phase == responses.ResponseOutputMessagePhaseFinalAnswer && messageText(it) != "" {
+			final = append(final, it)
 		}
 	}
 	if len(final) > 0 {
@@ -96,8 +51,8 @@ func spoken(items []llm.Item) []*llm.Message {
 	return all
 }
 
-// textOf joins the messages by a blank line; it is empty when nothing was said.
-func textOf(messages []*llm.Message) string {
+// textOf joins the messages by a blank line.
+func textOf(messages []responses.ResponseOutputItemUnion) string {
 	var texts []string
 	for _, m := range messages {
 		if t := messageText(m); t != "" {
@@ -107,26 +62,37 @@ func textOf(messages []*llm.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// messageText joins the parts of a message. Parts of output text continue one
-// another, which is how OpenAI's SDKs join them; a refusal is a paragraph of
-// its own.
-func messageText(m *llm.Message) string {
+// messageText joins the parts of a message. Parts of output text continue each
+// other, as in OpenAI's SDKs; a refusal is a paragraph.
+func messageText(m responses.ResponseOutputItemUnion) string {
 	var b strings.Builder
-	previous := ""
-	for _, p := range m.Content {
-		switch p.Type {
-		case "output_text", "text", "refusal", "":
-		default:
-			continue
+	for _, part := range m.Content {
+		switch part.Type {
+		case "output_text", "text":
+			b.WriteString(part.Text)
+		case "refusal":
+			b.WriteString("\n\n" + part.Refusal + "\n\n")
 		}
-		if p.Text == "" {
-			continue
-		}
-		if b.Len() > 0 && (p.Type == "refusal" || previous == "refusal") {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(p.Text)
-		previous = p.Type
 	}
-	return strings.TrimSpace(plain(b.String()))
+	return strings.TrimSpace(clean(b.String()))
+}
+
+// below appends a paragraph to the text. A code block that was cut short is
+// closed first.
+func below(text, more string) string {
+	open := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case open != "" && strings.TrimRight(line, open[:1]) == "" && len(line) >= len(open):
+			open = ""
+		case open == "" && strings.HasPrefix(line, "~~~"),
+			open == "" && strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`"):
+			open = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+		}
+	}
+	if open != "" {
+		text += "\n" + open
+	}
+	return text + "\n\n" + more
 }
