@@ -1,51 +1,59 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"mime"
 	"net/http"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 )
 
 // doctor checks configuration, connection, models and protocol, and says what
-// to do about what is wrong. It fails when a check does.
+// to do about each problem. It fails when a check does.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	f := newFlags("doctor")
 	asJSON := f.Bool("json", false, "")
 	live := f.Bool("live", false, "")
-	words, err := f.parseMixed(args)
+	words, err := f.parse(args)
 	switch {
-	case errors.Is(err, errHelp):
-		return a.help()
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return &usageError{problem: fmt.Sprintf("doctor takes no %q", words[0]), hint: "see --help; --debug takes its file as --debug=PATH"}
+		return &usageError{problem: fmt.Sprintf("doctor takes no %q", words[0]), hint: "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
-	x, err := a.examine(f, *live)
+	o, done, err := a.examine(f, *live)
 	if err != nil {
 		return err
 	}
-	defer x.close()
-	checks := doctor.Run(ctx, x.Options)
+	checks := doctor.Run(ctx, o)
+	done()
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	for i := range checks {
-		x.clean(&checks[i])
-	}
+	print := doctor.Print
 	if *asJSON {
-		err = doctor.PrintJSON(escaper{a.stdout}, checks)
-	} else {
-		err = doctor.Print(a.stdout, checks)
+		print = doctor.PrintJSON
 	}
-	if err != nil {
+	if err := print(a.stdout, checks); err != nil {
 		return err
 	}
 	if n := doctor.Failed(checks); n > 0 {
@@ -54,121 +62,284 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	return nil
 }
 
-// examination is what doctor looks at, and what has to be closed afterwards.
-type examination struct {
-	doctor.Options
-	redact  func(string) string // nil without a configuration
-	closers []func()
-}
-
-// clean takes out of a check what servers repeat of the key.
-func (x *examination) clean(c *doctor.Check) {
-	if x.redact == nil {
-		return
-	}
-	c.Text = x.redact(c.Text)
-	for i, d := range c.Details {
-		c.Details[i] = x.redact(d)
-	}
-}
-
-func (x *examination) close() {
-	for _, c := range slices.Backward(x.closers) {
-		c()
-	}
-}
-
-// examine puts everything together as wire does, but goes on where wire ends.
-func (a *app) examine(f *flags, live bool) (*examination, error) {
-	x := &examination{Options: doctor.Options{
-		Offline:  f.offline,
-		Proxy:    http.ProxyFromEnvironment,
-		Variable: a.variable,
-		Stdio:    a.selfTest,
-	}}
-	var file reader
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env, ReadFile: file.read})
-	x.Config = doctor.Config{Looked: file.looked, Warnings: warnings, Err: err}
+// examine wires what doctor checks, as wire does, but goes on after an error.
+// done releases what it acquired.
+func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err error) {
+	var looked []string
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env, ReadFile: func(path string) ([]byte, error) {
+		looked = append(looked, path)
+		return config.ReadFile(path)
+	}})
+	o = doctor.Options{Settings: configChecks(cfg, looked, warnings, err), Stdio: selfTest, Redactor: a.redactor}
 	if err != nil {
-		return x, nil
+		return o, func() {}, nil
 	}
-	x.Config.File, x.Config.Origins = cfg.File(), origins(cfg)
-
-	log, closeLog, problem := a.logger(cfg)
-	x.closers = append(x.closers, closeLog)
-	x.redact = logging.Redact(cfg.Secrets()...)
-	x.Debug = doctor.Setting{
-		Text:    debugText(cfg),
-		Problem: problem,
-		Where:   "server.debug_file (" + cfg.Origin("server.debug_file") + "): a file that can be written",
-	}
-	x.Policy = policySetting(cfg)
-
-	x.KeyEnv, _, x.KeySet = cfg.Credential()
+	a.redactor = logging.NewRedactor(append(a.keys(), cfg.Secrets()...)...)
 	guide := a.guide(cfg)
-	x.GetKey = guide.GetKey()
-	if flaw := guide.RootsFlaw(); flaw != "" {
-		x.RootsFlaw = "SSL_CERT_FILE names " + guide.RootsFile + ", and " + flaw
+	log, done, logErr := a.logger(cfg)
+	client, profiles := clientOptions(cfg, log, a.redactor), profiles(cfg)
+	if !cfg.KeySet() {
+		client.APIKey = "none" // the API's refusal shows that the connection works
 	}
-	x.BaseURL, x.BaseOrigin = cfg.OpenAI.BaseURL, cfg.Origin("openai.base_url")
 	if f.offline {
-		base, stop, err := listen()
+		stop, err := a.goOffline(&client, profiles)
 		if err != nil {
-			x.close()
-			return nil, fmt.Errorf("starting the offline API: %w", err)
+			done()
+			return o, nil, err
 		}
-		x.closers = append(x.closers, stop)
-		x.BaseURL, x.BaseOrigin = base, "--offline"
+		closeLog := done
+		done = func() { stop(); closeLog() }
 	}
-	x.Profiles = examined(cfg, f.offline)
-	s := newSpecialist(cfg, x, guide, log)
-	x.Model = s.model
+	o.Settings = append(o.Settings, policyCheck(cfg), debugCheck(cfg, logErr), locationCheck(cfg))
+	if guide.RootsFile != "" && runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
+		o.Settings = append(o.Settings, rootsCheck(guide))
+	}
+	o.Redactor, o.Offline, o.Variable = a.redactor, f.offline, a.variable
+	o.Key = doctor.Key{Variable: guide.Key, Set: cfg.KeySet(), Flaw: guide.KeyFlaw, Get: guide.GetKey()}
+	o.BaseURL, o.BaseOrigin = client.BaseURL, cfg.Origin("openai.base_url")
+	if f.offline {
+		o.BaseOrigin = "--offline"
+	}
+	o.Proxy, o.ProxyVariable = http.ProxyFromEnvironment, guide.Proxy
+	for _, name := range []string{"answer", "answer_detailed", "answer_quick"} {
+		m := guide.Models[name]
+		o.Profiles = append(o.Profiles, doctor.Profile{
+			Name: name, Model: profiles[name].Model, Where: m.Name + " (" + m.From + ")", Sent: sent(profiles[name]),
+		})
+	}
+	p := &probe{guide: guide}
+	client.HTTPClient = llm.NewHTTPClient()
+	p.next = client.HTTPClient.Transport
+	client.HTTPClient.Transport = p
+	p.client = llm.New(client)
+	p.answerer = answer.New(answer.Options{
+		Client:       p.client,
+		Instructions: "Answer with one word and do not search.",
+		Profiles:     profiles,
+		Timeout:      min(cfg.Timeout(), 2*time.Minute),
+		ExtraBody:    cfg.Request.ExtraBody,
+		Stream:       "true",
+	})
+	o.Model = p.model
 	if live {
-		x.Live = s.live
+		o.Live = p.live
 	}
-	return x, nil
+	return o, done, nil
 }
 
-// reader reads the configuration and remembers where it was looked for.
-type reader struct{ looked []string }
-
-func (r *reader) read(path string) ([]byte, error) {
-	r.looked = append(r.looked, path)
-	return config.ReadFile(path)
-}
-
-// origins are the keys that are no defaults. Their values may be private.
-func origins(cfg *config.Config) []string {
-	var list []string
-	for _, k := range config.Keys() {
-		if k.Section || k.Ignored != "" {
-			continue
+// configChecks report the file, where values come from, and each warning. The
+// values may be private.
+func configChecks(cfg *config.Config, looked, warnings []string, err error) []doctor.Check {
+	var checks []doctor.Check
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			checks = append(checks, doctor.Check{Name: "config", Verdict: doctor.Fail, Text: line})
 		}
-		if from := cfg.Origin(k.Path); from != "default" {
-			list = append(list, k.Path+" from "+from)
+		checks[len(checks)-1].Cure = "correct it (config/config.yaml.example has every key) and run doctor again: the rest was not checked"
+	} else {
+		c := doctor.Check{Name: "config", Verdict: doctor.OK, Text: "read " + cfg.File()}
+		if cfg.File() == "" {
+			c.Text = "no file, looked for " + cmp.Or(strings.Join(looked, ", "), "none: there is no home folder")
 		}
+		for _, k := range config.Keys() {
+			if from := cfg.Origin(k.Path); !k.Section && k.Ignored == "" && from != "default" {
+				c.Details = append(c.Details, k.Path+" from "+from)
+			}
+		}
+		checks = append(checks, c)
 	}
-	return list
+	for _, w := range warnings {
+		checks = append(checks, doctor.Check{
+			Name: "config", Verdict: doctor.Warn, Text: w,
+			Cure: "correct it or remove it; a variable that it names must be set where the client starts the server",
+		})
+	}
+	return checks
 }
 
-func debugText(cfg *config.Config) string {
-	switch s := cfg.Server; {
-	case !s.Debug:
-		return "off"
-	case s.DebugFile == "":
-		return "on, to stderr"
-	default:
-		return "on, to stderr and " + s.DebugFile
-	}
-}
-
-func policySetting(cfg *config.Config) doctor.Setting {
-	sys := cfg.Policy.System
-	s := doctor.Setting{Text: "built in, " + policy.Revision}
+func policyCheck(cfg *config.Config) doctor.Check {
+	c, sys := doctor.Check{Name: "policy", Verdict: doctor.OK, Text: "built in, " + policy.Revision}, cfg.Policy.System
 	if sys.Source == policy.SourceFile {
-		s.Text = fmt.Sprintf("%s (%s)", sys.Path, sys.Merge)
-		s.Where = "policy.system.path (" + cfg.Origin("policy.system.path") + "): a readable file of UTF-8 text"
+		c.Text = fmt.Sprintf("%s (%s)", sys.Path, sys.Merge)
 	}
-	_, s.Problem = policy.Load(sys.Source, sys.Path, sys.Merge, readPolicy)
-	return s
+	if _, problem := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile); problem != "" {
+		c.Verdict, c.Text = doctor.Fail, problem
+		c.Cure = "correct policy.system.path (" + cfg.Origin("policy.system.path") + "): a readable file of UTF-8 text"
+	}
+	return c
+}
+
+func debugCheck(cfg *config.Config, problem error) doctor.Check {
+	c, s := doctor.Check{Name: "debug", Verdict: doctor.OK, Text: "off"}, cfg.Server
+	switch {
+	case problem != nil:
+		c.Verdict, c.Text = doctor.Fail, problem.Error()
+		c.Cure = "correct server.debug_file (" + cfg.Origin("server.debug_file") + "): a file that can be written"
+	case s.Debug && s.DebugFile != "":
+		c.Text = "on, to stderr and " + s.DebugFile
+	case s.Debug:
+		c.Text = "on, to stderr"
+	}
+	return c
+}
+
+// locationCheck says from where the API searches, which shapes the results.
+func locationCheck(cfg *config.Config) doctor.Check {
+	at := cfg.Search.UserLocation
+	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
+	c := doctor.Check{Name: "location", Verdict: doctor.OK, Text: "searches from " + strings.Join(parts, ", ")}
+	if len(parts) == 0 {
+		c.Text = "search.user_location is not set: the API searches as if from the United States"
+	}
+	return c
+}
+
+func rootsCheck(guide answer.Guide) doctor.Check {
+	c := doctor.Check{Name: "roots", Verdict: doctor.OK, Text: "those of " + guide.RootsFile + " (SSL_CERT_FILE)"}
+	if flaw := guide.RootsFlaw(); flaw != "" {
+		c.Verdict, c.Text = doctor.Warn, "SSL_CERT_FILE names "+guide.RootsFile+", and "+flaw
+		c.Cure = "correct SSL_CERT_FILE, or unset it: it has no effect"
+	}
+	return c
+}
+
+// sent says which settings of a profile the model gets.
+func sent(p answer.Profile) string {
+	can := llm.CapabilityOf(p.Model)
+	switch {
+	case can.Reasoning && can.Verbosity:
+		return fmt.Sprintf("effort %s and verbosity %s are sent", p.Effort, p.Verbosity)
+	case can.Reasoning:
+		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.Effort)
+	}
+	return "effort and verbosity are not sent: it takes neither"
+}
+
+// probe asks the API for doctor. As an http.RoundTripper it watches how
+// questions are answered: the client falls back to plain requests by itself.
+type probe struct {
+	guide    answer.Guide
+	client   *llm.Client
+	answerer *answer.Answerer
+	next     http.RoundTripper
+	streamed atomic.Bool // the last response was a stream
+	refused  atomic.Bool // a request was refused
+}
+
+func (p *probe) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.next.RoundTrip(r)
+	if err == nil {
+		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		p.streamed.Store(kind == "text/event-stream")
+		if resp.StatusCode == http.StatusBadRequest {
+			p.refused.Store(true)
+		}
+	}
+	return resp, err
+}
+
+// model asks for a model. The fault has the words that MCP clients show.
+func (p *probe) model(ctx context.Context, id string) (json.RawMessage, *doctor.Fault) {
+	body, err := p.client.Model(ctx, id)
+	if err == nil {
+		return body, nil
+	}
+	f := &doctor.Fault{}
+	f.Text, f.Cure = p.guide.Advise("", err)
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return nil, f
+	}
+	f.Status = e.Status
+	switch e.Kind {
+	case llm.KindMissingKey, llm.KindAuth:
+		f.About = doctor.AboutKey
+	case llm.KindModel:
+		f.About = doctor.AboutModel
+	case llm.KindNotFound, llm.KindBadResponse:
+		f.About = doctor.AboutAddress
+	}
+	if cure, ok := p.guide.NoModels(err); ok {
+		f.About, f.Cure = doctor.AboutAddress, cure
+	}
+	// OpenAI answers a restricted key with 401 or 403, often without a code.
+	if strings.Contains(strings.ToLower(e.Message), "missing scope") {
+		f.About = doctor.AboutScope
+		f.Text = fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message)
+		f.Cure = "give the key the right to read models, or see with --live whether it may ask questions"
+	}
+	return nil, f
+}
+
+// live asks a short question as the tools do, as a stream.
+func (p *probe) live(ctx context.Context) doctor.Check {
+	c := doctor.Check{Name: "live", Verdict: doctor.OK}
+	ans, err := p.answerer.Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})
+	if err != nil {
+		c.Verdict = doctor.Fail
+		c.Text, c.Cure = p.guide.Advise("answer", err)
+		return c
+	}
+	c.Text = fmt.Sprintf("%s answered in %.1f s with %d tokens", cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
+	switch {
+	case p.streamed.Load():
+		c.Text += "; streaming is allowed"
+	case p.refused.Load():
+		c.Verdict, c.Text = doctor.Warn, c.Text+"; streaming is refused"
+		c.Cure = "an OpenAI organization has to be verified for it, at " + answer.VerifyPage + "; until then answers come in one piece"
+	default:
+		c.Verdict, c.Text = doctor.Warn, c.Text+"; it was not streamed, though asked to be"
+		c.Cure = "nothing, if the server cannot stream: answers come in one piece (responses.stream: false avoids the attempt)"
+	}
+	return c
+}
+
+// selfTest runs a session with the server inside this process, as a client
+// does, and returns the number of tools.
+func selfTest(ctx context.Context, lines bool) (tools int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	serverIn, in := io.Pipe()
+	out, serverOut := io.Pipe()
+	log := slog.New(slog.DiscardHandler)
+	ended := make(chan error, 1)
+	go func() {
+		err := server.New(server.Options{Log: log}).MCP(ctx).Run(ctx, &stdio.Transport{In: serverIn, Out: serverOut, Log: log})
+		_ = serverOut.Close()
+		ended <- err
+	}()
+	stop := context.AfterFunc(ctx, func() {
+		_ = in.CloseWithError(ctx.Err())
+		_ = serverOut.CloseWithError(ctx.Err())
+	})
+	defer stop()
+	p := newPeer(in, out, lines)
+	tools, err = listTools(p)
+	return tools, errors.Join(err, p.end(), <-ended)
+}
+
+// listTools is the client's part of the session.
+func listTools(p *peer) (int, error) {
+	if _, err := p.call("initialize", initializeParams("doctor")); err != nil {
+		return 0, err
+	}
+	if err := p.send("notifications/initialized", 0, nil); err != nil {
+		return 0, err
+	}
+	raw, err := p.call("tools/list", map[string]any{})
+	if err != nil {
+		return 0, err
+	}
+	var list struct {
+		Result struct {
+			Tools []struct{} `json:"tools"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return 0, fmt.Errorf("reading the response to tools/list: %w", err)
+	}
+	if len(list.Result.Tools) == 0 {
+		return 0, errors.New("the response to tools/list has no tools")
+	}
+	return len(list.Result.Tools), nil
 }

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,62 +18,61 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// setup prints the configuration of an MCP client: the snippet on stdout, so
-// that it can go into a file, and what to know about it on stderr. It writes
-// no file and never prints a key.
+// setup prints the configuration of an MCP client: a file on stdout, and notes
+// on stderr. It writes no file and prints no key.
 func (a *app) setup(args []string) error {
 	f := newConfigFlag("setup")
 	via := f.String("via", clients.ViaNPX, "")
-	names, err := f.parseMixed(args)
-	switch {
-	case errors.Is(err, errHelp):
-		return a.help()
-	case err != nil:
-		return err
-	case !slices.Contains(clients.Ways(), *via):
-		return &usageError{
-			problem: fmt.Sprintf("--via %q is not one of %s", *via, strings.Join(clients.Ways(), ", ")),
-			hint:    "see --help",
-		}
-	case len(names) == 0:
-		return a.listClients()
-	}
-	// Some names have a blank, and not everybody quotes them.
-	c, ok := clients.Find(strings.Join(names, " "))
-	if !ok {
-		return &usageError{
-			problem: fmt.Sprintf("unknown client %q", strings.Join(names, " ")),
-			hint:    fmt.Sprintf("did you mean %s? setup without a client lists them", c.ID),
-		}
-	}
-	s, err := a.launch(f, *via)
+	address := f.String("url", "", "")
+	words, err := f.parse(args)
 	if err != nil {
+		return err
+	}
+	wrong := func(hint, format string, args ...any) error {
+		return &usageError{problem: fmt.Sprintf(format, args...), hint: hint}
+	}
+	overHTTP := *via == clients.ViaHTTP
+	switch u, err := url.Parse(*address); {
+	case !slices.Contains(clients.Vias(), *via):
+		return wrong(f.seeHelp(), "--via %q is not one of %s", *via, strings.Join(clients.Vias(), ", "))
+	case len(words) == 0:
+		return a.listClients()
+	case overHTTP && *address == "":
+		return wrong("add --url https://HOST/mcp", "--via http needs the URL of the server")
+	case !overHTTP && *address != "":
+		return wrong("add --via http", "--url is for servers over HTTP")
+	case overHTTP && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil):
+		return wrong("give it as https://HOST/mcp, without a user", "--url is not the http or https URL of a server")
+	}
+	name := strings.Join(words, " ") // some have a blank: VS Code
+	c, ok := clients.Find(name)
+	switch {
+	case !ok:
+		return wrong(fmt.Sprintf("did you mean %s? setup without a client lists them", c.ID), "unknown client %q", name)
+	case overHTTP && c.NoHTTP != "":
+		return wrong("use --via npx, docker or binary", "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+	}
+	s := clients.Server{Via: *via, OS: runtime.GOOS, URL: *address, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
+	if err := a.startedAs(&s, f); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(a.stdout, c.Snippet(s)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
+	if command := c.Command(s); command != "" {
+		fmt.Fprintf(a.stderr, "Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
+	}
 	for _, note := range c.Notes(s) {
 		fmt.Fprintf(a.stderr, "- %s\n", note)
 	}
-	if set := a.settings(); len(set) > 0 {
-		fmt.Fprintf(a.stderr, "- Set here and not in the snippet: %s. The server goes by what the client passes on.\n", strings.Join(set, ", "))
+	if set := a.settings(); len(set) > 0 && !overHTTP {
+		fmt.Fprintf(a.stderr, "- Set here and not in the snippet: %s. The server sees them only if the client passes them on.\n", strings.Join(set, ", "))
 	}
 	return nil
 }
 
-// settings are the variables of this shell that change what the server does,
-// without those that the snippet passes on.
-func (a *app) settings() []string {
-	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE"}
-	for _, k := range config.Keys() {
-		names = append(names, k.Env)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" || a.variable(name) == "" })
-}
-
-// listClients prints what setup knows, a line each.
+// listClients prints the clients, a line each.
 func (a *app) listClients() error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
 	for _, c := range clients.All() {
@@ -82,50 +81,56 @@ func (a *app) listClients() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	a.note("setup CLIENT prints the configuration, --via %s says how the server is started", strings.Join(clients.Ways(), "|"))
+	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", strings.Join(clients.Vias(), "|"))
 	return nil
 }
 
-// launch is how a client starts the server, with the configuration that this
-// command line sees. A broken file is the business of doctor; one that --config
-// names is in the snippet all the same, as it may be mended or yet be written.
-func (a *app) launch(f *flags, via string) (clients.Server, error) {
-	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
-	file := f.config.Config
-	cfg, warnings, err := a.config(f)
-	switch {
-	case err != nil:
-		a.warn(err.Error() + "; this setup goes on without what the file says, with the key in " + s.KeyEnv)
-	default:
-		list := cfg.Variables()
-		s.KeyEnv, s.More, s.Timeout = list[0], list[1:], cfg.Timeout()
-		// The default file is found by itself, but not from within a container.
-		if cfg.File() != "" && via == clients.ViaDocker {
-			file = cfg.File()
+// settings are the variables of this shell that change what the server does,
+// without those that the snippet passes on.
+func (a *app) settings() []string {
+	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE"}
+	for _, k := range config.Keys() {
+		if !slices.Contains(names, k.Env) {
+			names = append(names, k.Env)
 		}
 	}
-	for _, t := range warnings {
-		a.warn(t)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" || a.variable(name) == "" })
+}
+
+// startedAs sets how a client starts the server, with the configuration of this
+// command line. A file that is wrong or missing may be corrected later, so its
+// problems are warnings, and the snippet names the file nevertheless.
+func (a *app) startedAs(s *clients.Server, f *flags) error {
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
+	for _, w := range warnings {
+		a.warn(w)
+	}
+	file := f.config.Config
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			a.warn(line)
+		}
+		a.note("setup goes on without the configuration, with the key in %s", s.KeyEnv)
+	} else {
+		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv(), cfg.HeaderVariables(), cfg.Timeout()
+		if s.Via == clients.ViaDocker && cfg.File() != "" {
+			file = cfg.File() // the container does not find the default file by itself
+		}
 	}
 	if file != "" {
-		if cfg != nil && cfg.File() == "" {
-			a.warn("the snippet names " + file + " all the same; until it is there, the key is expected in " + s.KeyEnv)
-		}
-		if len(file) > 1 && file[0] == '~' && os.IsPathSeparator(file[1]) { // as the server reads it
+		if len(file) > 1 && file[0] == '~' && os.IsPathSeparator(file[1]) { // as config reads it
 			file = filepath.Join(a.home(), file[2:])
 		}
 		if s.Config, err = filepath.Abs(file); err != nil {
-			return s, fmt.Errorf("finding %q: %w", file, err)
+			return fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
-	if via == clients.ViaBinary {
-		s.Binary, err = ownPath()
-	}
-	return s, err
+	s.Binary, err = ownPath()
+	return err
 }
 
-// ownPath is the full path of this program: as PATH has it when that is this
-// very file (a package manager keeps that path over an update), else its own.
+// ownPath is the full path of this program. A path in PATH to the same file is
+// preferred, because package managers keep it over updates.
 func ownPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
