@@ -1,21 +1,32 @@
 // Package server is the MCP server: three tools in front of one function that
-// answers questions (spec §3). It knows the protocol (tools, arguments, results,
-// errors, progress) and nothing about the Responses API behind the function.
+// answers questions (spec §3). It knows the protocol and nothing about the
+// Responses API behind the function.
+//
+//	server.go     Server, and which methods and tools it has
+//	tools.go      the tools as tools/list shows them
+//	arguments.go  the arguments of a call
+//	call.go       a call, its result and its errors
+//	progress.go   notifications about a call
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	// Ask answers a question with the profile of that name, which is the name of
 	// the tool. It returns soon after ctx is done. watch receives the events of
@@ -23,6 +34,8 @@ type Options struct {
 	Ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
 	// Explain describes an error of Ask in one line for people.
 	Explain func(profile string, err error) string
+	// Defaults are shown in the schemas. Zero: those of spec §5.3.
+	Defaults answer.Defaults
 	// Structured adds outputSchema to the tools and structuredContent to their
 	// results. Some clients then drop content.
 	Structured bool
@@ -43,24 +56,89 @@ type Options struct {
 // Call describes a call of a tool that has ended.
 type Call struct {
 	Tool     string
-	Client   string // name of the client in clientInfo
+	Client   string // name in the client's clientInfo
 	Outcome  string // ok, error, invalid or cancelled
 	Duration time.Duration
 	Meta     answer.Meta // zero unless Outcome is ok
 }
 
 // Server answers tool calls.
-type Server struct{ o Options }
-
-// Methods are the requests that the server answers: those of spec §2.2, and
-// server/discover, with which stateless clients (MCP 2026-07-28) begin.
-func Methods() []string {
-	return []string{"initialize", "ping", "tools/list", "tools/call", "server/discover"}
+type Server struct {
+	o       Options
+	tools   []tool
+	running chan struct{} // holds a value for each running call
 }
 
-// New returns a Server. It does no work before MCP is called.
-func New(o Options) *Server { return &Server{o} }
+// New returns a Server.
+func New(o Options) *Server {
+	if o.Defaults.MaxResults == 0 {
+		o.Defaults = answer.Defaults{RecencyDays: 60, MaxResults: 5}
+	}
+	return &Server{o: o, tools: tools(o.Defaults), running: make(chan struct{}, cmp.Or(o.MaxCalls, 256))}
+}
 
 // MCP returns a server of the SDK with the tools. Its calls end when ctx is
 // done. All servers that MCP returns share the limit of calls.
-func (s *Server) MCP(ctx context.Context) *mcp.Server { return nil }
+func (s *Server) MCP(ctx context.Context) *mcp.Server {
+	log := s.o.Log
+	if !log.Enabled(ctx, slog.LevelDebug) {
+		// The SDK logs the end of a session and early requests as errors.
+		log = slog.New(slog.DiscardHandler)
+	}
+	m := mcp.NewServer(
+		&mcp.Implementation{Name: version.Name, Version: version.Version},
+		&mcp.ServerOptions{
+			Logger:       log,
+			Instructions: instructions,
+			// Exactly {"tools":{}}: the SDK would add logging and listChanged.
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			// initialize agrees on the second one whatever the client asks for (spec
+			// §2.3). The first is for stateless clients, which do not initialize.
+			SupportedProtocolVersions: []string{"2026-07-28", "2025-06-18"},
+		})
+	for _, t := range s.tools {
+		m.AddTool(t.describe(s.o.Structured), s.handle(ctx, t))
+	}
+	m.AddReceivingMiddleware(s.known)
+	return m
+}
+
+// known refuses unknown methods and tools. The SDK would answer others, such as
+// subscriptions/listen, and has another code for unknown tools.
+func (s *Server) known(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "initialize", "ping", "tools/list", "server/discover":
+		case "tools/call":
+			name := req.(*mcp.CallToolRequest).Params.Name
+			for _, t := range s.tools {
+				if t.name == name {
+					return next(ctx, method, req)
+				}
+			}
+			return nil, unknownTool(name)
+		default:
+			if !strings.HasPrefix(method, "notifications/") {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// unknownTool is the error of spec appendix B. The SDK replaces the text of a
+// *jsonrpc.Error with that code, but not that of an error that can be
+// converted to one.
+type unknownTool string
+
+func (name unknownTool) Error() string {
+	return "Unknown tool: " + text.Truncate(text.OneLine(string(name)), 100)
+}
+
+func (name unknownTool) As(target any) bool {
+	e, ok := target.(**jsonrpc.Error)
+	if ok {
+		*e = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: name.Error()}
+	}
+	return ok
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,6 @@ type conn struct {
 	end     context.CancelCauseFunc
 	in      chan input // closed at the end of the input
 	out     io.Writer
-	methods []string
 	log     *slog.Logger
 
 	writing sync.Mutex
@@ -125,8 +123,6 @@ func (c *conn) receive(in input) jsonrpc.Message {
 		return c.cancel(m.params)
 	case m.id == nil:
 		return &jsonrpc.Request{Method: m.method, Params: m.params}
-	case c.methods != nil && !slices.Contains(c.methods, m.method):
-		return c.refuse(m.id, jsonrpc.CodeMethodNotFound, "Method not found: "+text.Truncate(m.method, 100))
 	}
 	return c.begin(m)
 }
@@ -208,7 +204,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 			return nil
 		}
 		defer c.pending.Done()
-		return c.respond(response{ID: k.id, Result: m.Result, Error: wireError(m.Error)})
+		return c.respond(response{ID: k.id, Result: m.Result, Error: wireError(k.method, m.Error)})
 	case *jsonrpc.Request:
 		k := c.find(gjson.GetBytes(m.Params, "progressToken").String(), false)
 		if m.Method != methodProgress || k == nil || k.token == nil {

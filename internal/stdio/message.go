@@ -3,9 +3,12 @@ package stdio
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -71,9 +74,9 @@ type response struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// wireError returns the error for the client. The SDK gives some errors no code,
-// and quotes whole params in others.
-func wireError(err error) *jsonrpc.Error {
+// wireError returns the error for the client. The SDK quotes whole params in
+// some errors, and others have no code. Before initialize that is any method.
+func wireError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
@@ -84,6 +87,8 @@ func wireError(err error) *jsonrpc.Error {
 		return &jsonrpc.Error{Code: e.Code, Message: what, Data: e.Data}
 	case quoted:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: what + ": invalid params"}
+	case method == "initialize" || method == "tools/list" || method == "tools/call":
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: what}
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: what}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + strconv.Quote(text.Truncate(method, 100))}
 }

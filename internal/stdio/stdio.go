@@ -36,9 +36,6 @@ type Transport struct {
 	// Lines answers in lines from the start (MCP_LINE_MODE=1). Otherwise answers
 	// are framed until the first line-delimited message arrives.
 	Lines bool
-	// Methods are the requests that the server answers. Others are method not
-	// found (-32601), before initialize too. nil: all are passed on.
-	Methods []string
 	// Log receives the stages of transports.md §1.8 at debug level.
 	Log *slog.Logger
 }
@@ -53,7 +50,6 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		end:     end,
 		in:      make(chan input),
 		out:     retryWriter{t.Out},
-		methods: t.Methods,
 		log:     t.Log,
 		calls:   map[string]*call{},
 	}

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// handle returns the handler of t. Its calls also end with session. All
+// failures are protocol errors (spec appendix B), not results with isError.
+func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(session, cancel)()
+		call := Call{Tool: t.name, Outcome: "error"}
+		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+			call.Client = p.ClientInfo.Name
+		}
+		began := time.Now()
+		defer func() {
+			if p := recover(); p != nil { // one call must not end the others
+				s.o.Log.Error("internal error", "tool", t.name, "panic", fmt.Sprint(p))
+				s.o.Log.Debug("internal error", "stack", string(debug.Stack()))
+				res, err = nil, toolError("answer failed: internal error", map[string]any{"message": "internal error"})
+			}
+			if ctx.Err() != nil {
+				call.Outcome = "cancelled"
+			}
+			call.Duration = time.Since(began)
+			if s.o.Observe != nil {
+				s.o.Observe(call)
+			}
+		}()
+		args, err := parseArguments(req.Params.Arguments)
+		var q answer.Question
+		if err == nil {
+			q, err = t.question(args)
+		}
+		s.o.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
+			t.name, slices.Sorted(maps.Keys(args)), utf8.RuneCountInString(q.Query)))
+		if err != nil {
+			call.Outcome = "invalid"
+			why := s.o.Redactor.Redact(err.Error())
+			return nil, toolError(t.name+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
+		}
+		a, err := s.ask(ctx, t.name, q, req)
+		if err != nil {
+			return nil, s.failed(t.name, err)
+		}
+		call.Outcome, call.Meta = "ok", a.Meta
+		return s.result(a)
+	}
+}
+
+// ask waits until the call may run, and runs it.
+func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest) (*answer.Answer, error) {
+	watch, stop := progress(ctx, req)
+	defer stop() // before the result is sent
+	select {
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return s.o.Ask(ctx, profile, q, watch)
+}
+
+// result is the output of spec §3.2, one JSON object in content[0].text. The
+// figures of the call are in _meta.
+func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
+	body, err := unescaped.JSON(a)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the answer: %w", err)
+	}
+	m := a.Meta
+	res := &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
+		Meta: mcp.Meta{
+			version.Name + "/usage": map[string]int64{
+				"input_tokens":     m.Usage.Input,
+				"cached_tokens":    m.Usage.Cached,
+				"output_tokens":    m.Usage.Output,
+				"reasoning_tokens": m.Usage.Reasoning,
+				"total_tokens":     m.Usage.Total,
+			},
+			version.Name + "/resolved_model": s.o.Redactor.Redact(m.ResolvedModel),
+			version.Name + "/response_id":    s.o.Redactor.Redact(m.ResponseID),
+			version.Name + "/request_id":     s.o.Redactor.Redact(m.RequestID),
+			version.Name + "/searches":       m.Searches,
+			version.Name + "/elapsed_ms":     m.Elapsed.Milliseconds(),
+		},
+	}
+	if s.o.Structured {
+		res.StructuredContent = json.RawMessage(body)
+	}
+	return res, nil
+}
+
+// failed is the error of a call without an answer. It holds neither content nor
+// instructions nor the key (spec §8.2).
+func (s *Server) failed(tool string, err error) error {
+	line := text.Truncate(s.o.Redactor.Redact(s.o.Explain(tool, err)), 400)
+	data := map[string]any{"message": line}
+	var e *llm.Error
+	if s.o.Debug && errors.As(err, &e) {
+		data["name"] = e.Name()
+		if e.Status != 0 {
+			data["status"] = e.Status
+		} else if e.Code != "" {
+			data["status"] = s.o.Redactor.Redact(e.Code)
+		}
+		if e.Type != "" {
+			data["type"] = s.o.Redactor.Redact(e.Type)
+		}
+		if e.RequestID != "" {
+			data["request_id"] = s.o.Redactor.Redact(e.RequestID)
+		}
+	}
+	return toolError("answer failed: "+line, data)
+}
+
+// toolError is the error of a tool, with the code of spec appendix B.
+func toolError(message string, data map[string]any) error {
+	b, err := unescaped.JSON(data)
+	if err != nil {
+		return fmt.Errorf("encoding the data of an error: %w", err)
+	}
+	return &jsonrpc.Error{Code: -32001, Message: message, Data: b}
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+)
+
+const instructions = `Answers questions with current information from the web.
+Use answer for most questions, answer_quick for simple lookups, and answer_detailed for research and comparisons, which takes longer.
+The result is a JSON object: answer is the text, citations lists the sources with URL and date, and used_search says whether the web was searched. Name the sources when you use the answer.`
+
+// tool is one of the three tools of spec §3.1. Its name is that of its profile.
+type tool struct {
+	name, title, description string
+	search                   bool // takes recency_days, max_results and domains
+	schema                   string
+}
+
+func tools(d answer.Defaults) []tool {
+	domains, err := unescaped.JSON(append([]string{}, d.Domains...))
+	if err != nil {
+		panic(err) // strings are always valid JSON
+	}
+	search := fmt.Sprintf(searchSchema, d.RecencyDays, maxResults, d.MaxResults, domains)
+	return []tool{{
+		name:        "answer",
+		title:       "Answer with web search",
+		description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
+		search:      true,
+		schema:      search,
+	}, {
+		name:        "answer_detailed",
+		title:       "Research in depth with web search",
+		description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
+		search:      true,
+		schema:      search,
+	}, {
+		name:        "answer_quick",
+		title:       "Quick answer with web search",
+		description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
+		schema:      `{"type":"object","properties":{` + queryProperty + `},"required":["query"]}`,
+	}}
+}
+
+// maxResults is the upper bound of max_results, as in the configuration.
+const maxResults = 10
+
+// The schemas are written by hand: inferred ones have keywords that some
+// clients refuse.
+const (
+	queryProperty = `"query":{"type":"string","description":"The question, in any language. It is all that the model sees, so include the context it needs."}`
+	searchSchema  = `{"type":"object","properties":{` + queryProperty + `,` +
+		`"recency_days":{"type":"number","description":"Prefer sources from the last so many days. Fractions are allowed.","minimum":0,"default":%v},` +
+		`"max_results":{"type":"number","description":"How many search results to look at.","minimum":1,"maximum":%d,"default":%v},` +
+		`"domains":{"type":"array","items":{"type":"string"},"description":"Host names of preferred sources, such as example.com, without scheme, path or wildcard. An empty array means the default.","default":%s}` +
+		`},"required":["query"]}`
+	outputSchema = `{"type":"object","properties":{"answer":{"type":"string"},"used_search":{"type":"boolean"},"citations":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"title":{"type":"string"},"published_at":{"type":"string"}},"required":["url","published_at"]}},"model":{"type":"string"}},"required":["answer","used_search","citations","model"]}`
+)
+
+// describe returns the tool for tools/list.
+func (t tool) describe(structured bool) *mcp.Tool {
+	open := true
+	d := &mcp.Tool{
+		Name:        t.name,
+		Title:       t.title,
+		Description: t.description,
+		InputSchema: json.RawMessage(t.schema),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &open},
+	}
+	if structured {
+		d.OutputSchema = json.RawMessage(outputSchema)
+	}
+	return d
+}
