@@ -6,6 +6,7 @@
 //	wire.go       the configuration, as the options of the other packages
 //	guide.go      the settings that advice about errors names
 //	stdio.go      --stdio, --show-config and --version
+//	serve.go      serve --http
 //	ask.go        ask, with events.go for --events
 //	screen.go     ask in a terminal, with wrap.go and terminal.go
 //	smoke.go      smoke
@@ -45,6 +46,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // what the program prints about itself goes through it
+	logsCalls      bool              // log each call, also without debug
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -65,6 +67,7 @@ type command struct {
 
 func (a *app) commands() []command {
 	return []command{
+		{"serve", a.serve},
 		{"ask", a.ask},
 		{"smoke", a.smoke},
 		{"doctor", a.doctor},

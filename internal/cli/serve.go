@@ -116,8 +116,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 
 // ready reports why calls cannot be answered: no key is set.
 func ready(w *wiring, offline bool) error {
-	if variable, key, _ := w.config.Credential(); !offline && key == "" {
-		return errors.New("Missing API key: set " + variable)
+	if !offline && !w.config.KeySet() {
+		return errors.New("Missing API key: set " + w.config.KeyEnv())
 	}
 	return nil
 }

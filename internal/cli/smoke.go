@@ -37,10 +37,10 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	}
 	call := map[string]any{"name": *tool, "arguments": map[string]any{"query": strings.Join(words, " ")}}
 	server := []string{"--stdio"}
-	if f.offline || cfg.APIKey() == "" {
+	if f.offline || !cfg.KeySet() {
 		server = append(server, "--offline")
 	}
-	if !f.offline && cfg.APIKey() == "" {
+	if !f.offline && !cfg.KeySet() {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv())
 	}
 	cmd, p, err := a.startServer(ctx, append(server, f.forward()...), *lines || cfg.LineMode)

@@ -3,9 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -49,7 +47,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
-	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
+	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
@@ -101,7 +99,7 @@ func (w *wiring) server() server.Options {
 func (a *app) config(f *flags) (*config.Config, []string, error) {
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
 	switch {
-	case err != nil && f.config.ConfigSet && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, config.ErrNoFile):
 		return nil, nil, &usageError{problem: err.Error(), hint: "check the path that --config names"}
 	case err != nil:
 		for _, s := range warnings {
@@ -117,6 +115,7 @@ func (a *app) config(f *flags) (*config.Config, []string, error) {
 func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err error) {
 	log, end, err := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
+		Info:     a.logsCalls,
 		File:     cfg.Server.DebugFile,
 		Stderr:   a.stderr,
 		NoColor:  a.variable("NO_COLOR") != "",
@@ -156,7 +155,7 @@ func listen() (base string, stop func(), err error) {
 func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
 	return llm.Options{
 		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       cfg.APIKey(),
+		APIKey:       string(cfg.APIKey()),
 		KeyEnv:       cfg.KeyEnv(),
 		Organization: cfg.OpenAI.Organization,
 		Project:      cfg.OpenAI.Project,

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+func TestEvents(t *testing.T) {
+	for _, tt := range []struct {
+		event llm.Event
+		want  string
+	}{
+		{llm.BlockStart{Kind: "text", ID: "msg_1"}, `{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`},
+		{llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"}, `{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`},
+		{llm.BlockStart{Kind: "tool_use"}, `{"type":"block_start","index":0,"kind":"tool_use","id":"","name":""}`},
+		{llm.BlockStart{Kind: "thinking", ID: "rs_1", Name: "no"}, `{"type":"block_start","index":0,"kind":"thinking","id":"rs_1"}`},
+		{llm.BlockDelta{Text: "<a> & 天\n"}, `{"type":"block_delta","index":0,"text":"<a> & 天\n"}`},
+		{llm.BlockDelta{Text: "\x7f\u009b\u202e"}, `{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e"}`},
+		{llm.BlockDelta{Index: 2, Thinking: "hm"}, `{"type":"block_delta","index":2,"thinking":"hm"}`},
+		{llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`}, `{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`},
+		{llm.BlockDelta{Index: 3}, ""},
+		{llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
+		{llm.Search{Action: "search", Query: "q"}, `{"type":"search","action":"search","query":"q"}`},
+		{llm.Search{Action: "open_page", URL: "https://a.example/?a&b"}, `{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`},
+		{llm.Search{}, `{"type":"search"}`},
+		{llm.Usage{Input: 1, Cached: 9, Output: 0, Total: 3}, `{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`},
+		{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
+		{llm.Retrying{Attempt: 2, Err: &llm.Error{}}, ""},
+	} {
+		var b strings.Builder
+		(&eventPrinter{out: &b}).watch(tt.event)
+		if got := strings.TrimSuffix(b.String(), "\n"); got != tt.want {
+			t.Errorf("line of %#v = %s, want %s", tt.event, got, tt.want)
+		}
+	}
+}
+
+func TestFailure(t *testing.T) {
+	for _, tt := range []struct {
+		err           error
+		message, code string
+	}{
+		{&llm.Error{Kind: llm.KindQuota, Type: "insufficient_quota", Code: "insufficient_quota", Message: "You exceeded your quota."}, "You exceeded your quota.", "insufficient_quota"},
+		{&llm.Error{Kind: llm.KindParameter, Status: 400, Type: "invalid_request_error", Message: "No."}, "No.", "invalid_request_error"},
+		{&llm.Error{Kind: llm.KindMissingKey, Message: "Missing API key: set X"}, "Missing API key: set X", "missing_key"},
+		{&llm.Error{Kind: llm.KindServer, Status: 500}, "explained", "server_error"},
+		{&llm.Error{Kind: llm.KindCanceled, Err: context.Canceled}, "explained", "canceled"},
+		{errors.New("looking up"), "explained", "error"},
+		// The API repeats the end of a wrong key.
+		{&llm.Error{Kind: llm.KindAuth, Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: sk-...abcd."}, "explained", "invalid_api_key"},
+	} {
+		want := event{Type: "error", Message: tt.message, Code: tt.code}
+		if diff := cmp.Diff(want, failureOf(tt.err, "explained")); diff != "" {
+			t.Errorf("failureOf(%v) (-want +got):\n%s", tt.err, diff)
+		}
+	}
+}
+
+func TestEscaper(t *testing.T) {
+	const text = "a\u009b\x7f\u202e\u2028\U000e0041天\U0001f600\x00\n\t"
+	var b strings.Builder
+	if err := json.NewEncoder(escaper{&b}).Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	if want := `"a\u009b\u007f\u202e\u2028\udb40\udc41天😀\u0000\n\t"` + "\n"; b.String() != want {
+		t.Errorf("%s, want %s", b.String(), want)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back != text {
+		t.Errorf("decoded %q, %v, want %q", back, err, text)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestJoinDebug(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"--stdio --debug", "--stdio --debug"},
+		{"--stdio --debug log.txt", "--stdio --debug=log.txt"},
+		{"--debug log.txt --stdio", "--debug=log.txt --stdio"},
+		{"--debug --stdio", "--debug --stdio"},
+		{"-debug log.txt --debug", "-debug=log.txt --debug"},
+		{"--debug=a b", "--debug=a b"},
+	} {
+		if got := strings.Join(joinDebug(strings.Fields(tt.in)), " "); got != tt.want {
+			t.Errorf("joinDebug(%s) = %s, want %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		in    string
+		words string
+		via   string
+		err   string
+	}{
+		{in: "cursor --via docker", words: "cursor", via: "docker"},
+		{in: "--via docker cursor", words: "cursor", via: "docker"},
+		{in: "Claude --via=docker Code", words: "Claude Code", via: "docker"},
+		{in: "what is -l", words: "what is -l"},
+		{in: "7 - 5", words: "7 - 5"},
+		{in: "-- --via docker", words: "--via docker"},
+		{in: "a -- --via docker", words: "a --via docker"},
+		{in: "-l", err: "unknown flag --l"},
+		{in: "a --offlin", err: "unknown flag --offlin"},
+		{in: "a --via", err: "flag needs an argument: --via"},
+		{in: "a --help", err: "help"},
+		{in: "--offline=maybe", err: `invalid boolean value "maybe" for -offline: parse error`},
+	} {
+		f := newFlags("setup")
+		via := f.String("via", "", "")
+		words, err := f.parse(strings.Fields(tt.in))
+		message := ""
+		if err != nil {
+			message = err.Error()
+		}
+		if got := strings.Join(words, " "); got != tt.words || *via != tt.via && err == nil || message != tt.err {
+			t.Errorf("parse(%s) = %q, via %q, %v, want %q, %q, %s", tt.in, got, *via, err, tt.words, tt.via, tt.err)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"ask", "smoke", "doctor", "setup", "recency-days"}
+	for in, want := range map[string]string{
+		"aks": "ask", "smok": "smoke", "Doctor": "doctor", "docter": "doctor", "stup": "setup", "recencydays": "recency-days",
+		"serve-http": "", "x": "", "": "", "no-such-command": "",
+	} {
+		if got := nearest(in, known); got != want {
+			t.Errorf("nearest(%s) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// run runs the program in an empty environment.
+func run(ctx context.Context, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errs strings.Builder
+	code = Run(ctx, args, []string{"OPENAI_API_KEY=sk-canary-Zq7XbT0w"}, stdin, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestUsageErrors(t *testing.T) {
+	const (
+		name    = "openai-responses-mcp"
+		seeAsk  = "see openai-responses-mcp ask --help"
+		example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
+		alone   = "- alone reads the question from stdin; after a question it adds stdin as context"
+		convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
+	)
+	for _, tt := range []struct {
+		args          []string
+		stdin         string
+		problem, hint string
+	}{
+		{nil, "", "nothing to do", "MCP clients start it with --stdio; see openai-responses-mcp --help"},
+		{[]string{"--debug"}, "", "nothing to do", "MCP clients start it with --stdio; see openai-responses-mcp --help"},
+		{[]string{"aks"}, "", `unknown command "aks"`, "did you mean ask? see openai-responses-mcp --help"},
+		{[]string{"help", "smoek"}, "", `unknown command "smoek"`, "did you mean smoke? see openai-responses-mcp --help"},
+		{[]string{"--stdio", "trailing"}, "", `unknown command "trailing"`, "see openai-responses-mcp --help"},
+		{[]string{"--offline", "ask", "x"}, "", "the command ask follows a flag", "commands go first: openai-responses-mcp ask --help"},
+		{[]string{"OPENAI_API_KEY=sk-x", "--stdio"}, "", `unknown command "OPENAI_API_KEY=…"`, "variables go before the program's name"},
+		{[]string{"--stdoi"}, "", "unknown flag --stdoi", "did you mean --stdio? see openai-responses-mcp --help"},
+		{[]string{"--config", "/no/such/file", "--stdio"}, "", `--config: "/no/such/file": no such file`, "check the path that --config names"},
+		{[]string{"ask", "--quik", "?"}, "", "unknown flag --quik", "did you mean --quick? " + seeAsk},
+		{[]string{"ask", "--json", "--events", "?"}, "", "--json and --events exclude each other", seeAsk},
+		{[]string{"ask", "?", "--detailed", "--quick"}, "", "--detailed and --quick exclude each other", seeAsk},
+		{[]string{"ask", "--max-results", "11", "?"}, "", `invalid value "11" for flag -max-results: not a number from 1 to 10`, seeAsk},
+		{[]string{"ask", "--recency-days", "-1", "?"}, "", `invalid value "-1" for flag -recency-days: not a number of at least 0`, seeAsk},
+		{[]string{"ask", "--recency-days", "NaN", "?"}, "", `invalid value "NaN" for flag -recency-days: not a number of at least 0`, seeAsk},
+		{[]string{"ask", "--domains", "go.dev,", "?"}, "", `invalid value "go.dev," for flag -domains: "" is not a host name`, seeAsk},
+		{[]string{"ask"}, "", "no question", example},
+		{[]string{"ask", " ", ""}, "", "no question", example},
+		{[]string{"ask", "-"}, " \n", "no question", example},
+		{[]string{"ask", "-", "extra"}, "?", "- comes before the question", alone},
+		{[]string{"ask", "\xff"}, "", "the question is not UTF-8 text", convert},
+		{[]string{"ask"}, "\xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert}, // UTF-16
+		{[]string{"ask", "-"}, strings.Repeat("x", maxStdin+1), "stdin has more than 1048576 bytes", "send the part that matters"},
+		{[]string{"\x1b[2Jsk-canary-Zq7XbT0w"}, "", `unknown command "\x1b[2J[redacted]"`, "see openai-responses-mcp --help"},
+	} {
+		code, stdout, stderr := run(t.Context(), strings.NewReader(tt.stdin), tt.args...)
+		want := name + ": error: " + tt.problem + "\nhint: " + tt.hint + "\n"
+		if code != exitUsage || stdout != "" || stderr != want {
+			t.Errorf("%.80q: exit code %d, stdout %q, stderr (-want +got):\n%s", tt.args, code, stdout, cmp.Diff(want, stderr))
+		}
+	}
+}
+
+func TestUsageTexts(t *testing.T) {
+	for _, args := range []string{"--help", "-h", "help", "help help", "ask --help", "help ask", "ask What? --help", "smoke -h", "doctor --help", "setup --help"} {
+		code, stdout, stderr := run(t.Context(), nil, strings.Fields(args)...)
+		command := strings.Fields(strings.Trim(strings.NewReplacer("--help", "", "-h", "", "help", "").Replace(args), " ") + " --stdio")[0]
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "\nUsage:\n  openai-responses-mcp "+command) {
+			t.Errorf("%s: exit code %d, stderr %q:\n%s", args, code, stderr, stdout)
+		}
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	for _, tt := range []struct{ args, stdin, want string }{
+		{"", "from the pipe\n", "from the pipe"},
+		{"-", "line 1\nline 2\n", "line 1\nline 2"},
+		{"-", "\ufefffrom Windows\r\n", "from Windows"},
+		{"from words", "from the pipe", "from words"},
+		{"from words -", "more\n", "from words\n\nmore"},
+		{"--json what? --model m -", "more", "what?\n\nmore"},
+		{"-- -", "from the pipe", "from the pipe"},
+		{"-- - 5", "from the pipe", "- 5"},
+		{"-- 5 -", "from the pipe", "5 -"},
+		{"7 - 5", "from the pipe", "7 - 5"},
+		{"-- --json is what?", "", "--json is what?"},
+		{"what is -l", "", "what is -l"},
+	} {
+		f, err := parseAsk(strings.Fields(tt.args))
+		if err != nil {
+			t.Errorf("ask %s: %v", tt.args, err)
+			continue
+		}
+		a := &app{stdin: strings.NewReader(tt.stdin), stderr: io.Discard}
+		if got, err := a.query(t.Context(), f); err != nil || got != tt.want {
+			t.Errorf("ask %s: %q, %v, want %q", tt.args, got, err, tt.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	endless, w := io.Pipe()
+	defer w.Close()
+	if _, err := (&app{stdin: endless}).query(ctx, &askFlags{}); !errors.Is(err, errInterrupted) {
+		t.Errorf("interrupted while reading stdin: %v", err)
+	}
+}
+
+func TestAskFlags(t *testing.T) {
+	f, err := parseAsk(strings.Fields("--quick --domains go.dev,pkg.go.dev --recency-days 0.5 --max-results 3 --domains example.org q"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := f.question
+	if diff := cmp.Diff([]string{"go.dev", "pkg.go.dev", "example.org"}, q.Domains); diff != "" || *q.RecencyDays != 0.5 || *q.MaxResults != 3 || f.profile() != "answer_quick" {
+		t.Errorf("question = %+v, profile %s", q, f.profile())
+	}
+}
