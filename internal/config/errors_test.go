@@ -93,7 +93,8 @@ func TestYAMLErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, _, err := Load(input(tt.yaml))
-		if want := "/etc/c/config.yaml:" + tt.want; err == nil || err.Error() != want {
+		want := file + ":" + strings.ReplaceAll(tt.want, "\n", "\n"+file+":")
+		if err == nil || err.Error() != want {
 			t.Errorf("Load(%q)\n got %v\nwant %s", tt.yaml, err, want)
 		}
 	}

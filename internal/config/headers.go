@@ -2,172 +2,172 @@ package config
 
 import (
 	"maps"
+	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-// headersKey is the key of this file.
-const headersKey = "openai.headers"
-
-// What stands in openai.headers: a token of RFC 9110 §5.6.2, and a reference
-// to a variable, alone or after an authentication scheme. Any other text could
-// be a secret, and secrets are not for files.
-const (
-	headerName  = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
-	headerValue = `^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`
+var (
+	headerLiteral   = regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`)
+	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
+	headerReference = regexp.MustCompile(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// header is an entry of openai.headers with what its variable holds.
+// header is an entry of openai.headers.
 type header struct {
-	name     string // as in the file
-	variable string
-	scheme   string // "Bearer " or ""
-	secret   string // "" when the variable is not set
+	name, variable string // variable is "" for a literal value
+	value          Secret // "" if the variable is not set
 }
 
-// headers reads openai.headers. It stores what the file says, without the
-// values of the variables; a null leaves its header out.
-func (w *walker) headers(n *yaml.Node, path string) map[string]string {
-	name, value := regexp.MustCompile(headerName), regexp.MustCompile(headerValue)
-	m := make(map[string]string, len(n.Content)/2)
-	for _, e := range w.entries(n, path) {
-		key, t := join(path, e.name), textOf(e.value)
+// reserved are the headers of the request itself and of the connection.
+var reserved = []string{"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "accept", "accept-encoding", "connection", "upgrade", "te", "trailer", "expect"}
+
+// header sets openai.headers to what the file says. [loader.resolve] looks up the
+// variables.
+func (l *loader) header(f field, source string, n *yaml.Node) {
+	headers, seen := map[string]string{}, map[string]bool{}
+	for _, e := range entries(n) {
+		name, value := e.key.Value, e.value.Value
+		key, source, lower := join(f.key, name), l.source(e.key), strings.ToLower(name)
+		reference := headerReference.MatchString(value) && !keyShaped(value)
+		literal := value != "" && headerLiteral.MatchString(value) && !strings.Contains(value, "${") && (*logging.Redactor)(nil).Redact(value) == value
 		switch {
-		case !name.MatchString(e.name):
-			w.fail(e.key, path, redacted+" is not the name of a header")
-		case reserved(e.name):
-			w.fail(e.key, key, "this header belongs to the request itself and cannot be set")
-		case known(m, e.name):
-			w.fail(e.key, key, "given twice: the names of headers know no case")
+		case !headerName.MatchString(name):
+			l.report(source, f.key, redacted+" is not the name of a header")
+		case slices.Contains(reserved, lower):
+			l.report(source, key, "this header belongs to the request itself and cannot be set")
+		case seen[lower]:
+			l.report(source, key, "given twice: header names are case-insensitive")
 		case e.value.ShortTag() == "!!null":
-		case t.kind != kindString || !value.MatchString(t.value) || keyShaped(t.value):
-			w.fail(e.key, key, "the value is not ${NAME}, alone or after a scheme as in Bearer ${NAME} (the variable holds the secret, the file never does)")
+		case !reference && (credential(lower) || !literal):
+			l.report(source, key, "the value is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
 		default:
-			m[e.name] = t.value
-			w.l.c.origin[key] = source(w.l.c.file, e.key.Line)
+			headers[name], seen[lower] = value, true
+			l.c.hidden.origin[key] = source
 		}
 	}
-	return m
+	l.assign(source, f.key, "", reflect.ValueOf(headers))
 }
 
-// reserved names the headers that make the request what it is, and those that
-// are about the connection (RFC 9110 §7.6.1).
-func reserved(name string) bool {
-	switch strings.ToLower(name) {
-	case "host", "content-type", "content-length", "content-encoding", "transfer-encoding", "accept", "accept-encoding",
-		"connection", "proxy-connection", "keep-alive", "upgrade", "te", "trailer", "expect":
+// credential reports whether a header or a query parameter holds a secret, by its
+// name in lower case.
+func credential(name string) bool {
+	switch name {
+	case "authorization", "proxy-authorization", "cookie", "sig", "signature":
 		return true
 	}
-	return false
+	return slices.ContainsFunc([]string{"token", "secret", "key", "password"}, func(s string) bool { return strings.Contains(name, s) })
 }
 
-func known(m map[string]string, name string) bool {
-	for other := range m {
-		if strings.EqualFold(other, name) {
-			return true
+// resolve looks up the API key and the variables of openai.headers, and collects
+// the secrets.
+func (l *loader) resolve() {
+	h := l.c.hidden
+	lookup := func(variable string) string {
+		value := l.vars[variableName(variable)]
+		if value != "" && !slices.Contains(h.env, variable) {
+			h.env = append(h.env, variable)
 		}
+		h.secrets = append(h.secrets, value)
+		return value
 	}
-	return false
-}
-
-// headers looks up the variables that openai.headers refers to. One that is
-// not set costs its header, not the start.
-func (l *loader) headers() {
-	var list []header
+	h.keyEnv = l.c.OpenAI.APIKeyEnv
+	h.key = Secret(lookup(h.keyEnv))
+	h.keySet = h.key != ""
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
-		h := header{name: name}
-		h.scheme, h.variable, _ = strings.Cut(strings.TrimSuffix(l.c.OpenAI.Headers[name], "}"), "${") // as headerValue has it
-		lookup := h.variable
-		if l.in.GOOS == "windows" {
-			lookup = strings.ToUpper(lookup)
-		}
-		secret, key := l.vars[lookup], join(headersKey, name)
-		switch {
-		case secret == "":
-			l.warn(l.c.origin[key], key, h.variable+" is not set: the header is not sent")
-		case strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			l.warn(l.c.origin[key], key, h.variable+" has a line break or another control character in it: the header is not sent")
-		default:
-			h.secret = secret
-			if !slices.Contains(l.c.env, h.variable) {
-				l.c.env = append(l.c.env, h.variable)
+		head, key := header{name: name, value: Secret(l.c.OpenAI.Headers[name])}, join("openai.headers", name)
+		if m := headerReference.FindStringSubmatch(string(head.value)); m != nil {
+			head.variable, head.value = m[2], ""
+			switch value := lookup(m[2]); {
+			case value == "":
+				l.warn(h.origin[key], key, "%s is not set: the header is not sent", m[2])
+			case !headerLiteral.MatchString(value):
+				l.warn(h.origin[key], key, "%s contains a line break or another control character: the header is not sent", m[2])
+			default:
+				head.value = Secret(m[1] + value)
 			}
 		}
-		list = append(list, h)
+		if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
+			h.keyEnv, h.key, h.keySet = head.variable, "", head.value != ""
+		}
+		h.headers = append(h.headers, head)
 	}
-	l.c.header = func() []header { return list }
+	h.secrets = append(h.secrets, urlSecrets(l.c.OpenAI.BaseURL)...)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		h.secrets = append(h.secrets, urlSecrets(l.vars[name])...)
+	}
 }
 
-func (c *Config) headers() []header {
-	if c.header == nil {
-		return nil
+// urlSecrets returns the user and password of a URL and the query values that are
+// secrets by name. A URL that cannot be parsed is taken apart by hand, because
+// net/http repeats it in its error.
+func urlSecrets(raw string) (list []string) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		_, rest, ok := strings.Cut(raw, "://")
+		if !ok {
+			rest = raw
+		}
+		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
+		_, password, _ := strings.Cut(user, ":")
+		return []string{user, password}
 	}
-	return c.header()
+	if password, ok := u.User.Password(); ok {
+		list = append(list, password)
+	} else {
+		list = append(list, u.User.Username())
+	}
+	for name, values := range u.Query() {
+		if credential(strings.ToLower(name)) {
+			list = append(list, values...)
+		}
+	}
+	return list
 }
 
-// Headers returns the headers of openai.headers whose variables are set, by
-// the name in the file. Their values are secrets.
+// Headers returns the headers of openai.headers whose variables are set. The
+// values are secrets.
 func (c *Config) Headers() map[string]string {
 	m := map[string]string{}
-	for _, h := range c.headers() {
-		if h.secret != "" {
-			m[h.name] = h.scheme + h.secret
+	for _, h := range c.hidden.headers {
+		if h.value != "" {
+			m[h.name] = string(h.value)
 		}
 	}
 	return m
 }
 
-// Secrets returns everything that must be seen nowhere: the API key, what the
-// variables of openai.headers hold, and the passwords in the URLs of the API
-// and of proxies.
-func (c *Config) Secrets() []string {
-	list := append([]string{c.APIKey()}, c.passwords()...)
-	for _, h := range c.headers() {
-		list = append(list, h.secret)
-	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
-}
-
-// Credential returns what identifies the caller: the variable that holds it,
-// the key for a bearer header made by the program, and whether there is any.
-// Where openai.headers names an Authorization or an api-key, that is it, and
-// the key of api_key_env, perhaps one of another service, is kept back.
-func (c *Config) Credential() (variable, key string, set bool) {
-	for _, name := range []string{"authorization", "api-key"} {
-		for _, h := range c.headers() {
-			if strings.EqualFold(h.name, name) {
-				return h.variable, "", h.secret != ""
-			}
-		}
-	}
-	return c.OpenAI.APIKeyEnv, c.APIKey(), c.APIKey() != ""
-}
-
-// Variables returns the variables that the program has its secrets from, set or
-// not: that of Credential first, then those of the other headers.
-func (c *Config) Variables() []string {
-	first, _, _ := c.Credential()
-	list := []string{first}
-	for _, h := range c.headers() {
-		if !slices.Contains(list, h.variable) {
+// HeaderVariables returns the variables that openai.headers refers to, set or not,
+// without that of [Config.KeyEnv].
+func (c *Config) HeaderVariables() []string {
+	var list []string
+	for _, h := range c.hidden.headers {
+		if h.variable != "" && h.variable != c.KeyEnv() && !slices.Contains(list, h.variable) {
 			list = append(list, h.variable)
 		}
 	}
 	return list
 }
 
-// shownHeaders is what --show-config tells of them.
-func (c *Config) shownHeaders() object {
-	o := object{}
-	for _, h := range c.headers() {
-		state := "[not set]"
-		if h.secret != "" {
-			state = "[set]"
-		}
-		o = append(o, member{redact(h.name), state})
-	}
-	return o
-}
+// APIKey returns the key to send as a bearer token. It is "" if there is none, or
+// if openai.headers has an Authorization or api-key header, because then the key
+// may belong to another service.
+func (c *Config) APIKey() Secret { return c.hidden.key }
+
+// KeyEnv returns the variable that holds the credential: that of the header which
+// replaces the API key, or openai.api_key_env.
+func (c *Config) KeyEnv() string { return c.hidden.keyEnv }
+
+// KeySet reports whether the variable of [Config.KeyEnv] is set.
+func (c *Config) KeySet() bool { return c.hidden.keySet }
+
+// Secrets returns everything that must not be printed: the API key, the values
+// from variables in openai.headers, and the passwords in the URLs of the API and
+// of proxies.
+func (c *Config) Secrets() []string { return c.hidden.secrets }

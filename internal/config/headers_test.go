@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +11,7 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	in := input(`
+	c, warnings, err := Load(input(`
 openai:
   headers:
     api-key: ${AZURE_KEY}
@@ -17,99 +19,180 @@ openai:
     X-Missing: ${NOT_THERE}
     X-Broken: ${BROKEN}
     X-None: null
-`, "AZURE_KEY=azure-secret", "TEAM= team-secret ", "BROKEN=a\nb", "OPENAI_API_KEY=sk-of-another-service")
-	c, warnings, err := Load(in)
+    X-Title: My reports
+    X-Count: 5
+`, "AZURE_KEY=azure-secret", "TEAM= team-secret ", "BROKEN=a\nb", "OPENAI_API_KEY=sk-of-another-service"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"api-key": "azure-secret", "X-Team": "Token team-secret"}
+	want := map[string]string{"api-key": "azure-secret", "X-Team": "Token team-secret", "X-Title": "My reports", "X-Count": "5"}
 	if diff := cmp.Diff(want, c.Headers()); diff != "" {
 		t.Errorf("Headers() (-want +got):\n%s", diff)
 	}
 	wantWarnings := []string{
-		c.File() + ":7: openai.headers.X-Broken: BROKEN has a line break or another control character in it: the header is not sent",
-		c.File() + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent",
+		file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent",
+		file + ":7: openai.headers.X-Broken: BROKEN contains a line break or another control character: the header is not sent",
 	}
 	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"sk-of-another-service", "team-secret", "azure-secret"}, c.Secrets()); diff != "" {
-		t.Errorf("Secrets() (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"BROKEN", "NOT_THERE", "TEAM"}, c.HeaderVariables()); diff != "" {
+		t.Errorf("HeaderVariables() (-want +got):\n%s", diff)
 	}
-	shown := string(c.Show("1")) + fmt.Sprintf("%+v %#v", c, *c)
-	if !strings.Contains(shown, `"X-Missing": "[not set]"`) || !strings.Contains(shown, `"api-key": "[set]"`) {
-		t.Errorf("--show-config does not tell what is set:\n%s", shown)
-	}
-	for _, secret := range c.Secrets() {
-		if strings.Contains(shown, secret) {
+	for _, secret := range []string{"sk-of-another-service", "team-secret", "azure-secret"} {
+		if !slices.Contains(c.Secrets(), secret) {
+			t.Errorf("Secrets() = %q lacks %q", c.Secrets(), secret)
+		}
+		if shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c); strings.Contains(shown, secret) {
 			t.Errorf("%s is shown:\n%s", secret, shown)
 		}
 	}
+	if shown := string(c.Show("1")); !strings.Contains(shown, `"X-Missing": "[not set]"`) || !strings.Contains(shown, `"X-Title": "[set]"`) {
+		t.Errorf("--show-config does not show which headers are set:\n%s", shown)
+	}
 }
 
-// One identity at a time: a header that carries one keeps the key back, even
-// while its variable is not set.
-func TestCredential(t *testing.T) {
+// A header that carries a credential keeps the API key back, even if its variable
+// is not set.
+func TestKey(t *testing.T) {
 	const key = "OPENAI_API_KEY=sk-key"
 	for _, tt := range []struct {
-		headers  string
+		openai   string
 		environ  []string
 		variable string
-		key      string
+		key      Secret
 		set      bool
 	}{
 		{"{}", nil, "OPENAI_API_KEY", "", false},
-		{"{}", []string{key}, "OPENAI_API_KEY", "sk-key", true},
-		{"{X-Team: '${TEAM}'}", []string{key, "TEAM=t"}, "OPENAI_API_KEY", "sk-key", true},
-		{"{X-Team: '${TEAM}'}", []string{"TEAM=t"}, "OPENAI_API_KEY", "", false},
-		{"{API-Key: '${AZURE}'}", []string{"AZURE=a"}, "AZURE", "", true},
-		{"{API-Key: '${AZURE}'}", []string{key, "AZURE=a"}, "AZURE", "", true},
-		{"{API-Key: '${AZURE}'}", []string{key}, "AZURE", "", false},
-		{"{authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}", []string{"TOKEN=t"}, "TOKEN", "", true},
+		{"{}", []string{"OPENAI_API_KEY= sk-key "}, "OPENAI_API_KEY", "sk-key", true},
+		{"{api_key_env: MY_KEY}", []string{key, "MY_KEY=mine"}, "MY_KEY", "mine", true},
+		{"{headers: {X-Team: '${TEAM}'}}", []string{key, "TEAM=t"}, "OPENAI_API_KEY", "sk-key", true},
+		{"{headers: {X-Team: '${TEAM}'}}", []string{"TEAM=t"}, "OPENAI_API_KEY", "", false},
+		{"{headers: {API-Key: '${AZURE}'}}", []string{"AZURE=a"}, "AZURE", "", true},
+		{"{headers: {API-Key: '${AZURE}'}}", []string{key, "AZURE=a"}, "AZURE", "", true},
+		{"{headers: {API-Key: '${AZURE}'}}", []string{key}, "AZURE", "", false},
+		{"{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}", []string{"TOKEN=t"}, "AZURE", "", false},
 	} {
-		c, _, err := Load(input("openai: {headers: "+tt.headers+"}", tt.environ...))
+		c, _, err := Load(input("openai: "+tt.openai, tt.environ...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		variable, key, set := c.Credential()
-		if variable != tt.variable || key != tt.key || set != tt.set {
-			t.Errorf("Credential() of %s and %q = %q, %q, %v, want %q, %q, %v", tt.headers, tt.environ, variable, key, set, tt.variable, tt.key, tt.set)
+		if c.KeyEnv() != tt.variable || c.APIKey() != tt.key || c.KeySet() != tt.set {
+			t.Errorf("%s with %q: %q, %q, %v, want %q, %q, %v", tt.openai, tt.environ, c.KeyEnv(), string(c.APIKey()), c.KeySet(), tt.variable, string(tt.key), tt.set)
 		}
 	}
 }
 
-// What the file says wrongly may be the secret itself, and is not repeated.
+// What the file says wrongly may be the secret itself and is not repeated.
 func TestHeaderErrors(t *testing.T) {
 	const secret = "hunter2hunter2"
 	for headers, want := range map[string]string{
-		"{api-key: hunter2hunter2}":           "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: '${hunter2hunter2'}":       "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: 'hunter2hunter2 ${A}'}":    "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: '${A}${B}'}":               "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: '${A}\n'}":                 "openai.headers.api-key: the value is not ${NAME}",
-		`{api-key: "${A}\n"}`:                 "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: $A}":                       "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: 12345}":                    "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: [hunter2hunter2]}":         "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: ''}":                       "openai.headers.api-key: the value is not ${NAME}",
-		"{'api-key: hunter2hunter2': '${A}'}": "openai.headers: [redacted] is not the name of a header",
-		"{'': '${A}'}":                        "openai.headers: [redacted] is not the name of a header",
-		"{hOST: '${A}'}":                      "openai.headers.hOST: this header belongs to the request itself and cannot be set",
-		"{content-type: '${A}'}":              "openai.headers.content-type: this header belongs",
-		"{Content-Length: '${A}'}":            "openai.headers.Content-Length: this header belongs",
-		"{Transfer-Encoding: '${A}'}":         "openai.headers.Transfer-Encoding: this header belongs",
-		"{Accept: '${A}'}":                    "openai.headers.Accept: this header belongs",
-		"{api-key: '${A}', API-KEY: '${B}'}":  "openai.headers.API-KEY: given twice",
-		"'api-key: hunter2hunter2'":           "openai.headers: [redacted] is not a mapping of header names",
-		"[hunter2hunter2]":                    "openai.headers: a list is not a mapping of header names",
+		"{api-key: hunter2hunter2}":            "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: '${hunter2hunter2'}":        "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: '${hunter2hunter2hunter}'}": "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: 'hunter2hunter2 ${A}'}":     "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: '${A}${B}'}":                "openai.headers.api-key: the value is not ${NAME}",
+		`{api-key: "${A}\n"}`:                  "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: $A}":                        "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: 12345}":                     "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: ''}":                        "openai.headers.api-key: the value is not ${NAME}",
+		"{Cookie: a=hunter2hunter2}":           "openai.headers.Cookie: the value is not ${NAME}",
+		"{X-Auth-Token: hunter2hunter2}":       "openai.headers.X-Auth-Token: the value is not ${NAME}",
+		"{X-Title: '${hunter2hunter2'}":        "openai.headers.X-Title: the value is neither a text in one line nor ${NAME}",
+		`{X-Title: "a\nb"}`:                    "openai.headers.X-Title: the value is neither a text in one line nor ${NAME}",
+		"{X-Title: sk-hunter2hunter2}":         "openai.headers.X-Title: the value looks like an API key",
+		"{'api-key: hunter2hunter2': '${A}'}":  "openai.headers: [redacted] is not the name of a header",
+		"{'': '${A}'}":                         "openai.headers: [redacted] is not the name of a header",
+		"{hOST: '${A}'}":                       "openai.headers.hOST: this header belongs to the request itself and cannot be set",
+		"{content-type: '${A}'}":               "openai.headers.content-type: this header belongs",
+		"{api-key: '${A}', API-KEY: '${B}'}":   "openai.headers.API-KEY: given twice",
+		"'api-key: hunter2hunter2'":            "openai.headers: [redacted] is not a mapping of header names",
+		"{api-key: [hunter2hunter2]}":          "openai.headers: a mapping is not a mapping of header names",
+		"[hunter2hunter2]":                     "openai.headers: a list is not a mapping of header names",
 	} {
 		_, _, err := Load(input("openai:\n  headers: " + headers))
 		if err == nil {
-			t.Errorf("headers: %s is taken, want %s", headers, want)
+			t.Errorf("headers: %s is accepted, want %s", headers, want)
 			continue
 		}
 		if got := err.Error(); !strings.Contains(got, ":2: "+want) || strings.Contains(got, secret) || strings.Contains(got, "\n") {
 			t.Errorf("headers: %s: %s, want line 2 and %s", headers, got, want)
 		}
+	}
+}
+
+// The passwords in the URLs that the program uses are secrets, even if net/http
+// cannot parse the URL.
+func TestPasswords(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		want []string
+		not  []string
+	}{
+		{"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1", []string{"hunter2", "q1w2e3"}, []string{"1", "v1", "me"}},
+		{"OPENAI_BASE_URL=https://tok%40en@h.example/v1", []string{"tok@en"}, nil},
+		{"OPENAI_BASE_URL=https://h.example/@team/v1", nil, []string{"h.example/"}},
+		{"HTTPS_PROXY=http://me:hunter2@proxy.example:3128", []string{"hunter2"}, nil},
+		{"https_proxy=me:hun/ter2@proxy.example:3128", []string{"hun/ter2"}, nil},
+		{"HTTP_PROXY=http://me:hun ter?2@proxy.example", []string{"hun ter?2"}, nil},
+		{"ALL_PROXY=socks5://me:hunter2@proxy.example", []string{"hunter2"}, nil},
+		{"NO_PROXY=h.example", nil, []string{"h.example"}},
+	} {
+		got := mustLoad(t, input("", tt.env)).Secrets()
+		for _, s := range tt.want {
+			if !slices.Contains(got, s) {
+				t.Errorf("%s: Secrets() = %q lacks %q", tt.env, got, s)
+			}
+		}
+		for _, s := range tt.not {
+			if slices.Contains(got, s) {
+				t.Errorf("%s: Secrets() = %q has %q", tt.env, got, s)
+			}
+		}
+	}
+	for _, base := range []string{"http://me:hun/ter2@h.example", "me:hunter2@h.example", "http://me:hun ter2@h", "ftp://me:hunter2@h/?k=1", "http://me:hun#ter2@h.example:x"} {
+		_, _, err := Load(input("", "OPENAI_BASE_URL="+base))
+		if err == nil || strings.Contains(err.Error(), "ter2") {
+			t.Errorf("OPENAI_BASE_URL=%s: %v, want an error without the password", base, err)
+		}
+	}
+}
+
+// A key is not printed where it does not belong either.
+func TestKeyInOtherVariables(t *testing.T) {
+	const key = "0f3c9a77b1de42aa"
+	for _, variable := range []string{"MODEL_ANSWER=x" + key, "OPENAI_ORG_ID=" + key, "DEBUG=/tmp/" + key, "SEARCH_MAX_RESULTS=" + key, "ANSWER_EFFORT=" + key} {
+		c, warnings, err := Load(input("", variable, "OPENAI_API_KEY="+key))
+		printed := strings.Join(warnings, "\n") + fmt.Sprint(err)
+		if err == nil {
+			printed += string(c.Show("0"))
+		}
+		if strings.Contains(printed, key) {
+			t.Errorf("%s: the key is in %s", variable, printed)
+		}
+	}
+}
+
+// A key in place of the name of its variable is refused and not printed, though
+// some could be such a name.
+func TestKeyForVariable(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"gsk_Zq7XbT0wPl94mKfR8uHs": false, "a3f9c01177b1de42": false, "hf_abcdefgh1jklmnopq": false, "hunter2-hunter2": false,
+		"OPENAI_API_KEY_OF_PROJECT_2026": true, "my_openai_key_2": true, "OPENAIAPIKEY20260001": true,
+	} {
+		_, _, err := Load(input("openai: {api_key_env: " + name + "}"))
+		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), name) {
+			t.Errorf("api_key_env: %s: %v, want it accepted: %v", name, err, ok)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	var b strings.Builder
+	slog.New(slog.NewTextHandler(&b, nil)).Info("m", "key", Secret("hush"))
+	text, _ := Secret("hush").MarshalText()
+	fmt.Fprintf(&b, "%v %s %q %#v %s", Secret("hush"), Secret("hush"), Secret("hush"), Secret("hush"), text)
+	if strings.Contains(b.String(), "hush") {
+		t.Errorf("a Secret is printed: %s", b.String())
 	}
 }

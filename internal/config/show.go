@@ -1,88 +1,168 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/url"
 	"reflect"
-	"slices"
+	"strings"
+
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
-// Show returns what --show-config prints (spec §5.5): the version, the sources
-// that were used, and the effective values in the shape of the YAML file, as
-// JSON with an indent of two blanks and a line feed at the end. Profiles are
-// shown as they came out. Secrets are replaced by [redacted]; of the API key it
-// shows whether there is one.
-func (c *Config) Show(version string) []byte {
-	var file any
-	if c.file != "" {
-		file = c.file
-	}
-	shown := object{
-		{"version", version},
-		{"sources", object{
-			{"defaults", true},
-			{"yaml", file},
-			{"env", append([]string{}, c.env...)},
-			{"cli", append([]string{}, c.cli...)},
-		}},
-		{"effective", c.section(reflect.ValueOf(c).Elem(), "")},
-	}.indented()
-	return []byte(hide(string(shown), c.Secrets()))
+// field is a key of the file with the struct field that holds it.
+type field struct {
+	reflect.StructField
+	key   string // policy.max_citations
+	value reflect.Value
 }
 
-// section shows a struct in the order of its fields.
-func (c *Config) section(section reflect.Value, path string) object {
-	o := object{}
-	for name, f := range members(section.Type()) {
-		v, key := section.FieldByIndex(f.Index), join(path, name)
-		switch {
-		case isIgnored(f):
-		case f.Type.Kind() == reflect.Struct:
-			o = append(o, member{name, c.section(v, key)})
-		case key == headersKey:
-			o = append(o, member{name, c.shownHeaders()})
-		case key == "openai.api_key_env":
-			o = append(o, member{name, effective(key, v)}, member{"api_key_set", c.APIKey() != ""})
-		default:
-			o = append(o, member{name, effective(key, v)})
+// fields lists the keys below path in the order of the structs, sections before
+// their members.
+func fields(section reflect.Value, path string) []field {
+	var list []field
+	for f, v := range section.Fields() {
+		name := f.Tag.Get("yaml")
+		if name == "" || name == "-" {
+			continue
+		}
+		list = append(list, field{f, join(path, name), v})
+		if f.Type.Kind() == reflect.Struct {
+			list = append(list, fields(v, join(path, name))...)
 		}
 	}
-	return o
+	return list
 }
 
-// effective shows one value: as in YAML, with null for what is not set.
-func effective(key string, v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Slice:
-		return append([]string{}, v.Interface().([]string)...)
-	case reflect.Map:
-		return redactAny(v.Interface())
-	case reflect.String:
-		return effectiveString(key, v.String())
+// join returns the key of a name within a section.
+func join(path, name string) string {
+	if name == "" {
+		name = `""`
 	}
-	return v.Interface()
+	return strings.TrimPrefix(path+"."+name, ".")
 }
 
-func effectiveString(key, s string) any {
-	switch {
-	case s == "":
+// split is the reverse of join.
+func split(key string) (path, name string) {
+	i := strings.LastIndexByte(key, '.')
+	return key[:max(i, 0)], key[i+1:]
+}
+
+// Key describes a key of the file.
+type Key struct {
+	Path    string // policy.max_citations
+	Section bool   // it has members, and only Path and Doc are set
+	Default string // as YAML
+	Allowed string // "a whole number in 1..10"
+	Env     string // variable that sets it, or ""
+	Flag    string // flag that sets it, or ""
+	Doc     string
+	Ignored string // why it has no effect, or ""
+}
+
+// Keys lists every key in the order of the structs, sections before their
+// members.
+func Keys() []Key {
+	variables := map[string]string{"server.debug_file": "DEBUG"}
+	for f := range reflect.TypeFor[environment]().Fields() {
+		variables[f.Tag.Get("key")] = f.Tag.Get("env")
+	}
+	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
+	var list []Key
+	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+		k := Key{Path: f.key, Doc: f.Tag.Get("doc"), Ignored: f.Tag.Get("ignored")}
+		switch {
+		case k.Ignored != "":
+		case f.Type.Kind() == reflect.Struct:
+			k.Section = true
+		default:
+			value, _ := json.Marshal(effective(f))
+			k.Default = strings.Trim(string(value), `"`)
+			k.Allowed, k.Env, k.Flag = allowed(f.StructField), variables[f.key], flags[f.key]
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// effective returns the value of a key as the file would have it, without what is
+// secret in it. A string that is not set is nil.
+func effective(f field) any {
+	switch s, isString := f.value.Interface().(string); {
+	case f.Type.Kind() == reflect.Slice && f.value.IsNil():
+		return []string{}
+	case f.Type.Kind() == reflect.Map && f.value.IsNil():
+		return map[string]any{}
+	case isString && s == "":
 		return nil
-	case key == "openai.base_url":
-		return redactURL(s)
-	case key == "responses.stream" && s != "auto":
+	case f.key == "openai.base_url":
+		u, err := url.Parse(s)
+		if err != nil { // checked before
+			return nil
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		return u.String()
+	case f.key == "responses.stream" && s != "auto":
 		return s == "true"
 	}
-	return redact(s)
+	return f.value.Interface()
 }
 
-// Origin returns where the value of a key came from: "default",
-// "config.yaml:12" (the path as given or found), the name of a variable such
-// as MODEL_ANSWER, or a flag such as --model. A profile's key that was
-// inherited has the origin of the key of answer. Unknown keys give "".
-func (c *Config) Origin(key string) string {
-	if source, ok := c.origin[key]; ok {
-		return source
+// Show returns what --show-config prints (spec §5.5): version, sources, where each
+// key comes from and the effective values, as indented JSON with a line feed. Of
+// the API key and of the headers it shows only whether they are set.
+func (c *Config) Show(version string) []byte {
+	h := c.hidden
+	doc := []byte("{}")
+	set := func(path string, v any) {
+		raw, err := unescaped.JSON(v)
+		if err == nil {
+			doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
+		}
 	}
-	if slices.Contains(paths(), key) {
-		return "default"
+	set("version", version)
+	set("sources.defaults", true)
+	set("sources.yaml", nil)
+	if h.file != "" {
+		set("sources.yaml", h.file)
 	}
-	return ""
+	set("sources.env", append([]string{}, h.env...))
+	set("sources.cli", append([]string{}, h.cli...))
+	all := fields(reflect.ValueOf(c).Elem(), "")
+	for _, f := range all {
+		if source := c.Origin(f.key); source != "" {
+			set("origins."+strings.ReplaceAll(f.key, ".", `\.`), source)
+		}
+	}
+	for _, f := range all {
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+		case f.key == "openai.headers":
+			headers := map[string]string{}
+			for _, head := range h.headers {
+				headers[head.name] = map[bool]string{true: "[set]", false: "[not set]"}[head.value != ""]
+			}
+			set("effective."+f.key, headers)
+		default:
+			set("effective."+f.key, effective(f))
+		}
+		if f.key == "openai.api_key_env" {
+			set("effective.openai.api_key_set", h.keySet)
+		}
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, doc, "", "  "); err != nil {
+		return doc
+	}
+	b.WriteByte('\n')
+	return []byte(logging.NewRedactor(c.Secrets()...).Redact(b.String()))
 }
+
+// Origin returns where the value of a key comes from: "default", the file and
+// line ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An
+// inherited key of a profile has the origin of the key of answer. It returns ""
+// for sections and unknown keys.
+func (c *Config) Origin(key string) string { return c.hidden.origin[key] }

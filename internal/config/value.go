@@ -1,158 +1,164 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// set stores a value in the field of its key. It returns what is wrong with it
-// and what is allowed, or "".
-func set(f reflect.StructField, v reflect.Value, t text) string {
+// formats are the checks that the tag format names: a pattern, which the JSON
+// Schema has too, and what is allowed in words that follow "is not".
+var formats = map[string]struct {
+	pattern *regexp.Regexp
+	allowed string
+}{
+	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`), "the name of an environment variable (the variable holds the key, this file does not)"},
+	"url":      {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
+	"id":       {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "an id"},
+	"model":    {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
+	"country":  {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
+	"path":     {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`), "a path (in double quotes a backslash starts an escape, use single quotes)"},
+	"timezone": {nil, "an IANA time zone"},
+	"hosts":    {nil, "a list of host names"},
+	"headers":  {nil, "a mapping of header names to values"},
+}
+
+// check returns what is wrong with a value, in words that follow the value, or "".
+func check(f reflect.StructField, v reflect.Value) string {
+	tag, fine := f.Tag, true
 	switch v.Kind() {
-	case reflect.String:
-		return setString(f, v, t)
-	case reflect.Bool:
-		if b, ok := t.bool(); ok {
-			v.SetBool(b)
-			return ""
+	case reflect.Int, reflect.Float64:
+		x, _ := v.Convert(reflect.TypeFor[float64]()).Interface().(float64)
+		low, _ := strconv.ParseFloat(tag.Get("min"), 64)
+		high, err := strconv.ParseFloat(tag.Get("max"), 64)
+		if err != nil {
+			high = 1e300 // not infinity
 		}
-	case reflect.Int:
-		n, ok := t.int()
-		if ok && within(f, float64(n)) {
-			v.SetInt(int64(n))
-			return ""
+		if fine = x >= low && x <= high; !fine && err == nil {
+			return "is not in " + tag.Get("min") + ".." + tag.Get("max")
 		}
-		if high := f.Tag.Get("max"); ok && high != "" { // the right type: the range is all there is to say
-			return t.shown() + " is not in " + f.Tag.Get("min") + ".." + high
-		}
-	case reflect.Float64:
-		if x, ok := t.float(); ok && within(f, x) {
-			v.SetFloat(x)
-			return ""
-		}
-	}
-	if f.Tag.Get("format") == "headers" && t.kind != kindOther { // a secret as it is, more often than not
-		return redacted + " is not " + allowed(f)
-	}
-	return t.shown() + " is not " + allowed(f)
-}
-
-// setString is strict about the type: 007, true and 2026-01-02 without quotes are
-// not what they look like, and an editor with the schema says the same.
-func setString(f reflect.StructField, v reflect.Value, t text) string {
-	format := f.Tag.Get("format")
-	s := t.value
-	if b, isBool := t.bool(); format == "stream" && isBool {
-		s, t.kind = strconv.FormatBool(b), kindString
-	}
-	ok := t.kind == kindString || t.kind == kindUntyped
-	if words, isEnum := f.Tag.Lookup("enum"); isEnum {
-		ok = ok && slices.Contains(strings.Split(words, "|"), s)
-	} else if !ok && t.kind != kindOther {
-		return t.shown() + " is not a string, write it in quotes"
-	}
-	if !ok || !checkFormat(format, s) {
-		shown := t.shown()
-		switch format {
-		case "path":
-			if ok {
-				return shown + " has a control character: in double quotes a backslash starts an escape, use single ones"
+	case reflect.Slice:
+		for _, host := range v.Interface().([]string) {
+			if !isHostName(host) {
+				return fmt.Sprintf("has %q, which is not a host name", text.Truncate(host, 80))
 			}
-		case "variable": // the key itself, more often than not
-			shown = redacted
-		case "url":
-			shown = text{redactURL(t.value), t.kind, t.plain}.shown()
 		}
-		return shown + " is not " + allowed(f)
+	case reflect.String:
+		s := v.String()
+		if words, ok := tag.Lookup("enum"); ok {
+			fine = slices.Contains(strings.Split(words, "|"), s)
+		}
+		if p := formats[tag.Get("format")].pattern; p != nil {
+			fine = p.MatchString(s)
+		}
+		switch tag.Get("format") {
+		case "variable":
+			fine = fine && !keyShaped(s)
+		case "url":
+			u, err := url.Parse(s)
+			fine = fine && err == nil && u.Hostname() != ""
+		case "timezone":
+			_, err := time.LoadLocation(s)
+			fine = err == nil && s != "Local"
+		}
 	}
-	v.SetString(s)
-	return ""
+	if fine {
+		return ""
+	}
+	return "is not " + allowed(f)
 }
 
-// checkFormat knows the formats of the tags.
-func checkFormat(format, s string) bool {
-	switch format {
-	case "variable":
-		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isWord(r) }) && (s[0] < '0' || s[0] > '9') && !keyShaped(s)
-	case "url":
-		u, err := url.Parse(s)
-		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-	case "id", "model": // one travels in a header
-		return (s != "" || format == "id") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '\'' })
-	case "path":
-		return !strings.ContainsFunc(s, unicode.IsControl)
-	case "country":
-		return s == "" || len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
-	}
-	return true
-}
-
-// keyShaped tells a key that could be the name of a variable, as those of many
-// compatible servers could: it has a long word of small letters and digits.
-func keyShaped(s string) bool {
-	for word := range strings.SplitSeq(s, "_") {
-		if len(word) >= 16 && strings.ContainsAny(word, "0123456789") && word != strings.ToUpper(word) {
+// keyShaped reports whether the name of a variable looks like an API key that was
+// put in its place: it has a long part of small letters and digits.
+func keyShaped(name string) bool {
+	for part := range strings.SplitSeq(name, "_") {
+		if len(part) >= 16 && strings.ContainsAny(part, "0123456789") && part != strings.ToUpper(part) {
 			return true
 		}
 	}
 	return false
 }
 
-// allowed says what a key takes, in the words that follow "is not".
+// allowed says what a key takes.
 func allowed(f reflect.StructField) string {
-	tag := f.Tag
-	if words := tag.Get("enum"); words != "" {
+	if words := f.Tag.Get("enum"); words != "" {
 		return "one of " + strings.ReplaceAll(strings.TrimSuffix(words, "|"), "|", ", ")
 	}
-	switch tag.Get("format") {
-	case "variable":
-		return "the name of an environment variable (the variable holds the key, the file never does)"
-	case "url":
-		return "an absolute http or https URL"
-	case "id":
-		return "an id"
-	case "model":
-		return "a model id"
-	case "country":
-		return "a two-letter country code"
-	case "headers":
-		return "a mapping of header names to ${NAME} or Bearer ${NAME}"
+	if words := formats[f.Tag.Get("format")].allowed; words != "" {
+		return words
 	}
-	number := map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number"}[f.Type.Kind()]
-	switch {
-	case number != "" && tag.Get("max") != "":
-		return number + " in " + tag.Get("min") + ".." + tag.Get("max")
-	case number != "":
-		return number + " of at least " + tag.Get("min")
-	case f.Type.Kind() == reflect.Bool:
-		return "true or false"
-	case f.Type.Kind() == reflect.Slice:
-		return "a list of strings"
-	case f.Type.Kind() == reflect.Map:
-		return "a mapping"
+	words := map[reflect.Kind]string{
+		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number", reflect.Map: "a mapping", reflect.String: "a string",
+	}[f.Type.Kind()]
+	switch low, high := f.Tag.Get("min"), f.Tag.Get("max"); {
+	case high != "":
+		words += " in " + low + ".." + high
+	case low != "":
+		words += " of at least " + low
 	}
-	return "a string"
+	return words
 }
 
-// within checks the bounds of the tags.
-func within(f reflect.StructField, x float64) bool {
-	for _, bound := range []struct {
-		tag  string
-		sign float64
-	}{{"min", 1}, {"max", -1}} {
-		if limit, err := strconv.ParseFloat(f.Tag.Get(bound.tag), 64); err == nil && (x-limit)*bound.sign < 0 {
-			return false
+// shown formats a value for a message, without what could be a secret in it.
+func shown(f reflect.StructField, value string, quote bool) string {
+	format := f.Tag.Get("format")
+	if format == "variable" || format == "headers" || format == "url" && strings.ContainsAny(value, "@?") {
+		return redacted
+	}
+	if value = text.Truncate(value, 80); quote {
+		return strconv.Quote(value)
+	}
+	return value
+}
+
+// unknown says what to write instead of a key that does not exist.
+func (l *loader) unknown(path, name string) string {
+	want := squeeze(name)
+	if strings.HasSuffix(want, "apikey") || want == "token" {
+		return "the API key is read from the environment only (openai.api_key_env names the variable)"
+	}
+	// The nearest key has at most a third of the letters wrong, or is longer by a
+	// word, or has the same name in another section.
+	best, nearest, names := 0.34, "", []string{}
+	for _, f := range l.list {
+		section, last := split(f.key)
+		if f.Tag.Get("ignored") != "" {
+			continue
+		}
+		if section == path {
+			names = append(names, last)
+		}
+		score, have := 1.0, squeeze(last)
+		switch {
+		case have == want:
+			score = 0.1
+		case section == path && len(want) >= 3 && (strings.HasPrefix(have, want) || strings.HasSuffix(have, want)):
+			score = 0.33
+		case section == path && len(want) < 60:
+			score = float64(levenshtein.ComputeDistance(have, want)) / float64(max(len(have), len(want)))
+		}
+		if score < best {
+			best, nearest = score, f.key
 		}
 	}
-	return true
+	if nearest != "" {
+		return "unknown key, did you mean " + nearest + "?"
+	}
+	return "unknown key, the keys here are " + strings.Join(names, ", ")
 }
 
-func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
-
-func isWord(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || r < 0x80 && isLetter(byte(r))
+// squeeze makes the spellings of a name equal: timeoutMs, timeout-ms, timeout_ms.
+func squeeze(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
+
+func isHostName(s string) bool { return s != "" && s != "." && !strings.ContainsAny(s, " ,/<>") }

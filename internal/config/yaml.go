@@ -6,169 +6,275 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// fromFile reads the file of --config or, without it, the first default path that
-// exists, and applies it. Only a file that --config names is missed, and only
-// with a warning (spec §5.2).
-func (l *loader) fromFile() error {
-	if l.in.Flags.ConfigSet && l.in.Flags.Config == "" {
-		return &Error{Source: "--config", Problem: `"" is not a path`}
+// MaxFile is the size in bytes of the largest file that ReadFile returns.
+const MaxFile = 1 << 20
+
+// ReadFile returns the content of a file of at most [MaxFile] bytes.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	for _, path := range l.candidates() {
-		data, err := l.in.ReadFile(l.expand(path))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			continue
-		}
-		if err != nil {
-			return &Error{Source: path, Problem: "cannot be read: " + cause(err)}
-		}
-		l.c.file = path
-		root, problem := parse(data)
-		if problem != nil {
-			return &Error{Source: source(path, problem.line), Problem: problem.text}
-		}
-		return l.apply(root)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("reading %s: larger than %d KiB", path, MaxFile>>10)
 	}
-	if path := l.in.Flags.Config; path != "" {
-		l.warn("--config", "", path+" does not exist: going on without it")
-	}
-	return nil
+	return data, err
 }
 
-// apply walks the document along the structs and keeps the first problem in
-// the order of the file.
-func (l *loader) apply(root *yaml.Node) error {
-	if root == nil {
+// fromFile applies the file of --config or, without that flag, the first default
+// file that exists (spec §5.2).
+func (l *loader) fromFile() error {
+	paths, missing := l.defaultPaths(), error(nil)
+	if l.in.Flags.ConfigSet {
+		path := l.in.Flags.Config
+		paths, missing = []string{path}, fmt.Errorf("--config: %q: %w", path, ErrNoFile)
+	}
+	for _, path := range paths {
+		data, err := l.in.ReadFile(l.expand(path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			continue
+		case err != nil:
+			if pe, ok := errors.AsType[*fs.PathError](err); ok {
+				err = pe.Err // the path is in the message already
+			}
+			l.problems = append(l.problems, fmt.Sprintf("%s: cannot be read: %v", path, err))
+		default:
+			l.c.hidden.file = path
+			l.apply(data)
+		}
 		return nil
 	}
-	w := walker{l: l, budget: maxNodes}
-	w.mapping(reflect.ValueOf(l.c).Elem(), "", root)
-	w.crossCheck()
-	if w.err != nil {
-		return w.err
+	return missing
+}
+
+func (l *loader) defaultPaths() []string {
+	var paths []string
+	if dir := l.vars["APPDATA"]; dir != "" && runtime.GOOS == "windows" {
+		paths = append(paths, filepath.Join(dir, version.Name, "config.yaml"))
 	}
-	l.c.Policy.System.Path = l.besides(l.c.Policy.System.Path)
-	l.c.Server.DebugFile = l.besides(l.c.Server.DebugFile)
-	return nil
-}
-
-// cause leaves out what the line says already: the operation and the path.
-func cause(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err
+	if l.home != "" {
+		paths = append(paths, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
 	}
-	return err.Error()
+	return paths
 }
 
-// source is the first part of a line about the file.
-func source(path string, line int) string {
-	return path + ":" + strconv.Itoa(line)
-}
-
-// syntaxError is a file that is no configuration as a whole.
-type syntaxError struct {
-	line int
-	text string
-}
-
-// parse returns the root of the only document, or nil when there is nothing in
-// it: an empty file, comments, null. Aliases are not expanded here, so that a
-// small file stays small.
-func parse(data []byte) (*yaml.Node, *syntaxError) {
-	if len(data) > MaxFile {
-		return nil, &syntaxError{1, fmt.Sprintf("the file is larger than %d KiB", MaxFile>>10)}
+// apply sets the keys of a file.
+func (l *loader) apply(data []byte) {
+	fail := func(line int, problem string) {
+		l.problems = append(l.problems, fmt.Sprintf("%s:%d: %s", l.c.hidden.file, line, problem))
 	}
-	docs, err := documents(data)
+	root, err := parse(data)
+	switch {
+	case err != nil:
+		fail(syntaxProblem(data, err))
+		return
+	case root == nil:
+		return
+	case root.Kind != yaml.MappingNode:
+		fail(root.Line, "the top level is "+kindOf(root)+", it must be a mapping (key: value)")
+		return
+	}
+	// The decoder finds duplicate keys, and aliases that contain themselves or
+	// expand without bound, so that section can follow them.
+	var all map[string]any
+	list, isTypeError := errors.AsType[*yaml.TypeError](root.Decode(&all))
+	if err := root.Decode(&all); err != nil && !isTypeError {
+		fail(1, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+		return
+	}
+	if isTypeError {
+		for _, problem := range list.Errors {
+			l.problems = append(l.problems, l.c.hidden.file+":"+strings.TrimPrefix(problem, "line "))
+		}
+	}
+	l.section("", root)
+	for _, path := range []*string{&l.c.Policy.System.Path, &l.c.Server.DebugFile} {
+		if *path = l.expand(*path); *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(l.expand(l.c.hidden.file)), *path)
+		}
+	}
+}
+
+// section sets the keys of a mapping. path is its key, "" for the whole file.
+func (l *loader) section(path string, n *yaml.Node) {
+	for _, e := range entries(n) {
+		name, key := e.key.Value, join(path, e.key.Value)
+		source := l.source(e.key)
+		f, known := l.keys[key]
+		switch {
+		case e.key.Kind != yaml.ScalarNode: // an error of the decoder
+		case !known || strings.Contains(name, "."):
+			l.report(source, key, l.unknown(path, name))
+		case f.Tag.Get("ignored") != "":
+			l.warn(source, key, "ignored: %s", f.Tag.Get("ignored"))
+		case e.value.ShortTag() == "!!null":
+		case f.Type.Kind() != reflect.Struct:
+			l.value(f, source, e.value)
+		case e.value.Kind != yaml.MappingNode:
+			l.report(source, key, shownNode(f.StructField, e.value)+" is not a mapping")
+		default:
+			l.profiles = l.profiles || key == "model_profiles"
+			l.section(key, e.value)
+		}
+	}
+}
+
+// value sets a key that is not a section.
+func (l *loader) value(f field, source string, n *yaml.Node) {
+	v := reflect.New(f.Type).Elem()
+	err := n.Decode(v.Addr().Interface())
+	switch f.Type.Kind() {
+	case reflect.Int:
+		if n.ShortTag() != "!!int" {
+			err = errors.New("not an integer") // the decoder cuts 1.5 to 1
+		}
+	case reflect.String:
+		var b bool
+		if f.key == "responses.stream" && n.Decode(&b) == nil { // true, false, and yes and no
+			v.SetString(strconv.FormatBool(b))
+		}
+	case reflect.Map:
+		if n.Kind != yaml.MappingNode {
+			break
+		}
+		if f.Tag.Get("format") == "headers" {
+			l.header(f, source, n)
+			return
+		}
+		for _, e := range entries(n) {
+			switch e.key.Value {
+			case "model", "instructions", "input", "tools", "stream":
+				l.warn(l.source(e.key), join(f.key, e.key.Value), "ignored: model, instructions, input, tools and stream cannot be replaced")
+				v.SetMapIndex(reflect.ValueOf(e.key.Value), reflect.Value{})
+			}
+		}
+		if _, err := unescaped.JSON(v.Interface()); err != nil {
+			l.report(source, f.key, "cannot be written as JSON: "+strings.TrimPrefix(err.Error(), "json: "))
+			return
+		}
+	}
 	if err != nil {
-		return nil, explain(data, err)
+		l.report(source, f.key, shownNode(f.StructField, n)+" is not "+allowed(f.StructField))
+		return
 	}
-	var root *yaml.Node
-	for _, doc := range docs {
-		if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
+	l.assign(source, f.key, shownNode(f.StructField, n), v)
+}
+
+func shownNode(f reflect.StructField, n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return kindOf(n)
+	}
+	return shown(f, n.Value, n.ShortTag() == "!!str")
+}
+
+// entry is a key with its value.
+type entry struct{ key, value *yaml.Node }
+
+// entries lists a mapping: first what merge keys (<<) bring in, then its own keys,
+// so that those win.
+func entries(n *yaml.Node) []entry {
+	var own, merged []entry
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := follow(n.Content[i]), follow(n.Content[i+1])
+		if key.ShortTag() != "!!merge" {
+			own = append(own, entry{key, value})
 			continue
 		}
-		if root != nil {
-			return nil, &syntaxError{doc.Content[0].Line, "a second document starts here, only one is allowed"}
+		from := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			from = value.Content
 		}
-		root = doc.Content[0]
+		for _, m := range slices.Backward(from) { // the first of several wins
+			merged = append(merged, entries(follow(m))...)
+		}
 	}
-	if root != nil && root.Kind != yaml.MappingNode {
-		return nil, &syntaxError{root.Line, "the top level is " + kindOf(root) + ", it must be a mapping (key: value)"}
-	}
-	return root, nil
+	return append(merged, own...)
 }
 
-// documents parses all of data. The parser is known to panic on a few odd
-// inputs; for whoever wrote the file that is a broken file like any other.
-func documents(data []byte) (docs []*yaml.Node, err error) {
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func (l *loader) source(n *yaml.Node) string {
+	return l.c.hidden.file + ":" + strconv.Itoa(n.Line)
+}
+
+// parse returns the root of the only document, or nil if it is empty.
+func parse(data []byte) (root *yaml.Node, err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		if r := recover(); r != nil { // the parser panics on some malformed files
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		doc := new(yaml.Node)
-		if err := dec.Decode(doc); err != nil {
-			if errors.Is(err, io.EOF) {
-				return docs, nil
-			}
+		switch err := dec.Decode(doc); {
+		case errors.Is(err, io.EOF):
+			return root, nil
+		case err != nil:
 			return nil, err
+		case len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null":
+		case root != nil:
+			return nil, fmt.Errorf("yaml: line %d: a second document starts here, only one is allowed", doc.Content[0].Line)
+		default:
+			root = doc.Content[0]
 		}
-		docs = append(docs, doc)
 	}
 }
 
-// explain makes one line of a parser's error.
-func explain(data []byte, err error) *syntaxError {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	hint := 1
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		number, message, _ := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(number); err == nil {
-			hint, text = n, message
-		}
+// syntaxProblem returns the line of a parser's error and a message. The line is
+// the first one with which no beginning of the file parses: the parser often
+// gives the line where the enclosing block starts, or none.
+func syntaxProblem(data []byte, err error) (line int, problem string) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line = 1
+	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
+		_, message, _ = strings.Cut(message, ": ")
 	}
-	line, content := brokenLine(data, hint)
-	if indent := content[:len(content)-len(bytes.TrimLeft(content, " \t"))]; bytes.IndexByte(indent, '\t') >= 0 {
-		text = "a tab cannot indent, only blanks can"
-	}
-	if strings.Contains(text, "escape character") || strings.Contains(text, "hexdecimal") { // as the parser spells it
-		text = "in double quotes a backslash starts an escape, use single ones for a path"
-	}
-	return &syntaxError{line, "not YAML: " + redact(text)}
-}
-
-// brokenLine finds the line from which on nothing saves the file: the lines
-// before it parse, and none of the longer beginnings does. The parser's own
-// number is often that of the enclosing block, and missing for the first line.
-// It is the fallback for a file so large that trying takes long.
-func brokenLine(data []byte, hint int) (int, []byte) {
-	const maxWork = 4 << 20
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	if len(lines)*len(data) > maxWork {
-		hint = min(max(hint, 1), len(lines))
-		return hint, lines[hint-1]
+	if strings.HasPrefix(message, "a second document") || len(lines) > 1000 { // too slow to try
+		return line, message
 	}
-	end := len(data)
-	for i, line := range slices.Backward(lines) {
-		end -= len(line)
-		if _, err := documents(data[:end]); err == nil {
-			return i + 1, line
+	for line = len(lines); line > 1; line-- {
+		if _, err := parse(bytes.Join(lines[:line-1], nil)); err == nil {
+			break
 		}
 	}
-	return 1, lines[0]
+	broken := string(lines[line-1])
+	indent := broken[:len(broken)-len(strings.TrimLeft(broken, " \t"))]
+	switch {
+	case strings.Contains(indent, "\t"):
+		message = "a tab cannot indent, only spaces can"
+	case strings.Contains(message, "escape character"), strings.Contains(message, "hexdecimal"): // sic
+		message = "in double quotes a backslash starts an escape, use single quotes for a path"
+	case strings.Contains(broken, "${"):
+		message = `${NAME} inside { } needs quotes: "${NAME}"`
+	}
+	return line, "not YAML: " + message
 }
 
-// kindOf names a node for a person.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
