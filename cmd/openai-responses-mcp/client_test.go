@@ -1,294 +1,300 @@
-package main_test
+package main
 
 import (
-	"context"
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http/httptest"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
+	"slices"
+	"strconv"
 	"strings"
-	"testing"
+	"sync"
 	"time"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// patience is how long a test waits for what must come. It is no measure: what
-// must come within a second says so where it is tested.
-const patience = 3 * time.Minute
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
 
-// nowhere is a base URL at which nobody listens: a test without an API must
-// not find a real one.
-const nowhere = "http://127.0.0.1:1/v1"
-
-// api is a fake API at an address.
-type api struct {
-	*fakeapi.Server
-	url string
-}
-
-// openAPI starts an API that wants the key. Its steps are queued, those behind
-// the word "always" apply when the queue is empty.
-func openAPI(words ...string) (*api, func(), error) {
-	a := &api{Server: fakeapi.New(fakeapi.Options{Key: key})}
-	for i, word := range words {
-		if word == "always" {
-			continue
-		}
-		step, err := fakeapi.ParseStep(word)
-		if err != nil {
-			return nil, nil, err
-		}
-		if i > 0 && words[i-1] == "always" {
-			a.Always(step)
-		} else {
-			a.Queue(step)
-		}
-	}
-	server := httptest.NewServer(a)
-	a.url = server.URL + "/v1"
-	return a, func() {
-		a.Close()
-		server.CloseClientConnections()
-		server.Close()
-	}, nil
-}
-
-// newAPI is openAPI for the time of a test.
-func newAPI(t *testing.T, words ...string) *api {
-	t.Helper()
-	a, stop, err := openAPI(words...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	return a
-}
-
-// body returns the body of request n, counted from 1.
-func (a *api) body(t *testing.T, n int) map[string]any {
-	t.Helper()
-	all := a.Requests()
-	if len(all) < n {
-		t.Fatalf("%d requests, want at least %d", len(all), n)
-	}
-	var body map[string]any
-	if err := json.Unmarshal(all[n-1].Body, &body); err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// environment is a clean one: nothing of the user's reaches the program.
-func environment(home string, more ...string) []string {
-	env := []string{
-		"HOME=" + home,
-		"USERPROFILE=" + home,
-		"APPDATA=" + filepath.Join(home, "AppData"),
-		// The detector's second of sleep at the exit would look like ours.
-		"GORACE=atexit_sleep_ms=0",
-	}
-	if runtime.GOOS == "windows" {
-		env = append(env, "SYSTEMROOT="+os.Getenv("SYSTEMROOT"))
-	}
-	return append(env, more...)
-}
-
-// setup is how a program is run.
-type setup struct {
-	api    *api     // nil: none, and no key
-	args   []string // besides --stdio
-	env    []string // besides HOME, the API's address and key
-	config string   // the YAML file at the default path, when not empty
-
-	change func(*exec.Cmd) // the command, before it starts; nil: nothing
-}
-
-// client is a program in a test, and what its MCP client can do.
-type client struct {
-	*process
-	t    *testing.T
-	ctx  context.Context
-	api  *api
-	home string
-}
-
-// serve runs the program with --stdio.
-func serve(t *testing.T, s setup) *client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	c := &client{t: t, ctx: ctx, api: s.api, home: t.TempDir()}
-	if s.config != "" {
-		c.write(".config/openai-responses-mcp/config.yaml", s.config)
-	}
-	env := environment(c.home, "OPENAI_BASE_URL="+nowhere)
-	if s.api != nil {
-		env = environment(c.home, "OPENAI_BASE_URL="+s.api.url, "OPENAI_API_KEY="+key)
-	}
-	cmd := exec.CommandContext(ctx, binary, append([]string{"--stdio"}, s.args...)...)
-	if s.change != nil {
-		s.change(cmd)
-	}
-	p, err := launch(cmd, c.home, append(env, s.env...))
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	c.process = p
-	t.Cleanup(func() {
-		cancel()
-		<-p.ended
-		checkOutput(t, "stderr", p.stderr.String())
-		checkOutput(t, "stdout", p.messages())
-	})
-	return c
-}
-
-// write puts a file below the home folder.
-func (c *client) write(name, text string) {
-	c.t.Helper()
-	path := filepath.Join(c.home, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// broken finds what no user may ever see.
-var broken = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)
-
-// checkOutput holds an output to what is true of all of them.
-func checkOutput(t *testing.T, name, text string) {
-	t.Helper()
-	if strings.Contains(text, key) || strings.Contains(text, key[3:]) {
-		t.Errorf("%s holds the API key:\n%s", name, text)
-	}
-	if at := broken.FindStringIndex(text); at != nil {
-		t.Errorf("%s holds a stack trace:\n%s", name, text[at[0]:])
-	}
-}
-
-// put sends bytes as they are.
-func (c *client) put(s string) {
-	c.t.Helper()
-	if err := c.send(s); err != nil {
-		c.t.Fatalf("sending %.100q: %v\n%s", s, err, c.stderr)
-	}
-}
-
-// line sends messages, each as a line.
-func (c *client) line(messages ...string) {
-	c.t.Helper()
-	c.put(strings.Join(messages, "\n") + "\n")
-}
-
-// want waits for the next message with that id.
-func (c *client) want(id string) message {
-	c.t.Helper()
-	m, err := c.answer(c.ctx, id)
-	if err != nil {
-		c.t.Fatalf("%v\nstderr: %s", err, c.stderr)
-	}
-	return m
-}
+// key is the API key of all tests. It must not appear in any output.
+const key = "sk-canary-Zq7XbT0wPl94mKfR"
 
 const (
 	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// begin runs the program and initializes the session, in lines.
-func begin(t *testing.T, s setup) *client {
+func ping(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
+
+func call(id, tool, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{}}}`, id, tool, arguments)
+}
+
+func ask(id, query string) string { return call(id, "answer", fmt.Sprintf(`{"query":%q}`, query)) }
+
+// watched returns a call whose client asks for progress.
+func watched(call string) string {
+	return strings.Replace(call, `"_meta":{}`, `"_meta":{"progressToken":"token"}`, 1)
+}
+
+func cancelled(id string) string {
+	return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"changed my mind"}}`
+}
+
+func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+
+// tester is a test or a script.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// message is a message that the server wrote.
+type message struct {
+	framed   bool
+	raw      string
+	id       string // JSON text; "" for a notification
+	progress bool
+}
+
+// client is the MCP client of all tests, with the server that it started.
+type client struct {
+	t     tester
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when a field below changes
+	all     []message
+	unread  []message // messages that no want has returned
+	stderr  bytes.Buffer
+	bad     error // what is wrong with stdout
+	over    bool  // the server has ended, and its output is read
+}
+
+// start runs a command that is the server.
+func start(t tester, cmd *exec.Cmd) *client {
 	t.Helper()
-	c := serve(t, s)
+	c := &client{t: t, cmd: cmd, changed: make(chan struct{})}
+	if cmd.Stderr == nil {
+		cmd.Stderr = c // see Write
+	}
+	cmd.WaitDelay = patience
+	var err error
+	if c.stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	go func() {
+		c.read(out)
+		_ = cmd.Wait() // ProcessState has the result.
+		c.update(func() { c.over = true })
+	}()
+	return c
+}
+
+// Write collects stderr.
+func (c *client) Write(b []byte) (int, error) {
+	c.update(func() { c.stderr.Write(b) })
+	return len(b), nil
+}
+
+func (c *client) update(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// read collects messages and is strict about both framings.
+func (c *client) read(out io.Reader) {
+	r := bufio.NewReaderSize(out, 1<<16)
+	for {
+		m, err := readMessage(r)
+		c.update(func() {
+			if err == nil {
+				c.all, c.unread = append(c.all, m), append(c.unread, m)
+			} else if !errors.Is(err, io.EOF) {
+				c.bad = err
+			}
+		})
+		if err != nil {
+			_, _ = io.Copy(io.Discard, r)
+			return
+		}
+	}
+}
+
+func readMessage(r *bufio.Reader) (message, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		if line != "" {
+			err = fmt.Errorf("stdout ends with %q", line)
+		}
+		return message{}, err
+	}
+	m := message{raw: strings.TrimSuffix(line, "\n")}
+	if length, ok := strings.CutPrefix(line, "Content-Length: "); ok {
+		n, err := strconv.Atoi(strings.TrimSuffix(length, "\r\n"))
+		body := make([]byte, max(n, 0)+2)
+		if _, err2 := io.ReadFull(r, body); err != nil || err2 != nil || string(body[:2]) != "\r\n" {
+			return m, fmt.Errorf("stdout holds %q after %q: %v", body, line, errors.Join(err, err2))
+		}
+		m.framed, m.raw = true, string(body[2:])
+	}
+	var envelope struct {
+		JSONRPC string
+		ID      json.RawMessage
+		Method  string
+	}
+	if err := json.Unmarshal([]byte(m.raw), &envelope); err != nil || envelope.JSONRPC != "2.0" || m.raw[0] != '{' {
+		return m, fmt.Errorf("stdout holds %q: %v", m.raw, err)
+	}
+	m.id, m.progress = string(envelope.ID), envelope.Method == "notifications/progress"
+	return m, nil
+}
+
+// wait returns when cond, which is called under the lock, holds.
+func (c *client) wait(what string, cond func() bool) {
+	c.t.Helper()
+	timeout := time.After(patience)
+	for {
+		c.mu.Lock()
+		ok, over, bad, changed := cond(), c.over, c.bad, c.changed
+		c.mu.Unlock()
+		if ok && bad == nil {
+			return
+		}
+		late := false
+		if bad == nil && !over {
+			select {
+			case <-changed:
+				continue
+			case <-timeout:
+				late = true
+			}
+		}
+		c.t.Fatalf("waiting for %s: ended: %t, timeout: %t, %v\nstdout: %s\nstderr: %s", what, over, late, bad, c.output(), c.log())
+	}
+}
+
+// put sends bytes as they are.
+func (c *client) put(s string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.stdin, s); err != nil {
+		c.t.Fatalf("sending %.100q: %v\n%s", s, err, c.log())
+	}
+}
+
+// line sends messages, each on a line.
+func (c *client) line(messages ...string) {
+	c.t.Helper()
+	c.put(strings.Join(messages, "\n") + "\n")
+}
+
+// begin initializes the session, in lines.
+func (c *client) begin() *client {
+	c.t.Helper()
 	c.line(initialize, initialized)
 	c.want(`"init"`)
 	return c
 }
 
-// ask is a tools/call of answer; id is JSON text.
-func ask(id, query string) string {
-	return callTool(id, "answer", map[string]any{"query": query})
-}
-
-func callTool(id, tool string, arguments any) string {
-	b, err := json.Marshal(arguments)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, b)
-}
-
-func cancelling(id string) string {
-	return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"changed my mind"}}`
-}
-
-func pinging(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
-
-// done closes stdin and expects the program to end well. It returns what was
-// answered and not asked for.
-func (c *client) done() []message {
+// want waits for the next message with an id, which is JSON text, and returns
+// each message once.
+func (c *client) want(id string) (m message) {
 	c.t.Helper()
-	if err := c.stdin.Close(); err != nil {
-		c.t.Fatal(err)
-	}
-	code, err := c.wait(c.ctx)
-	if err != nil || code != 0 {
-		c.t.Fatalf("exit code %d, %v\nstderr: %s", code, err, c.stderr)
-	}
-	return c.rest()
+	c.wait("a message with id "+id, func() bool {
+		i := slices.IndexFunc(c.unread, func(m message) bool { return m.id == id })
+		if i >= 0 {
+			m = c.unread[i]
+			c.unread = slices.Delete(c.unread, i, i+1)
+		}
+		return i >= 0
+	})
+	return m
 }
 
-// silent is done where nothing more may come.
-func (c *client) silent() {
-	c.t.Helper()
-	if rest := c.done(); len(rest) > 0 {
-		c.t.Errorf("more came: %v", rest)
-	}
-}
-
-// requests waits until n requests have arrived at the API.
-func (c *client) requests(n int) {
-	c.t.Helper()
-	if err := c.api.WaitRequests(c.ctx, n); err != nil {
-		c.t.Fatalf("waiting for %d requests at the API: %v\nstderr: %s", n, err, c.stderr)
-	}
-}
-
-// logged waits until stderr holds text.
+// logged waits until stderr holds a text.
 func (c *client) logged(text string) {
 	c.t.Helper()
-	if err := c.stderr.wait(c.ctx, text); err != nil {
-		c.t.Fatalf("%v\nstderr: %s", err, c.stderr)
-	}
+	c.wait(fmt.Sprintf("%q on stderr", text), func() bool { return strings.Contains(c.stderr.String(), text) })
 }
 
-// count compares the number of requests that the API has seen.
-func (c *client) count(want int) {
+// end waits until the server has ended, and returns its exit code and the
+// messages that were not asked for.
+func (c *client) end() (code int, rest []message) {
 	c.t.Helper()
-	if got := len(c.api.Requests()); got != want {
-		c.t.Errorf("the API has seen %d requests, want %d", got, want)
+	c.wait("the end", func() bool { return c.over })
+	return c.cmd.ProcessState.ExitCode(), c.unread
+}
+
+// eof closes stdin and wants exit code 0. It returns the messages that were not
+// asked for.
+func (c *client) eof() []message {
+	c.t.Helper()
+	_ = c.stdin.Close() // The server may have closed its end.
+	code, rest := c.end()
+	if code != 0 {
+		c.t.Fatalf("exit code %d\nstderr: %s", code, c.log())
+	}
+	return rest
+}
+
+// silent is eof for a session in which no message is left.
+func (c *client) silent() {
+	c.t.Helper()
+	if rest := c.eof(); len(rest) > 0 {
+		c.t.Fatalf("more came: %v", rest)
 	}
 }
 
-// tokyo is the zone of the dates in all answers (spec §9).
-func tokyo(t time.Time) string {
-	return t.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly)
+// log returns stderr.
+func (c *client) log() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stderr.String()
 }
 
-// today checks that a date that was just given is today's in Tokyo, where
-// midnight may have passed meanwhile, and returns it.
-func today(t *testing.T, date string) string {
-	t.Helper()
-	now := time.Now()
-	if date != tokyo(now) && date != tokyo(now.Add(-patience)) {
-		t.Errorf("date %s, want today's in Tokyo, %s", date, tokyo(now))
+// output returns all messages, one on a line.
+func (c *client) output() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, m := range c.all {
+		b.WriteString(m.raw + "\n")
 	}
-	return date
+	return b.String()
+}
+
+var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)
+
+// check ends the server and wants that no output has the key or a stack trace.
+func (c *client) check() {
+	c.t.Helper()
+	_ = c.cmd.Process.Kill() // It may have ended.
+	c.wait("the end", func() bool { return c.over })
+	if text := c.output() + c.log(); strings.Contains(text, key[3:]) || crash.MatchString(text) {
+		c.t.Fatalf("the output has the key or a stack trace:\n%s", text)
+	}
+}
+
+// program returns a command that runs the program in an empty home folder, with
+// a clean environment. testscript.Main puts the program on PATH.
+func program(home string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command("openai-responses-mcp", args...)
+	cmd.Dir = home
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, env...)
+	return cmd
 }

@@ -1,91 +1,397 @@
-// Package main_test runs the real program, as its users get it, against an API
-// of its own. Nothing in here calls into the program: what it tests goes
-// through the command line, the environment, the pipes and the exit code.
+// The tests in this package run the program as its users do: through its command
+// line, environment, pipes and exit code, against the API of internal/fakeapi.
 //
-//	main_test.go          builds the program
-//	process_test.go       a running program and the far end of its pipes
-//	wire_test.go          the two framings, read strictly
-//	client_test.go        a process in a test: environment, API, what must never happen
-//	script_test.go        the commands of testdata/script
-//	terminal_test.go      a question at a terminal, and its screen
-//	conversation_test.go  the language of the scripts' `mcp` command
-//
-// The other files are the tests, by subject.
-package main_test
+//	main_test.go      the commands of the scripts in testdata
+//	client_test.go    the MCP client of scripts and tests
+//	messages_test.go  input, well-formed and not, as a table
+//	process_test.go   signals, pipes, descriptors
+//	secrets_test.go   where the key must not be
+//	churn_test.go     one long session with everything at once
+package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
+	"maps"
 	"os/exec"
-	"path/filepath"
-	"runtime"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// key is the API key of all tests. It must turn up in no output.
-const key = "sk-canary-Zq7XbT0wPl94mKfR"
-
-// binary is the program under test; TestMain builds it.
-var binary string
+var update = flag.Bool("update", false, "update the files that scripts compare")
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == saveEnviron {
-		os.Exit(environ(os.Args[2]))
-	}
-	if len(os.Args) > 2 && os.Args[1] == runCommand {
-		os.Exit(runner(os.Args[2:]))
-	}
-	os.Exit(testMain(m))
+	testscript.Main(m, map[string]func(){"openai-responses-mcp": main})
 }
 
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "openai-responses-mcp-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "openai-responses-mcp")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	if out, err := build().CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
-		return 1
-	}
-	// The tests wait for a program much more than they work.
-	flag.Parse()
-	if n := runtime.GOMAXPROCS(0); flag.Lookup("test.parallel").Value.String() == strconv.Itoa(n) {
-		if err := flag.Set("test.parallel", strconv.Itoa(3*n)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+// newAPI starts an API that wants the key, with these steps queued. The step
+// after the word "always" answers all requests after them.
+func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string, stop func()) {
+	t.Helper()
+	api = fakeapi.New(fakeapi.Options{Key: key})
+	add := func(step fakeapi.Step) { api.Queue(step) }
+	for _, word := range steps {
+		if word == "always" {
+			add = api.Always
+			continue
 		}
-	}
-	return m.Run()
-}
-
-// build is the command that makes the binary: a release, or one that reports
-// data races.
-func build() *exec.Cmd {
-	if raced {
-		return exec.Command("go", "build", "-race", "-o", binary, ".")
-	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return cmd
-}
-
-// TestLooksAtSources looks at every folder that the program is built from: the
-// go command keeps the results of a package's tests until a file changes that
-// they have looked at, and does not see what another go command reads.
-func TestLooksAtSources(t *testing.T) {
-	for _, folder := range []string{".", "../../internal"} {
-		err := filepath.WalkDir(filepath.FromSlash(folder), func(_ string, _ fs.DirEntry, err error) error { return err })
+		step, err := fakeapi.ParseStep(word)
 		if err != nil {
-			t.Error(err)
+			t.Fatalf("%v", err)
+		}
+		add(step)
+	}
+	url, stop, err := api.Listen()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return api, []string{"OPENAI_BASE_URL=" + url, "OPENAI_API_KEY=" + key}, stop
+}
+
+// serve starts a server on stdio for a test, with an API if there are steps.
+func serve(t *testing.T, steps string, args ...string) (*client, *fakeapi.Server) {
+	t.Helper()
+	var api *fakeapi.Server
+	var env []string
+	if steps != "" {
+		var stop func()
+		api, env, stop = newAPI(t, strings.Fields(steps)...)
+		t.Cleanup(stop)
+	}
+	c := start(t, program(t.TempDir(), env, append([]string{"--stdio"}, args...)...))
+	t.Cleanup(c.check)
+	return c, api
+}
+
+// script is the state of a script, and its tester.
+type script struct {
+	*testscript.TestScript
+	names []string // of the variables that a session inherits
+	api   *fakeapi.Server
+	c     *client
+}
+
+func (s *script) Helper() {}
+
+// TestScript runs the scripts in testdata, with these commands:
+//
+//	api STEP...              starts an API with these steps (see fakeapi.ParseStep)
+//	requests N, aborted N    waits until the API has had N requests, N aborted ones
+//	count N                  the API has had N requests
+//	body N, headers N        prints the body or the headers of request N
+//	code N ARG...            runs the program and wants exit code N
+//	mcp [NAME=VALUE...] ARG...  starts a session, and initializes it unless ARG is "raw"
+//	line JSON, frame JSON, raw GOSTRING  sends a message or bytes
+//	ask ID WORD...           sends a call of answer; watch ID WORD... one with progress
+//	call ID TOOL JSON        sends a call
+//	cancel ID, ping ID       sends these
+//	want ID                  waits for a message and prints it
+//	answer ID                waits for an answer and prints it
+//	error ID                 waits for an error and prints code, message and data
+//	logged TEXT              waits for a text on stderr
+//	progress                 prints the progress so far
+//	eof                      closes stdin, wants exit code 0, prints other messages and stderr
+//
+// What is different in each run is replaced: see steady.
+func TestScript(t *testing.T) {
+	wrap := func(f func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
+		return func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg {
+				ts.Fatalf("! is not supported")
+			}
+			s := ts.Value("script").(*script)
+			s.TestScript = ts
+			f(s, args)
 		}
 	}
+	commands := map[string]func(*testscript.TestScript, bool, []string){}
+	for name, f := range scriptCommands {
+		commands[name] = wrap(f)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+			e.Setenv("OPENAI_API_KEY", "")
+			e.Setenv("KEY", key)
+			s := &script{}
+			for _, v := range e.Vars {
+				name, _, _ := strings.Cut(v, "=")
+				s.names = append(s.names, name)
+			}
+			e.Values["script"] = s
+			return nil
+		},
+	})
+}
+
+var scriptCommands = map[string]func(s *script, args []string){
+	"api": func(s *script, args []string) {
+		api, env, stop := newAPI(s, args...)
+		s.Defer(stop)
+		s.api = api
+		for _, v := range env {
+			name, value, _ := strings.Cut(v, "=")
+			s.Setenv(name, value)
+		}
+	},
+	"requests": func(s *script, args []string) { s.await(s.api.WaitRequests, args) },
+	"aborted":  func(s *script, args []string) { s.await(s.api.WaitAborted, args) },
+	"count": func(s *script, args []string) {
+		if n := len(s.api.Requests()); strconv.Itoa(n) != args[0] {
+			s.Fatalf("the API has had %d requests", n)
+		}
+	},
+	"body": func(s *script, args []string) {
+		var members map[string]json.RawMessage
+		s.Check(json.Unmarshal(s.request(args).Body, &members))
+		text, _ := policy.Load("builtin", "", "", nil)
+		instructions, err := json.Marshal(text)
+		s.Check(err)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			var b bytes.Buffer
+			s.Check(json.Compact(&b, members[name]))
+			value := strings.ReplaceAll(b.String(), strings.Trim(string(instructions), `"`), "POLICY")
+			s.print("%s: %s\n", name, value)
+		}
+	},
+	"headers": func(s *script, args []string) {
+		h := s.request(args).Header
+		for _, name := range slices.Sorted(maps.Keys(h)) {
+			s.print("%s: %s\n", name, strings.ReplaceAll(h.Get(name), key, "KEY"))
+		}
+	},
+	"code": func(s *script, args []string) {
+		err := s.Exec("openai-responses-mcp", args[1:]...)
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = exit.ExitCode()
+		} else if err != nil {
+			s.Fatalf("%v", err)
+		}
+		out, stderr := s.ReadFile("stdout"), s.ReadFile("stderr")
+		if strings.Contains(out+stderr, key[3:]) || crash.MatchString(out+stderr) {
+			s.Fatalf("the output has the key or a stack trace")
+		}
+		s.print("%s", out)
+		fmt.Fprint(s.Stderr(), s.steady(stderr))
+		if strconv.Itoa(code) != args[0] {
+			s.Fatalf("exit code %d", code)
+		}
+	},
+	"mcp": func(s *script, args []string) {
+		cmd := program(s.MkAbs("."), nil, "--stdio")
+		for _, name := range s.names {
+			cmd.Env = append(cmd.Env, name+"="+s.Getenv(name))
+		}
+		raw := false
+		for _, arg := range args {
+			switch name, _, isVariable := strings.Cut(arg, "="); {
+			case isVariable && !strings.HasPrefix(name, "-"):
+				cmd.Env = append(cmd.Env, arg)
+			case arg == "raw":
+				raw = true
+			default:
+				cmd.Args = append(cmd.Args, arg)
+			}
+		}
+		s.c = start(s, cmd)
+		s.Defer(s.c.check)
+		if !raw {
+			s.c.begin()
+		}
+	},
+	"line":   func(s *script, args []string) { s.c.line(strings.Join(args, " ")) },
+	"frame":  func(s *script, args []string) { s.c.put(framed(strings.Join(args, " "))) },
+	"ask":    func(s *script, args []string) { s.c.line(ask(args[0], strings.Join(args[1:], " "))) },
+	"watch":  func(s *script, args []string) { s.c.line(watched(ask(args[0], strings.Join(args[1:], " ")))) },
+	"call":   func(s *script, args []string) { s.c.line(call(args[0], args[1], strings.Join(args[2:], " "))) },
+	"cancel": func(s *script, args []string) { s.c.line(cancelled(args[0])) },
+	"ping":   func(s *script, args []string) { s.c.line(ping(args[0])) },
+	"raw": func(s *script, args []string) {
+		text, err := strconv.Unquote(args[0])
+		s.Check(err)
+		s.c.put(text)
+	},
+	"want": func(s *script, args []string) {
+		m := s.c.want(args[0])
+		s.print("%s %s\n", map[bool]string{true: "framed", false: "line"}[m.framed], m.raw)
+	},
+	"answer": func(s *script, args []string) {
+		raw := s.c.want(args[0]).raw
+		text, meta := answerOf(s, raw)
+		s.print("%s\n", text.Answer)
+		for _, c := range text.Citations {
+			s.print("citation %s %q %s\n", c.URL, c.Title, c.PublishedAt)
+		}
+		s.print("used_search=%t model=%s\n", text.UsedSearch, text.Model)
+		s.print("meta %s\n", meta)
+	},
+	"error": func(s *script, args []string) {
+		e := errorOf(s, s.c.want(args[0]).raw)
+		s.print("%d %s\n%s\n", e.Code, e.Message, e.Data)
+	},
+	"logged": func(s *script, args []string) { s.c.logged(strings.Join(args, " ")) },
+	"progress": func(s *script, _ []string) {
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		for _, text := range progressOf(s, s.c.all) {
+			s.print("%s\n", text)
+		}
+	},
+	"eof": func(s *script, _ []string) {
+		for _, m := range s.c.eof() {
+			s.print("%s\n", m.raw)
+		}
+		fmt.Fprint(s.Stderr(), s.steady(s.c.log()))
+	},
+}
+
+func (s *script) print(format string, args ...any) {
+	fmt.Fprint(s.Stdout(), s.steady(fmt.Sprintf(format, args...)))
+}
+
+func (s *script) await(wait func(context.Context, int) error, args []string) {
+	n, err := strconv.Atoi(args[0])
+	s.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := wait(ctx, n); err != nil {
+		s.Fatalf("waiting for %d: %v\nstderr: %s", n, err, s.c.log())
+	}
+}
+
+func (s *script) request(args []string) fakeapi.Recorded {
+	n, err := strconv.Atoi(args[0])
+	s.Check(err)
+	all := s.api.Requests()
+	if n < 1 || n > len(all) {
+		s.Fatalf("the API has had %d requests", len(all))
+	}
+	return all[n-1]
+}
+
+var varying = []struct{ from, to string }{
+	{`("openai-responses-mcp/elapsed_ms":)\d+`, "${1}0"},
+	{`\b(req|resp|rs|ws|msg)_0ff11e[0-9a-f]+`, "${1}_ID"},
+	{`127\.0\.0\.1:\d{4,5}`, "API"},
+	{`\b\d\d:\d\d:\d\d\.\d+`, "TIME"},
+}
+
+// steady replaces what is different in each run.
+func (s *script) steady(text string) string {
+	text = strings.ReplaceAll(text, s.Getenv("WORK"), "$WORK")
+	text = strings.ReplaceAll(text, `"`+version.Version+`"`, `"VERSION"`)
+	now := time.Now()
+	for _, t := range []time.Time{now, now.Add(-patience)} { // Midnight may have passed.
+		text = strings.ReplaceAll(text, t.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly), "TODAY")
+	}
+	for _, v := range varying {
+		text = regexp.MustCompile(v.from).ReplaceAllString(text, v.to)
+	}
+	return text
+}
+
+// decode reads JSON that has no other members than v.
+func decode(t tester, raw string, v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("reading %s: %v", raw, err)
+	}
+}
+
+// answerText is the JSON of content[0].text.
+type answerText struct {
+	Answer     string `json:"answer"`
+	UsedSearch bool   `json:"used_search"`
+	Citations  []struct {
+		URL         string `json:"url"`
+		Title       string `json:"title"`
+		PublishedAt string `json:"published_at"`
+	} `json:"citations"`
+	Model string `json:"model"`
+}
+
+// answerOf reads the answer in a result.
+func answerOf(t tester, raw string) (a answerText, meta string) {
+	t.Helper()
+	var m struct {
+		JSONRPC, ID any
+		Result      struct {
+			Meta       json.RawMessage `json:"_meta"`
+			Content    []struct{ Type, Text string }
+			Structured json.RawMessage `json:"structuredContent"`
+		}
+	}
+	decode(t, raw, &m)
+	if len(m.Result.Content) != 1 || m.Result.Content[0].Type != "text" {
+		t.Fatalf("not an answer: %s", raw)
+	}
+	decode(t, m.Result.Content[0].Text, &a)
+	if a.Citations == nil {
+		t.Fatalf("citations is not a list: %s", raw)
+	}
+	return a, string(m.Result.Meta)
+}
+
+type rpcError struct {
+	Code    int
+	Message string
+	Data    json.RawMessage
+}
+
+// errorOf reads the error in a message.
+func errorOf(t tester, raw string) rpcError {
+	t.Helper()
+	var m struct {
+		JSONRPC, ID any
+		Error       *rpcError
+	}
+	decode(t, raw, &m)
+	if m.Error == nil || strings.ContainsAny(m.Error.Message, "\r\n") {
+		t.Fatalf("not an error of one line: %s", raw)
+	}
+	return *m.Error
+}
+
+// progressOf returns the messages of the progress, which must increase.
+func progressOf(t tester, all []message) (texts []string) {
+	t.Helper()
+	last := -1.0
+	for _, m := range all {
+		if !m.progress {
+			continue
+		}
+		var n struct {
+			JSONRPC, Method any
+			Params          struct {
+				ProgressToken string
+				Progress      float64
+				Message       string
+			}
+		}
+		decode(t, m.raw, &n)
+		if n.Params.ProgressToken != "token" || n.Params.Progress <= last || len([]rune(n.Params.Message)) > 200 {
+			t.Fatalf("bad progress after %v: %s", last, m.raw)
+		}
+		last, texts = n.Params.Progress, append(texts, n.Params.Message)
+	}
+	return texts
 }

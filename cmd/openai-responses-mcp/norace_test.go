@@ -1,6 +1,0 @@
-//go:build !race
-
-package main_test
-
-// raced says that the tests look for data races; then so does the program.
-const raced = false
