@@ -12,10 +12,11 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -95,7 +96,7 @@ func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err e
 		o.Settings = append(o.Settings, rootsCheck(guide))
 	}
 	o.Redactor, o.Offline, o.Variable = a.redactor, f.offline, a.variable
-	o.Key = doctor.Key{Variable: guide.Key, Set: cfg.KeySet(), Flaw: guide.KeyFlaw, Get: guide.GetKey()}
+	o.KeyEnv, o.KeySet, o.KeyFlaw, o.GetKey = guide.Key, cfg.KeySet(), guide.KeyFlaw, guide.GetKey()
 	o.BaseURL, o.BaseOrigin = client.BaseURL, cfg.Origin("openai.base_url")
 	if f.offline {
 		o.BaseOrigin = "--offline"
@@ -109,8 +110,7 @@ func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err e
 	}
 	p := &probe{guide: guide}
 	client.HTTPClient = llm.NewHTTPClient()
-	p.next = client.HTTPClient.Transport
-	client.HTTPClient.Transport = p
+	client.HTTPClient.Transport = p.watch(client.HTTPClient.Transport)
 	p.client = llm.New(client)
 	p.answerer = answer.New(answer.Options{
 		Client:       p.client,
@@ -158,40 +158,32 @@ func configChecks(cfg *config.Config, looked, warnings []string, err error) []do
 }
 
 func policyCheck(cfg *config.Config) doctor.Check {
-	c, sys := doctor.Check{Name: "policy", Verdict: doctor.OK, Text: "built in, " + policy.Revision}, cfg.Policy.System
+	sys, text := cfg.Policy.System, "built in, "+policy.Revision
 	if sys.Source == policy.SourceFile {
-		c.Text = fmt.Sprintf("%s (%s)", sys.Path, sys.Merge)
+		text = fmt.Sprintf("%s (%s)", sys.Path, sys.Merge)
 	}
-	if _, problem := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile); problem != "" {
-		c.Verdict, c.Text = doctor.Fail, problem
-		c.Cure = "correct policy.system.path (" + cfg.Origin("policy.system.path") + "): a readable file of UTF-8 text"
-	}
-	return c
+	_, problem := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
+	return doctor.Setting("policy", text, problem, "correct policy.system.path ("+cfg.Origin("policy.system.path")+"): a readable file of UTF-8 text")
 }
 
-func debugCheck(cfg *config.Config, problem error) doctor.Check {
-	c, s := doctor.Check{Name: "debug", Verdict: doctor.OK, Text: "off"}, cfg.Server
-	switch {
-	case problem != nil:
-		c.Verdict, c.Text = doctor.Fail, problem.Error()
-		c.Cure = "correct server.debug_file (" + cfg.Origin("server.debug_file") + "): a file that can be written"
-	case s.Debug && s.DebugFile != "":
-		c.Text = "on, to stderr and " + s.DebugFile
-	case s.Debug:
-		c.Text = "on, to stderr"
+func debugCheck(cfg *config.Config, err error) doctor.Check {
+	text, problem := "off", ""
+	if cfg.Server.Debug {
+		text = strings.TrimSuffix("on, to stderr and "+cfg.Server.DebugFile, " and ")
 	}
-	return c
+	if err != nil {
+		problem = err.Error()
+	}
+	return doctor.Setting("debug", text, problem, "correct server.debug_file ("+cfg.Origin("server.debug_file")+"): a file that can be written")
 }
 
-// locationCheck says from where the API searches, which shapes the results.
+// locationCheck says from where the API searches, which decides the results.
 func locationCheck(cfg *config.Config) doctor.Check {
-	at := cfg.Search.UserLocation
-	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
-	c := doctor.Check{Name: "location", Verdict: doctor.OK, Text: "searches from " + strings.Join(parts, ", ")}
-	if len(parts) == 0 {
-		c.Text = "search.user_location is not set: the API searches as if from the United States"
+	at, text := cfg.Search.UserLocation, "search.user_location is not set: the API searches as if from the United States"
+	if parts := strings.Join([]string{at.City, at.Region, at.Country, at.Timezone}, " "); strings.TrimSpace(parts) != "" {
+		text = "searches from " + parts
 	}
-	return c
+	return doctor.Setting("location", text, "", "")
 }
 
 func rootsCheck(guide answer.Guide) doctor.Check {
@@ -215,27 +207,29 @@ func sent(p answer.Profile) string {
 	return "effort and verbosity are not sent: it takes neither"
 }
 
-// probe asks the API for doctor. As an http.RoundTripper it watches how
-// questions are answered: the client falls back to plain requests by itself.
+// probe asks the API for doctor.
 type probe struct {
 	guide    answer.Guide
 	client   *llm.Client
 	answerer *answer.Answerer
-	next     http.RoundTripper
 	streamed atomic.Bool // the last response was a stream
-	refused  atomic.Bool // a request was refused
 }
 
-func (p *probe) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := p.next.RoundTrip(r)
-	if err == nil {
-		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		p.streamed.Store(kind == "text/event-stream")
-		if resp.StatusCode == http.StatusBadRequest {
-			p.refused.Store(true)
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// watch notes whether a response is a stream: where streams are refused, the
+// client falls back to a plain request by itself.
+func (p *probe) watch(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+			p.streamed.Store(kind == "text/event-stream")
 		}
-	}
-	return resp, err
+		return resp, err
+	})
 }
 
 // model asks for a model. The fault has the words that MCP clients show.
@@ -281,16 +275,12 @@ func (p *probe) live(ctx context.Context) doctor.Check {
 		return c
 	}
 	c.Text = fmt.Sprintf("%s answered in %.1f s with %d tokens", cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
-	switch {
-	case p.streamed.Load():
+	if p.streamed.Load() {
 		c.Text += "; streaming is allowed"
-	case p.refused.Load():
-		c.Verdict, c.Text = doctor.Warn, c.Text+"; streaming is refused"
-		c.Cure = "an OpenAI organization has to be verified for it, at " + answer.VerifyPage + "; until then answers come in one piece"
-	default:
-		c.Verdict, c.Text = doctor.Warn, c.Text+"; it was not streamed, though asked to be"
-		c.Cure = "nothing, if the server cannot stream: answers come in one piece (responses.stream: false avoids the attempt)"
+		return c
 	}
+	c.Verdict, c.Text = doctor.Warn, c.Text+"; streaming is refused"
+	c.Cure = "an OpenAI organization has to be verified for it, at " + answer.VerifyPage + "; until then, or if the server cannot stream, answers come in one piece"
 	return c
 }
 
@@ -308,11 +298,6 @@ func selfTest(ctx context.Context, lines bool) (tools int, err error) {
 		_ = serverOut.Close()
 		ended <- err
 	}()
-	stop := context.AfterFunc(ctx, func() {
-		_ = in.CloseWithError(ctx.Err())
-		_ = serverOut.CloseWithError(ctx.Err())
-	})
-	defer stop()
 	p := newPeer(in, out, lines)
 	tools, err = listTools(p)
 	return tools, errors.Join(err, p.end(), <-ended)
@@ -330,16 +315,9 @@ func listTools(p *peer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var list struct {
-		Result struct {
-			Tools []struct{} `json:"tools"`
-		} `json:"result"`
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return 0, fmt.Errorf("reading the response to tools/list: %w", err)
-	}
-	if len(list.Result.Tools) == 0 {
+	n := int(gjson.GetBytes(raw, "result.tools.#").Int())
+	if n == 0 {
 		return 0, errors.New("the response to tools/list has no tools")
 	}
-	return len(list.Result.Tools), nil
+	return n, nil
 }

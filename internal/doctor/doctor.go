@@ -2,8 +2,8 @@
 // configuration, the connection to the API, the models and the server's own
 // protocol, and names a cure for each problem (doctor of spec §14).
 //
-// doctor.go runs the checks, local.go has those that need no network, model.go
-// those that ask the API for models, and print.go the output.
+// doctor.go runs the checks and prints them, local.go has those that need no
+// network, and model.go those that ask the API for models.
 //
 // The package gets values and functions and knows neither files, flags nor the
 // Responses API. Its output is safe to paste into an issue.
@@ -13,13 +13,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -42,45 +45,42 @@ type Check struct {
 	Cure    string   `json:"cure,omitempty"` // what to do, unless the verdict is OK
 }
 
+// Setting returns the check of a setting: OK with text, or a failure if problem
+// is not empty.
+func Setting(name, text, problem, cure string) Check {
+	if problem != "" {
+		return Check{Name: name, Verdict: Fail, Text: problem, Cure: cure}
+	}
+	return Check{Name: name, Verdict: OK, Text: text}
+}
+
 // Options are the values and functions to check.
 type Options struct {
-	// Settings are the finished checks of the configuration.
-	Settings []Check
-	// Profiles are the models, that of answer first. Without profiles there is
-	// no configuration, and only Settings and Stdio are reported.
-	Profiles []Profile
+	Settings []Check   // the finished checks of the configuration
+	Profiles []Profile // that of answer first; none: there is no configuration
 
-	Offline    bool // the built-in API replaces the real one
-	Key        Key
+	Offline    bool   // the built-in API replaces the real one
+	KeyEnv     string // variable that holds the API key
+	KeySet     bool
+	KeyFlaw    string // what looks wrong about the key: "it has quotes around it"
+	GetKey     string // what to do to get a key and set it
 	BaseURL    string
-	BaseOrigin string // where the base URL was set; "" or default: nowhere
+	BaseOrigin string // where the base URL is set
 
-	// Proxy is the rule of the HTTP client, usually http.ProxyFromEnvironment.
-	Proxy func(*http.Request) (*url.URL, error)
-	// ProxyVariable is the variable that names the proxy for BaseURL.
-	ProxyVariable string
-	// Variable returns an environment variable, or "".
-	Variable func(name string) string
+	Proxy         func(*http.Request) (*url.URL, error) // the rule of the HTTP client
+	ProxyVariable string                                // that names the proxy for BaseURL
+	Variable      func(name string) string              // environment variable, or ""
 
 	// Model asks the API for a model through the server's HTTP client.
 	Model func(ctx context.Context, id string) (json.RawMessage, *Fault)
 	// Stdio runs a session with the server, in lines or in framed messages, and
 	// returns the number of tools.
 	Stdio func(ctx context.Context, lines bool) (tools int, err error)
-	// Live asks the model of the first profile one short question. nil: no
-	// question is asked. It limits its own time.
+	// Live asks the first model one short question; nil: no question is asked.
 	Live func(ctx context.Context) Check
 
 	Redactor *logging.Redactor
 	Now      func() time.Time // nil: time.Now
-}
-
-// Key is the API key, without its value.
-type Key struct {
-	Variable string // that holds it
-	Set      bool
-	Flaw     string // what looks wrong about it, such as "it has quotes around it", or ""
-	Get      string // what to do to get one and set it
 }
 
 // Profile is a model as a tool uses it.
@@ -112,7 +112,7 @@ type Fault struct {
 }
 
 // Run makes the checks and returns them in a fixed order. Without Live it takes
-// at most 30 seconds.
+// at most half a minute.
 func Run(ctx context.Context, o Options) []Check {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -127,8 +127,7 @@ func Run(ctx context.Context, o Options) []Check {
 		checks = append(checks, o.base(), o.proxy())
 		found := o.lookUp(ctx)
 		live := o.live(ctx, found)
-		checks = append(checks, o.key(found))
-		checks = append(checks, o.http(found)...)
+		checks = append(checks, o.key(found), o.http(found))
 		for _, p := range o.Profiles {
 			checks = append(checks, o.model(p, found))
 		}
@@ -172,7 +171,7 @@ func (o *Options) live(ctx context.Context, f *findings) []Check {
 	switch {
 	case o.Live == nil:
 		return nil
-	case !o.Offline && !o.Key.Set, !f.reached():
+	case !o.Offline && !o.KeySet, !f.reached():
 		return []Check{{Name: "live", Verdict: Warn, Text: "no question was asked", Cure: "fix the failures above"}}
 	}
 	c := o.Live(ctx)
@@ -180,4 +179,61 @@ func (o *Options) live(ctx context.Context, f *findings) []Check {
 		f.answered = o.Profiles[0].Model
 	}
 	return []Check{c}
+}
+
+// Failed counts the checks that failed.
+func Failed(checks []Check) int {
+	n := 0
+	for _, c := range checks {
+		if c.Verdict == Fail {
+			n++
+		}
+	}
+	return n
+}
+
+// Print writes a line for each check, with details and cure indented below:
+//
+//	fail  model answer     gpt-9: model not found (404)
+//	      -> set another model in model_profiles.answer.model (config.yaml:3)
+//
+// The error is that of out.
+func Print(out io.Writer, checks []Check) error {
+	width := 0
+	for _, c := range checks {
+		width = max(width, len(c.Name))
+	}
+	var b strings.Builder
+	for _, c := range checks {
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", c.Verdict, width, c.Name, c.Text)
+		for _, d := range c.Details {
+			fmt.Fprintf(&b, "      %s\n", d)
+		}
+		if c.Cure != "" {
+			fmt.Fprintf(&b, "      -> %s\n", c.Cure)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// PrintJSON writes one object: the version, the worst verdict and the checks.
+// The error is that of out.
+func PrintJSON(out io.Writer, checks []Check) error {
+	worst := OK
+	for _, c := range checks {
+		if c.Verdict == Fail || c.Verdict == Warn && worst == OK {
+			worst = c.Verdict
+		}
+	}
+	b, err := unescaped.Indented(struct {
+		Version string  `json:"version"`
+		Verdict Verdict `json:"verdict"`
+		Checks  []Check `json:"checks"`
+	}{version.Version, worst, checks}, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(b, '\n'))
+	return err
 }

@@ -22,7 +22,8 @@ import (
 func healthy() Options {
 	return Options{
 		Settings:      []Check{{Name: "config", Verdict: OK, Text: "read config.yaml", Details: []string{"server.debug from DEBUG"}}},
-		Key:           Key{Variable: "MY_KEY", Set: true},
+		KeyEnv:        "MY_KEY",
+		KeySet:        true,
 		BaseURL:       "https://api.example/v1",
 		Profiles:      []Profile{{"answer", "gpt-5.2", "model_profiles.answer.model (default)", "effort is sent"}},
 		Proxy:         func(*http.Request) (*url.URL, error) { return nil, nil },
@@ -63,10 +64,10 @@ func TestFaults(t *testing.T) {
 		want   []string
 	}{
 		{"healthy", func(*Options) {}, []string{"ok key: MY_KEY is set and accepted", http, "ok model answer: gpt-5.2 is there; effort is sent"}},
-		{"offline", func(o *Options) { o.Offline, o.Key.Set = true, false },
+		{"offline", func(o *Options) { o.Offline, o.KeySet = true, false },
 			[]string{"ok key: none is needed with --offline", http, "ok model answer: gpt-5.2 is there; effort is sent"}},
 		{"no key", func(o *Options) {
-			o.Key.Set, o.Key.Get = false, "make one"
+			o.KeySet, o.GetKey = false, "make one"
 			o.Model = model("", &Fault{About: AboutKey, Status: 401, Text: "refused", Cure: "renew it"})
 		}, []string{"fail key: MY_KEY is not set -> make one where the client starts the server; setup CLIENT shows how, --offline needs none",
 			http, "warn model answer: gpt-5.2 was not looked up; effort is sent -> fix the failure above"}},
@@ -77,9 +78,9 @@ func TestFaults(t *testing.T) {
 		{"a key that cannot be sent", func(o *Options) {
 			o.Model = model("", &Fault{About: AboutKey, Text: "the key has a line break", Cure: "one line"})
 		}, []string{"fail key: MY_KEY is set, but the key has a line break -> one line",
-			"warn model answer: gpt-5.2 was not looked up; effort is sent -> fix the failure above"}},
+			"warn http: no request was sent -> fix the failure above", "warn model answer: gpt-5.2 was not looked up; effort is sent -> fix the failure above"}},
 		{"no connection, and a key in quotes", func(o *Options) {
-			o.Key.Flaw = "it has quotes around it"
+			o.KeyFlaw = "it has quotes around it"
 			o.Model = model("", &Fault{Text: "connection refused by 10.0.0.1:443", Cure: "check the firewall"})
 			o.Live = func(context.Context) Check { panic("asked without a connection") }
 		}, []string{"warn key: MY_KEY is set, but it has quotes around it -> put the key alone into MY_KEY",

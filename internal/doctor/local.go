@@ -10,20 +10,20 @@ import (
 
 // key reports whether there is a key and whether the API accepts it.
 func (o *Options) key(f *findings) Check {
-	k, fault := o.Key, f.first().fault
-	c := Check{Name: "key", Verdict: OK, Text: k.Variable + " is set"}
+	fault := f.first().fault
+	c := Check{Name: "key", Verdict: OK, Text: o.KeyEnv + " is set"}
 	switch {
 	case o.Offline:
 		c.Text = "none is needed with --offline"
-	case !k.Set:
-		c.Verdict, c.Text = Fail, k.Variable+" is not set"
-		c.Cure = k.Get + " where the client starts the server; setup CLIENT shows how, --offline needs none"
+	case !o.KeySet:
+		c.Verdict, c.Text = Fail, o.KeyEnv+" is not set"
+		c.Cure = o.GetKey + " where the client starts the server; setup CLIENT shows how, --offline needs none"
 	case fault != nil && fault.About == AboutKey && f.answered == "":
-		c.Verdict, c.Text, c.Cure = Fail, fmt.Sprintf("%s is set, but %s", k.Variable, fault.Text), fault.Cure
+		c.Verdict, c.Text, c.Cure = Fail, fmt.Sprintf("%s is set, but %s", o.KeyEnv, fault.Text), fault.Cure
 	case f.accepted():
 		c.Text += " and accepted"
-	case k.Flaw != "":
-		c.Verdict, c.Text, c.Cure = Warn, fmt.Sprintf("%s is set, but %s", k.Variable, k.Flaw), "put the key alone into "+k.Variable
+	case o.KeyFlaw != "":
+		c.Verdict, c.Text, c.Cure = Warn, fmt.Sprintf("%s is set, but %s", o.KeyEnv, o.KeyFlaw), "put the key alone into "+o.KeyEnv
 	}
 	return c
 }

@@ -70,25 +70,23 @@ func (f *findings) accepted() bool {
 	return f.answered != "" || l.fault == nil || f.reached() && l.fault.About == AboutModel
 }
 
-// http reports the connection: what failed is in the error of the first
-// request. A request that was not sent because of the key says nothing about it.
-func (o *Options) http(f *findings) []Check {
+// http reports the connection. The error of the first request says what failed.
+func (o *Options) http(f *findings) Check {
 	l := f.first()
 	c := Check{Name: "http", Verdict: OK, Text: fmt.Sprintf("answers in %d ms", l.took.Milliseconds())}
 	switch {
-	case l.fault == nil, l.fault.About == AboutModel:
+	case l.fault == nil, l.fault.About == AboutModel, l.fault.About == AboutKey && f.reached():
 	case l.fault.About == AboutKey:
-		if !f.reached() {
-			return nil
-		}
+		c.Verdict, c.Text, c.Cure = Warn, "no request was sent", "fix the failure above"
 	case f.answered != "":
 		c.Text = "questions are answered; GET /models is not"
-	case l.fault.About == AboutScope:
-		c.Verdict, c.Text, c.Cure = Warn, l.fault.Text, l.fault.Cure
 	default:
 		c.Verdict, c.Text, c.Cure = Fail, l.fault.Text, l.fault.Cure
+		if l.fault.About == AboutScope {
+			c.Verdict = Warn
+		}
 	}
-	return []Check{c}
+	return c
 }
 
 // model reports the model of a profile.
