@@ -1,0 +1,276 @@
+// Package docs_test checks the documentation: links resolve, the tables of the
+// configuration are up to date, examples load, and the flags and keys in the
+// text exist. internal/clients checks the page of client setup.
+package docs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+)
+
+const root = "../.."
+
+var update = flag.Bool("update", false, "rewrite the generated tables")
+
+// page is a Markdown file with its fenced blocks cut out.
+type page struct {
+	name   string // from the root, with slashes
+	prose  string
+	blocks []block
+}
+
+type block struct {
+	kind string // sh, json, ...
+	text string
+	line int
+}
+
+func pages(t *testing.T) []page {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(root), "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = fs.WalkDir(os.DirFS(root), "docs", func(name string, _ fs.DirEntry, err error) error {
+		if path.Ext(name) == ".md" {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil || len(names) < 10 {
+		t.Fatalf("found %d pages, error %v", len(names), err)
+	}
+	var all []page
+	for _, name := range names {
+		all = append(all, parse(name, read(t, name)))
+	}
+	return all
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func parse(name, text string) page {
+	p := page{name: name}
+	var prose strings.Builder
+	var open *block
+	indent := ""
+	for n, line := range strings.Split(text, "\n") {
+		rest := strings.TrimLeft(line, " ")
+		kind, fence := strings.CutPrefix(rest, "```")
+		switch {
+		case open == nil && fence:
+			open, indent = &block{kind: kind, line: n + 1}, line[:len(line)-len(rest)]
+		case open != nil && fence:
+			p.blocks, open = append(p.blocks, *open), nil
+		case open != nil:
+			open.text += strings.TrimPrefix(line, indent) + "\n"
+		default:
+			prose.WriteString(line + "\n")
+		}
+	}
+	p.prose = prose.String()
+	return p
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`)
+
+func TestLinks(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(p.prose, -1) {
+			target := m[1] + m[2]
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(target, "#")
+			name := p.name
+			if file != "" {
+				name = path.Join(path.Dir(p.name), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+				t.Errorf("%s links to %s: %v", p.name, target, err)
+			} else if anchor != "" && !slices.Contains(anchors(parse(name, read(t, name))), anchor) {
+				t.Errorf("%s links to %s, and %s has no such heading", p.name, target, name)
+			}
+		}
+	}
+}
+
+var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+
+// anchors are the headings as GitHub makes link targets of them.
+func anchors(p page) []string {
+	var list []string
+	for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
+		list = append(list, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(m[1])))
+	}
+	return list
+}
+
+// TestConfigReference generates the tables between the marks of the page.
+func TestConfigReference(t *testing.T) {
+	const name = "docs/reference/config-reference.md"
+	var keys, variables, ignored strings.Builder
+	variables.WriteString("| Variable | Key |\n|---|---|\n")
+	ignored.WriteString("| Key | Why |\n|---|---|\n")
+	section := true
+	for _, k := range config.Keys() {
+		cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+		switch {
+		case k.Ignored != "":
+			fmt.Fprintf(&ignored, "| `%s` | %s |\n", k.Path, cell(k.Ignored))
+		case k.Section:
+			if keys.Len() > 0 {
+				keys.WriteString("\n")
+			}
+			fmt.Fprintf(&keys, "### %s\n\n%s\n", k.Path, k.Doc)
+			section = true
+		default:
+			if section {
+				keys.WriteString("\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n")
+			}
+			section = false
+			also := strings.Join(strings.Fields(k.Flag+" "+k.Env), "`, `")
+			if also != "" {
+				also = " Also `" + also + "`."
+			}
+			fmt.Fprintf(&keys, "| `%s` | `%s` | %s | %s |\n", k.Path, k.Default, cell(k.Allowed), cell(k.Doc+also))
+		}
+		if k.Env != "" {
+			fmt.Fprintf(&variables, "| `%s` | `%s` |\n", k.Env, k.Path)
+		}
+	}
+	text := read(t, name)
+	want := text
+	for part, table := range map[string]string{"keys": keys.String(), "variables": variables.String(), "ignored": ignored.String()} {
+		before, rest, ok := strings.Cut(want, "<!-- generated: "+part+" -->\n")
+		_, after, closed := strings.Cut(rest, "<!-- end -->\n")
+		if !ok || !closed {
+			t.Fatalf("%s has no place for %s", name, part)
+		}
+		want = before + "<!-- generated: " + part + " -->\n\n" + table + "\n<!-- end -->\n" + after
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(text, want); diff != "" {
+		t.Errorf("%s is out of date, run go test ./test/docs -update (-page +program):\n%s", name, diff)
+	}
+}
+
+var reference = regexp.MustCompile(`\$\{(\w+)\}`)
+
+// JSON blocks are one or more values, YAML blocks are
+// configurations.
+func TestBlocks(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			at := fmt.Sprintf("%s:%d", p.name, b.line)
+			switch b.kind {
+			case "json":
+				d := json.NewDecoder(strings.NewReader(b.text))
+				var v any
+				for err := error(nil); !errors.Is(err, io.EOF); {
+					if err = d.Decode(&v); err != nil && !errors.Is(err, io.EOF) {
+						t.Errorf("%s: %v", at, err)
+						break
+					}
+				}
+			case "yaml":
+				if strings.Contains(b.text, "apiVersion:") {
+					continue // Kubernetes
+				}
+				file := filepath.Join(t.TempDir(), "config.yaml")
+				if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				var environ []string
+				for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
+					environ = append(environ, m[1]+"=value")
+				}
+				flags := config.Flags{Config: file, ConfigSet: true}
+				if _, warnings, err := config.Load(config.Input{Flags: flags, Environ: environ}); err != nil || len(warnings) > 0 {
+					t.Errorf("%s: %v %q", at, err, warnings)
+				}
+			}
+		}
+	}
+}
+
+var (
+	code    = regexp.MustCompile("`[^`\n]+`")
+	flagged = regexp.MustCompile("^`(?:openai-responses-mcp )?(?:[a-z]+ )?(--[a-z][a-z-]+)")
+	keyed   = regexp.MustCompile("^`((?:openai|request|responses|model_profiles|policy|search|server)\\.[a-z_.]+)`$")
+	manual  = regexp.MustCompile(`Fl -([a-z][a-z-]+)`)
+)
+
+// foreign are flags of other programs.
+var foreign = []string{"--omit"}
+
+// Flags and keys in the text exist, and the manual page has every flag.
+func TestFlagsAndKeys(t *testing.T) {
+	files, err := fs.Glob(os.DirFS(root), "internal/cli/usage*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage strings.Builder
+	for _, name := range files {
+		usage.WriteString(read(t, name))
+	}
+	var known []string
+	for _, k := range config.Keys() {
+		known = append(known, k.Path)
+	}
+	for _, p := range pages(t) {
+		for _, c := range code.FindAllString(p.prose, -1) {
+			if m := flagged.FindStringSubmatch(c); m != nil && !strings.Contains(usage.String(), m[1]) && !slices.Contains(foreign, m[1]) {
+				t.Errorf("%s: %s is not in the usage texts", p.name, c)
+			}
+			if m := keyed.FindStringSubmatch(c); m != nil && path.Ext(m[1]) != ".json" && !slices.Contains(known, m[1]) {
+				t.Errorf("%s: there is no key %s", p.name, m[1])
+			}
+		}
+	}
+	page := read(t, "packaging/man/openai-responses-mcp.1")
+	for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(usage.String(), -1) {
+		if !regexp.MustCompile(`-` + name[2:] + `\b`).MatchString(page) {
+			t.Errorf("the manual page does not have %s", name)
+		}
+	}
+	for _, m := range manual.FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(usage.String(), "--"+m[1]) {
+			t.Errorf("the manual page has --%s, the usage texts do not", m[1])
+		}
+	}
+}
