@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -42,8 +41,6 @@ type Guide struct {
 
 	RootsFile string        // value of SSL_CERT_FILE
 	RootsFlaw func() string // why RootsFile is unusable: "it cannot be read"; nil or "": it is usable
-
-	short bool // leave out what does not fit in the line of Explain
 }
 
 // Setting is a value of the configuration and its origin.
@@ -65,20 +62,11 @@ type advice struct {
 // advice comes first, so that truncation removes only what the API said. The
 // API's message about a key is left out, because it repeats a part of the key.
 func (g *Guide) Explain(profile string, err error) string {
-	line := func(g *Guide) (string, string) {
-		a := g.advise(profile, err)
-		if a.do == "" {
-			return a.what, a.said
-		}
-		return a.what + ": " + a.do, a.said
+	a := g.advise(profile, err)
+	if a.do != "" {
+		a.what += ": " + a.do
 	}
-	s, said := line(g)
-	if utf8.RuneCountInString(s) > maxExplain {
-		short := *g
-		short.short = true
-		s, said = line(&short)
-	}
-	return text.Truncate(text.OneLine(s+after(said)), maxExplain)
+	return text.Truncate(text.OneLine(a.what+after(a.said)), maxExplain)
 }
 
 // Advise is Explain for a terminal: one line says what is wrong, with what the
@@ -139,18 +127,13 @@ func (g *Guide) advise(profile string, err error) advice {
 		}
 		return advice{what: "the API refused the key" + status, do: g.newKey()}
 	case llm.KindUnverified:
-		a := advice{what: "the organization is not verified" + status, do: "verify it at " + VerifyPage + ", or choose another model", said: e.Message}
-		if s, ok := g.Models[profile]; ok && !g.short {
-			a.do += " in " + s.Name + " (" + s.From + ")"
-		}
-		return a
+		return advice{what: "the organization is not verified" + status, do: "verify it at " + VerifyPage + ", or choose another model", said: e.Message}
 	case llm.KindPermission:
-		a := advice{what: "access denied" + status, do: "check what the key's project may use, and the region", said: e.Message}
-		switch {
-		case e.Type == "" && e.Code == "": // not an error of the API itself
-			a.do = "check what the key in " + g.key() + " may use, and whether a firewall or proxy answers in place of " + g.host()
-		case !g.openAI():
-			a.do = "check what the key in " + g.key() + " may use at " + g.host()
+		a := advice{what: "access denied" + status, do: "check what the key in " + g.key() + " may use, and ", said: e.Message}
+		if e.Type == "" && e.Code == "" { // not an error of the API itself
+			a.do += "whether a firewall or proxy answers in place of " + g.host()
+		} else {
+			a.do += "whether " + g.host() + " serves your region"
 		}
 		return a
 	case llm.KindModel:
@@ -158,7 +141,11 @@ func (g *Guide) advise(profile string, err error) advice {
 	case llm.KindNotFound:
 		return advice{what: "not found" + status, do: g.otherBase(), said: e.Message}
 	case llm.KindQuota:
-		return advice{what: "quota exceeded" + status, do: "check plan, credit and limits of " + g.account()}
+		a := advice{what: "quota exceeded" + status, do: "check plan, credit and limits of the OpenAI project"}
+		if !g.openAI() {
+			a.do = "check plan, credit and limits of your account at " + g.host()
+		}
+		return a
 	case llm.KindRateLimit:
 		a := advice{what: "rate limit reached" + status + tries, do: "wait a little, or raise request.max_retries", said: e.Message}
 		if e.RetryAfter > 0 {
@@ -189,12 +176,11 @@ func (g *Guide) advise(profile string, err error) advice {
 		return g.connection(e, tries)
 	case llm.KindBadResponse:
 		a := advice{what: "not an answer of the Responses API" + status, do: "check " + g.base(), said: e.Message}
-		switch {
-		case e.Status/100 == 3:
+		if page := errors.Is(e, llm.ErrWebPage); page || e.Status/100 == 3 {
 			a.what = "received a redirect instead of an answer" + status
-			a.do += ", or log in to the network with a browser"
-		case errors.Is(e, llm.ErrWebPage):
-			a.what = "received a web page instead of an answer" + status
+			if page {
+				a.what = "received a web page instead of an answer" + status
+			}
 			a.do += ", or log in to the network with a browser"
 		}
 		return a
@@ -278,17 +264,13 @@ func (g *Guide) certificate(e *llm.Error) (a advice, ok bool) {
 			do: "check openai.base_url and " + g.proxy() + ", or log in to the network with a browser"}, true
 	case errors.As(e, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		// The clock may be wrong: a machine without a battery starts in 1970.
-		const minute = "2006-01-02 15:04"
-		now := time.Now().UTC()
-		a := advice{what: "the certificate of " + g.host() + " is not valid now",
-			do: "check the clock of this machine, which says " + now.Format(minute) + " UTC"}
+		const minute = "2006-01-02 15:04 UTC"
+		now, limit := time.Now().UTC(), "until "+invalid.Cert.NotAfter.UTC().Format(minute)
 		if now.Before(invalid.Cert.NotBefore) {
-			a.what += ", but from " + invalid.Cert.NotBefore.UTC().Format(minute)
-		} else {
-			a.what += ", only until " + invalid.Cert.NotAfter.UTC().Format(minute)
-			a.do += "; if it is right, " + g.host() + " has to renew"
+			limit = "from " + invalid.Cert.NotBefore.UTC().Format(minute)
 		}
-		return a, true
+		return advice{what: "the certificate of " + g.host() + " is valid only " + limit,
+			do: "check the clock of this machine, which says " + now.Format(minute) + "; if it is right, the certificate must be renewed"}, true
 	case errors.As(e, &verify), errors.As(e, &unknown):
 		return advice{what: "cannot verify the TLS certificate of " + g.host(), do: g.trust()}, true
 	}
@@ -335,13 +317,6 @@ func (g *Guide) openAI() bool {
 	return g.BaseURL.Value == "" || err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), ".api.openai.com")
 }
 
-func (g *Guide) account() string {
-	if g.openAI() {
-		return "the OpenAI project"
-	}
-	return "your account at " + g.host()
-}
-
 // GetKey says how to get a key when there is none.
 func (g *Guide) GetKey() string {
 	if g.openAI() {
@@ -366,45 +341,22 @@ func (g *Guide) newKey() string {
 	return do
 }
 
-// otherModel names the setting of a model, and what takes precedence over it
-// (spec-v0.9 section 5.1).
+// otherModel names the setting that the model of a profile comes from.
 func (g *Guide) otherModel(profile string) string {
 	s, ok := g.Models[profile]
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
 	}
-	if g.short {
-		return fmt.Sprintf("%s is %s (%s): name another there", s.Name, text.Truncate(s.Value, 40), baseName(s.From))
-	}
 	do := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
-	if s.From == "--model" {
-		return do
-	}
-	variable := map[string]string{
-		"model_profiles.answer.model":          "MODEL_ANSWER",
-		"model_profiles.answer_detailed.model": "MODEL_DETAILED",
-		"model_profiles.answer_quick.model":    "MODEL_QUICK",
-	}[s.Name]
-	var others []string
-	if variable != s.From {
-		others = append(others, variable)
-	}
-	if variable == "MODEL_ANSWER" {
-		others = append(others, "--model")
-	}
-	if len(others) > 0 {
-		do += ", or with " + strings.Join(others, " or ")
+	if s.From == "the default" {
+		do += ", or with MODEL_ANSWER or --model"
 	}
 	return do
 }
 
 // base names openai.base_url and its origin.
 func (g *Guide) base() string {
-	from := cmp.Or(g.BaseURL.From, "OPENAI_BASE_URL")
-	if g.short {
-		from = baseName(from)
-	}
-	return "openai.base_url (" + from + ")"
+	return "openai.base_url (" + cmp.Or(g.BaseURL.From, "OPENAI_BASE_URL") + ")"
 }
 
 func (g *Guide) otherBase() string {
@@ -424,18 +376,10 @@ func (g *Guide) trust() string {
 	if g.RootsFile == "" {
 		return "set SSL_CERT_FILE to a file with " + ca
 	}
-	file := g.RootsFile
-	if g.short {
-		file = baseName(file)
-	}
 	if g.RootsFlaw != nil {
 		if flaw := g.RootsFlaw(); flaw != "" {
-			return "correct SSL_CERT_FILE: it names " + file + ", and " + flaw
+			return "correct SSL_CERT_FILE: it names " + g.RootsFile + ", and " + flaw
 		}
 	}
-	return "add " + ca + " to " + file + " (SSL_CERT_FILE): it has no CA that signed this"
+	return "add " + ca + " to " + g.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
 }
-
-// baseName cuts the folders from an origin such as /etc/config.yaml:12. Paths
-// of any system may occur.
-func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

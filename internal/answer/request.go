@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,6 +28,21 @@ type Defaults struct {
 	Domains     []string
 }
 
+// withDefaults fills in what the call leaves open. An empty list of domains
+// keeps the configured ones: a call must not lift EnforceDomains.
+func (q Question) withDefaults(d Defaults) Question {
+	if q.RecencyDays == nil {
+		q.RecencyDays = &d.RecencyDays
+	}
+	if q.MaxResults == nil {
+		q.MaxResults = &d.MaxResults
+	}
+	if len(q.Domains) == 0 {
+		q.Domains = d.Domains
+	}
+	return q
+}
+
 // Search holds the options of the web search tool. Without any of them the tool
 // is exactly {"type":"web_search"}, as in spec-v0.9 section 6.
 type Search struct {
@@ -41,9 +55,7 @@ type Search struct {
 // request builds the request for q. The llm client adds what is the same for
 // all requests.
 func (a *Answerer) request(p Profile, q Question) llm.Request {
-	if len(q.Domains) == 0 {
-		q.Domains = a.o.Defaults.Domains
-	}
+	q = q.withDefaults(a.o.Defaults)
 	params := responses.ResponseNewParams{
 		Model:        p.Model,
 		Instructions: param.NewOpt(a.o.Instructions),
@@ -69,16 +81,10 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 	return llm.Request{Params: params, Extra: a.o.ExtraBody}
 }
 
-// input is the query and a line of hints, which the policy explains.
+// input is the query and a line of hints, which the policy explains. The
+// defaults are filled in.
 func (a *Answerer) input(q Question) string {
-	recency, results := a.o.Defaults.RecencyDays, a.o.Defaults.MaxResults
-	if q.RecencyDays != nil {
-		recency = *q.RecencyDays
-	}
-	if q.MaxResults != nil {
-		results = *q.MaxResults
-	}
-	s := q.Query + "\n[Hints] recency_days=" + decimal(recency) + ", max_results=" + decimal(results) + "."
+	s := q.Query + "\n[Hints] recency_days=" + decimal(*q.RecencyDays) + ", max_results=" + decimal(*q.MaxResults) + "."
 	if len(q.Domains) > 0 {
 		s += " domains: " + strings.Join(q.Domains, ", ") + "."
 	}
@@ -109,17 +115,12 @@ func (s Search) tool(domains []string) *responses.WebSearchToolParam {
 		// (https://platform.openai.com/docs/guides/tools-web-search#domain-filtering).
 		t.Filters.SetExtraFields(map[string]any{"blocked_domains": lower(s.BlockedDomains)})
 	}
-	location := maps.Clone(s.UserLocation)
-	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
-	if len(location) > 0 {
-		opt := func(key string) param.Opt[string] {
-			if location[key] == "" {
-				return param.Opt[string]{}
-			}
-			return param.NewOpt(location[key])
-		}
-		t.UserLocation = responses.WebSearchToolUserLocationParam{
-			Type: "approximate", City: opt("city"), Country: opt("country"), Region: opt("region"), Timezone: opt("timezone"),
+	location := &t.UserLocation // not sent when all of it is empty
+	for key, field := range map[string]*param.Opt[string]{
+		"city": &location.City, "country": &location.Country, "region": &location.Region, "timezone": &location.Timezone,
+	} {
+		if value := s.UserLocation[key]; value != "" {
+			location.Type, *field = "approximate", param.NewOpt(value)
 		}
 	}
 	return t

@@ -1,0 +1,114 @@
+package answer
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInput(t *testing.T) {
+	num := func(f float64) *float64 { return &f }
+	const today = " today: 2025-08-09 (Asia/Tokyo)."
+	a := New(Options{Now: fixedNow, Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{"a.example"}}})
+	tests := []struct {
+		q    Question
+		want string
+	}{
+		{Question{Query: "q"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
+		{Question{Query: "q", Domains: []string{}}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
+		{Question{Query: "q", Domains: []string{"b.example", "c.example"}}, "q\n[Hints] recency_days=60, max_results=5. domains: b.example, c.example." + today},
+		{Question{Query: "q", RecencyDays: num(0), MaxResults: num(2.5)}, "q\n[Hints] recency_days=0, max_results=2.5. domains: a.example." + today},
+		{Question{Query: "q", RecencyDays: num(1e21)}, "q\n[Hints] recency_days=1000000000000000000000, max_results=5. domains: a.example." + today},
+		{Question{Query: " two\nlines ", Style: "summary"}, " two\nlines \n[Hints] recency_days=60, max_results=5. domains: a.example. style: summary." + today},
+		{Question{Query: "q", Style: "poem"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
+	}
+	for _, tt := range tests {
+		if got := a.input(tt.q.withDefaults(a.o.Defaults)); got != tt.want {
+			t.Errorf("input(%+v) = %q, want %q", tt.q, got, tt.want)
+		}
+	}
+	if got := New(Options{Now: fixedNow}).input(Question{Query: "q"}.withDefaults(Defaults{})); got != "q\n[Hints] recency_days=0, max_results=0."+today {
+		t.Errorf("input without domains = %q", got)
+	}
+}
+
+func TestTool(t *testing.T) {
+	domains := []string{"www.JMA.go.jp", "tenki.jp"}
+	tests := []struct {
+		search  Search
+		domains []string
+		want    string
+	}{
+		{Search{}, domains, `{"type":"web_search"}`},
+		{Search{EnforceDomains: true}, nil, `{"type":"web_search"}`},
+		{Search{EnforceDomains: true}, domains, `{"type":"web_search","filters":{"allowed_domains":["www.jma.go.jp","tenki.jp"]}}`},
+		{Search{BlockedDomains: []string{"Bad.example"}}, domains, `{"type":"web_search","filters":{"blocked_domains":["bad.example"]}}`},
+		{Search{EnforceDomains: true, BlockedDomains: []string{"bad.example"}}, []string{"a.example"},
+			`{"type":"web_search","filters":{"allowed_domains":["a.example"],"blocked_domains":["bad.example"]}}`},
+		{Search{ContextSize: "high"}, nil, `{"type":"web_search","search_context_size":"high"}`},
+		{Search{UserLocation: map[string]string{"city": "", "type": "exact"}}, nil, `{"type":"web_search"}`},
+		{Search{UserLocation: map[string]string{"country": "JP", "city": "Tokyo", "region": ""}}, nil,
+			`{"type":"web_search","user_location":{"type":"approximate","city":"Tokyo","country":"JP"}}`},
+	}
+	for _, tt := range tests {
+		got, err := json.Marshal(tt.search.tool(tt.domains))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(decoded(t, tt.want), decoded(t, string(got))); diff != "" {
+			t.Errorf("tool(%+v, %q) (-want +got):\n%s", tt.search, tt.domains, diff)
+		}
+	}
+}
+
+func decoded(t *testing.T, body string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestRequestParams(t *testing.T) {
+	full := Profile{Effort: "low", Verbosity: "high", Summary: "auto", ServiceTier: "flex", MaxOutputTokens: 100, MaxToolCalls: 2}
+	for model, want := range map[string]string{
+		"gpt-5.2": `{"text":{"verbosity":"high"},"reasoning":{"effort":"low","summary":"auto"},"service_tier":"flex","max_output_tokens":100,"max_tool_calls":2}`,
+		"o3":      `{"reasoning":{"effort":"low","summary":"auto"},"service_tier":"flex","max_output_tokens":100,"max_tool_calls":2}`,
+		"gpt-4.1": `{"service_tier":"flex","max_output_tokens":100,"max_tool_calls":2}`,
+		"":        `{}`,
+	} {
+		p := full
+		if p.Model = model; model == "" {
+			p = Profile{}
+		}
+		body, err := json.Marshal(New(Options{}).request(p, Question{}).Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decoded(t, string(body)).(map[string]any)
+		for _, key := range []string{"model", "instructions", "input", "tools", "include"} {
+			delete(got, key)
+		}
+		if diff := cmp.Diff(decoded(t, want), any(got)); diff != "" {
+			t.Errorf("parameters for %q (-want +got):\n%s", model, diff)
+		}
+	}
+}
+
+func TestIsHostName(t *testing.T) {
+	for s, want := range map[string]bool{
+		"example.com": true, "sub.example.co.jp": true, "EXAMPLE.com": true, "日本語.jp": true, "xn--wgv71a119e.jp": true, "a-b.example": true, "3m.com": true, "हिन्दी.भारत": true,
+		"": false, ".": false, " ": false, "//x": false, "com": false, "localhost": false, "a.jp, b.jp": false, "a.jp b.jp": false, "https://example.com": false,
+		"example.com/": false, "example.com/x": false, "example.com:443": false, "*.example.com": false, ".example.com": false, "example.com.": false,
+		"a..example": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "[::1]": false, "user@example.com": false,
+		"example.com\n": false, "exam\u200bple.com": false, "caf\xe9.com": false,
+		strings.Repeat("a", 64) + ".com": false, strings.Repeat("a.", 130) + "com": false,
+	} {
+		if got := IsHostName(s); got != want {
+			t.Errorf("IsHostName(%q) = %t, want %t", s, got, want)
+		}
+	}
+}
