@@ -3,29 +3,44 @@
 //
 //	npx openai-responses-mcp --stdio
 //
-// # A tour, in the order in which a question travels
+// # The way of a question
 //
-// internal/cli reads the command line, lets internal/config put defaults, YAML
-// file, environment and flags together, and wires everything that follows. It
-// is the only package that knows all the others.
+// A question passes these packages, and the answer comes back the same way. The
+// comment of each package lists its files.
 //
-// internal/stdio cuts standard input into messages, framed by Content-Length or
-// one a line, and gives them to the MCP SDK as its transport. It answers
-// garbage, keeps ids as they came, drops the answers of cancelled calls, and
-// holds the end of the input back until what was asked is answered.
+//	internal/cli     parses the command line, loads the configuration with
+//	                 internal/config and connects the packages (wire.go)
+//	internal/stdio   splits stdin into messages for the MCP SDK and writes its
+//	                 responses; internal/httpd does this for serve --http
+//	internal/server  checks the arguments of the tools answer, answer_detailed
+//	                 and answer_quick, reports progress, returns errors
+//	internal/answer  makes a request from the question and an answer with
+//	                 citations from the response; internal/policy has the
+//	                 instructions to the model
+//	internal/llm     sends the request through openai-go, retries it, and folds
+//	                 the stream into events
 //
-// internal/server is what the SDK serves: the tools answer, answer_detailed and
-// answer_quick. It checks arguments and turns failures into JSON-RPC errors.
+// # Where it is decided
 //
-// internal/answer turns the question into a request (profile, hints, the web
-// search tool, the instructions of internal/policy) and the response into an
-// answer with citations and a closing list of sources.
+//	how a message is framed                stdio   Reader.Read, conn.write
+//	whether a cancelled call is silent     stdio   conn.cancel forgets the call,
+//	                                               conn.Write drops what is for it
+//	what happens at the end of stdin       stdio   conn.drain
+//	which arguments are valid              server  arguments.go
+//	what an error says and advises         answer  Guide.advise
+//	which sources become citations         answer  Answerer.citations
+//	which date a citation has              answer  Answerer.citations: dateInText,
+//	                                               dateInPath, else today
+//	whether a list of sources is appended  answer  endsInSources
+//	whether a try is repeated, and when    llm     Client.do, Error.retryable
+//	which parameter is dropped after a 400 llm     try.go
+//	which value of a setting wins          config  Load
+//	what is removed from logs and errors   logging Redactor
 //
-// internal/llm sends the request, retries what is worth retrying, drops parameters
-// that a model refuses, and says exactly what went wrong.
+// # The other packages
 //
-// The answer goes back the same way. Beside that way stand internal/logging
-// (stderr and a debug file, never a secret), internal/fakeapi (the API behind
-// --offline and the tests) and internal/version; behind the commands doctor and
-// setup stand internal/doctor and internal/clients.
+// The commands doctor and setup use internal/doctor and internal/clients.
+// internal/fakeapi is the API of --offline and of the tests. internal/text cleans
+// text that others wrote, internal/logging writes the log, internal/unescaped
+// encodes JSON without HTML escapes, and internal/version holds the version.
 package main

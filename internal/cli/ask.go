@@ -267,7 +267,7 @@ func (a *app) printUsage(m answer.Meta) error {
 		searches = "search"
 	}
 	u := m.Usage
-	_, err := fmt.Fprintf(a.stderr, "usage: %d tokens (%d in, of these %d cached; %d out, of these %d reasoning), %d %s, %.1f s\n",
-		u.Total, u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+	_, err := fmt.Fprintf(a.stderr, "usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s\n",
+		u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
 	return err
 }

@@ -15,7 +15,10 @@ import (
 // redraw is the interval between two frames of the status line.
 const redraw = 200 * time.Millisecond
 
-const spinner = "|/-\\"
+const (
+	spinner = `|/-\`
+	writing = "writing" // a stage
+)
 
 // screen shows a question in a terminal: a status line on stderr while it runs,
 // and the text on stdout while it is streamed. The status line is the last line
@@ -122,7 +125,7 @@ func (s *screen) see(ev llm.Event) {
 		case llm.BlockSearch:
 			s.stage = "searching"
 		case llm.BlockText:
-			s.stage, s.what = "writing", ""
+			s.stage, s.what = writing, ""
 		}
 	case llm.Search:
 		// The API names the query when the search is over, so it stays on the
@@ -204,9 +207,9 @@ func (s *screen) write(text string) {
 	}
 }
 
-// draw shows the status line, unless text is on its line.
+// draw shows the status line, unless text is on its line or about to be.
 func (s *screen) draw() {
-	if s.status == nil || s.text != nil && s.wrap.line != "" {
+	if s.status == nil || s.text != nil && (s.wrap.line != "" || s.stage == writing) {
 		return
 	}
 	elapsed := time.Since(s.begin)

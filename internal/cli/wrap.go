@@ -116,24 +116,27 @@ const closing = "、。，．：；！？」』】）〉》・ー"
 func shortLink(s string) string {
 	return link.ReplaceAllStringFunc(s, func(l string) string {
 		m := link.FindStringSubmatch(l)
-		u, err := url.Parse(m[2])
+		paren, title := m[1], m[2]
+		u, err := url.Parse(m[3])
 		if err != nil || u.Host == "" {
 			return l
 		}
-		host := strings.TrimPrefix(u.Hostname(), "www.")
-		if m[1] == "" {
-			return host
+		switch host := strings.TrimPrefix(u.Hostname(), "www."); {
+		case title == "":
+			return paren + host
+		case strings.Contains(title, host):
+			return paren + title
+		case paren != "":
+			return paren + title + ", " + host
+		default:
+			return title + " (" + host + ")"
 		}
-		if strings.Contains(m[1], host) {
-			return m[1]
-		}
-		return fmt.Sprintf("%s (%s)", m[1], host)
 	})
 }
 
-// link is a Markdown link. maxLink bounds how long its end is waited for, in
+// link is a Markdown link, with the parenthesis before it. maxLink bounds how long its end is waited for, in
 // bytes.
-var link = regexp.MustCompile(`\[([^\[\]\n]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)`)
+var link = regexp.MustCompile(`(\(?)\[([^\[\]\n]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)`)
 
 const maxLink = 4096
 

@@ -27,7 +27,7 @@ func TestWrap(t *testing.T) {
 		{"emoji", 6, "a 👩‍💻 b c", "a 👩‍💻 b\nc\n"},
 		{"code", 10, "```sh\ngo test ./... -run X\n  [a](https://b.example/c)\n```\none two three", "```sh\ngo test ./... -run X\n  [a](https://b.example/c)\n```\none two\nthree\n"},
 		{"table", 10, "| one | two | three |\none two three", "| one | two | three |\none two\nthree\n"},
-		{"link", 60, "See ([Go 1.26](https://www.go.dev/doc/go1.26?x=y)).", "See (Go 1.26 (go.dev)).\n"},
+		{"link", 60, "See ([Go 1.26](https://www.go.dev/doc/go1.26?x=y)).", "See (Go 1.26, go.dev).\n"},
 		{"link with its host", 60, "([go.dev](https://go.dev/doc)) [the go.dev site](https://go.dev)", "(go.dev) the go.dev site\n"},
 		{"link without a title", 60, "[](https://go.dev/doc)", "go.dev\n"},
 		{"link with parentheses", 60, "[Go](https://en.wikipedia.org/wiki/Go_(game)) x", "Go (en.wikipedia.org) x\n"},
