@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -172,7 +173,7 @@ func statusError(resp *http.Response) *Error {
 	words := strings.ToLower(string(data[:min(len(data), 4096)]))
 	for _, s := range []string{"http request to an https server", "http request was sent to https port", "plain http to an ssl-enabled server port"} {
 		if e.Status == http.StatusBadRequest && strings.Contains(words, s) { // of Go, nginx and Apache
-			e.Err = ErrPlainHTTP
+			e.Message, e.Err = ErrPlainHTTP.Error(), ErrPlainHTTP
 		}
 	}
 	return e
@@ -323,9 +324,10 @@ func connectionError(err error) *Error {
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)
-	_, alert := errors.AsType[tls.AlertError](err)
+	op, _ := errors.AsType[*net.OpError](err)
+	alert := op != nil && op.Op == "remote error" // of TLS, for example about its version
 	tunnel, refused := errors.AsType[TunnelError](err)
-	e.final = untrusted || record || alert || refused && tunnel < 500
+	e.final = untrusted || record || alert || errors.Is(err, http.ErrSchemeMismatch) || refused && tunnel < 500
 	return e
 }
 

@@ -21,14 +21,15 @@ import (
 // keeps the items.
 type fold struct {
 	feed  *feed
-	items map[int64]*outputItem // by output_index
-	ended map[string]bool       // ids of the items that are complete
+	items map[int64]*outputItem  // by output_index
+	ids   map[string]*outputItem // by id
 	done  []doneItem
 }
 
 // outputItem is an item whose blocks are being written.
 type outputItem struct {
-	typ    string   // "" before the item itself was received
+	typ    string // "" before the item itself was received
+	id     string
 	block  *block   // of reasoning, a tool or a search
 	texts  []*block // of a message
 	search Search   // what was reported last
@@ -38,8 +39,8 @@ type outputItem struct {
 type block struct {
 	index   int
 	kind    string
-	content int64 // content_index of a text
-	begun   bool  // it has a delta
+	content int64  // content_index of a text
+	sent    string // all deltas
 	ended   bool
 }
 
@@ -50,7 +51,7 @@ type doneItem struct {
 }
 
 func newFold(f *feed) *fold {
-	return &fold{feed: f, items: map[int64]*outputItem{}, ended: map[string]bool{}}
+	return &fold{feed: f, items: map[int64]*outputItem{}, ids: map[string]*outputItem{}}
 }
 
 // read reads a stream up to the event that ends it.
@@ -72,26 +73,28 @@ func (f *fold) read(stream *ssestream.Stream[responses.ResponseStreamEventUnion]
 // take handles one event. It returns a response or an error when the event ends
 // the stream.
 func (f *fold) take(ev responses.ResponseStreamEventUnion) (*Response, error) {
+	item := func() *outputItem { return f.item(ev.OutputIndex, ev.ItemID) }
 	switch ev.Type {
 	case "response.output_item.added":
-		f.added(ev.OutputIndex, ev.Item)
+		if ev.Item.Type != "" {
+			f.added(ev.OutputIndex, ev.Item)
+		}
 	case "response.content_part.added":
-		f.text(ev.OutputIndex, ev.ContentIndex, ev.ItemID, ev.Part.Type)
+		f.text(item(), ev.ContentIndex, ev.ItemID, ev.Part.Type)
 	case "response.output_text.delta", "response.refusal.delta":
-		f.delta(f.text(ev.OutputIndex, ev.ContentIndex, ev.ItemID, ""), ev.Delta)
+		f.delta(f.text(item(), ev.ContentIndex, ev.ItemID, ""), ev.Delta)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
 		"response.reasoning.delta", "response.reasoning_summary.delta": // of compatible servers
-		f.delta(f.thinking(ev.OutputIndex, ev.ItemID), ev.Delta)
+		f.delta(f.thinking(item()), ev.Delta)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		if it := f.items[ev.OutputIndex]; it != nil { // else the input comes with the whole item
-			f.delta(it.block, ev.Delta)
-		}
+		f.delta(item().own(BlockToolUse), ev.Delta)
 	case "response.content_part.done":
-		b := f.text(ev.OutputIndex, ev.ContentIndex, ev.ItemID, ev.Part.Type)
-		f.whole(b, ev.Part.Text+ev.Part.Refusal)
+		f.whole(f.text(item(), ev.ContentIndex, ev.ItemID, ev.Part.Type), ev.Part.Text+ev.Part.Refusal)
 	case "response.output_item.done":
-		f.done = append(f.done, doneItem{ev.OutputIndex, ev.Item.RawJSON()})
-		f.end(ev.OutputIndex, ev.Item)
+		if ev.Item.Type != "" {
+			f.done = append(f.done, doneItem{ev.OutputIndex, ev.Item.RawJSON()})
+			f.end(ev.OutputIndex, ev.Item)
+		}
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.canceled":
 		return f.final(ev)
 	case "error":
@@ -116,80 +119,110 @@ func foreignError(ev responses.ResponseStreamEventUnion) error {
 	return nil
 }
 
-// item returns the item at an index, one of unknown type when it was not added
-// yet.
-func (f *fold) item(index int64) *outputItem {
+// item returns the item that an event is about: by id, because some servers
+// give all items the index 0, else by index, because some give an item another
+// id in each event. It is new when there is none yet.
+func (f *fold) item(index int64, id string) *outputItem {
+	if it := f.ids[id]; it != nil {
+		return it
+	}
 	it := f.items[index]
 	if it == nil {
-		it = &outputItem{}
+		it = &outputItem{id: id}
 		f.items[index] = it
 	}
 	return it
 }
 
-// added starts an item, and its block unless it is a message. An index that is
-// used again belongs to the new item: some servers send 0 for all of them.
+// added starts an item, and its block unless it is a message.
 func (f *fold) added(index int64, item responses.ResponseOutputItemUnion) *outputItem {
-	it := f.item(index)
-	if it.typ != "" {
-		f.close(it)
+	it := f.item(index, item.ID)
+	if it.typ != "" { // of the item before at this index, unless the event is repeated
+		if it.typ == item.Type && it.id == item.ID && !it.ended {
+			return it
+		}
 		it = &outputItem{}
 		f.items[index] = it
 	}
-	it.typ = item.Type
+	it.typ, it.id = item.Type, item.ID
+	if item.ID != "" {
+		f.ids[item.ID] = it
+	}
+	f.show(it, item, false)
+	return it
+}
+
+// show starts the block of an item that is not a message, and reports what a
+// search does once it says more than its kind. A tool without a name waits for
+// the complete item.
+func (f *fold) show(it *outputItem, item responses.ResponseOutputItemUnion, complete bool) {
 	switch {
 	case it.block != nil:
 	case it.typ == "reasoning":
 		it.block = f.start(BlockThinking, item.ID, "")
 	case it.typ == "function_call" || it.typ == "custom_tool_call":
-		it.block = f.start(BlockToolUse, cmp.Or(item.CallID, item.ID), item.Name)
+		if item.Name != "" || complete {
+			it.block = f.start(BlockToolUse, cmp.Or(item.CallID, item.ID), item.Name)
+		}
 	case it.typ == "web_search_call":
 		it.block = f.start(BlockSearch, item.ID, "")
 	}
-	f.report(it, item, false)
-	return it
+	if it.typ != "web_search_call" {
+		return
+	}
+	s := Search{Action: item.Action.Type, Query: item.Action.Query, URL: item.Action.URL}
+	if s.Query == "" && len(item.Action.Queries) > 0 {
+		s.Query = item.Action.Queries[0]
+	}
+	if s != it.search && (s != Search{Action: s.Action} || complete) {
+		it.search = s
+		f.feed.send(s)
+	}
 }
 
 // end completes an item: what was not streamed of it follows in one piece, and
 // its blocks stop.
 func (f *fold) end(index int64, item responses.ResponseOutputItemUnion) {
-	it := f.item(index)
-	if f.ended[item.ID] {
+	it := f.item(index, item.ID)
+	if it.ended && it.id == item.ID && it.typ == item.Type {
 		return
 	}
 	if it.ended || it.typ != item.Type {
 		it = f.added(index, item)
 	}
+	f.show(it, item, true)
 	switch item.Type {
 	case "message":
 		for i, part := range item.Content {
-			f.whole(f.text(index, int64(i), item.ID, part.Type), part.Text+part.Refusal)
+			f.whole(f.text(it, int64(i), item.ID, part.Type), part.Text+part.Refusal)
 		}
 	case "reasoning":
-		if !it.block.begun {
-			for _, part := range item.Summary {
-				f.delta(it.block, part.Text)
-			}
-			for _, part := range item.Content {
-				f.delta(it.block, part.Text)
-			}
+		var thoughts strings.Builder
+		for _, part := range item.Summary {
+			thoughts.WriteString(part.Text)
 		}
+		for _, part := range item.Content {
+			thoughts.WriteString(part.Text)
+		}
+		f.whole(it.own(BlockThinking), thoughts.String())
 	case "function_call":
-		f.whole(it.block, gjson.Get(item.RawJSON(), "arguments").String())
+		f.whole(it.own(BlockToolUse), gjson.Get(item.RawJSON(), "arguments").String())
 	case "custom_tool_call":
-		f.whole(it.block, item.Input)
+		f.whole(it.own(BlockToolUse), item.Input)
 	}
-	f.report(it, item, true)
 	f.close(it)
-	if item.ID != "" {
-		f.ended[item.ID] = true
-	}
 }
 
-// settle completes the items of the final output that were not streamed.
+// settle completes the items of the final output that were not streamed to
+// their end.
 func (f *fold) settle(output []responses.ResponseOutputItemUnion) {
+	none := len(f.items) == 0
 	for i, item := range output {
-		if it := f.items[int64(i)]; it == nil || !it.ended || it.typ != item.Type {
+		it := f.ids[item.ID]
+		if it == nil {
+			it = f.items[int64(i)]
+		}
+		if none || it == nil && item.ID != "" || it != nil && !it.ended {
 			f.end(int64(i), item)
 		}
 	}
@@ -205,8 +238,7 @@ func (f *fold) close(it *outputItem) {
 
 // text returns the block of a text part, which it starts when it is new. It is
 // nil for a part that is not text.
-func (f *fold) text(index, content int64, id, typ string) *block {
-	it := f.item(index)
+func (f *fold) text(it *outputItem, content int64, id, typ string) *block {
 	if it.ended || it.typ != "" && it.typ != "message" {
 		return nil
 	}
@@ -220,7 +252,7 @@ func (f *fold) text(index, content int64, id, typ string) *block {
 	default:
 		return nil
 	}
-	b := f.start(BlockText, id, "")
+	b := f.start(BlockText, cmp.Or(it.id, id), "")
 	b.content = content
 	it.texts = append(it.texts, b)
 	return b
@@ -228,28 +260,19 @@ func (f *fold) text(index, content int64, id, typ string) *block {
 
 // thinking returns the block of a reasoning item. Servers that think inside a
 // message get one for it.
-func (f *fold) thinking(index int64, id string) *block {
-	it := f.item(index)
+func (f *fold) thinking(it *outputItem) *block {
 	if it.block == nil && !it.ended {
-		it.block = f.start(BlockThinking, id, "")
+		it.block = f.start(BlockThinking, it.id, "")
 	}
-	return it.block
+	return it.own(BlockThinking)
 }
 
-// report sends what a search does, once it says more than its kind.
-func (f *fold) report(it *outputItem, item responses.ResponseOutputItemUnion, last bool) {
-	if it.typ != "web_search_call" {
-		return
+// own returns the block of the item itself when it is of a kind.
+func (it *outputItem) own(kind string) *block {
+	if it.block == nil || it.block.kind != kind {
+		return nil
 	}
-	s := Search{Action: item.Action.Type, Query: item.Action.Query, URL: item.Action.URL}
-	if s.Query == "" && len(item.Action.Queries) > 0 {
-		s.Query = item.Action.Queries[0]
-	}
-	if s == it.search || s == (Search{}) || s == (Search{Action: s.Action}) && !last {
-		return
-	}
-	it.search = s
-	f.feed.send(s)
+	return it.block
 }
 
 func (f *fold) start(kind, id, name string) *block {
@@ -269,14 +292,17 @@ func (f *fold) delta(b *block, text string) {
 	case BlockToolUse:
 		d.InputJSON = text
 	}
-	b.begun = true
+	b.sent += text
 	f.feed.send(d)
 }
 
-// whole ends a block. All of its text is sent where no delta was.
+// whole ends a block with what is missing of its text.
 func (f *fold) whole(b *block, text string) {
-	if b != nil && !b.begun {
-		f.delta(b, text)
+	if b == nil {
+		return
+	}
+	if rest, ok := strings.CutPrefix(text, b.sent); ok {
+		f.delta(b, rest)
 	}
 	f.stop(b)
 }

@@ -1,0 +1,211 @@
+package llm
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestErrorAnswers reads the error bodies of the API, of compatible servers and
+// of what stands between.
+func TestErrorAnswers(t *testing.T) {
+	type fields struct{ Type, Code, Param, Message, Name string }
+	tests := []struct {
+		status int
+		body   string
+		want   fields
+	}{
+		{404, `{"error":{"message":"The model 'gpt-x' does not exist","type":"invalid_request_error","param":"model","code":"model_not_found"}}`,
+			fields{"invalid_request_error", "model_not_found", "model", "The model 'gpt-x' does not exist", "NotFoundError"}},
+		{401, `{"error":{"message":"Bad key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
+			fields{"invalid_request_error", "invalid_api_key", "", "Bad key", "AuthenticationError"}},
+		{403, `{"error":{"message":"No","type":null,"param":null,"code":null}}`, fields{Message: "No", Name: "PermissionDeniedError"}},
+		{429, `{"error":{"code":429,"message":"Slow"}}`, fields{Code: "429", Message: "Slow", Name: "RateLimitError"}}, // OpenRouter
+		{400, `[{"error":{"code":400,"message":"Bad","status":"INVALID_ARGUMENT"}}]`, fields{Code: "400", Message: "Bad", Name: "BadRequestError"}},
+		{400, `{"error":"no such model"}`, fields{Message: "no such model", Name: "BadRequestError"}}, // Ollama
+		{422, `{"detail":"field required"}`, fields{Message: "field required", Name: "UnprocessableEntityError"}},
+		{422, `{"detail":[{"loc":["body"]}]}`, fields{Message: `[{"loc":["body"]}]`, Name: "UnprocessableEntityError"}},
+		{400, `{"message":"flat","code":"bad"}`, fields{Code: "bad", Message: "flat", Name: "BadRequestError"}},
+		{400, `{"error":{"message":"Nope","param":{"a":1},"type":7}}`, fields{Type: "7", Param: `{"a":1}`, Message: "Nope", Name: "BadRequestError"}},
+		{409, `{}`, fields{Message: "Conflict", Name: "ConflictError"}},
+		{418, ``, fields{Message: "I'm a teapot", Name: "APIError"}},
+		{502, "<!DOCTYPE html><title>Bad gateway</title>", fields{Message: "Bad Gateway", Name: "InternalServerError"}},
+		{400, "<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n",
+			fields{Message: "a plain HTTP request was sent to a TLS port", Name: "BadRequestError"}},
+		{503, "upstream connect error\nreset", fields{Message: "Service Unavailable: upstream connect error", Name: "InternalServerError"}},
+		{529, "null", fields{Message: "HTTP 529: null", Name: "InternalServerError"}},
+		{500, `{"error":{"mess`, fields{Message: "Internal Server Error", Name: "InternalServerError"}},
+		{402, `{"error":{"message":"Pay"}}`, fields{Message: "Pay", Name: "RateLimitError"}},
+	}
+	for _, tt := range tests {
+		c, _, _ := newClient(t, 0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
+		_, err := c.Create(t.Context(), question())
+		e := asError(t, err)
+		got := fields{e.Type, e.Code, e.Param, e.Message, e.Name()}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%d %s (-want +got):\n%s", tt.status, tt.body, diff)
+		}
+		if e.Status != tt.status || e.RequestID != "req_1" {
+			t.Errorf("%d %s: status %d, request id %q", tt.status, tt.body, e.Status, e.RequestID)
+		}
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	tests := []struct {
+		e    *Error
+		want string
+	}{
+		{&Error{Kind: KindRateLimit, Status: 429, Code: "rate_limit_exceeded", Message: "Slow down.", RequestID: "req_1"},
+			"calling the Responses API: rate limited (429 rate_limit_exceeded): Slow down. [req_1]"},
+		{&Error{Kind: KindTimeout, Message: "no complete answer in time"}, "calling the Responses API: timed out: no complete answer in time"},
+		{&Error{}, "calling the Responses API: kind 0"},
+	}
+	for _, tt := range tests {
+		if got := tt.e.Error(); got != tt.want {
+			t.Errorf("Error() = %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	want := map[Kind]string{
+		KindMissingKey: "OpenAIError", KindAuth: "AuthenticationError", KindPermission: "PermissionDeniedError",
+		KindModel: "BadRequestError", KindUnverified: "BadRequestError",
+		KindNotFound: "NotFoundError", KindQuota: "RateLimitError", KindRateLimit: "RateLimitError",
+		KindParameter: "BadRequestError", KindServer: "InternalServerError", KindTimeout: "APIConnectionTimeoutError",
+		KindCanceled: "APIUserAbortError", KindConnection: "APIConnectionError",
+		KindBadResponse: "APIResponseValidationError", KindFailed: "APIError",
+	}
+	for k := KindMissingKey; k <= KindUnverified; k++ {
+		e := &Error{Kind: k}
+		if got := e.Name(); got != want[k] {
+			t.Errorf("Name() of %v = %q, want %q", k, got, want[k])
+		}
+		if strings.HasPrefix(k.String(), "kind ") {
+			t.Errorf("Kind %d has no name", k)
+		}
+	}
+}
+
+func TestIsQuota(t *testing.T) {
+	for s, want := range map[string]bool{
+		"insufficient_quota": true, "INSUFFICIENT_QUOTA": true, "quota_exceeded": true,
+		"billing_hard_limit_reached": true, "billing_not_active": true, "insufficient_credits": true,
+		"rate_limit_exceeded": false, "": false, "server_error": false,
+	} {
+		if got := isQuota(s); got != want {
+			t.Errorf("isQuota(%q) = %v, want %v", s, got, want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tests := []struct {
+		ms, after string
+		want      time.Duration
+	}{
+		{"", "", 0},
+		{"", "7", 7 * time.Second},
+		{"", " 0.25 ", 250 * time.Millisecond},
+		{"150", "7", 150 * time.Millisecond},
+		{"x", "7", 7 * time.Second},
+		{"", "0", 0},
+		{"", "Fri, 02 Jan 2026 03:04:35 GMT", 30 * time.Second},
+		{"", "Fri, 02 Jan 2026 03:04:00 GMT", 0},
+		{"", "-1", 0},
+		{"", "NaN", 0},
+		{"", "Inf", 1<<63 - 1},
+		{"", "1e400", 1<<63 - 1}, // beyond float64, too
+	}
+	const date, after = "Fri, 02 Jan 2026 03:04:05 GMT", "Fri, 02 Jan 2026 03:04:35 GMT"
+	for _, wrong := range []time.Duration{0, -24 * time.Hour, time.Hour, 50 * 365 * 24 * time.Hour} {
+		// Our clock may be wrong: the server's own tells how long it means.
+		h := http.Header{"Date": {date}, "Retry-After": {after}}
+		if got := retryAfter(h, now.Add(wrong)); got != 30*time.Second {
+			t.Errorf("retryAfter with a clock that is wrong by %v = %v, want 30s", wrong, got)
+		}
+	}
+	for _, tt := range tests {
+		h := http.Header{}
+		h.Set("Retry-After-Ms", tt.ms)
+		h.Set("Retry-After", tt.after)
+		if got := retryAfter(h, now); got != tt.want {
+			t.Errorf("retryAfter(%q, %q) = %v, want %v", tt.ms, tt.after, got, tt.want)
+		}
+	}
+}
+
+// The key appears in no error, no log and no printed client, not even when the
+// other side repeats it.
+func TestKeyStaysSecret(t *testing.T) {
+	const key = testKey
+	bodies := []step{
+		answer(401, apiBody("", "invalid_api_key", "", "Incorrect key "+key)),
+		answer(500, "key "+key),
+		answer(400, apiBody("", "", "store", key)),
+		answer(200, "key="+key),
+		answer(200, `{"status":"failed","error":{"message":"`+key+`"}}`),
+		answer(200, `{"status":"failed","error":{"code":"`+key+`","type":"`+key+`"}}`),
+		answer(400, apiBody("", "", "store", `sk\u002dtest-0123456789`)), // decoded it is the key
+		answer(200, `{"status":"`+key+`"}`),
+		answer(200, strings.Replace(finished, "Yes.", key, 1)),
+	}
+	c, _, log := newClient(t, 0, bodies...)
+	for range bodies {
+		_, err := c.Create(t.Context(), question())
+		if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, key) {
+			t.Errorf("the key is in the error %s", text)
+		}
+	}
+	if strings.Contains(log.String(), key) {
+		t.Errorf("the key is in the log:\n%s", log)
+	}
+	if text := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(text, key) {
+		t.Errorf("the key is in the printed client")
+	}
+}
+
+// Nor do the values of headers, with their scheme or without.
+func TestHeadersStaySecret(t *testing.T) {
+	const token = "hunter2-token"
+	api, log := &scripted{steps: []step{answer(400, apiBody("", "", "", "no Token "+token+", no "+token))}}, &lockedBuffer{}
+	c := New(Options{
+		BaseURL: "http://api.test/v1", APIKey: "sk-test-0123456789", Headers: map[string]string{"X-Team": "Token " + token},
+		HTTPClient: &http.Client{Transport: api}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	_, err := c.Create(t.Context(), question())
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", err, err, c), log.String()} {
+		if strings.Contains(text, token) {
+			t.Errorf("the token is in %s", text)
+		}
+	}
+	if got := asError(t, err).Message; !strings.Contains(got, "no [redacted], no [redacted]") {
+		t.Errorf("Message = %q", got)
+	}
+}
+
+// TestDebugLog holds the line of spec §8.1.
+func TestDebugLog(t *testing.T) {
+	body := `{"error":{"message":"No such model","code":"model_not_found"},"more":"` + strings.Repeat("x", 400) + `"}`
+	c, _, log := newClient(t, 0, answer(404, body))
+	c.Create(t.Context(), question())
+	for _, want := range []string{
+		`msg="openai(client): request" body="{\"instructions\":\"Answer.\",`,
+		`msg="openai(client): error" attempt=1 status=404 name=NotFoundError code=model_not_found msg="No such model" body="{\"error\":`,
+		strings.Repeat("x", 200),
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log.String(), strings.Repeat("x", 300)) {
+		t.Error("the log has more than the first 300 characters of the body")
+	}
+}

@@ -1,0 +1,132 @@
+package llm
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/tidwall/gjson"
+)
+
+// fixture is a file of testdata/stream: comments, the payloads of a stream, the
+// events that they give, and the items of the response where they are not those
+// of the last payload.
+type fixture struct {
+	name     string
+	payloads []string
+	events   string
+	output   []string
+}
+
+func fixtures(t testing.TB) []fixture {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "stream", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	var all []fixture
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(string(data), "-- events --\n")
+		f := fixture{name: strings.TrimSuffix(filepath.Base(name), ".txt")}
+		for line := range strings.Lines(head) {
+			if !strings.HasPrefix(line, "#") {
+				f.payloads = append(f.payloads, strings.TrimSuffix(line, "\n"))
+			}
+		}
+		var output string
+		f.events, output, _ = strings.Cut(rest, "-- output --\n")
+		for line := range strings.Lines(output) {
+			f.output = append(f.output, strings.TrimSuffix(line, "\n"))
+		}
+		if f.output == nil {
+			for _, item := range gjson.Get(f.payloads[len(f.payloads)-1], "response.output").Array() {
+				f.output = append(f.output, item.Raw)
+			}
+			for _, p := range f.payloads {
+				if gjson.Get(p, "type").Str == "response.output_item.done" && !gjson.Get(f.payloads[len(f.payloads)-1], "response.output.0").Exists() {
+					f.output = append(f.output, gjson.Get(p, "item").Raw)
+				}
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func TestFixtures(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			c, _, _ := newClient(t, 0, sseStep(f.payloads...))
+			events, r, err := collect(c.Stream(t.Context(), question()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, events, f.events)
+			blocks(t, events)
+			var got []string
+			for _, item := range r.Output {
+				got = append(got, item.RawJSON())
+			}
+			if diff := cmp.Diff(f.output, got); diff != "" {
+				t.Errorf("output (-sent +response):\n%s", diff)
+			}
+			if r.ID != "resp_1" || r.RequestID != "req_1" {
+				t.Errorf("response %q of request %q, want resp_1 of req_1", r.ID, r.RequestID)
+			}
+		})
+	}
+}
+
+// FuzzFold takes the payloads of all fixtures in any order: blocks pair, and a
+// response can be replayed and sent back.
+func FuzzFold(f *testing.F) {
+	var pool []string
+	for _, fx := range fixtures(f) {
+		var picks []byte
+		for _, p := range fx.payloads {
+			picks = append(picks, byte(len(pool)>>8), byte(len(pool)))
+			pool = append(pool, p)
+		}
+		f.Add(picks)
+		slices.Reverse(picks)
+		f.Add(picks)
+	}
+	f.Fuzz(func(t *testing.T, picks []byte) {
+		var events []Event
+		fd := &feed{yield: func(e Event) bool { events = append(events, e); return true }}
+		fo := newFold(fd)
+		for ; len(picks) > 1; picks = picks[2:] {
+			var ev responses.ResponseStreamEventUnion
+			if json.Unmarshal([]byte(pool[(int(picks[0])<<8|int(picks[1]))%len(pool)]), &ev) != nil {
+				continue
+			}
+			r, err := fo.take(ev)
+			if r != nil {
+				for e := range Replay(r) {
+					events = append(events, e)
+				}
+				events = nil
+				for e := range Replay(r) {
+					events = append(events, e)
+				}
+				if _, err := json.Marshal(r.InputItems()); err != nil {
+					t.Errorf("the output cannot be sent back: %v", err)
+				}
+			}
+			if r != nil || err != nil {
+				break
+			}
+		}
+		fd.stopAll()
+		blocks(t, events)
+	})
+}

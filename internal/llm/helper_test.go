@@ -1,0 +1,253 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+)
+
+const (
+	testKey  = "sk-test-0123456789"
+	finished = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-01","output":[
+	{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}]}`
+)
+
+// step is what the scripted API does with one request.
+type step func(*http.Request) (*http.Response, error)
+
+// answer is a step that answers with status and body; headers come in pairs.
+func answer(status int, body string, headers ...string) step {
+	return func(req *http.Request) (*http.Response, error) {
+		h := http.Header{"Content-Type": {"application/json"}}
+		for i := 0; i+1 < len(headers); i += 2 {
+			h.Set(headers[i], headers[i+1])
+		}
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+	}
+}
+
+func refusedAs(param, message string) step {
+	return answer(400, apiBody("invalid_request_error", "unsupported_parameter", param, message))
+}
+
+func broken(err error) step {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func apiBody(typ, code, param, message string) string {
+	data, _ := json.Marshal(map[string]any{"error": map[string]any{"type": typ, "code": code, "param": param, "message": message}})
+	return string(data)
+}
+
+// frames is a stream of payloads.
+func frames(payloads ...string) string {
+	var b strings.Builder
+	for _, p := range payloads {
+		b.WriteString("data: " + p + "\n\n")
+	}
+	return b.String()
+}
+
+func sseStep(payloads ...string) step {
+	return answer(200, frames(payloads...), "Content-Type", "text/event-stream; charset=utf-8", "X-Request-Id", "req_1")
+}
+
+// scripted is an API in memory: it plays its steps, the last one for ever, and
+// keeps what it was sent. It works in a synctest bubble.
+type scripted struct {
+	mu     sync.Mutex
+	steps  []step
+	bodies []map[string]any
+	header http.Header
+	url    string
+	at     []time.Time
+}
+
+func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
+	data, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	var body map[string]any
+	if err := json.Unmarshal(data, &body); err != nil {
+		return nil, errors.New("the request is not JSON: " + err.Error())
+	}
+	s.mu.Lock()
+	next := s.steps[min(len(s.bodies), len(s.steps)-1)]
+	s.bodies = append(s.bodies, body)
+	s.header, s.url = req.Header, req.URL.String()
+	s.at = append(s.at, time.Now())
+	s.mu.Unlock()
+	return next(req)
+}
+
+func (s *scripted) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.bodies)
+}
+
+// newClient returns a client of an API that plays steps, and its log.
+func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *lockedBuffer) {
+	t.Helper()
+	api, log := &scripted{steps: steps}, &lockedBuffer{}
+	c := New(Options{
+		BaseURL:    "http://api.test/v1",
+		APIKey:     testKey,
+		MaxRetries: retries,
+		HTTPClient: &http.Client{Transport: api},
+		Logger:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	return c, api, log
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// asError returns err as an *Error, or ends the test.
+func asError(t testing.TB, err error) *Error {
+	t.Helper()
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("error = %v (%T), want an *Error", err, err)
+	}
+	return e
+}
+
+func question() Request {
+	return Request{Params: responses.ResponseNewParams{
+		Model:        "gpt-5.2",
+		Instructions: param.NewOpt("Answer."),
+		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
+			responses.ResponseInputItemParamOfMessage("Hello?", responses.EasyInputMessageRoleUser),
+		}},
+		Tools:     []responses.ToolUnionParam{responses.ToolParamOfWebSearch(responses.WebSearchToolTypeWebSearch)},
+		Include:   []responses.ResponseIncludable{responses.ResponseIncludableWebSearchCallActionSources},
+		Reasoning: shared.ReasoningParam{Effort: "medium"},
+		Text:      responses.ResponseTextConfigParam{Verbosity: "low"},
+	}}
+}
+
+// collect reads a stream to its end.
+func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
+	var all []Event
+	for e, err := range events {
+		if err != nil {
+			return all, nil, err
+		}
+		all = append(all, e)
+	}
+	if d, ok := all[len(all)-1].(Done); ok {
+		return all, d.Response, nil
+	}
+	return all, nil, fmt.Errorf("the last event is %#v, not Done", all[len(all)-1])
+}
+
+// script writes events down, a line each.
+func script(events []Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		switch e := e.(type) {
+		case BlockStart:
+			fmt.Fprintf(&b, "start %d %s", e.Index, strings.TrimSpace(e.Kind+" "+e.ID+" "+e.Name))
+		case BlockDelta:
+			fmt.Fprintf(&b, "delta %d %q", e.Index, e.Text+e.Thinking+e.InputJSON)
+		case BlockStop:
+			fmt.Fprintf(&b, "stop %d", e.Index)
+		case Search:
+			b.WriteString("searching " + strings.TrimSpace(e.Action+" "+e.Query+e.URL))
+		case Retrying:
+			fmt.Fprintf(&b, "retrying %d %s", e.Attempt, e.Err.Kind)
+		case Usage:
+			fmt.Fprintf(&b, "usage %d", e.Total)
+		case Done:
+			b.WriteString("done " + e.Status)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// compare compares events with a script that is indented by tabs.
+func compare(t *testing.T, events []Event, want string) {
+	t.Helper()
+	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
+	if diff := cmp.Diff(want, script(events)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// block is what the deltas of one block add up to.
+type blockText struct{ Kind, ID, Name, Text string }
+
+// blocks adds the deltas up, and fails where starts and stops do not pair or a
+// delta does not fit its block.
+func blocks(t testing.TB, events []Event) []blockText {
+	t.Helper()
+	var all []blockText
+	open := map[int]bool{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case BlockStart:
+			if e.Index != len(all) {
+				t.Errorf("block %d starts after %d blocks", e.Index, len(all))
+			}
+			open[e.Index] = true
+			all = append(all, blockText{Kind: e.Kind, ID: e.ID, Name: e.Name})
+		case BlockDelta:
+			if !open[e.Index] {
+				t.Fatalf("a delta of block %d, which is not open: %+v", e.Index, e)
+			}
+			b := &all[e.Index]
+			text := map[string]string{BlockText: e.Text, BlockThinking: e.Thinking, BlockToolUse: e.InputJSON}[b.Kind]
+			if text == "" || text != e.Text+e.Thinking+e.InputJSON {
+				t.Errorf("a delta of a %s block: %+v", b.Kind, e)
+			}
+			b.Text += text
+		case BlockStop:
+			if !open[e.Index] {
+				t.Errorf("block %d stops, but is not open", e.Index)
+			}
+			delete(open, e.Index)
+		case Retrying, Usage, Done:
+			if len(open) > 0 {
+				t.Errorf("%T while blocks are open: %v", e, open)
+			}
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("blocks that never stop: %v", open)
+	}
+	return all
+}

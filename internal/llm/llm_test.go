@@ -1,0 +1,205 @@
+package llm
+
+import (
+	"io"
+
+	"github.com/google/go-cmp/cmp"
+	"net/http"
+	"testing"
+)
+
+func TestHeaders(t *testing.T) {
+	// Whether a variable counts is for the configuration to say.
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
+		t.Setenv(name, "http://from.the.environment/")
+	}
+	api := &scripted{steps: []step{answer(200, finished)}}
+	c := New(Options{
+		BaseURL: "http://api.test/v1", APIKey: " sk-test-0123456789\n", Organization: "org-1", Project: "proj_1",
+		UserAgent: "openai-responses-mcp/0.9.0", HTTPClient: &http.Client{Transport: api},
+	})
+	if _, err := c.Create(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{
+		"Accept":              {"application/json"},
+		"Authorization":       {"Bearer sk-test-0123456789"},
+		"Content-Type":        {"application/json"},
+		"Openai-Organization": {"org-1"},
+		"Openai-Project":      {"proj_1"},
+		"User-Agent":          {"openai-responses-mcp/0.9.0"},
+	}
+	if diff := cmp.Diff(want, api.header); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+}
+
+// Headers of the configuration come last, and one that identifies the caller
+// leaves no place for a bearer header of ours.
+func TestOwnHeaders(t *testing.T) {
+	for _, tt := range []struct {
+		key     string
+		headers map[string]string
+		want    http.Header // of the ones below
+	}{
+		{"sk-test", nil, http.Header{"Authorization": {"Bearer sk-test"}}},
+		{"sk-test", map[string]string{"X-Team": "a"}, http.Header{"Authorization": {"Bearer sk-test"}, "X-Team": {"a"}}},
+		{"", map[string]string{"api-key": "azure"}, http.Header{"Api-Key": {"azure"}}},
+		{"sk-test", map[string]string{"API-KEY": "azure"}, http.Header{"Api-Key": {"azure"}}},
+		{"sk\nbroken", map[string]string{"authorization": "Token t"}, http.Header{"Authorization": {"Token t"}}},
+	} {
+		api := &scripted{steps: []step{answer(200, finished)}}
+		c := New(Options{BaseURL: "http://api.test/v1", APIKey: tt.key, Headers: tt.headers, HTTPClient: &http.Client{Transport: api}})
+		if _, err := c.Create(t.Context(), question()); err != nil {
+			t.Errorf("key %q and headers %v: %v", tt.key, tt.headers, err)
+			continue
+		}
+		got := http.Header{}
+		for _, name := range []string{"Authorization", "Api-Key", "X-Team"} {
+			if v := api.header.Values(name); v != nil {
+				got[name] = v
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("key %q and headers %v (-want +got):\n%s", tt.key, tt.headers, diff)
+		}
+	}
+	c := New(Options{Headers: map[string]string{"api-key": "", "X-Team": "a"}, KeyEnv: "AZURE_KEY"})
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Message != "Missing API key: set AZURE_KEY" {
+		t.Errorf("without an identity: %v", err)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for base, want := range map[string]string{
+		"":                           "https://api.openai.com/v1/responses",
+		"https://api.openai.com/v1":  "https://api.openai.com/v1/responses",
+		"https://api.openai.com/v1/": "https://api.openai.com/v1/responses",
+		"http://127.0.0.1:8080":      "http://127.0.0.1:8080/responses",
+		" http://127.0.0.1:8080/ ":   "http://127.0.0.1:8080/responses",
+		"https://x.example/openai/v1?api-version=preview": "https://x.example/openai/v1/responses?api-version=preview",
+
+		// A proxy that is told in its path where to go.
+		"http://x.example/https://api.openai.com/v1":  "http://x.example/https://api.openai.com/v1/responses",
+		"http://x.example/https://api.openai.com/v1/": "http://x.example/https://api.openai.com/v1/responses",
+
+		"http://x.example//v1":          "http://x.example//v1/responses",
+		"http://x.example/a%2Fb":        "http://x.example/a%2Fb/responses",
+		"http://x.example/a b":          "http://x.example/a%20b/responses",
+		"http://x.example/v1?a=b c&a=d": "http://x.example/v1/responses?a=b+c&a=d",
+		"http://x.example/v1?":          "http://x.example/v1/responses",
+		"http://x.example/v1?a=%2F#at":  "http://x.example/v1/responses?a=%2F",
+	} {
+		var got string
+		c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			got = req.URL.String()
+			return answer(200, finished)(req)
+		})}})
+		if _, err := c.Create(t.Context(), question()); err != nil || got != want {
+			t.Errorf("base %q: request to %s (%v), want %s", base, got, err, want)
+		}
+	}
+}
+
+func TestUnusableOptions(t *testing.T) {
+	tests := []struct {
+		options Options
+		kind    Kind
+		message string
+	}{
+		{Options{}, KindMissingKey, "Missing API key: set OPENAI_API_KEY"},
+		{Options{APIKey: " \n", KeyEnv: "MY_KEY"}, KindMissingKey, "Missing API key: set MY_KEY"},
+		{Options{APIKey: "sk\nx"}, KindAuth, "the key in OPENAI_API_KEY contains a line break or another control character"},
+		{Options{APIKey: "sk", BaseURL: "api.openai.com"}, KindConnection, `reading base URL "api.openai.com": it must start with http:// or https:// and name a host`},
+		{Options{APIKey: "sk", BaseURL: "ftp://x/"}, KindConnection, `reading base URL "ftp://x/": it must start with http:// or https:// and name a host`},
+	}
+	for _, tt := range tests {
+		_, err := New(tt.options).Create(t.Context(), question())
+		if e := asError(t, err); e.Kind != tt.kind || e.Message != tt.message || e.Attempts != 0 {
+			t.Errorf("New(%+v).Create = %v %q, want %v %q", tt.options, e.Kind, e.Message, tt.kind, tt.message)
+		}
+	}
+}
+
+func TestModel(t *testing.T) {
+	c, _ := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "GET" || r.Header.Get("Authorization") != "Bearer sk-test-0123456789" {
+			t.Errorf("%s with %q, want a GET with the key", r.Method, r.Header.Get("Authorization"))
+		}
+		switch r.URL.Path {
+		case "/v1/models/gpt-5.2", "/v1/models/openai/gpt-5.2":
+			io.WriteString(w, `{"id":"gpt-5.2","object":"model"}`)
+		case "/v1/models/page":
+			io.WriteString(w, "<html>")
+		default:
+			w.WriteHeader(404)
+			io.WriteString(w, apiBody("invalid_request_error", "model_not_found", "model", "No such model"))
+		}
+	})
+	for _, id := range []string{"gpt-5.2", "openai/gpt-5.2"} {
+		if got, err := c.Model(t.Context(), id); err != nil || string(got) != `{"id":"gpt-5.2","object":"model"}` {
+			t.Errorf("Model(%q) = %s, %v", id, got, err)
+		}
+	}
+	for id, want := range map[string]Kind{"gpt-0": KindModel, "page": KindBadResponse} {
+		if _, err := c.Model(t.Context(), id); asError(t, err).Kind != want {
+			t.Errorf("Model(%q) = %v, want %v", id, err, want)
+		}
+	}
+	if _, err := New(Options{}).Model(t.Context(), "gpt-5.2"); asError(t, err).Kind != KindMissingKey {
+		t.Errorf("Model without a key = %v, want %v", err, KindMissingKey)
+	}
+}
+
+func TestCapabilityOf(t *testing.T) {
+	none, reasoning := Capability{}, Capability{Reasoning: true}
+	both := Capability{Verbosity: true, Reasoning: true}
+	tests := []struct {
+		model string
+		want  Capability
+	}{
+		{"gpt-5", both},
+		{"gpt-5.2", both},
+		{"gpt-5-mini-2025-08-07", both},
+		{"gpt-5.2-codex", both},
+		{"gpt-5-chat-latest", both},
+		{"gpt-6", both},
+		{"gpt-6.1-sol", both},
+		{"gpt-10", both},
+		{"gpt-10.5-2029-01-01", both},
+		{"o1", reasoning},
+		{"o1-pro", reasoning},
+		{"o3", reasoning},
+		{"o3-mini-2025-01-31", reasoning},
+		{"o4-mini-deep-research", reasoning},
+		{"gpt-4.1", none},
+		{"gpt-4o-mini-2024-07-18", none},
+		{"gpt-4o", none}, // the o is no family of its own here
+		{"gpt-3.5-turbo", none},
+		{"gpt-35-turbo", none}, // Azure's way to write 3.5
+		{"gpt-oss-120b", none},
+		{"gpt-image-1", none},
+		{"chatgpt-4o-latest", none},
+		{"codex-mini-latest", none},
+		{"computer-use-preview", none},
+		{"omni-moderation-latest", none},
+		{"openai/gpt-5.2", both}, // OpenRouter
+		{"openai/o4-mini:online", reasoning},
+		{"openai/gpt-4.1", none},
+		{"anthropic/claude-sonnet-5", none},
+		{"ft:gpt-5-mini-2025-08-07:acme::a1b2", both},
+		{"ft:gpt-4.1-mini-2025-04-14:acme:gpt-5:a1b2", none}, // the suffix is a name, not a model
+		{"ft:o4-mini-2025-04-16:acme::a1b2", reasoning},
+		{" GPT-5.2 ", both},
+		{"gpt-99999999999999999999", none},
+		{"offline", none},
+		{"gpt-", none},
+		{"o", none},
+		{"", none},
+	}
+	for _, tt := range tests {
+		if got := CapabilityOf(tt.model); got != tt.want {
+			t.Errorf("CapabilityOf(%q) = %+v, want %+v", tt.model, got, tt.want)
+		}
+	}
+}

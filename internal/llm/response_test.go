@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+)
+
+func TestCreate(t *testing.T) {
+	body, err := os.ReadFile(filepath.Join("testdata", "response", "weather.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, _ := newClient(t, 0, answer(200, string(body), "X-Request-Id", "req_1"))
+	r, err := c.Create(t.Context(), question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.RawJSON() != string(bytes.TrimSpace(body)) || r.RequestID != "req_1" || r.Model != "gpt-5.2-2025-12-11" {
+		t.Errorf("request id %q, model %q, JSON %s", r.RequestID, r.Model, r.RawJSON())
+	}
+	if want := (Usage{Input: 1200, Cached: 1024, Output: 90, Reasoning: 64, Total: 1290}); r.Tokens != want {
+		t.Errorf("Tokens = %+v, want %+v", r.Tokens, want)
+	}
+	var events []Event
+	for e := range Replay(r) {
+		events = append(events, e)
+	}
+	compare(t, events, `
+		start 0 thinking rs_1
+		delta 0 "Checking the weather"
+		stop 0
+		start 1 search ws_1
+		searching search weather: Tokyo, Japan
+		stop 1
+		start 2 search ws_2
+		searching open_page https://weather.example/tokyo
+		stop 2
+		start 3 text msg_1
+		delta 3 "Looking it up."
+		stop 3
+		start 4 text msg_2
+		delta 4 "晴れ, 12 °C."
+		stop 4
+		usage 1290
+		done completed
+		`)
+	// What came back goes out as it was, unknown items too.
+	sent, err := json.Marshal(r.InputItems())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	if err := errors.Join(json.Unmarshal(sent, &got), json.Unmarshal([]byte(gjson.GetBytes(body, "output").Raw), &want)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("InputItems (-output +input):\n%s", diff)
+	}
+}
+
+// TestOddResponses are answers of 200 that are odd and still responses.
+func TestOddResponses(t *testing.T) {
+	type fields struct {
+		Status, Reason string
+		Items          int
+		Tokens         Usage
+	}
+	tests := []struct {
+		body string
+		want fields
+	}{
+		{`{"output":[]}`, fields{}},
+		{`{"id":7,"status":null,"model":{},"usage":"many","output":[]}`, fields{}},
+		{`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`, fields{Status: "incomplete", Reason: "max_output_tokens"}},
+		{`{"status":"incomplete","incomplete_details":null,"output":null}`, fields{Status: "incomplete"}},
+		{`{"output":[],"error":{"message":"left over"},"usage":{"input_tokens":3,"output_tokens":4.0,"total_tokens":null,"input_tokens_details":[]}}`,
+			fields{Tokens: Usage{Input: 3, Output: 4, Total: 7}}},
+		{`{"output":[{"type":"hologram","x":1}]}`, fields{Items: 1}},
+		{" \n{\"output\":[]}\n\n", fields{}},
+	}
+	for _, tt := range tests {
+		c, _, _ := newClient(t, 0, answer(200, tt.body))
+		r, err := c.Create(t.Context(), question())
+		if err != nil {
+			t.Errorf("%s: %v", tt.body, err)
+			continue
+		}
+		got := fields{string(r.Status), r.IncompleteDetails.Reason, len(r.Output), r.Tokens}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.body, diff)
+		}
+	}
+}
+
+// TestBadResponses are answers of 200 that are none.
+func TestBadResponses(t *testing.T) {
+	tests := []struct {
+		body    string
+		kind    Kind
+		message string
+	}{
+		{"", KindBadResponse, "the answer is empty"},
+		{"<html><body>Sign in</body></html>", KindBadResponse, `the answer is not a response object (application/json): "<html><body>Sign in</body></html>"`},
+		{"null", KindBadResponse, `the answer is not a response object (application/json): "null"`},
+		{"[]", KindBadResponse, `the answer is not a response object (application/json): "[]"`},
+		{"42", KindBadResponse, `the answer is not a response object (application/json): "42"`},
+		{`{"id": oops}`, KindBadResponse, `the answer is not a response object (application/json): "{\"id\": oops}"`},
+		{`{}`, KindBadResponse, "the response has no output"},
+		{`{"output":{}}`, KindBadResponse, "the response has no output"},
+		{`{"status":"completed","output":"text"}`, KindBadResponse, "the response has no output"},
+		{`{"status":"queued","output":[]}`, KindBadResponse, "the response is still queued: background responses are not supported"},
+		{`{"id":"resp_1","output":[`, KindConnection, "the answer was cut off"},
+		{`{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`, KindFailed, "Bad prompt"},
+		{`{"status":"failed","error":"boom"}`, KindFailed, "boom"},
+		{`{"status":"failed"}`, KindFailed, "the response failed"},
+		{`{"status":"cancelled","output":[]}`, KindFailed, "the response was cancelled"},
+		{`{"error":"boom"}`, KindFailed, "boom"},
+	}
+	for _, tt := range tests {
+		c, _, _ := newClient(t, 0, answer(200, tt.body))
+		_, err := c.Create(t.Context(), question())
+		e := asError(t, err)
+		if e.Kind != tt.kind || e.Message != tt.message || e.Status != 200 || e.Attempts != 1 {
+			t.Errorf("%s: %v %d %q (%d attempts), want %v 200 %q", tt.body, e.Kind, e.Status, e.Message, e.Attempts, tt.kind, tt.message)
+		}
+	}
+}

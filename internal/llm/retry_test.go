@@ -1,0 +1,413 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
+
+// TestRetries counts the requests of a call whose client may retry 3 times.
+func TestRetries(t *testing.T) {
+	failed := func(code string) step {
+		return answer(200, `{"id":"resp_1","status":"failed","error":{"code":"`+code+`","message":"Oh."},"output":[]}`)
+	}
+	ok := answer(200, finished)
+	tests := []struct {
+		name  string
+		steps []step
+		want  int
+		kind  Kind // 0: success
+	}{
+		{"429 429 200", []step{answer(429, rateLimited), answer(429, rateLimited), ok}, 3, 0},
+		{"500 for ever", []step{answer(500, "")}, 4, KindServer},
+		{"529", []step{answer(529, "<html>"), ok}, 2, 0},
+		{"429 for ever", []step{answer(429, rateLimited)}, 4, KindRateLimit},
+		{"refused connection", []step{broken(errors.New("connect: connection refused")), ok}, 2, 0},
+		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
+		{"cut body", []step{cut(finished), ok}, 2, 0},
+		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, 0},
+		{"failed: server_error", []step{failed("server_error"), ok}, 2, 0},
+		{"failed: rate_limit_exceeded", []step{failed("rate_limit_exceeded"), ok}, 2, 0},
+		{"failed: insufficient_quota", []step{failed("insufficient_quota")}, 1, KindQuota},
+		{"failed: invalid_prompt", []step{failed("invalid_prompt")}, 1, KindFailed},
+		{"failed: nothing", []step{answer(200, `{"status":"failed","error":null}`)}, 1, KindFailed},
+		{"200 with an error", []step{answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`), ok}, 2, 0},
+		{"400", []step{answer(400, apiBody("invalid_request_error", "", "", "No."))}, 1, KindParameter},
+		{"401", []step{answer(401, apiBody("invalid_request_error", "invalid_api_key", "", "No."))}, 1, KindAuth},
+		{"403", []step{answer(403, "")}, 1, KindPermission},
+		{"404", []step{answer(404, apiBody("invalid_request_error", "model_not_found", "model", "No."))}, 1, KindModel},
+		{"404 of a path", []step{answer(404, apiBody("invalid_request_error", "", "", "Invalid URL (POST /v1/model)"))}, 1, KindNotFound},
+		{"403 of a model", []step{answer(403, apiBody("", "model_not_found", "", "No."))}, 1, KindModel},
+		{"400 of a model", []step{answer(400, `{"error":{"message":"x/y is not a valid model ID","code":400}}`)}, 1, KindModel},
+		{"unverified", []step{answer(403, apiBody("", "", "", "Your organization must be verified to use this model."))}, 1, KindUnverified},
+		{"408", []step{answer(408, "")}, 1, KindParameter},
+		{"409", []step{answer(409, "")}, 1, KindParameter},
+		{"quota as 429", []step{answer(429, apiBody("insufficient_quota", "insufficient_quota", "", "No."))}, 1, KindQuota},
+		{"quota by type", []step{answer(429, `{"error":{"type":"insufficient_quota","code":null}}`)}, 1, KindQuota},
+		{"quota as 400", []step{answer(400, apiBody("", "billing_hard_limit_reached", "", "No."))}, 1, KindQuota},
+		{"quota as 500", []step{answer(500, apiBody("", "billing_not_active", "", "No."))}, 1, KindQuota},
+		{"quota as 403", []step{answer(403, apiBody("", "quota_exceeded", "", "No."))}, 1, KindQuota},
+		{"402", []step{answer(402, "")}, 1, KindQuota},
+		{"HTML", []step{answer(200, "<html>Log in</html>")}, 1, KindBadResponse},
+		{"no output", []step{answer(200, `{"id":"resp_1","status":"completed"}`)}, 1, KindBadResponse},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, api, _ := newClient(t, 3, tt.steps...)
+				r, err := c.Create(t.Context(), question())
+				if n := api.requests(); n != tt.want {
+					t.Errorf("%d requests, want %d", n, tt.want)
+				}
+				if tt.kind == 0 {
+					if err != nil || r.ID != "resp_1" {
+						t.Errorf("Create = %v, %v, want resp_1", r, err)
+					}
+					return
+				}
+				if e := asError(t, err); e.Kind != tt.kind || e.Attempts != tt.want {
+					t.Errorf("Create = %v (%v, %d attempts), want %v, %d", e, e.Kind, e.Attempts, tt.kind, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// cut is an answer whose connection breaks in its middle.
+func cut(body string) step {
+	return func(req *http.Request) (*http.Response, error) {
+		resp, _ := answer(200, "")(req)
+		r, w := io.Pipe()
+		go func() {
+			io.WriteString(w, body[:len(body)/2])
+			w.CloseWithError(io.ErrUnexpectedEOF)
+		}()
+		resp.Body = r
+		return resp, nil
+	}
+}
+
+func TestWaitBetweenTries(t *testing.T) {
+	date := func(req *http.Request) (*http.Response, error) {
+		return answer(429, "", "Retry-After", time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat))(req)
+	}
+	tests := []struct {
+		name     string
+		first    step
+		min, max time.Duration
+	}{
+		{"exponential", answer(500, ""), 375 * time.Millisecond, 626 * time.Millisecond},
+		{"seconds", answer(429, "", "Retry-After", "20"), 20 * time.Second, 20 * time.Second},
+		{"fraction", answer(503, "", "Retry-After", "1.5"), 1500 * time.Millisecond, 1500 * time.Millisecond},
+		{"milliseconds first", answer(429, "", "Retry-After", "20", "Retry-After-Ms", "1200"), 1200 * time.Millisecond, 1200 * time.Millisecond},
+		{"date", date, 19 * time.Second, 20 * time.Second},
+		// The clock of a synctest bubble starts in 2000.
+		{"past date", answer(429, "", "Retry-After", "Wed, 01 Dec 1999 15:04:05 GMT"), 375 * time.Millisecond, 626 * time.Millisecond},
+		{"nonsense", answer(429, "", "Retry-After", "soon", "Retry-After-Ms", "NaN"), 375 * time.Millisecond, 626 * time.Millisecond},
+		{"negative", answer(429, "", "Retry-After", "-5"), 375 * time.Millisecond, 626 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
+				if _, err := c.Create(ctx, question()); err != nil {
+					t.Fatal(err)
+				}
+				if got := api.at[1].Sub(api.at[0]); got < tt.min || got > tt.max {
+					t.Errorf("waited %v, want %v to %v", got, tt.min, tt.max)
+				}
+			})
+		})
+	}
+}
+
+// The waits grow but stay bounded.
+func TestWaitsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 10, answer(500, ""))
+		c.Create(t.Context(), question())
+		if api.requests() != 11 {
+			t.Fatalf("%d requests, want 11", api.requests())
+		}
+		want := 500 * time.Millisecond
+		for i := range 10 {
+			got := api.at[i+1].Sub(api.at[i])
+			if got < want*3/4 || got > want*5/4+1 {
+				t.Errorf("wait %d = %v, want %v ± 25 %%", i, got, want)
+			}
+			want = min(want*2, 8*time.Second)
+		}
+	})
+}
+
+// A wait that the deadline would end is not begun: the error that is known is
+// worth more than a timeout later.
+func TestWaitBeyondDeadline(t *testing.T) {
+	for _, after := range []string{"61", "1e300", "9999999999999"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			c, api, _ := newClient(t, 3, answer(429, rateLimited, "Retry-After", after))
+			start := time.Now()
+			_, err := c.Create(ctx, question())
+			e := asError(t, err)
+			if e.Kind != KindRateLimit || e.RetryAfter < time.Minute || api.requests() != 1 || time.Since(start) != 0 {
+				t.Errorf("Retry-After %s: %v (%v) after %v, want the rate limit at once", after, e, e.RetryAfter, time.Since(start))
+			}
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	hang := func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	late := func(req *http.Request) (*http.Response, error) {
+		resp, _ := answer(200, "")(req)
+		r, w := io.Pipe()
+		context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+		resp.Body = r
+		return resp, nil
+	}
+	for name, s := range map[string]step{"no answer": hang, "no end": late} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				c, api, _ := newClient(t, 3, s)
+				start := time.Now()
+				_, err := c.Create(ctx, question())
+				e := asError(t, err)
+				if e.Kind != KindTimeout || e.Name() != "APIConnectionTimeoutError" || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Create = %v (%s), want a timeout", e, e.Name())
+				}
+				if api.requests() != 1 || time.Since(start) != 5*time.Second {
+					t.Errorf("%d requests in %v, want 1 in 5s", api.requests(), time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// A canceled call ends at once, in the wait between two tries too, and sends
+// nothing more.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c, api, _ := newClient(t, 3, answer(429, rateLimited, "Retry-After", "30"))
+		why := errors.New("the client has gone")
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		start := time.Now()
+		_, err := c.Create(ctx, question())
+		e := asError(t, err)
+		if e.Kind != KindCanceled || !errors.Is(err, context.Canceled) || !errors.Is(err, why) || e.Attempts != 1 {
+			t.Errorf("Create = %v (%d attempts), want canceled after 1", e, e.Attempts)
+		}
+		if api.requests() != 1 || time.Since(start) != time.Second {
+			t.Errorf("%d requests in %v, want 1 in 1s", api.requests(), time.Since(start))
+		}
+		// A context that is over sends nothing at all.
+		if _, err := c.Create(ctx, question()); asError(t, err).Kind != KindCanceled || api.requests() != 1 {
+			t.Errorf("Create = %v after %d requests, want canceled without another", err, api.requests())
+		}
+	})
+}
+
+// Each refused parameter is dropped from the next request, which has no retry
+// to spend and no time to wait.
+func TestRefusedParameters(t *testing.T) {
+	extra := map[string]any{
+		"service_tier":   "flex",
+		"stream_options": map[string]any{},
+		"reasoning":      map[string]any{"summary": "auto"},
+	}
+	tests := []struct {
+		param, message string
+		gone           string // the path of what the second request does not have
+		left           string // the path of what stays
+	}{
+		{"reasoning.effort", "", "reasoning.effort", "reasoning.summary"},
+		{"reasoning.summary", "Your organization must be verified", "reasoning.summary", "reasoning.effort"},
+		{"reasoning", "", "reasoning", "text"},
+		{"text.verbosity", "", "text", "reasoning.effort"}, // an empty object goes too
+		{"text", "", "text", "store"},
+		{"store", "", "store", "text"},
+		{"parallel_tool_calls", "", "parallel_tool_calls", "tool_choice"},
+		{"service_tier", "", "service_tier", "store"},
+		{"stream", "Your organization must be verified to stream this model.", "stream", "store"},
+		{"stream", "The options go with it.", "stream_options", "store"},
+		{"stream_options", "", "stream_options", "stream"},
+		{"include[0]", "", "include.web_search_call.action.sources", "include.reasoning.encrypted_content"},
+		{"include.1", "", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
+		{"include[7]", "no reasoning.encrypted_content", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
+		{"reasoning.encrypted_content", "", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
+		{"include", "Encrypted content is not supported with this model.", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
+		// The values that are fine come after the one that is not.
+		{"include", "Invalid value: 'reasoning.encrypted_content'. Supported values are: 'web_search_call.action.sources'.", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
+		{"include", "Not here.", "include", "store"}, // nothing tells the elements apart
+	}
+	for _, tt := range tests {
+		t.Run(tt.param, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, api, log := newClient(t, 0, refusedAs(tt.param, tt.message), answer(200, finished))
+				r := question()
+				r.Extra = extra
+				start := time.Now()
+				if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
+					t.Fatal(err)
+				}
+				if n := api.requests(); n != 2 || time.Since(start) != 0 {
+					t.Fatalf("%d requests in %v, want 2 at once", n, time.Since(start))
+				}
+				if !sends(api.bodies[0], tt.gone) || sends(api.bodies[1], tt.gone) || !sends(api.bodies[1], tt.left) {
+					t.Errorf("requests = %v, want the second one without %s but with %s", api.bodies, tt.gone, tt.left)
+				}
+				// The next call knows, and nobody is told twice.
+				if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
+					t.Fatal(err)
+				}
+				if sends(api.bodies[2], tt.gone) {
+					t.Errorf("the next call sends %s again", tt.gone)
+				}
+				if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+					t.Errorf("%d warnings, want 1:\n%s", n, log)
+				}
+				// Another model may take it.
+				r.Params.Model = "gpt-5-mini"
+				if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
+					t.Fatal(err)
+				}
+				if !sends(api.bodies[3], tt.gone) {
+					t.Errorf("another model is not sent %s", tt.gone)
+				}
+			})
+		})
+	}
+}
+
+// sends looks up a dotted path, whose rest after include is one element.
+func sends(body map[string]any, path string) bool {
+	key, rest, nested := strings.Cut(path, ".")
+	value, ok := body[key]
+	if !nested || !ok {
+		return ok
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		_, ok = v[rest]
+		return ok
+	case []any:
+		for _, e := range v {
+			if e == rest {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestRefusedOneAfterAnother(t *testing.T) {
+	c, api, log := newClient(t, 0,
+		refusedAs("include[1]", ""), refusedAs("include[0]", ""), refusedAs("reasoning.effort", ""), refusedAs("text.verbosity", ""),
+		answer(200, finished))
+	if _, err := c.Create(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	last := api.bodies[len(api.bodies)-1]
+	for _, key := range []string{"include", "reasoning", "text"} {
+		if sends(last, key) {
+			t.Errorf("the last request still has %s: %v", key, last)
+		}
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 4 {
+		t.Errorf("%d warnings, want 4:\n%s", n, log)
+	}
+}
+
+// A 400 that names nothing, something else, or something that was not sent is
+// final.
+func TestRefusedForGood(t *testing.T) {
+	for _, param := range []string{"", "tools", "tools[0].type", "model", "input", "instructions", "tool_choice", "stream",
+		"reasoning.summary", "temperature", "text.format", "includes", "service_tier", "null"} {
+		c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
+		_, err := c.Create(t.Context(), question())
+		e := asError(t, err)
+		if e.Kind != KindParameter || e.Param != param || e.Attempts != 1 || api.requests() != 1 {
+			t.Errorf("param %q: %v (param %q) after %d requests, want %v after 1", param, e, e.Param, api.requests(), KindParameter)
+		}
+	}
+	// The same parameter, refused again although it is gone.
+	c, api, _ := newClient(t, 3, refusedAs("store", "Nope."))
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "store" || api.requests() != 2 {
+		t.Errorf("refused for ever: %v after %d requests, want the error of the second", err, api.requests())
+	}
+	// Only a 400 is a refusal.
+	c, api, _ = newClient(t, 0, answer(422, apiBody("", "", "store", "Nope.")))
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Name() != "UnprocessableEntityError" || api.requests() != 1 {
+		t.Errorf("422: %v after %d requests, want UnprocessableEntityError after 1", err, api.requests())
+	}
+}
+
+// Search needs more than minimal effort, which the API puts as a fault of tools.
+func TestMinimalEffortWithSearch(t *testing.T) {
+	message := "The following tools cannot be used with reasoning.effort 'minimal': web_search."
+	c, _, _ := newClient(t, 0, refusedAs("tools", message))
+	r := question()
+	r.Params.Reasoning.Effort = "minimal"
+	_, err := c.Create(t.Context(), r)
+	got := asError(t, err).Message
+	if want := "reasoning_effort minimal cannot be used with web search, choose low or higher: " + message; got != want {
+		t.Errorf("Message = %q, want %q", got, want)
+	}
+}
+
+// A refusal between two failures costs no retry.
+func TestRefusalIsNoRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 2, answer(500, ""), refusedAs("store", ""), answer(500, ""), answer(200, finished))
+		if _, err := c.Create(t.Context(), question()); err != nil || api.requests() != 4 {
+			t.Errorf("Create = %v after %d requests, want success after 4", err, api.requests())
+		}
+	})
+}
+
+// Calls that run at once all meet the refusal; it is warned about once.
+func TestRefusalsSideBySide(t *testing.T) {
+	picky := func(req *http.Request) (*http.Response, error) {
+		r, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		if data, _ := io.ReadAll(r); strings.Contains(string(data), `"store"`) {
+			return refusedAs("store", "")(req)
+		}
+		return answer(200, finished)(req)
+	}
+	c, _, log := newClient(t, 0, picky)
+	var wg sync.WaitGroup
+	errs := make([]error, 300)
+	for i := range errs {
+		wg.Go(func() { _, errs[i] = c.Create(t.Context(), question()) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings, want 1", n)
+	}
+	if got := c.refused.of("gpt-5.2"); len(got) != 1 {
+		t.Errorf("remembered %v, want one", got)
+	}
+}

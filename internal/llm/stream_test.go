@@ -1,0 +1,260 @@
+package llm
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+)
+
+const (
+	eventCreated   = `{"type":"response.created","response":{"id":"resp_1","status":"in_progress","output":[]}}`
+	eventItem      = `{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}}`
+	eventPart      = `{"type":"response.content_part.added","output_index":0,"item_id":"msg_1","content_index":0,"part":{"type":"output_text","text":""}}`
+	eventDelta     = `{"type":"response.output_text.delta","output_index":0,"item_id":"msg_1","content_index":0,"delta":"Yes."}`
+	eventCompleted = `{"type":"response.completed","response":` + `{"id":"resp_1","status":"completed","model":"gpt-5.2","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}],"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}}`
+)
+
+const yesScript = `
+	start 0 text msg_1
+	delta 0 "Yes."
+	stop 0
+	usage 3
+	done completed
+	`
+
+func TestStreamRequest(t *testing.T) {
+	c, api, _ := newClient(t, 0, sseStep(eventCompleted))
+	r := question()
+	r.Extra = map[string]any{"stream_options": map[string]any{"include_obfuscation": false}, "stream": false}
+	events, _, err := collect(c.Stream(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, events, yesScript)
+	if got := api.bodies[0]; got["stream"] != true || got["stream_options"] == nil || api.header.Get("Accept") != "text/event-stream" {
+		t.Errorf("request = %v, Accept %q", got, api.header.Get("Accept"))
+	}
+	// A plain call has neither of both.
+	if _, err := c.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if got := api.bodies[1]; sends(got, "stream") || sends(got, "stream_options") || api.header.Get("Accept") != "application/json" {
+		t.Errorf("plain request = %v, Accept %q", got, api.header.Get("Accept"))
+	}
+	// Nothing is sent before the loop over the events begins, or without a key.
+	_ = c.Stream(t.Context(), r)
+	if _, _, err := collect(New(Options{}).Stream(t.Context(), r)); asError(t, err).Kind != KindMissingKey || api.requests() != 2 {
+		t.Errorf("Stream without a key = %v after %d requests", err, api.requests())
+	}
+}
+
+// TestStreamErrors counts the requests of a stream whose client may retry once.
+func TestStreamErrors(t *testing.T) {
+	failed := func(body string) step {
+		return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":{"status":"failed",`+body+`}}`)
+	}
+	event := func(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
+	tests := []struct {
+		name    string
+		step    step
+		kind    Kind
+		want    int // requests
+		message string
+	}{
+		{"nested", event(`{"type":"error","error":{"type":"insufficient_quota","code":"insufficient_quota","message":"No.","param":null}}`), KindQuota, 1, "No."},
+		{"flat", event(`{"type":"error","sequence_number":3,"code":"server_error","message":"Oh.","param":null}`), KindServer, 2, "Oh."},
+		{"flat, final", event(`{"type":"error","code":"ERR_SOMETHING","message":"Oh.","param":null}`), KindFailed, 1, "Oh."},
+		{"by type", event(`{"type":"error","error":{"type":"server_error","code":null,"message":"Oh."}}`), KindServer, 2, "Oh."},
+		{"rate limit", event(`{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow."}}`), KindRateLimit, 2, "Slow."},
+		{"status beside it", event(`{"type":"error","status":429,"error":{"type":"usage","message":"Slow."}}`), KindRateLimit, 2, "Slow."},
+		{"status as code", event(`{"error":{"code":502,"message":"Bad upstream"}}`), KindServer, 2, "Bad upstream"},
+		{"no type", event(`{"error":{"type":"invalid_request_error","message":"No."},"sequence_number":3}`), KindFailed, 1, "No."},
+		{"no capacity", failed(`"error":{"code":"server_is_overloaded","message":"Busy."}`), KindServer, 2, "Busy."},
+		{"its type for the event's", answer(200, "event: error\ndata: {\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\",\"message\":\"No.\"}\n\n", "Content-Type", "text/event-stream"), KindQuota, 1, "No."},
+		{"a text", event(`{"type":"error","error":"overloaded"}`), KindFailed, 1, "overloaded"},
+		{"a bare text", event(`{"error":"overloaded"}`), KindFailed, 1, "overloaded"},
+		{"in a response", event(`{"type":"error","response":{"error":{"code":"server_error","message":"Oh."}}}`), KindServer, 2, "Oh."},
+		{"nothing in it", event(`{"type":"error"}`), KindFailed, 1, "the stream ended with an error"},
+		{"failed", failed(`"error":{"code":"server_error","message":"Oh."}`), KindServer, 2, "Oh."},
+		{"failed, final", failed(`"error":{"code":"invalid_prompt","message":"No."}`), KindFailed, 1, "No."},
+		{"failed, quota", failed(`"error":{"code":"insufficient_quota","message":"No."}`), KindQuota, 1, "No."},
+		{"failed for nothing", failed(`"error":null`), KindFailed, 1, "the response failed"},
+		{"failed, but completed", sseStep(`{"type":"response.failed","response":{"status":"completed","output":[]}}`), KindFailed, 1, "the response failed"},
+		{"failed, bare", sseStep(`{"type":"response.failed"}`), KindFailed, 1, "the response failed"},
+		{"cancelled", sseStep(eventCreated, `{"type":"response.cancelled","response":{"id":"resp_1"}}`), KindFailed, 1, "the response was cancelled"},
+		{"no output at all", sseStep(`{"type":"response.completed","response":{"id":"resp_1"}}`), KindBadResponse, 1, "the response has no output"},
+		{"cut", sseStep(eventCreated, eventItem, eventPart, eventDelta), KindConnection, 2, "the stream ended before the response did"},
+		{"cut, but done", sseStep(eventCreated, eventItem, "[DONE]"), KindConnection, 2, "the stream ended before the response did"},
+		{"nothing but done", sseStep("[DONE]"), KindConnection, 2, "the stream ended before the response did"},
+		{"another API", answer(200, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the stream is one of "chat.completion.chunk"`},
+		{"a heartbeat of another kind", answer(200, "data: {}\n\n", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
+		{"broken off", cutStream(eventCreated, eventItem, eventPart), KindConnection, 2, "the answer was cut off: unexpected EOF"},
+		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
+		{"empty", answer(200, "", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
+		{"HTML", answer(200, "<html>Log in</html>", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the answer is not a response object (text/html): "<html>Log in</html>"`},
+		{"HTTP error", answer(429, rateLimited), KindRateLimit, 2, "Slow down."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, api, _ := newClient(t, 1, tt.step)
+				events, _, err := collect(c.Stream(t.Context(), question()))
+				e := asError(t, err)
+				if e.Kind != tt.kind || e.Message != tt.message || e.Attempts != tt.want || api.requests() != tt.want {
+					t.Errorf("Stream = %v (%v, %q) after %d requests, want %v, %q after %d", e, e.Kind, e.Message, api.requests(), tt.kind, tt.message, tt.want)
+				}
+				blocks(t, events)
+			})
+		})
+	}
+}
+
+// cutStream is a stream whose connection breaks.
+func cutStream(payloads ...string) step {
+	return func(req *http.Request) (*http.Response, error) {
+		resp, _ := sseStep()(req)
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(frames(payloads...)), errReader{}))
+		return resp, nil
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// What was streamed by a try that failed is closed, said to be void, and
+// numbered on.
+func TestStreamRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := `{"type":"response.output_item.added","output_index":1,"item":{"type":"reasoning","id":"rs_1","summary":[]}}`
+		c, api, _ := newClient(t, 3,
+			cutStream(eventCreated, eventItem, eventPart, eventDelta, second),
+			answer(500, ""),
+			sseStep(eventCreated, eventItem, eventPart, eventDelta, eventCompleted))
+		events, _, err := collect(c.Stream(t.Context(), question()))
+		if err != nil || api.requests() != 3 {
+			t.Fatalf("Stream = %v after %d requests, want success after 3", err, api.requests())
+		}
+		compare(t, events, `
+			start 0 text msg_1
+			delta 0 "Yes."
+			start 1 thinking rs_1
+			stop 0
+			stop 1
+			retrying 2 connection failed
+			retrying 3 server error
+			start 2 text msg_1
+			delta 2 "Yes."
+			stop 2
+			usage 3
+			done completed
+			`)
+	})
+}
+
+// A wait that the deadline would end is not begun, and not announced.
+func TestStreamGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c, _, _ := newClient(t, 3, answer(429, rateLimited, "Retry-After", "90"))
+		events, _, err := collect(c.Stream(ctx, question()))
+		if e := asError(t, err); e.Kind != KindRateLimit || len(events) != 0 {
+			t.Errorf("Stream = %v, %v, want a rate limit and no events", events, e)
+		}
+	})
+}
+
+// TestPlainAnswers are the answers to a request for a stream that are none, and
+// the other way round.
+func TestPlainAnswers(t *testing.T) {
+	plain := gjson.Get(eventCompleted, "response").Raw
+	stream := frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted)
+	for _, typ := range []string{"application/json", "text/event-stream", "text/plain", ""} {
+		for name, body := range map[string]string{"plain": plain, "padded": "\n\n " + plain, "stream": stream, "padded stream": "\r\n" + stream} {
+			c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", typ, "X-Request-Id", "req_1"))
+			events, got, err := collect(c.Stream(t.Context(), question()))
+			if err != nil {
+				t.Errorf("%s as %q: %v", name, typ, err)
+				continue
+			}
+			compare(t, events, yesScript)
+			want, err := c.Create(t.Context(), question())
+			if diff := cmp.Diff(want.RawJSON(), got.RawJSON()); diff != "" || err != nil {
+				t.Errorf("%s as %q: Create and Stream differ: %v\n%s", name, typ, err, diff)
+			}
+		}
+	}
+}
+
+// The deadline ends a stream that says nothing more, a cancellation any.
+func TestStreamTimeout(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			idle := func(req *http.Request) (*http.Response, error) {
+				resp, _ := sseStep()(req)
+				r, w := io.Pipe()
+				go io.WriteString(w, frames(eventCreated, eventItem, eventPart, eventDelta))
+				context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+				resp.Body = r
+				return resp, nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			want := KindTimeout
+			if cancelled {
+				time.AfterFunc(time.Second, cancel)
+				want = KindCanceled
+			}
+			c, api, _ := newClient(t, 3, idle)
+			events, _, err := collect(c.Stream(ctx, question()))
+			if e := asError(t, err); e.Kind != want || api.requests() != 1 {
+				t.Errorf("Stream = %v after %d requests, want %v after 1", e, api.requests(), want)
+			}
+			compare(t, events, `
+				start 0 text msg_1
+				delta 0 "Yes."
+				stop 0
+				`)
+		})
+	}
+}
+
+// Leaving the loop ends the call, wherever it is, and nothing more is yielded.
+func TestStreamBreak(t *testing.T) {
+	steps := []step{cutStream(eventCreated, eventItem, eventPart, eventDelta), sseStep(eventItem, eventPart, eventDelta, eventCompleted)}
+	for n := range 9 {
+		synctest.Test(t, func(t *testing.T) {
+			c, api, _ := newClient(t, 3, steps...)
+			seen, start := 0, time.Now()
+			for _, err := range c.Stream(t.Context(), question()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seen++; seen > n {
+					break
+				}
+			}
+			// The fourth event is Retrying: who leaves then has not to wait.
+			waited := time.Since(start) > 0
+			if seen != n+1 || waited != (n > 3) || n <= 3 && api.requests() != 1 {
+				t.Errorf("left at event %d: %d events, %d requests, waited %v", n, seen, api.requests(), waited)
+			}
+		})
+	}
+}
+
+func TestStreamLog(t *testing.T) {
+	c, _, log := newClient(t, 0, sseStep(eventCreated, `{"type":"error","message":"Wrong key sk-test-0123456789"}`))
+	_, _, err := collect(c.Stream(t.Context(), question()))
+	if e := asError(t, err); strings.Contains(e.Error()+log.String(), "sk-test") || !strings.Contains(e.Message, "[redacted]") {
+		t.Errorf("the key is told: %v\n%s", e, log)
+	}
+}
