@@ -1,9 +1,8 @@
-// Package policy holds the instructions that every request carries: the
-// built-in policy.md, and how a user's own file replaces or joins it.
+// Package policy holds the instructions of every request: the built-in
+// policy.md, merged with the user's own file.
 //
-// The text goes to the model exactly as it stands here (spec §4): nothing is
-// filled in, no date and no setting, so equal requests stay equal and the
-// API's prompt cache can serve them.
+// The text is sent unchanged (spec-v0.9 section 4). Today's date is part of the
+// question instead, so the API's prompt cache can serve the instructions.
 package policy
 
 import (
@@ -14,42 +13,23 @@ import (
 	"unicode/utf8"
 )
 
-// Revision names the edition of the built-in policy: the date of its last
-// change and the product version that brought it. A test ties it to the text.
-const Revision = "2026-11-20 v0.9.0"
+// Revision is the date of the last change of the built-in policy and the
+// product version at that time. A test compares it with the text.
+const Revision = "2026-11-21 v0.9.0"
 
-// SourceFile is the policy.system.source that has a policy of the user; builtin
-// is the other.
+// SourceFile is the value of policy.system.source that selects the user's file.
+// The other value is builtin.
 const SourceFile = "file"
 
 //go:embed policy.md
 var builtin string
 
-// merge combines the user's policy with the built-in one. Mode prepend puts
-// the user's text first, append puts it last, and every other mode lets it
-// replace the built-in text.
-func merge(user, mode string) string {
-	switch mode {
-	case "prepend":
-		return join(user, builtin)
-	case "append":
-		return join(builtin, user)
-	default:
-		return user
-	}
-}
-
-// join sets two Markdown texts apart by one blank line.
-func join(first, second string) string {
-	return strings.TrimSpace(first) + "\n\n" + strings.TrimSpace(second) + "\n"
-}
-
-// Load resolves policy.system to the instructions to send. With source "file"
-// it reads path, a leading ~ expanded already, through read, and merges it as
-// mode says.
+// Load returns the instructions for policy.system: the built-in text, or with
+// source "file" the text that read returns for path, merged as mode says. A
+// leading ~ in path is expanded already.
 //
-// A policy that cannot be used is no reason to stay down: Load then returns
-// the built-in text and a warning of one line, which is otherwise empty.
+// A file that cannot be used does not stop the server: Load then returns the
+// built-in text and a warning of one line, which is otherwise empty.
 func Load(source, path, mode string, read func(string) ([]byte, error)) (text, warning string) {
 	if source != SourceFile {
 		return builtin, ""
@@ -61,8 +41,24 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 	return merge(user, mode), ""
 }
 
-// readPolicy refuses what the API would refuse or what would silently leave
-// the model without any instructions: text that is no UTF-8, and an empty file.
+// merge puts the user's text before (prepend) or after (append) the built-in
+// one, or in its place.
+func merge(user, mode string) string {
+	join := func(first, second string) string {
+		return strings.TrimSpace(first) + "\n\n" + strings.TrimSpace(second) + "\n"
+	}
+	switch mode {
+	case "prepend":
+		return join(user, builtin)
+	case "append":
+		return join(builtin, user)
+	default:
+		return user
+	}
+}
+
+// readPolicy rejects what the API rejects and what leaves the model without
+// instructions: text that is not UTF-8, and an empty file.
 func readPolicy(path string, read func(string) ([]byte, error)) (string, error) {
 	if path == "" {
 		return "", errors.New("policy.system.source is file, but policy.system.path is empty")
@@ -71,7 +67,7 @@ func readPolicy(path string, read func(string) ([]byte, error)) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("reading policy %q: %w", path, err)
 	}
-	// Windows editors write a BOM, which the model would see as a character.
+	// Windows editors write a BOM.
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	if !utf8.ValidString(text) {
 		return "", fmt.Errorf("reading policy %q: not UTF-8 text", path)
