@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestYAMLErrors lists what is wrong with a file and the one line about it.
-// The path is cut from the front.
+// TestYAMLErrors lists what is wrong with a file and the lines about it, without
+// the path at the front.
 func TestYAMLErrors(t *testing.T) {
 	tests := []struct{ yaml, want string }{
 		// ranges
@@ -30,19 +30,21 @@ func TestYAMLErrors(t *testing.T) {
 		{"request: {timeout_ms: [5]}", "1: request.timeout_ms: a list is not a whole number of at least 1"},
 		{"request: {timeout_ms: {a: 5}}", "1: request.timeout_ms: a mapping is not a whole number of at least 1"},
 		{"request: {timeout_ms: 2026-01-01}", "1: request.timeout_ms: 2026-01-01 is not a whole number of at least 1"},
-		{"request: {timeout_ms: !!int abc}", "1: request.timeout_ms: abc is not a whole number of at least 1"},
+		{"request: {timeout_ms: !!int abc}", "1: not YAML: cannot decode !!str `abc` as a !!int"},
 		{"request: {timeout_ms: !mine 5}", "1: request.timeout_ms: 5 is not a whole number of at least 1"},
-		{"request: 5", "1: request: 5 is not a mapping, its keys are timeout_ms, max_retries, extra_body"},
-		{"request: [a]", "1: request: a list is not a mapping, its keys are timeout_ms, max_retries, extra_body"},
+		{"request: 5", "1: request: 5 is not a mapping"},
+		{"request: [a]", "1: request: a list is not a mapping"},
 		{"request: {extra_body: text}", `1: request.extra_body: "text" is not a mapping`},
 		{"server: {debug: maybe}", `1: server.debug: "maybe" is not true or false`},
-		{"server: {debug: 'yes'}", `1: server.debug: "yes" is not true or false`}, // in quotes it is a word
 		{"server: {debug: 1}", "1: server.debug: 1 is not true or false"},
-		{"server: {debug_file: 5}", "1: server.debug_file: 5 is not a string, write it in quotes"},
-		{"server: {debug_file: [a]}", "1: server.debug_file: a list is not a string"},
-		{"search: {defaults: {domains: a.example}}", `1: search.defaults.domains: "a.example" is not a list of strings`},
-		{"search:\n  defaults:\n    domains:\n      - a.example\n      - 5\n", "5: search.defaults.domains[1]: 5 is not a non-empty string"},
-		{"search: {defaults: {domains: [null]}}", "1: search.defaults.domains[0]: null is not a non-empty string"},
+		{"server: {debug_file: [a]}", "1: server.debug_file: a list is not a path (in double quotes a backslash starts an escape, use single quotes)"},
+		{"search: {defaults: {domains: a.example}}", `1: search.defaults.domains: "a.example" is not a list of host names`},
+		{"search:\n  defaults:\n    domains:\n      - a.example\n      - 5\n", `3: search.defaults.domains: a list has "5", which is not a host name`},
+		{"search: {blocked_domains: ['a.jp, b.jp']}", `1: search.blocked_domains: a list has "a.jp, b.jp", which is not a host name`},
+		{"policy: {timezone: Asia/Osaka}", `1: policy.timezone: "Asia/Osaka" is not an IANA time zone`},
+		{"policy: {timezone: Local}", `1: policy.timezone: "Local" is not an IANA time zone`},
+		{"model_profiles: {answer_quick: {service_tier: fast}}", `1: model_profiles.answer_quick.service_tier: "fast" is not one of auto, default, flex, priority, scale`},
+		{"model_profiles: {answer: {max_output_tokens: -1}}", "1: model_profiles.answer.max_output_tokens: -1 is not a whole number of at least 0"},
 		{"search: {user_location: {country: Japan}}", `1: search.user_location.country: "Japan" is not a two-letter country code`},
 
 		// words
@@ -56,20 +58,19 @@ func TestYAMLErrors(t *testing.T) {
 		{"search: {context_size: huge}", `1: search.context_size: "huge" is not one of low, medium, high`},
 		{"policy: {system: {merge: both}}", `1: policy.system.merge: "both" is not one of replace, prepend, append`},
 		{"policy:\n  system:\n    source: file\n", `3: policy.system.source: "file" needs policy.system.path`},
-		{"policy: {system: {source: file, path: 5}}", "1: policy.system.path: 5 is not a string, write it in quotes"},
-		{`server: {debug_file: "C:\temp\new.log"}`, `1: server.debug_file: "C:\temp\new.log" has a control character: in double quotes a backslash starts an escape, use single ones`},
-		{`server: {debug_file: "C:\Users\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single ones for a path`},
-		{`server: {debug_file: "C:\my\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single ones for a path`},
+		{`server: {debug_file: "C:\temp\new.log"}`, `1: server.debug_file: "C:\temp\new.log" is not a path (in double quotes a backslash starts an escape, use single quotes)`},
+		{`server: {debug_file: "C:\Users\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single quotes for a path`},
+		{`server: {debug_file: "C:\my\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single quotes for a path`},
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
 		{"openai: {base_url: api.example.com/v1}", `1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://'}", `1: openai.base_url: "http://" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://h:port/'}", `1: openai.base_url: "http://h:port/" is not an absolute http or https URL`},
 
 		// keys
-		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", "3: request: given twice, first in line 1"},
-		{"policy: {max_citations: 3, 'max_citations': 4}", "1: policy.max_citations: given twice, first in line 1"},
-		{"? [a]\n: b\n", "1: a list cannot be a key"},
-		{"<<: 5", "1: <<: a single value is not a mapping"},
+		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: mapping key "request" already defined at line 1`},
+		{"policy: {max_citations: 3, 'max_citations': 4}", `1: mapping key "max_citations" already defined at line 1`},
+		{"? [a]\n: b\n", "1: cannot unmarshal !!seq into string"},
+		{"<<: 5", "1: not YAML: map merge requires map or sequence of maps as the value"},
 
 		// the file as a whole
 		{"- a\n- b\n", "1: the top level is a list, it must be a mapping (key: value)"},
@@ -80,16 +81,19 @@ func TestYAMLErrors(t *testing.T) {
 		{"a: \xff\n", "1: not YAML: invalid leading UTF-8 octet"},
 		{"request:\n  timeout_ms: [1, 2\nserver: {}\n", "2: not YAML: did not find expected ',' or ']'"},
 		{"request:\n  timeout_ms: 5\n max_retries: 3\nserver: {}\n", "3: not YAML: did not find expected key"},
-		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: a tab cannot indent, only blanks can"},
+		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: a tab cannot indent, only spaces can"},
 		{"request: {}\nserver: *s\n", "2: not YAML: unknown anchor 's' referenced"},
 		{"%YAML 1.2\n---\n{}\n", "1: not YAML: found incompatible YAML document"}, // the parser's limit
 		{"a: b: c", "1: not YAML: mapping values are not allowed in this context"},
 		{"server:\n  debug_file: \"open\n", "2: not YAML: found unexpected end of stream"},
 
-		// the first in the order of the file, whatever the kind
-		{"policy:\n  system: {source: file}\nrequest:\n  timeout: 1\n", `2: policy.system.source: "file" needs policy.system.path`},
-		{"server: {debug: 1}\npolicy: {max_citations: 99}\nrequest: 5\n", "1: server.debug: 1 is not true or false"},
-		{"request: {extra_body: {a: .nan}}\nx: 1\n", "1: request.extra_body.a: .nan is not a number that JSON has"},
+		{"openai:\n  headers: {api-key: ${A}}\nserver: {}\n", `2: not YAML: ${NAME} inside { } needs quotes: "${NAME}"`},
+		{"openai:\n  headers: { api-key: Bearer ${A} }\n", `2: not YAML: ${NAME} inside { } needs quotes: "${NAME}"`},
+		{"request: {extra_body: {a: .nan}}\n", "1: request.extra_body: cannot be written as JSON: unsupported value: NaN"},
+
+		// all of them
+		{"policy:\n  system: {source: file}\nrequest:\n  timeout: 1\n", "4: request.timeout: unknown key, did you mean request.timeout_ms?\n2: policy.system.source: \"file\" needs policy.system.path"},
+		{"server: {debug: 1}\npolicy: {max_citations: 99}\nrequest: 5\n", "1: server.debug: 1 is not true or false\n2: policy.max_citations: 99 is not in 1..10\n3: request: 5 is not a mapping"},
 	}
 	for _, tt := range tests {
 		_, _, err := Load(input(tt.yaml))
@@ -114,7 +118,7 @@ func TestUnknownKeys(t *testing.T) {
 		{"model_profiles: {detailed: {}}", "model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?"},
 		{"model_profiles: {answer: {effort: low}}", "model_profiles.answer.effort: unknown key, did you mean model_profiles.answer.reasoning_effort?"},
 		{"openai: {api_kye_env: X}", "openai.api_kye_env: unknown key, did you mean openai.api_key_env?"},
-		{"policy: {zebra: 1}", "policy.zebra: unknown key, the keys here are max_citations, requery_attempts, system"},
+		{"policy: {zebra: 1}", "policy.zebra: unknown key, the keys here are max_citations, requery_attempts, timezone, system"},
 		{"zebra: 1", "zebra: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
 		{"'': 1", "\"\": unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
 		{"-: 1", "-: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"}, // the tag of LineMode
@@ -136,22 +140,22 @@ func TestEnvAndFlagErrors(t *testing.T) {
 		want    string
 	}{
 		{[]string{"MAX_CITATIONS=50"}, "", "MAX_CITATIONS: 50 is not in 1..10 (policy.max_citations)"},
-		{[]string{"OPENAI_API_TIMEOUT=abc"}, "", `OPENAI_API_TIMEOUT: "abc" is not a whole number of at least 1 (request.timeout_ms)`},
+		{[]string{"OPENAI_API_TIMEOUT=abc"}, "", `OPENAI_API_TIMEOUT: abc is not a whole number of at least 1 (request.timeout_ms)`},
 		{[]string{"OPENAI_API_TIMEOUT=1_000"}, "", `OPENAI_API_TIMEOUT: 1_000 is not a whole number of at least 1 (request.timeout_ms)`},
-		{[]string{"OPENAI_API_TIMEOUT=0x10"}, "", `OPENAI_API_TIMEOUT: "0x10" is not a whole number of at least 1 (request.timeout_ms)`},
+		{[]string{"OPENAI_API_TIMEOUT=0x10"}, "", `OPENAI_API_TIMEOUT: 0x10 is not a whole number of at least 1 (request.timeout_ms)`},
 		{[]string{"OPENAI_MAX_RETRIES=-1"}, "", "OPENAI_MAX_RETRIES: -1 is not in 0..10 (request.max_retries)"},
 		{[]string{"SEARCH_RECENCY_DAYS=NaN"}, "", "SEARCH_RECENCY_DAYS: NaN is not a number of at least 0 (search.defaults.recency_days)"},
 		{[]string{"SEARCH_MAX_RESULTS=2.5"}, "", "SEARCH_MAX_RESULTS: 2.5 is not a whole number in 1..10 (search.defaults.max_results)"},
 		{[]string{"REQUERY_ATTEMPTS=6"}, "", "REQUERY_ATTEMPTS: 6 is not in 0..5 (policy.requery_attempts)"},
-		{[]string{"OPENAI_BASE_URL=ftp://u:p@h/?key=5"}, "", `OPENAI_BASE_URL: "ftp://[redacted]@h/?key=[redacted]" is not an absolute http or https URL (openai.base_url)`},
+		{[]string{"OPENAI_BASE_URL=ftp://u:p@h/?key=5"}, "", `OPENAI_BASE_URL: [redacted] is not an absolute http or https URL (openai.base_url)`},
 		{[]string{"ANSWER_EFFORT=extreme"}, "", `ANSWER_EFFORT: "extreme" is not one of none, minimal, low, medium, high, xhigh, max (model_profiles.answer.reasoning_effort)`},
-		{[]string{"ANSWER_VERBOSITY=1"}, "", "ANSWER_VERBOSITY: 1 is not one of low, medium, high (model_profiles.answer.verbosity)"},
+		{[]string{"ANSWER_VERBOSITY=1"}, "", `ANSWER_VERBOSITY: "1" is not one of low, medium, high (model_profiles.answer.verbosity)`},
 		{[]string{"MODEL_ANSWER=a\tb"}, "", `MODEL_ANSWER: "a\tb" is not a model id (model_profiles.answer.model)`},
 		{[]string{`MODEL_ANSWER="gpt-5.2"`}, "", `MODEL_ANSWER: "\"gpt-5.2\"" is not a model id (model_profiles.answer.model)`},
 		{nil, "a b", `--model: "a b" is not a model id (model_profiles.answer.model)`},
 		{nil, "", `--model: "" is not a model id (model_profiles.answer.model)`},
-		// The environment is judged before the flags, in the order of the table.
-		{[]string{"MAX_CITATIONS=0", "OPENAI_MAX_RETRIES=x"}, "a b", `OPENAI_MAX_RETRIES: "x" is not a whole number in 0..10 (request.max_retries)`},
+		// All of them, in the order of the table, and the flags last.
+		{[]string{"MAX_CITATIONS=0", "OPENAI_MAX_RETRIES=x"}, "a b", "OPENAI_MAX_RETRIES: x is not a whole number in 0..10 (request.max_retries)\nMAX_CITATIONS: 0 is not in 1..10 (policy.max_citations)\n--model: \"a b\" is not a model id (model_profiles.answer.model)"},
 	}
 	for _, tt := range tests {
 		in := input("", tt.environ...)
@@ -161,14 +165,14 @@ func TestEnvAndFlagErrors(t *testing.T) {
 			t.Errorf("Load(%q, --model %q)\n got %v\nwant %s", tt.environ, tt.model, err, tt.want)
 		}
 	}
-	// A bad file is told before a bad variable.
+	// The problems of the file come first.
 	_, _, err := Load(input("x: 1", "MAX_CITATIONS=0"))
-	if err == nil || !strings.HasPrefix(err.Error(), "/etc/c/config.yaml:1: x: ") {
-		t.Errorf("Load() = %v, want the error of the file", err)
+	if err == nil || !strings.HasPrefix(err.Error(), file+":1: x: ") || !strings.Contains(err.Error(), "\nMAX_CITATIONS: 0 ") {
+		t.Errorf("Load() = %v, want both", err)
 	}
 }
 
-// TestNoSecretInErrors puts a key wherever a person might put one by mistake.
+// TestNoSecretInErrors puts a key where a user might put one by mistake.
 func TestNoSecretInErrors(t *testing.T) {
 	const key = "sk-proj-0123456789abcdef"
 	for _, yaml := range []string{
@@ -203,7 +207,7 @@ func TestNoSecretInErrors(t *testing.T) {
 		}
 	}
 	_, _, err := Load(input("openai:\n  api_key: " + key))
-	if want := "/etc/c/config.yaml:2: openai.api_key: [redacted]: keys are read from the environment only (openai.api_key_env names the variable)"; err == nil || err.Error() != want {
+	if want := "/etc/c/config.yaml:2: openai.api_key: the API key is read from the environment only (openai.api_key_env names the variable)"; err == nil || err.Error() != want {
 		t.Errorf("Load(api_key)\n got %v\nwant %s", err, want)
 	}
 }

@@ -70,7 +70,7 @@ func credential(name string) bool {
 func (l *loader) resolve() {
 	h := l.c.hidden
 	lookup := func(variable string) string {
-		value := l.vars[variableName(variable)]
+		value := l.vars[variable]
 		if value != "" && !slices.Contains(h.env, variable) {
 			h.env = append(h.env, variable)
 		}

@@ -30,8 +30,8 @@ openai:
 		t.Errorf("Headers() (-want +got):\n%s", diff)
 	}
 	wantWarnings := []string{
-		file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent",
 		file + ":7: openai.headers.X-Broken: BROKEN contains a line break or another control character: the header is not sent",
+		file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent",
 	}
 	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -71,7 +71,7 @@ func TestKey(t *testing.T) {
 		{"{headers: {API-Key: '${AZURE}'}}", []string{"AZURE=a"}, "AZURE", "", true},
 		{"{headers: {API-Key: '${AZURE}'}}", []string{key, "AZURE=a"}, "AZURE", "", true},
 		{"{headers: {API-Key: '${AZURE}'}}", []string{key}, "AZURE", "", false},
-		{"{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}", []string{"TOKEN=t"}, "AZURE", "", false},
+		{"{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}", []string{"TOKEN=t"}, "TOKEN", "", true},
 	} {
 		c, _, err := Load(input("openai: "+tt.openai, tt.environ...))
 		if err != nil {
@@ -98,16 +98,16 @@ func TestHeaderErrors(t *testing.T) {
 		"{api-key: ''}":                        "openai.headers.api-key: the value is not ${NAME}",
 		"{Cookie: a=hunter2hunter2}":           "openai.headers.Cookie: the value is not ${NAME}",
 		"{X-Auth-Token: hunter2hunter2}":       "openai.headers.X-Auth-Token: the value is not ${NAME}",
-		"{X-Title: '${hunter2hunter2'}":        "openai.headers.X-Title: the value is neither a text in one line nor ${NAME}",
-		`{X-Title: "a\nb"}`:                    "openai.headers.X-Title: the value is neither a text in one line nor ${NAME}",
-		"{X-Title: sk-hunter2hunter2}":         "openai.headers.X-Title: the value looks like an API key",
+		"{X-Title: '${hunter2hunter2'}":        "openai.headers.X-Title: the value is not ${NAME}",
+		`{X-Title: "a\nb"}`:                    "openai.headers.X-Title: the value is not ${NAME}",
+		"{X-Title: sk-hunter2hunter2}":         "openai.headers.X-Title: the value is not ${NAME}",
 		"{'api-key: hunter2hunter2': '${A}'}":  "openai.headers: [redacted] is not the name of a header",
 		"{'': '${A}'}":                         "openai.headers: [redacted] is not the name of a header",
 		"{hOST: '${A}'}":                       "openai.headers.hOST: this header belongs to the request itself and cannot be set",
 		"{content-type: '${A}'}":               "openai.headers.content-type: this header belongs",
 		"{api-key: '${A}', API-KEY: '${B}'}":   "openai.headers.API-KEY: given twice",
 		"'api-key: hunter2hunter2'":            "openai.headers: [redacted] is not a mapping of header names",
-		"{api-key: [hunter2hunter2]}":          "openai.headers: a mapping is not a mapping of header names",
+		"{api-key: [hunter2hunter2]}":          "openai.headers.api-key: the value is not ${NAME}",
 		"[hunter2hunter2]":                     "openai.headers: a list is not a mapping of header names",
 	} {
 		_, _, err := Load(input("openai:\n  headers: " + headers))

@@ -117,7 +117,7 @@ func newLoader(in Input) *loader {
 	l := &loader{in: in, vars: map[string]string{}, c: defaults(), keys: map[string]field{}}
 	for name, value := range env.ToMap(in.Environ) {
 		if value = strings.TrimSpace(value); value != "" {
-			l.vars[variableName(name)] = value
+			l.vars[name] = value
 		}
 	}
 	l.home = l.vars["HOME"]
@@ -133,15 +133,6 @@ func newLoader(in Input) *loader {
 		}
 	}
 	return l
-}
-
-// variableName returns the name under which a variable is looked up. Names are
-// case-insensitive on Windows.
-func variableName(name string) string {
-	if runtime.GOOS == "windows" {
-		return strings.ToUpper(name)
-	}
-	return name
 }
 
 // report adds a problem. The source of a value in the file is path:line.

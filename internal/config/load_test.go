@@ -220,7 +220,7 @@ func TestDefaultPath(t *testing.T) {
 	environ := []string{"HOME=" + home, "USERPROFILE=" + home}
 	if runtime.GOOS == "windows" {
 		dir = filepath.Join(home, "roaming", "openai-responses-mcp")
-		environ = append(environ, "AppData="+filepath.Join(home, "roaming"))
+		environ = append(environ, "APPDATA="+filepath.Join(home, "roaming"))
 	}
 	if c := mustLoad(t, Input{Environ: environ}); c.File() != "" {
 		t.Errorf("File() = %q without a file", c.File())
@@ -253,7 +253,7 @@ func TestFileErrors(t *testing.T) {
 	}{
 		{dir, dir + ": cannot be read: ", false}, // the words of the system follow
 		{big, big + ": cannot be read: larger than 1024 KiB", false},
-		{missing, "--config: " + missing + ": no such file", true},
+		{missing, `--config: "` + missing + `": no such file`, true},
 		{"", `--config: "": no such file`, true},
 	} {
 		_, _, err := Load(Input{Flags: Flags{Config: tt.path, ConfigSet: true}})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -48,7 +49,7 @@ func check(f reflect.StructField, v reflect.Value) string {
 		}
 	case reflect.Slice:
 		for _, host := range v.Interface().([]string) {
-			if !isHostName(host) {
+			if !answer.IsHostName(host) {
 				return fmt.Sprintf("has %q, which is not a host name", text.Truncate(host, 80))
 			}
 		}
@@ -160,5 +161,3 @@ func (l *loader) unknown(path, name string) string {
 func squeeze(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
-
-func isHostName(s string) bool { return s != "" && s != "." && !strings.ContainsAny(s, " ,/<>") }

@@ -33,7 +33,7 @@ func ReadFile(path string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("reading %s: larger than %d KiB", path, MaxFile>>10)
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d KiB", MaxFile>>10)}
 	}
 	return data, err
 }
@@ -41,31 +41,6 @@ func ReadFile(path string) ([]byte, error) {
 // fromFile applies the file of --config or, without that flag, the first default
 // file that exists (spec §5.2).
 func (l *loader) fromFile() error {
-	paths, missing := l.defaultPaths(), error(nil)
-	if l.in.Flags.ConfigSet {
-		path := l.in.Flags.Config
-		paths, missing = []string{path}, fmt.Errorf("--config: %q: %w", path, ErrNoFile)
-	}
-	for _, path := range paths {
-		data, err := l.in.ReadFile(l.expand(path))
-		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			continue
-		case err != nil:
-			if pe, ok := errors.AsType[*fs.PathError](err); ok {
-				err = pe.Err // the path is in the message already
-			}
-			l.problems = append(l.problems, fmt.Sprintf("%s: cannot be read: %v", path, err))
-		default:
-			l.c.hidden.file = path
-			l.apply(data)
-		}
-		return nil
-	}
-	return missing
-}
-
-func (l *loader) defaultPaths() []string {
 	var paths []string
 	if dir := l.vars["APPDATA"]; dir != "" && runtime.GOOS == "windows" {
 		paths = append(paths, filepath.Join(dir, version.Name, "config.yaml"))
@@ -73,7 +48,26 @@ func (l *loader) defaultPaths() []string {
 	if l.home != "" {
 		paths = append(paths, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
 	}
-	return paths
+	flags, missing := l.in.Flags, error(nil)
+	if flags.ConfigSet {
+		paths, missing = []string{flags.Config}, fmt.Errorf("--config: %q: %w", flags.Config, ErrNoFile)
+	}
+	for _, path := range paths {
+		data, err := l.in.ReadFile(l.expand(path))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if l.c.hidden.file = path; err != nil {
+			if pe, ok := errors.AsType[*fs.PathError](err); ok {
+				err = pe.Err // the path is in the message already
+			}
+			l.problems = append(l.problems, fmt.Sprintf("%s: cannot be read: %v", path, err))
+			return nil
+		}
+		l.apply(data)
+		return nil
+	}
+	return missing
 }
 
 // apply sets the keys of a file.
@@ -95,13 +89,13 @@ func (l *loader) apply(data []byte) {
 	// The decoder finds duplicate keys, and aliases that contain themselves or
 	// expand without bound, so that section can follow them.
 	var all map[string]any
-	list, isTypeError := errors.AsType[*yaml.TypeError](root.Decode(&all))
-	if err := root.Decode(&all); err != nil && !isTypeError {
-		fail(1, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
-		return
-	}
-	if isTypeError {
-		for _, problem := range list.Errors {
+	if err := root.Decode(&all); err != nil {
+		duplicates, ok := errors.AsType[*yaml.TypeError](err)
+		if !ok {
+			fail(1, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+			return
+		}
+		for _, problem := range duplicates.Errors {
 			l.problems = append(l.problems, l.c.hidden.file+":"+strings.TrimPrefix(problem, "line "))
 		}
 	}
@@ -220,7 +214,7 @@ func (l *loader) source(n *yaml.Node) string {
 	return l.c.hidden.file + ":" + strconv.Itoa(n.Line)
 }
 
-// parse returns the root of the only document, or nil if it is empty.
+// parse returns the root of the only document, or nil if the file is empty.
 func parse(data []byte) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the parser panics on some malformed files
@@ -229,8 +223,8 @@ func parse(data []byte) (root *yaml.Node, err error) {
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
-		doc := new(yaml.Node)
-		switch err := dec.Decode(doc); {
+		var doc yaml.Node
+		switch err := dec.Decode(&doc); {
 		case errors.Is(err, io.EOF):
 			return root, nil
 		case err != nil:
@@ -263,9 +257,8 @@ func syntaxProblem(data []byte, err error) (line int, problem string) {
 		}
 	}
 	broken := string(lines[line-1])
-	indent := broken[:len(broken)-len(strings.TrimLeft(broken, " \t"))]
 	switch {
-	case strings.Contains(indent, "\t"):
+	case strings.HasPrefix(strings.TrimLeft(broken, " "), "\t"):
 		message = "a tab cannot indent, only spaces can"
 	case strings.Contains(message, "escape character"), strings.Contains(message, "hexdecimal"): // sic
 		message = "in double quotes a backslash starts an escape, use single quotes for a path"

@@ -1,0 +1,305 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/sjson"
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+)
+
+var update = flag.Bool("update", false, "rewrite config/config.schema.json and testdata")
+
+const (
+	schemaFile  = "../../config/config.schema.json"
+	schemaID    = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
+	exampleFile = "../../config/config.yaml.example"
+)
+
+// golden compares got with a file, or writes the file with -update.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; go test ./internal/config -update writes it", err)
+	}
+	want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")) // a checkout on Windows
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is out of date; go test ./internal/config -update rewrites it (-file +code):\n%s", file, diff)
+	}
+}
+
+// schema returns the JSON Schema (draft 2020-12) of the file.
+func schema(t *testing.T) []byte {
+	doc := []byte("{}")
+	set := func(path string, v any) {
+		t.Helper()
+		raw, err := unescaped.JSON(v)
+		if err == nil {
+			doc, err = sjson.SetRawBytes(doc, path, raw)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("$schema", "https://json-schema.org/draft/2020-12/schema")
+	set("$id", schemaID)
+	set("title", "openai-responses-mcp configuration")
+	set("description", "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.")
+	set("type", "object")
+	set("additionalProperties", false)
+	keys := Keys()
+	for i, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+		k, tag := keys[i], f.Tag
+		at := "properties." + strings.ReplaceAll(f.key, ".", ".properties.") + "."
+		if k.Ignored != "" {
+			set(at+"description", "Ignored: "+k.Ignored+".")
+			set(at+"deprecated", true)
+			continue
+		}
+		doc := k.Doc
+		if k.Env != "" {
+			doc += " Environment: " + k.Env + "."
+		}
+		set(at+"description", doc)
+		if k.Section {
+			set(at+"type", []string{"object", "null"})
+			set(at+"additionalProperties", false)
+			continue
+		}
+		if words := tag.Get("enum"); words != "" {
+			var list []any
+			for word := range strings.SplitSeq(words, "|") {
+				if word == "true" || word == "false" { // YAML reads them as booleans
+					list = append(list, word == "true")
+				} else {
+					list = append(list, word)
+				}
+			}
+			set(at+"enum", append(list, nil))
+		} else {
+			kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}[f.Type.Kind()]
+			set(at+"type", []string{kind, "null"})
+		}
+		if p := formats[tag.Get("format")].pattern; p != nil {
+			set(at+"pattern", p.String())
+		}
+		for bound, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
+			if limit := tag.Get(bound); limit != "" {
+				set(at+keyword, json.Number(limit))
+			}
+		}
+		switch tag.Get("format") {
+		case "headers":
+			set(at+"propertyNames.pattern", headerName.String())
+			set(at+"additionalProperties.type", []string{"string", "number", "boolean", "null"})
+		case "hosts":
+			set(at+"items.type", "string")
+			set(at+"items.minLength", 1)
+		}
+		set(at+"default", effective(f))
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, doc, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return append(b.Bytes(), '\n')
+}
+
+func TestSchemaFile(t *testing.T) { golden(t, schemaFile, schema(t)) }
+
+// TestSchemaAgrees tries every bound and every word of the schema on Load, so that
+// an editor and the program agree about a file.
+func TestSchemaAgrees(t *testing.T) {
+	try := func(key string, value any, fine bool) {
+		t.Helper()
+		literal, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := string(literal)
+		for _, part := range slices.Backward(strings.Split(key, ".")) {
+			doc = fmt.Sprintf("{%q: %s}", part, doc)
+		}
+		if key == "policy.system.source" {
+			doc = fmt.Sprintf(`{"policy": {"system": {"source": %s, "path": "p.md"}}}`, literal)
+		}
+		if _, _, err := Load(input(doc)); (err == nil) != fine {
+			t.Errorf("%s = %s: %v, the schema allows it: %v", key, literal, err, fine)
+		}
+	}
+	var walk func(path string, s map[string]any)
+	walk = func(path string, s map[string]any) {
+		if properties, ok := s["properties"].(map[string]any); ok {
+			try(join(path, "no_such_key"), 1, false)
+			for name, p := range properties {
+				walk(join(path, name), p.(map[string]any))
+			}
+			return
+		}
+		try(path, nil, true)
+		if s["deprecated"] == true {
+			try(path, map[string]any{"any": "thing"}, true)
+			return
+		}
+		try(path, s["default"], true)
+		words, _ := s["enum"].([]any)
+		for _, word := range words {
+			try(path, word, true)
+		}
+		if low, ok := s["minimum"].(float64); ok {
+			try(path, low, true)
+			try(path, low-1, false)
+		}
+		if high, ok := s["maximum"].(float64); ok {
+			try(path, high, true)
+			try(path, high+1, false)
+		}
+		try(path, []any{map[string]any{}}, false) // no key takes this
+	}
+	var root map[string]any
+	if err := json.Unmarshal(schema(t), &root); err != nil {
+		t.Fatal(err)
+	}
+	walk("", root)
+}
+
+func TestKeys(t *testing.T) {
+	withEnv := 0
+	for _, k := range Keys() {
+		if (k.Doc == "") != (k.Ignored != "") || (k.Allowed == "") != (k.Section || k.Ignored != "") {
+			t.Errorf("incomplete: %+v", k)
+		}
+		if k.Env != "" {
+			withEnv++
+		}
+	}
+	// LineMode has no key, and DEBUG has two.
+	if want := reflect.TypeFor[environment]().NumField(); withEnv != want {
+		t.Errorf("%d keys have a variable, want %d", withEnv, want)
+	}
+}
+
+// TestExample loads the example, which has every key with its default.
+func TestExample(t *testing.T) {
+	data, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(string(data), "\n"); strings.TrimSpace(first) != "# yaml-language-server: $schema="+schemaID {
+		t.Errorf("first line = %q", first)
+	}
+	want := resolved(func(c *Config) {
+		c.OpenAI.Headers = map[string]string{}
+		c.Request.ExtraBody = map[string]any{}
+		c.Search.Defaults.Domains = []string{}
+		c.Search.BlockedDomains = []string{}
+	})
+	if diff := cmp.Diff(want, mustLoad(t, input(string(data))), exported); diff != "" {
+		t.Errorf("example (-want +got):\n%s", diff)
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range Keys() {
+		at := any(doc)
+		for name := range strings.SplitSeq(k.Path, ".") {
+			section, _ := at.(map[string]any)
+			value, ok := section[name]
+			if !ok && k.Ignored == "" {
+				t.Errorf("the example has no %s", k.Path)
+			}
+			at = value
+		}
+		if !strings.Contains(string(data), k.Env) {
+			t.Errorf("the example does not name %s", k.Env)
+		}
+	}
+}
+
+// TestShow compares --show-config with a golden file that has something from every
+// layer, and a secret wherever there can be one.
+func TestShow(t *testing.T) {
+	in := input(`
+openai:
+  base_url: "https://user:hunter2@gw.example/v1?api-version=1&api_key=hunter2"
+  project: p
+  headers: {X-Team: "Token ${TEAM_TOKEN}", X-Title: Reports}
+request:
+  extra_body: {prompt_cache_key: k, metadata: {list: [sk-hunter2hunter2]}}
+responses: {stream: false}
+model_profiles: {answer_quick: {verbosity: low}}
+policy: {system: {source: file, path: p.md, merge: append}}
+search: {defaults: {domains: [a.example]}, user_location: {country: JP}}
+`, "OPENAI_API_KEY=sk-hunter2-the-key", "MAX_CITATIONS=5", "DEBUG=/tmp/d.log", "TEAM_TOKEN=hunter2-team", "MCP_LINE_MODE=1", "PATH=/bin", "MODEL_QUICK=")
+	in.Flags.Model, in.Flags.ModelSet = "gpt-6", true
+	got := mustLoad(t, in).Show("9.9.9")
+	if bytes.Contains(got, []byte("hunter2")) {
+		t.Errorf("Show() has a secret:\n%s", got)
+	}
+	golden(t, "testdata/show.json", got)
+	golden(t, "testdata/show-defaults.json", mustLoad(t, Input{}).Show("9.9.9"))
+}
+
+// FuzzLoad loads a file. Load never panics, and the result is a configuration
+// within its bounds, or problems that name their source and do not contain the
+// API key.
+func FuzzLoad(f *testing.F) {
+	const key = "sk-do-not-print-0123456789"
+	for _, seed := range []string{
+		"",
+		"policy: {max_citations: 4}",
+		"openai: {base_url: 'http://u:p@h/', api_key: x}",
+		"model_profiles:\n  answer: &a\n    model: m\n  answer_quick:\n    <<: *a\n",
+		"request: &a {extra_body: {b: *a, c: [1, .inf, 0x1, ~]}}",
+		"policy: {search_triggers: [a], system: {source: file}}",
+		"\ufeffserver:\r\n  debug: yes\r\n",
+		"? [a]\n: {<<: [*b]}\n---\n- \t",
+		"openai: {headers: {a: b, c: '${D}'}}",
+		"search: {defaults: {domains: [a, null, {}]}}",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, yaml string) {
+		c, warnings, err := Load(input(yaml, "OPENAI_API_KEY="+key))
+		lines := warnings
+		if err != nil {
+			lines = append(lines, strings.Split(err.Error(), "\n")...)
+		}
+		for _, line := range lines {
+			if !strings.HasPrefix(line, file+":") || strings.Contains(line, key) || strings.ContainsAny(line, "\r\x00\x1b\u2028") {
+				t.Errorf("not a line with a source: %q", line)
+			}
+		}
+		if err != nil {
+			return
+		}
+		for _, p := range []Profile{c.ModelProfiles.Answer, c.ModelProfiles.AnswerDetailed, c.ModelProfiles.AnswerQuick} {
+			if p.Model == "" || p.ReasoningEffort == "" || p.Verbosity == "" {
+				t.Errorf("profile %+v is not resolved", p)
+			}
+		}
+		if n := c.Policy.MaxCitations; n < 1 || n > 10 || c.Timeout() <= 0 || !(c.Search.Defaults.RecencyDays >= 0) || c.Location() == nil {
+			t.Errorf("out of bounds: %+v", c)
+		}
+		if shown := c.Show("0"); !json.Valid(shown) || bytes.Contains(shown, []byte(key)) {
+			t.Errorf("Show() = %s", shown)
+		}
+	})
+}
