@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -180,8 +181,9 @@ func debugCheck(cfg *config.Config, err error) doctor.Check {
 // locationCheck says from where the API searches, which decides the results.
 func locationCheck(cfg *config.Config) doctor.Check {
 	at, text := cfg.Search.UserLocation, "search.user_location is not set: the API searches as if from the United States"
-	if parts := strings.Join([]string{at.City, at.Region, at.Country, at.Timezone}, " "); strings.TrimSpace(parts) != "" {
-		text = "searches from " + parts
+	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
+	if len(parts) > 0 {
+		text = "the API searches as if from " + strings.Join(parts, ", ")
 	}
 	return doctor.Setting("location", text, "", "")
 }

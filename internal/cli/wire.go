@@ -8,6 +8,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
@@ -50,6 +51,9 @@ func (a *app) wire(f *flags) (*wiring, error) {
 	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	if warning != "" {
 		warnings = append(warnings, warning)
+	}
+	if s := doctor.ClearText(cfg.OpenAI.BaseURL); s != "" && !f.offline {
+		warnings = append(warnings, s)
 	}
 	for _, s := range warnings {
 		a.warn(s)

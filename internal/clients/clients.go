@@ -118,7 +118,7 @@ func All() []Client {
 		},
 		notes: []string{
 			fromEnvironment,
-			`stdio: opencode 1 gives a server 5 s to start: if it is too slow, add "timeout": $LIMIT_MS (milliseconds) to the entry. opencode 2.0.13 drops entries that have it.`,
+			`stdio: opencode 1 gives a server 30 s to start, older versions 5 s: if it is too slow, add "timeout": $LIMIT_MS (milliseconds) to the entry. opencode 2.0.13 drops entries that have it.`,
 			"For one project only, the file is opencode.json in it.",
 		},
 	}, {
