@@ -166,10 +166,10 @@ async function session(name, { client, transport, call, negotiated, wanted, requ
   await test(`${name}: cancellation`, () => cancel(s));
   if (wanted < '2026') await test(`${name}: ping`, () => client.ping());
   await test(`${name}: EOF`, () => eof(s));
-  await test(`${name}: stdout holds the protocol only, stderr nothing`, async () => {
+  await test(`${name}: stdout holds the protocol only, stderr that it is offline`, async () => {
     // Progress and answers that crossed the cancellation are expected.
     assert.deepEqual(faults.filter((text) => !/unknown message ID|unknown token/.test(text)), []);
-    assert.equal(stderr, '');
+    assert.match(stderr, /^openai-responses-mcp: offline: .*\n$/);
   });
 }
 
