@@ -3,7 +3,6 @@ package answer
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -220,10 +219,8 @@ func pageKey(u string) string {
 	return strings.ToLower(host) + "/" + strings.TrimRight(path, "/") + "?" + query + "#" + fragment
 }
 
-// pathDate matches a date in the path of a URL: /2025/12/05/, 2025-12-05 or
+// dateInPath returns a date in the path of a URL: /2025/12/05/, 2025-12-05 or
 // 20251205.
-var pathDate = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:/(\d{1,2})/(\d{1,2})|-(\d\d)-(\d\d)|(\d\d)(\d\d))(?:\D|$)`)
-
 func dateInPath(s source) string {
 	if s.api {
 		return ""
@@ -233,10 +230,5 @@ func dateInPath(s source) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
-	for _, m := range pathDate.FindAllStringSubmatch(path, -1) {
-		if date := isoDate(m[1:]); date != "" {
-			return date
-		}
-	}
-	return ""
+	return firstDate(path, true)
 }

@@ -256,7 +256,7 @@ func TestBelow(t *testing.T) {
 		{"```python\nprint(1)", "```python\nprint(1)\n```\n\nB."},
 		{"1. Run:\n   ```sh\n   make", "1. Run:\n   ```sh\n   make\n```\n\nB."},
 		{"````\n```\n````\nA.", "````\n```\n````\nA.\n\nB."},
-		{"~~~~ md\n```\n~~~", "~~~~ md\n```\n~~~\n~~~~\n\nB."},
+		{"````md\n```\n", "````md\n```\n\n````\n\nB."},
 		{"```go build```\n\nThen run.", "```go build```\n\nThen run.\n\nB."},
 	}
 	for _, tt := range tests {

@@ -201,67 +201,46 @@ const (
 
 // connection explains a request that got no answer.
 func (g *Guide) connection(e *llm.Error, tries string) advice {
-	is := func(targets ...error) bool {
-		for _, target := range targets {
-			if errors.Is(e, target) {
-				return true
-			}
-		}
-		return false
-	}
 	var (
-		op     *net.OpError
-		dns    *net.DNSError
-		record tls.RecordHeaderError
-		peer   = g.host()
-	)
-	if errors.As(e, &op) && op.Addr != nil {
-		peer = op.Addr.String()
-	}
-	checkProxy := "check " + g.proxy() + " and NO_PROXY"
-	if tunnel, ok := errors.AsType[llm.TunnelError](e); ok {
-		a := advice{what: "the proxy does not connect to " + g.host(), do: checkProxy + ", or log in to the network with a browser", said: e.Message}
-		switch {
-		case tunnel == http.StatusProxyAuthRequired:
-			return g.proxyPassword("")
-		case tunnel >= 400:
-			a.do = checkProxy + ", or ask the administrator of the proxy"
-		}
-		return a
-	}
-	switch {
-	case op != nil && (op.Op == "proxyconnect" || op.Op == "socks connect"):
-		return advice{what: "cannot reach the proxy", do: checkProxy, said: e.Message}
-	case errors.As(e, &dns):
-		return advice{what: "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), do: "check the network, openai.base_url and " + g.proxy()}
-	case errors.As(e, &record), is(http.ErrSchemeMismatch):
-		return advice{what: peer + " does not use TLS", do: "check http or https in openai.base_url", said: e.Message}
-	case is(syscall.ECONNREFUSED, wsaRefused):
-		return advice{what: "connection refused by " + peer, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
-	case is(syscall.ENETUNREACH, syscall.EHOSTUNREACH, wsaNetUnreachable, wsaHostUnreachable):
-		return advice{what: "no route to " + peer, do: "check the network (cable, VPN, IPv4 and IPv6); behind a proxy set " + g.proxy()}
-	case op != nil && op.Op == "dial" && op.Timeout():
-		return advice{what: peer + " does not accept connections" + tries, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
-	}
-	if a, ok := g.certificate(e); ok {
-		return a
-	}
-	return advice{what: "connection failed" + tries, do: "check the network and openai.base_url", said: e.Message}
-}
-
-// certificate explains a TLS handshake that failed at the certificate of the
-// API, or of what answers in its place.
-func (g *Guide) certificate(e *llm.Error) (a advice, ok bool) {
-	var (
+		op      *net.OpError
+		dns     *net.DNSError
+		record  tls.RecordHeaderError
 		verify  *tls.CertificateVerificationError
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError
 		invalid x509.CertificateInvalidError
+
+		peer       = g.host()
+		checkProxy = "check " + g.proxy() + " and NO_PROXY"
 	)
+	if errors.As(e, &op) && op.Addr != nil {
+		peer = op.Addr.String()
+	}
+	tunnel, refused := errors.AsType[llm.TunnelError](e)
 	switch {
+	case tunnel == http.StatusProxyAuthRequired:
+		return g.proxyPassword("")
+	case refused:
+		a := advice{what: "the proxy does not connect to " + g.host(), do: checkProxy + ", or ask the administrator of the proxy", said: e.Message}
+		if tunnel < 400 {
+			a.do = checkProxy + ", or log in to the network with a browser"
+		}
+		return a
+	case op != nil && (op.Op == "proxyconnect" || op.Op == "socks connect"):
+		return advice{what: "cannot reach the proxy", do: checkProxy, said: e.Message}
+	case errors.As(e, &dns):
+		return advice{what: "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), do: "check the network, openai.base_url and " + g.proxy()}
+	case errors.As(e, &record), errors.Is(e, http.ErrSchemeMismatch):
+		return advice{what: peer + " does not use TLS", do: "check http or https in openai.base_url", said: e.Message}
+	case errors.Is(e, syscall.ECONNREFUSED), errors.Is(e, wsaRefused):
+		return advice{what: "connection refused by " + peer, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
+	case errors.Is(e, syscall.ENETUNREACH), errors.Is(e, syscall.EHOSTUNREACH), errors.Is(e, wsaNetUnreachable), errors.Is(e, wsaHostUnreachable):
+		return advice{what: "no route to " + peer, do: "check the network (cable, VPN, IPv4 and IPv6); behind a proxy set " + g.proxy()}
+	case op != nil && op.Op == "dial" && op.Timeout():
+		return advice{what: peer + " does not accept connections" + tries, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
 	case errors.As(e, &name):
 		return advice{what: "the certificate of " + g.host() + " is for another host",
-			do: "check openai.base_url and " + g.proxy() + ", or log in to the network with a browser"}, true
+			do: "check openai.base_url and " + g.proxy() + ", or log in to the network with a browser"}
 	case errors.As(e, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		// The clock may be wrong: a machine without a battery starts in 1970.
 		const minute = "2006-01-02 15:04 UTC"
@@ -270,11 +249,11 @@ func (g *Guide) certificate(e *llm.Error) (a advice, ok bool) {
 			limit = "from " + invalid.Cert.NotBefore.UTC().Format(minute)
 		}
 		return advice{what: "the certificate of " + g.host() + " is valid only " + limit,
-			do: "check the clock of this machine, which says " + now.Format(minute) + "; if it is right, the certificate must be renewed"}, true
+			do: "check the clock of this machine, which says " + now.Format(minute) + "; if it is right, the certificate must be renewed"}
 	case errors.As(e, &verify), errors.As(e, &unknown):
-		return advice{what: "cannot verify the TLS certificate of " + g.host(), do: g.trust()}, true
+		return advice{what: "cannot verify the TLS certificate of " + g.host(), do: g.trust()}
 	}
-	return advice{}, false
+	return advice{what: "connection failed" + tries, do: "check the network and openai.base_url", said: e.Message}
 }
 
 // NoModels is the advice for an API without GET /models/{id}, and whether err

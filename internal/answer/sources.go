@@ -13,11 +13,12 @@ var (
 	// a Markdown heading.
 	heading = regexp.MustCompile(`(?i)^(?:#{1,6}\s*)?(?:\*\*|__)?(?:sources|references|出典|参考|情報源)\s*[:：]?(?:\*\*|__)?\s*[:：]?$`)
 	bullet  = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
-	link    = regexp.MustCompile("https?://[^\\s<>\\[\\]\"（）「」『』、。，]+")
-	// date matches 2025-12-05, 2025/12/05 and 2025年12月5日.
-	date = regexp.MustCompile(`(?:^|\D)(\d{4})(?:-(\d{1,2})-(\d{1,2})|/(\d{1,2})/(\d{1,2})|年(\d{1,2})月(\d{1,2}))(?:\D|$)`)
+	// link matches a URL in text; parentheses belong to it in pairs.
+	link = regexp.MustCompile("https?://(?:[^\\s<>()\\[\\]\"（）「」『』、。，]|\\([^\\s()]*\\))+")
+	// date matches 2025-12-05, 2025/12/05, 2025年12月5日 and 20251205.
+	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-/年](\d{1,2})[-/月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
 	// dated matches an entry: what is dated, and the date at its end.
-	dated = regexp.MustCompile(`^(.*\S)(?:\s*[(（]|[\s:：,、—–-]+)(?:[^\d()（）]*[\s:：])?(\d{4}-\d{2}-\d{2})\s*[)）]?$`)
+	dated = regexp.MustCompile(`^(.*\S)(?:\s*[(（]|[\s:：,、—–-]+)(?:[^\d()（）]*[\s:：])?(\d{4}-\d{2}-\d{2})[\s)）.。*_]*$`)
 )
 
 // sourcesList is the list that ends an answer (spec-v0.9 section 3.2).
@@ -83,8 +84,8 @@ func dateInText(above, entries []string, s source) string {
 }
 
 // dateBeside returns the date that a line gives for a source: the first one
-// between it and the next link. In an entry other words may stand between, and
-// the date may precede the first link.
+// between it and the next link. In an entry, words may stand between, and the
+// date may precede the first link.
 func dateBeside(line string, s source, entry bool) string {
 	if s.api {
 		_, after, _ := strings.Cut(line, s.URL)
@@ -95,50 +96,39 @@ func dateBeside(line string, s source, entry bool) string {
 		if pageKey(pageURL(l.url)) != s.key() {
 			continue
 		}
-		after := line[l.end:]
+		end := len(line)
 		if i+1 < len(links) {
-			after = line[l.end:links[i+1].start]
+			end = links[i+1].start
 		}
-		d := firstDate(after, entry)
-		if d == "" && i == 0 && entry {
-			d = firstDate(line[:l.start], true)
-		}
-		if d != "" {
+		if d := firstDate(line[l.end:end], entry); d != "" {
 			return d
+		}
+		if i == 0 && entry {
+			if d := firstDate(line[:l.start], true); d != "" {
+				return d
+			}
 		}
 	}
 	return ""
 }
 
-// firstDate returns the first date in s as YYYY-MM-DD. Unless words may precede
-// it, only punctuation within a sentence may.
+// firstDate returns the first date in s as YYYY-MM-DD. Unless words is true,
+// only punctuation within a sentence may precede it.
 func firstDate(s string, words bool) string {
 	for _, m := range date.FindAllStringSubmatchIndex(s, -1) {
 		if !words && strings.Trim(s[:m[2]], " \t()（）[]<>*_`,、:：—–|-") != "" {
 			return ""
 		}
-		var fields []string
-		for i := 2; i < len(m); i += 2 {
-			if m[i] >= 0 {
-				fields = append(fields, s[m[i]:m[i+1]])
-			}
+		month, day := 4, 6
+		if m[month] < 0 {
+			month, day = 8, 10
 		}
-		if d := isoDate(fields); d != "" {
+		d := fmt.Sprintf("%s-%02s-%02s", s[m[2]:m[3]], s[m[month]:m[month+1]], s[m[day]:m[day+1]])
+		if _, err := time.Parse(time.DateOnly, d); err == nil {
 			return d
 		}
 	}
 	return ""
-}
-
-// isoDate makes YYYY-MM-DD of year, month and day, leaving out empty fields. It
-// returns "" if there is no such day.
-func isoDate(fields []string) string {
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
-	d := fmt.Sprintf("%s-%02s-%02s", fields[0], fields[1], fields[2])
-	if _, err := time.Parse(time.DateOnly, d); err != nil {
-		return ""
-	}
-	return d
 }
 
 type textLink struct {
@@ -146,28 +136,12 @@ type textLink struct {
 	start, end int
 }
 
-// linksIn returns the http and https URLs in s. A closing parenthesis without
-// an opening one and punctuation at the end are not part of a URL.
+// linksIn returns the http and https URLs in s, without punctuation at the end.
 func linksIn(s string) []textLink {
 	var links []textLink
-	for at := 0; ; {
-		m := link.FindStringIndex(s[at:])
-		if m == nil {
-			return links
-		}
-		u, depth := s[at+m[0]:at+m[1]], 0
-		for i, r := range u {
-			if r == '(' {
-				depth++
-			} else if r == ')' {
-				if depth--; depth < 0 {
-					u = u[:i]
-					break
-				}
-			}
-		}
-		u = strings.TrimRight(u, ".,;:!?*_'`|")
-		l := textLink{u, at + m[0], at + m[0] + len(u)}
-		links, at = append(links, l), l.end
+	for _, m := range link.FindAllStringIndex(s, -1) {
+		u := strings.TrimRight(s[m[0]:m[1]], ".,;:!?*_'`|")
+		links = append(links, textLink{u, m[0], m[0] + len(u)})
 	}
+	return links
 }

@@ -28,6 +28,7 @@ func TestSources(t *testing.T) {
 		{"footnotes", "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)", true},
 		{"CRLF", "A.\r\n\r\nSources:\r\n- b (2025-01-02)", true},
 		{"date in the URL too", "A.\n\nSources:\n- https://b.example/2025-03-04/x — 2025-03-04", true},
+		{"full stop", "A.\n\nSources:\n- https://b.example/ (2025-01-02).", true},
 		{"two lists", "A.\n\nSources:\n- b\n\n出典:\n- c (2025-01-02)", true},
 		{"only a list", "Sources:\n- https://b.example/ (2025-01-02)", true},
 

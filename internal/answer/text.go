@@ -80,19 +80,19 @@ func messageText(m responses.ResponseOutputItemUnion) string {
 // below appends a paragraph to the text. A code block that was cut short is
 // closed first.
 func below(text, more string) string {
-	open := ""
+	fence := ""
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
+		run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
 		switch {
-		case open != "" && strings.TrimRight(line, open[:1]) == "" && len(line) >= len(open):
-			open = ""
-		case open == "" && strings.HasPrefix(line, "~~~"),
-			open == "" && strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`"):
-			open = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+		case fence == "" && len(run) >= 3 && !strings.Contains(line[len(run):], "`"):
+			fence = run
+		case fence != "" && line == run && len(run) >= len(fence):
+			fence = ""
 		}
 	}
-	if open != "" {
-		text += "\n" + open
+	if fence != "" {
+		text += "\n" + fence
 	}
 	return text + "\n\n" + more
 }
