@@ -171,9 +171,11 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"headers": func(s *script, args []string) {
-		h := s.request(args).Header
-		for _, name := range slices.Sorted(maps.Keys(h)) {
-			s.print("%s: %s\n", name, strings.ReplaceAll(h.Get(name), key, "KEY"))
+		r := s.request(args)
+		s.print("%s %s\n", r.Method, r.Path)
+		delete(r.Header, "Content-Length") // It depends on the policy.
+		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+			s.print("%s: %s\n", name, strings.ReplaceAll(r.Header.Get(name), key, "KEY"))
 		}
 	},
 	"code": func(s *script, args []string) {
@@ -250,13 +252,17 @@ var scriptCommands = map[string]func(s *script, args []string){
 	"progress": func(s *script, _ []string) {
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
+		s.print("") // so that a script sees that there is none
 		for _, text := range progressOf(s, s.c.all) {
 			s.print("%s\n", text)
 		}
 	},
 	"eof": func(s *script, _ []string) {
+		s.print("") // so that a script sees that there is nothing
 		for _, m := range s.c.eof() {
-			s.print("%s\n", m.raw)
+			if !m.progress || m.raw == s.c.all[len(s.c.all)-1].raw { // There is none after the answer.
+				s.print("%s\n", m.raw)
+			}
 		}
 		fmt.Fprint(s.Stderr(), s.steady(s.c.log()))
 	},
@@ -296,7 +302,7 @@ var varying = []struct{ from, to string }{
 // steady replaces what is different in each run.
 func (s *script) steady(text string) string {
 	text = strings.ReplaceAll(text, s.Getenv("WORK"), "$WORK")
-	text = strings.ReplaceAll(text, `"`+version.Version+`"`, `"VERSION"`)
+	text = strings.ReplaceAll(text, version.Version, "VERSION")
 	now := time.Now()
 	for _, t := range []time.Time{now, now.Add(-patience)} { // Midnight may have passed.
 		text = strings.ReplaceAll(text, t.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly), "TODAY")
