@@ -65,11 +65,11 @@ func loopback(host string) bool {
 // proxy reports which proxy is used, or why none is.
 func (o *Options) proxy() Check {
 	c := Check{Name: "proxy", Verdict: OK, Text: "none"}
-	req, err := http.NewRequest(http.MethodGet, o.BaseURL, nil)
+	u, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return c // the request for the model fails too and says why
 	}
-	proxy, err := o.Proxy(req)
+	proxy, err := o.Proxy(&http.Request{URL: u})
 	switch {
 	// net/http puts http:// in front of what is not a URL. Its error and the
 	// path then show the text, which may have a password in it.
@@ -79,7 +79,7 @@ func (o *Options) proxy() Check {
 	case proxy != nil:
 		c.Text = fmt.Sprintf("%s://%s (%s)", proxy.Scheme, proxy.Host, o.ProxyVariable)
 	case o.Variable(o.ProxyVariable) == "":
-	case loopback(req.URL.Hostname()):
+	case loopback(u.Hostname()):
 		c.Text = "none, as the API is on this machine"
 	case o.Variable("NO_PROXY") != "", o.Variable("no_proxy") != "":
 		c.Text = "none, because of NO_PROXY"
