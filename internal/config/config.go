@@ -20,7 +20,6 @@
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
 //	format   a named check, see formats
-//	ignored  why a key of an older version has no effect
 package config
 
 import (
@@ -70,8 +69,6 @@ type OpenAI struct {
 	Organization string            `yaml:"organization" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 	Project      string            `yaml:"project" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
 	Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
-
-	_ ignored `yaml:"model" ignored:"models are set in model_profiles"`
 }
 
 // Request limits one tools/call (spec §7).
@@ -85,8 +82,6 @@ type Request struct {
 type Responses struct {
 	Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: if the client asked for progress or the output is a terminal."`
 	Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
-
-	_ ignored `yaml:"json_mode" ignored:"the output format is fixed"`
 }
 
 // ModelProfiles has a profile per tool (spec §3.0).
@@ -113,10 +108,6 @@ type Policy struct {
 	RequeryAttempts int    `yaml:"requery_attempts" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
 	Timezone        string `yaml:"timezone" format:"timezone" doc:"IANA time zone of the current date and of access dates."`
 	System          System `yaml:"system" doc:"The instructions that are sent with every question."`
-
-	_ ignored `yaml:"search_triggers" ignored:"the model decides when to search"`
-	_ ignored `yaml:"prefer_search_when_unsure" ignored:"the model decides when to search"`
-	_ ignored `yaml:"require_dates_iso" ignored:"dates are always in ISO format"`
 }
 
 // System says where the instructions come from (spec §4).
@@ -156,24 +147,29 @@ type Server struct {
 	DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 	ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 	StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
-
-	_ ignored `yaml:"transport" ignored:"flags choose the transport"`
 }
 
-// ignored is the type of a key that older versions had. It is accepted with a
-// warning, so that old files keep working.
-type ignored struct{}
+// ignored are the keys of older versions, with the reason why they have no effect.
+// They are warnings, so that old files keep working.
+var ignored = map[string]string{
+	"openai.model":                     "models are set in model_profiles",
+	"responses.json_mode":              "the output format is fixed",
+	"policy.search_triggers":           "the model decides when to search",
+	"policy.prefer_search_when_unsure": "the model decides when to search",
+	"policy.require_dates_iso":         "dates are always in ISO format",
+	"server.transport":                 "flags choose the transport",
+}
 
 // defaults returns the configuration without file, environment and flags (spec
 // §5.3), before the other profiles inherit from answer.
 func defaults() *Config {
 	return &Config{
-		OpenAI:        OpenAI{APIKeyEnv: "OPENAI_API_KEY", BaseURL: "https://api.openai.com/v1"},
-		Request:       Request{TimeoutMS: 300_000, MaxRetries: 3},
+		OpenAI:        OpenAI{APIKeyEnv: "OPENAI_API_KEY", BaseURL: "https://api.openai.com/v1", Headers: map[string]string{}},
+		Request:       Request{TimeoutMS: 300_000, MaxRetries: 3, ExtraBody: map[string]any{}},
 		Responses:     Responses{Stream: "auto"},
 		ModelProfiles: ModelProfiles{Answer: Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "medium"}},
 		Policy:        Policy{MaxCitations: 3, Timezone: "Asia/Tokyo", System: System{Source: "builtin", Merge: "replace"}},
-		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5}},
+		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}},
 	}
 }
 

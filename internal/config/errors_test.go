@@ -75,7 +75,7 @@ func TestYAMLErrors(t *testing.T) {
 		// the file as a whole
 		{"- a\n- b\n", "1: the top level is a list, it must be a mapping (key: value)"},
 		{"# c\ntext", "2: the top level is a single value, it must be a mapping (key: value)"},
-		{"request: {}\n---\nserver: {}\n", "3: a second document starts here, only one is allowed"},
+		{"request: {}\n---\nserver: {}\n", "3: not YAML: a second document starts here, only one is allowed"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
 		{"\x7fELF\x02\x01\x01\x00\xff\xfe", "1: not YAML: control characters are not allowed"},
 		{"a: \xff\n", "1: not YAML: invalid leading UTF-8 octet"},

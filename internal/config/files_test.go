@@ -67,11 +67,6 @@ func schema(t *testing.T) []byte {
 	for i, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
 		k, tag := keys[i], f.Tag
 		at := "properties." + strings.ReplaceAll(f.key, ".", ".properties.") + "."
-		if k.Ignored != "" {
-			set(at+"description", "Ignored: "+k.Ignored+".")
-			set(at+"deprecated", true)
-			continue
-		}
 		doc := k.Doc
 		if k.Env != "" {
 			doc += " Environment: " + k.Env + "."
@@ -99,9 +94,9 @@ func schema(t *testing.T) []byte {
 		if p := formats[tag.Get("format")].pattern; p != nil {
 			set(at+"pattern", p.String())
 		}
-		for bound, keyword := range map[string]string{"min": "minimum", "max": "maximum"} {
+		for _, bound := range []string{"min", "max"} {
 			if limit := tag.Get(bound); limit != "" {
-				set(at+keyword, json.Number(limit))
+				set(at+bound+"imum", json.Number(limit))
 			}
 		}
 		switch tag.Get("format") {
@@ -113,6 +108,13 @@ func schema(t *testing.T) []byte {
 			set(at+"items.minLength", 1)
 		}
 		set(at+"default", effective(f))
+	}
+	for _, k := range keys {
+		if k.Ignored != "" {
+			at := "properties." + strings.ReplaceAll(k.Path, ".", ".properties.") + "."
+			set(at+"description", "Ignored: "+k.Ignored+".")
+			set(at+"deprecated", true)
+		}
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, doc, "", "  "); err != nil {
@@ -204,13 +206,7 @@ func TestExample(t *testing.T) {
 	if first, _, _ := strings.Cut(string(data), "\n"); strings.TrimSpace(first) != "# yaml-language-server: $schema="+schemaID {
 		t.Errorf("first line = %q", first)
 	}
-	want := resolved(func(c *Config) {
-		c.OpenAI.Headers = map[string]string{}
-		c.Request.ExtraBody = map[string]any{}
-		c.Search.Defaults.Domains = []string{}
-		c.Search.BlockedDomains = []string{}
-	})
-	if diff := cmp.Diff(want, mustLoad(t, input(string(data))), exported); diff != "" {
+	if diff := cmp.Diff(resolved(), mustLoad(t, input(string(data))), exported); diff != "" {
 		t.Errorf("example (-want +got):\n%s", diff)
 	}
 	var doc map[string]any

@@ -48,12 +48,9 @@ func mustLoad(t *testing.T, in Input) *Config {
 // exported compares what callers see.
 var exported = cmpopts.IgnoreUnexported(Config{})
 
-// resolved is the configuration of an empty file, changed by set.
-func resolved(set func(*Config)) *Config {
+// resolved is the configuration of an empty file.
+func resolved() *Config {
 	c := defaults()
-	if set != nil {
-		set(c)
-	}
 	c.ModelProfiles.AnswerDetailed, c.ModelProfiles.AnswerQuick = c.ModelProfiles.Answer, c.ModelProfiles.Answer
 	c.ModelProfiles.AnswerDetailed.ReasoningEffort, c.ModelProfiles.AnswerDetailed.Verbosity = "high", "high"
 	c.ModelProfiles.AnswerQuick.ReasoningEffort, c.ModelProfiles.AnswerQuick.Verbosity = "low", "low"
@@ -62,7 +59,7 @@ func resolved(set func(*Config)) *Config {
 
 func TestLoadDefaults(t *testing.T) {
 	c := mustLoad(t, Input{})
-	if diff := cmp.Diff(resolved(nil), c, exported); diff != "" {
+	if diff := cmp.Diff(resolved(), c, exported); diff != "" {
 		t.Errorf("Load() (-want +got):\n%s", diff)
 	}
 	if got := c.Timeout(); got != 5*time.Minute {

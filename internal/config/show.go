@@ -3,8 +3,10 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/sjson"
@@ -64,7 +66,7 @@ type Key struct {
 }
 
 // Keys lists every key in the order of the structs, sections before their
-// members.
+// members, and then the keys without effect.
 func Keys() []Key {
 	variables := map[string]string{"server.debug_file": "DEBUG"}
 	for f := range reflect.TypeFor[environment]().Fields() {
@@ -73,17 +75,16 @@ func Keys() []Key {
 	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
 	var list []Key
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		k := Key{Path: f.key, Doc: f.Tag.Get("doc"), Ignored: f.Tag.Get("ignored")}
-		switch {
-		case k.Ignored != "":
-		case f.Type.Kind() == reflect.Struct:
-			k.Section = true
-		default:
+		k := Key{Path: f.key, Section: f.Type.Kind() == reflect.Struct, Doc: f.Tag.Get("doc")}
+		if !k.Section {
 			value, _ := json.Marshal(effective(f))
 			k.Default = strings.Trim(string(value), `"`)
 			k.Allowed, k.Env, k.Flag = allowed(f.StructField), variables[f.key], flags[f.key]
 		}
 		list = append(list, k)
+	}
+	for _, key := range slices.Sorted(maps.Keys(ignored)) {
+		list = append(list, Key{Path: key, Ignored: ignored[key]})
 	}
 	return list
 }
@@ -92,10 +93,6 @@ func Keys() []Key {
 // secret in it. A string that is not set is nil.
 func effective(f field) any {
 	switch s, isString := f.value.Interface().(string); {
-	case f.Type.Kind() == reflect.Slice && f.value.IsNil():
-		return []string{}
-	case f.Type.Kind() == reflect.Map && f.value.IsNil():
-		return map[string]any{}
 	case isString && s == "":
 		return nil
 	case f.key == "openai.base_url":

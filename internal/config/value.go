@@ -132,9 +132,6 @@ func (l *loader) unknown(path, name string) string {
 	best, nearest, names := 0.34, "", []string{}
 	for _, f := range l.list {
 		section, last := split(f.key)
-		if f.Tag.Get("ignored") != "" {
-			continue
-		}
 		if section == path {
 			names = append(names, last)
 		}

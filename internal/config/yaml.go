@@ -115,10 +115,10 @@ func (l *loader) section(path string, n *yaml.Node) {
 		f, known := l.keys[key]
 		switch {
 		case e.key.Kind != yaml.ScalarNode: // an error of the decoder
+		case ignored[key] != "":
+			l.warn(source, key, "ignored: %s", ignored[key])
 		case !known || strings.Contains(name, "."):
 			l.report(source, key, l.unknown(path, name))
-		case f.Tag.Get("ignored") != "":
-			l.warn(source, key, "ignored: %s", f.Tag.Get("ignored"))
 		case e.value.ShortTag() == "!!null":
 		case f.Type.Kind() != reflect.Struct:
 			l.value(f, source, e.value)
@@ -231,7 +231,7 @@ func parse(data []byte) (root *yaml.Node, err error) {
 			return nil, err
 		case len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null":
 		case root != nil:
-			return nil, fmt.Errorf("yaml: line %d: a second document starts here, only one is allowed", doc.Content[0].Line)
+			return nil, errors.New("a second document starts here, only one is allowed")
 		default:
 			root = doc.Content[0]
 		}
@@ -239,17 +239,16 @@ func parse(data []byte) (root *yaml.Node, err error) {
 }
 
 // syntaxProblem returns the line of a parser's error and a message. The line is
-// the first one with which no beginning of the file parses: the parser often
-// gives the line where the enclosing block starts, or none.
+// the first one with which no beginning of the file parses: that of the parser is
+// often where the enclosing block starts, or missing.
 func syntaxProblem(data []byte, err error) (line int, problem string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line = 1
-	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
-	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	if strings.HasPrefix(message, "a second document") || len(lines) > 1000 { // too slow to try
-		return line, message
+	if len(lines) > 1000 { // too slow to search
+		return 1, "not YAML: " + message
+	}
+	if strings.HasPrefix(message, "line ") {
+		_, message, _ = strings.Cut(message, ": ")
 	}
 	for line = len(lines); line > 1; line-- {
 		if _, err := parse(bytes.Join(lines[:line-1], nil)); err == nil {
