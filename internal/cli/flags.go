@@ -116,7 +116,7 @@ func (f *flags) problem(err error) error {
 			e.hint = fmt.Sprintf("did you mean --%s? %s", near, e.hint)
 		}
 	}
-	e.problem = strings.Replace(e.problem, "flag needs an argument: -", "flag needs an argument: --", 1)
+	e.problem = strings.NewReplacer(" argument: -", " argument: --", " for flag -", " for --", " for -", " for --").Replace(e.problem)
 	return e
 }
 

@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		{in: "a --offlin", err: "unknown flag --offlin"},
 		{in: "a --via", err: "flag needs an argument: --via"},
 		{in: "a --help", err: "help"},
-		{in: "--offline=maybe", err: `invalid boolean value "maybe" for -offline: parse error`},
+		{in: "--offline=maybe", err: `invalid boolean value "maybe" for --offline: parse error`},
 	} {
 		f := newFlags("setup")
 		via := f.String("via", "", "")
@@ -102,10 +102,10 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"ask", "--quik", "?"}, "", "unknown flag --quik", "did you mean --quick? " + seeAsk},
 		{[]string{"ask", "--json", "--events", "?"}, "", "--json and --events exclude each other", seeAsk},
 		{[]string{"ask", "?", "--detailed", "--quick"}, "", "--detailed and --quick exclude each other", seeAsk},
-		{[]string{"ask", "--max-results", "11", "?"}, "", `invalid value "11" for flag -max-results: not a number from 1 to 10`, seeAsk},
-		{[]string{"ask", "--recency-days", "-1", "?"}, "", `invalid value "-1" for flag -recency-days: not a number of at least 0`, seeAsk},
-		{[]string{"ask", "--recency-days", "NaN", "?"}, "", `invalid value "NaN" for flag -recency-days: not a number of at least 0`, seeAsk},
-		{[]string{"ask", "--domains", "go.dev,", "?"}, "", `invalid value "go.dev," for flag -domains: "" is not a host name`, seeAsk},
+		{[]string{"ask", "--max-results", "11", "?"}, "", `invalid value "11" for --max-results: not a number from 1 to 10`, seeAsk},
+		{[]string{"ask", "--recency-days", "-1", "?"}, "", `invalid value "-1" for --recency-days: not a number of at least 0`, seeAsk},
+		{[]string{"ask", "--recency-days", "NaN", "?"}, "", `invalid value "NaN" for --recency-days: not a number of at least 0`, seeAsk},
+		{[]string{"ask", "--domains", "go.dev,", "?"}, "", `invalid value "go.dev," for --domains: "" is not a host name`, seeAsk},
 		{[]string{"ask"}, "", "no question", example},
 		{[]string{"ask", " ", ""}, "", "no question", example},
 		{[]string{"ask", "-"}, " \n", "no question", example},

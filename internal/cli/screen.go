@@ -136,7 +136,7 @@ func (s *screen) see(ev llm.Event) {
 			s.what = what
 		}
 	case llm.Retrying:
-		s.stage, s.what = fmt.Sprintf("retrying (%d)", e.Attempt), text.OneLine(text.Truncate(e.Err.Error(), 200))
+		s.stage, s.what = fmt.Sprintf("retrying (%d)", e.Attempt), e.Err.Kind.String()
 	}
 }
 

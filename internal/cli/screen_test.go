@@ -57,8 +57,8 @@ func TestStatusLine(t *testing.T) {
 		}
 		step(eraseLine + "warning\n")
 		columns = 80
-		s.watch(llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit, Status: 429, Message: "slow\ndown"}})
-		step("retrying (2): " + (&llm.Error{Kind: llm.KindRateLimit, Status: 429, Message: "slow down"}).Error())
+		s.watch(llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
+		step("retrying (2): " + llm.KindRateLimit.String())
 		s.watch(llm.BlockStart{Kind: llm.BlockText})
 		step("s writing")
 		if err := s.finish(nil); err != nil {
