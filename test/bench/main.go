@@ -169,7 +169,7 @@ func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (
 	}
 	run := &process{pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
 	var v float64
-	_, err := run.ask(initialize)
+	err := run.ask(initialize)
 	if err == nil {
 		run.started = float64(time.Since(begin)) / float64(time.Millisecond)
 		v, err = f(run)
@@ -177,14 +177,16 @@ func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (
 	return v, errors.Join(err, in.Close(), cmd.Wait())
 }
 
-// ask sends a message and returns the id in the next line.
-func (p *process) ask(message string) (int, error) {
+// ask sends a message and waits for its answer.
+func (p *process) ask(message string) error {
 	if _, err := io.WriteString(p.in, message); err != nil {
-		return 0, err
+		return err
 	}
-	return p.answer()
+	_, err := p.answer()
+	return err
 }
 
+// answer reads the next answer and returns its id.
 func (p *process) answer() (int, error) {
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
@@ -201,7 +203,7 @@ func (p *process) answer() (int, error) {
 }
 
 func (p *process) idle() (float64, error) {
-	if _, err := p.ask(list); err != nil {
+	if err := p.ask(list); err != nil {
 		return 0, err
 	}
 	time.Sleep(settled)
