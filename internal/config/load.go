@@ -148,11 +148,11 @@ func (l *loader) warn(source, key, format string, args ...any) {
 	l.warnings = append(l.warnings, source+": "+key+": "+fmt.Sprintf(format, args...))
 }
 
-// assign sets a key to v if it is a valid value. shown is v for messages.
+// assign sets a key to v if that is valid. shown is v in messages.
 func (l *loader) assign(source, key, shown string, v reflect.Value) {
 	f := l.keys[key]
 	if problem := check(f.StructField, v); problem != "" {
-		l.report(source, key, shown+" "+problem)
+		l.report(source, key, strings.TrimSpace(shown+" "+problem))
 		return
 	}
 	f.value.Set(v)

@@ -34,6 +34,7 @@ var formats = map[string]struct {
 }
 
 // check returns what is wrong with a value, in words that follow the value, or "".
+// For a list the words include the wrong item.
 func check(f reflect.StructField, v reflect.Value) string {
 	tag, fine := f.Tag, true
 	switch v.Kind() {
@@ -50,7 +51,7 @@ func check(f reflect.StructField, v reflect.Value) string {
 	case reflect.Slice:
 		for _, host := range v.Interface().([]string) {
 			if !answer.IsHostName(host) {
-				return fmt.Sprintf("has %q, which is not a host name", text.Truncate(host, 80))
+				return fmt.Sprintf("%q is not a host name", text.Truncate(host, 80))
 			}
 		}
 	case reflect.String:

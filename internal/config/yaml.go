@@ -21,19 +21,19 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// MaxFile is the size in bytes of the largest file that ReadFile returns.
-const MaxFile = 1 << 20
+// maxFile is the size in bytes of the largest file that ReadFile returns.
+const maxFile = 1 << 20
 
-// ReadFile returns the content of a file of at most [MaxFile] bytes.
+// ReadFile returns the content of a file of at most 1 MiB.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d KiB", MaxFile>>10)}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d KiB", maxFile>>10)}
 	}
 	return data, err
 }
@@ -169,6 +169,10 @@ func (l *loader) value(f field, source string, n *yaml.Node) {
 		l.report(source, f.key, shownNode(f.StructField, n)+" is not "+allowed(f.StructField))
 		return
 	}
+	if f.Type.Kind() == reflect.Slice {
+		l.assign(source, f.key, "", v)
+		return
+	}
 	l.assign(source, f.key, shownNode(f.StructField, n), v)
 }
 
@@ -259,7 +263,7 @@ func syntaxProblem(data []byte, err error) (line int, problem string) {
 	switch {
 	case strings.HasPrefix(strings.TrimLeft(broken, " "), "\t"):
 		message = "a tab cannot indent, only spaces can"
-	case strings.Contains(message, "escape character"), strings.Contains(message, "hexdecimal"): // sic
+	case strings.Contains(message, "escape character"), strings.Contains(message, "hexdecimal"): // spelled so by the parser
 		message = "in double quotes a backslash starts an escape, use single quotes for a path"
 	case strings.Contains(broken, "${"):
 		message = `${NAME} inside { } needs quotes: "${NAME}"`
