@@ -21,13 +21,13 @@ import (
 
 // conn is one session. It implements [mcp.Connection].
 type conn struct {
-	ctx     context.Context // done when the session has ended
-	end     context.CancelCauseFunc
-	in      chan input // closed at the end of the input
-	out     io.Writer
-	log     *slog.Logger
+	ctx context.Context // done when the session has ended
+	end context.CancelCauseFunc
+	in  chan input // closed at the end of the input
+	out io.Writer
+	log *slog.Logger
 
-	writing sync.Mutex
+	writing chan struct{}  // holds a value during a write
 	lines   atomic.Bool    // messages are written as lines
 	pending sync.WaitGroup // calls that are neither answered nor cancelled
 
@@ -194,8 +194,8 @@ func (c *conn) find(sdkID string, last bool) *call {
 // Write writes a response or a progress notification, unless its call was
 // cancelled, even while it waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		id, _ := m.ID.Raw().(string)
@@ -226,8 +226,8 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 // refuse answers a message that does not reach the SDK; nil stands for an id
 // that is unknown. It returns nil, since there is no message for the SDK.
 func (c *conn) refuse(id json.RawMessage, code int64, why string) jsonrpc.Message {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
 	if err := c.respond(response{ID: id, Error: &jsonrpc.Error{Code: code, Message: why}}); err != nil {
 		c.log.Debug("refusing", "err", err) // the session ends
 	}

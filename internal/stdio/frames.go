@@ -77,12 +77,13 @@ func (r *Reader) Read() (Frame, error) {
 	}
 	body, err := r.value(maxMessage, true)
 	if err != nil {
+		r.drop(1) // in case it looks like a header after all
 		r.lost, r.end = true, 0
 	}
 	return Frame{Body: body}, err
 }
 
-var header = regexp.MustCompile(`^([\w-]+):\s*(.*?)\s*$`)
+var header = regexp.MustCompile(`^([\w-]+):\s*([^{]*?)\s*$`)
 
 // framed reads a header block and the value after it.
 func (r *Reader) framed() (Frame, error) {

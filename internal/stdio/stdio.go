@@ -52,6 +52,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		out:     retryWriter{t.Out},
 		log:     t.Log,
 		calls:   map[string]*call{},
+		writing: make(chan struct{}, 1),
 	}
 	c.lines.Store(t.Lines)
 	r := NewReader(retryReader{t.In})

@@ -1,0 +1,255 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	ping   = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	notice = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
+func framed(body string) string { return string(encode([]byte(body), true)) }
+
+// readAll returns all that a Reader finds: "F:" and a framed value, "L:" and
+// one on a line, "E" for a part that is not a message.
+func readAll(in io.Reader) []string {
+	r := NewReader(in)
+	var out []string
+	for {
+		f, err := r.Read()
+		switch {
+		case errors.As(err, new(parseError)):
+			out = append(out, "E")
+		case err != nil:
+			return out
+		case f.Framed:
+			out = append(out, "F:"+string(f.Body))
+		default:
+			out = append(out, "L:"+string(f.Body))
+		}
+	}
+}
+
+var frameTests = []struct {
+	name, in string
+	want     []string
+}{
+	{"nothing", "", nil},
+	{"white space", " \r\n\t\n", nil},
+	{"framed", framed(ping), []string{"F:" + ping}},
+	{"two framed", framed(ping) + framed(notice), []string{"F:" + ping, "F:" + notice}},
+	{"line", ping + "\n", []string{"L:" + ping}},
+	{"line without its end", ping, []string{"L:" + ping}},
+	{"crlf lines", ping + "\r\n" + notice + "\r\n", []string{"L:" + ping, "L:" + notice}},
+	{"blank lines between", "\n\n" + ping + "\n\n\n" + ping, []string{"L:" + ping, "L:" + ping}},
+	{"both", framed(ping) + ping + "\n" + framed(notice), []string{"F:" + ping, "L:" + ping, "F:" + notice}},
+
+	// Headers.
+	{"lower case", "content-length: 40\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"upper case, no space", "CONTENT-LENGTH:40\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"bare line feeds", "Content-Length: 40\n\n" + ping, []string{"F:" + ping}},
+	{"other header behind", "Content-Length: 40\r\nContent-Type: application/json; charset=utf-8\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"other header before", "X-Trace: a:b\r\nContent-Length: 40\r\nfoo: bar\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"two lengths", "Content-Length: 7\r\nContent-Length: 40\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"no length at all", "Content-Type: application/json\r\n\r\n" + ping, []string{"F:" + ping}},
+	{"length is no number", "Content-Length: forty\r\n\r\n" + ping + framed(ping), []string{"F:" + ping, "F:" + ping}},
+	{"negative length", "Content-Length: -1\r\n\r\n" + ping + framed(ping), []string{"F:" + ping, "F:" + ping}},
+	{"length beyond uint64", "Content-Length: 99999999999999999999999\r\n\r\n" + ping + framed(ping), []string{"F:" + ping, "F:" + ping}},
+	{"blank line forgotten", "Content-Length: 40\r\n" + ping + framed(ping), []string{"F:" + ping, "F:" + ping}},
+	{"no line end behind the length", "Content-Length: 40" + ping + "\n" + framed(ping), []string{"E", "F:" + ping}},
+	{"a log line before a message", "warning: it is late\n" + ping + "\n", []string{"E", "L:" + ping}},
+	{"header cut off by a line", "Content-Type: x\r\n" + ping + "\n", []string{"E", "L:" + ping}},
+	{"header only", "Content-Length: 40\r\n\r\n", []string{"E"}},
+	{"half a header", "Content-Len", []string{"E"}},
+
+	// Lengths that are not those of the body.
+	{"length too large", "Content-Length: 118\r\n\r\n" + ping + framed(notice), []string{"F:" + ping, "F:" + notice}},
+	{"length too small", "Content-Length: 3\r\n\r\n" + ping + framed(notice), []string{"F:" + ping, "F:" + notice}},
+	{"length zero", "Content-Length: 0\r\n\r\n" + ping + framed(notice), []string{"F:" + ping, "F:" + notice}},
+	{"99 GB", "Content-Length: 99000000000\r\n\r\n" + ping + framed(notice), []string{"F:" + ping, "F:" + notice}},
+	{"99 GB of garbage", "Content-Length: 99000000000\r\n\r\ngarbage\n" + framed(ping), []string{"E", "F:" + ping}},
+	{"brace in a string", framed(`{"a":"}{","b":"\"}"}`) + framed(ping), []string{`F:{"a":"}{","b":"\"}"}`, "F:" + ping}},
+	{"pretty printed", framed("{\n  \"a\": [1, 2.5e-3, true, null]\n}\n") + framed(ping), []string{"F:{\n  \"a\": [1, 2.5e-3, true, null]\n}", "F:" + ping}},
+
+	// Bodies that are not JSON: the length says where to continue.
+	{"garbage body", framed("this is not JSON") + framed(ping), []string{"E", "F:" + ping}},
+	{"unbalanced body", framed(`{"a":[1`) + framed(ping), []string{"E", "F:" + ping}},
+	{"unbalanced body before a line", framed(`{"a":`) + "\n" + ping + "\n" + ping + "\n", []string{"E", "L:" + ping, "L:" + ping}},
+	{"body shorter than declared", "Content-Length: 60\r\n\r\n{\"a\":[1" + framed(ping) + framed(notice), []string{"E", "F:" + ping, "F:" + notice}},
+	{"open string", framed(`{"a":"b`) + framed(ping), []string{"E", "F:" + ping}},
+	{"wrong brackets", framed(`{"a":[1}]`) + framed(ping), []string{"E", "F:" + ping}},
+	{"balanced, not valid", framed(`{"a":01,"b":nul}`) + framed(ping), []string{"E", "F:" + ping}},
+	{"garbage without a length", "Content-Length: x\r\n\r\nnot JSON\n" + framed(ping), []string{"E", "F:" + ping}},
+	{"a scalar", framed("42") + framed(ping), []string{"F:42", "F:" + ping}},
+	{"empty body", framed("") + framed(ping), []string{"E", "F:" + ping}},
+	{"an array", framed("[" + ping + "]"), []string{"F:[" + ping + "]"}},
+
+	// Byte order marks.
+	{"mark before a header", "\ufeff" + framed(ping), []string{"F:" + ping}},
+	{"mark before a line", "\ufeff" + ping + "\n", []string{"L:" + ping}},
+	{"mark in a body", framed("\ufeff" + ping), []string{"F:" + ping}},
+	{"mark before the second", ping + "\n\ufeff" + ping + "\n", []string{"L:" + ping, "L:" + ping}},
+
+	// Garbage between messages.
+	{"garbage line", "hello there\n" + ping + "\n", []string{"E", "L:" + ping}},
+	{"a log line", "warning: it is late\n" + framed(ping), []string{"E", "F:" + ping}},
+	{"garbage before a header", "gar bage" + framed(ping), []string{"E", "F:" + ping}},
+	{"broken line", `{"jsonrpc":"2.0","id":` + "\n" + ping + "\n", []string{"E", "L:" + ping}},
+	{"line with an open string", `{"a":"b` + "\n" + ping + "\n", []string{"E", "L:" + ping}},
+	{"a line too many braces", ping + "}\n" + ping + "\n", []string{"L:" + ping, "E", "L:" + ping}},
+	{"two on a line", ping + ping + "\n", []string{"L:" + ping, "L:" + ping}},
+	{"a line then a header", ping + framed(ping), []string{"L:" + ping, "F:" + ping}},
+	{"scalars on lines", "42\n\"x\"\nnull\n[]\n" + ping, []string{"L:42", `L:"x"`, "L:null", "L:[]", "L:" + ping}},
+	{"bytes that are not text", "\x00\xff\xfe\x01\n" + ping, []string{"E", "L:" + ping}},
+}
+
+func TestReader(t *testing.T) {
+	for _, tt := range frameTests {
+		t.Run(tt.name, func(t *testing.T) {
+			for how, in := range map[string]io.Reader{
+				"at once":          strings.NewReader(tt.in),
+				"byte by byte":     iotest.OneByteReader(strings.NewReader(tt.in)),
+				"with EOF at once": iotest.DataErrReader(strings.NewReader(tt.in)),
+			} {
+				if diff := cmp.Diff(tt.want, readAll(in)); diff != "" {
+					t.Errorf("reading %q %s (-want +got):\n%s", tt.in, how, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestReaderDoesNotWait: a message and an error are returned as soon as they
+// are known, not when more input arrives.
+func TestReaderDoesNotWait(t *testing.T) {
+	for in, want := range map[string]string{
+		ping:                                  "L:" + ping,
+		framed(ping):                          "F:" + ping,
+		"Content-Length: 900\r\n\r\n" + ping:  "F:" + ping,
+		"Content-Length: 900\r\n\r\nnot JSON": "E",
+		framed("42"):                          "F:42",
+		`{"a":x`:                              "E",
+	} {
+		late := iotest.ErrReader(errors.New("read too much"))
+		if got := readAll(io.MultiReader(strings.NewReader(in), late)); len(got) != 1 || got[0] != want {
+			t.Errorf("reading %q = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWrite(t *testing.T) {
+	var out bytes.Buffer
+	if err := errors.Join(Write(&out, []byte(`{"a":"é"}`), true), Write(&out, []byte(`{}`), false)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Content-Length: 10\r\n\r\n{\"a\":\"é\"}{}\n"; out.String() != want {
+		t.Errorf("wrote %q, want %q", &out, want)
+	}
+}
+
+type repeat byte
+
+func (r repeat) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(r)
+	}
+	return len(p), nil
+}
+
+// gauge is a reader that measures the heap every few MiB.
+type gauge struct {
+	r    io.Reader
+	n    int
+	peak uint64 // MiB
+}
+
+func (g *gauge) Read(p []byte) (int, error) {
+	n, err := g.r.Read(p)
+	if g.n += n; g.n >= 8<<20 {
+		g.n = 0
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		g.peak = max(g.peak, m.HeapAlloc>>20)
+	}
+	return n, err
+}
+
+// TestReaderMemory sends more than a message may have. The memory is bounded,
+// and the message after it is understood.
+func TestReaderMemory(t *testing.T) {
+	const size = 100 << 20
+	for _, tt := range []struct {
+		name, head, tail string
+		fill             byte
+		most             uint64 // MiB
+	}{
+		{"garbage line", "", "\n" + ping + "\n", 'x', 8},
+		{"header without end", "X-Y: ", "\n" + ping + "\n", 'x', 8},
+		{"body to skip", fmt.Sprintf("Content-Length: %d\r\n\r\n", size), framed(ping), 'x', 8},
+		{"string without end", `{"a":"`, "\n" + ping + "\n", 'x', 400},
+		{"99 GB declared", "Content-Length: 99000000000\r\n\r\n{\"a\":\"", framed(ping), 'x', 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := &gauge{r: io.MultiReader(strings.NewReader(tt.head), io.LimitReader(repeat(tt.fill), size), strings.NewReader(tt.tail))}
+			got := readAll(in)
+			if len(got) != 2 || got[0] != "E" || !strings.HasSuffix(got[1], ping) {
+				t.Errorf("read %d messages, the last one %.50q, want an error and %q", len(got), got[max(0, len(got)-1):], ping)
+			}
+			if in.peak > tt.most {
+				t.Errorf("%d MiB on the heap, want at most %d", in.peak, tt.most)
+			}
+		})
+	}
+}
+
+// FuzzFrames checks that the size of reads changes nothing, that no message
+// holds more than has arrived, and that input after anything is understood.
+func FuzzFrames(f *testing.F) {
+	for _, tt := range frameTests {
+		f.Add([]byte(tt.in), uint64(1))
+	}
+	after := "\n" + strings.Repeat(" ", 2*maxHeader) + "\n" + framed(ping) + framed(ping)
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		got := readAll(&split{in: in, rand: rand.New(rand.NewPCG(seed, 1))})
+		if diff := cmp.Diff(readAll(bytes.NewReader(in)), got); diff != "" {
+			t.Fatalf("read in parts (-whole +parts):\n%s", diff)
+		}
+		size := 0
+		for _, s := range got {
+			size += max(1, len(s)-len("F:"))
+		}
+		if size > len(in) {
+			t.Fatalf("%d messages of %d bytes from %d bytes", len(got), size, len(in))
+		}
+		if all := readAll(io.MultiReader(bytes.NewReader(in), strings.NewReader(after))); all[len(all)-1] != "F:"+ping {
+			t.Fatalf("the message at the end is read as %q", all[len(all)-1])
+		}
+	})
+}
+
+// split is a reader that returns some bytes at a time.
+type split struct {
+	in   []byte
+	rand *rand.Rand
+}
+
+func (s *split) Read(p []byte) (int, error) {
+	if len(s.in) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.in[:1+s.rand.IntN(len(s.in))])
+	s.in = s.in[n:]
+	return n, nil
+}
