@@ -1,5 +1,10 @@
 package llm
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Event is one step of a response that is being written. Blocks are numbered
 // from 0 over everything that one call takes: retries and rounds with tools
 // included.
@@ -59,3 +64,57 @@ func (Search) event()     {}
 func (Retrying) event()   {}
 func (Usage) event()      {}
 func (Done) event()       {}
+
+// feed numbers the blocks of a call and passes its events on. Each block that
+// starts gets exactly one stop. The zero value discards everything.
+type feed struct {
+	yield func(Event) bool // reports whether the caller wants more; nil: discard
+	leave func()           // called once when it does not
+	gone  bool             // the caller wants no more: yield must not be called again
+	next  int              // number of the next block
+	open  []int            // blocks that have started and not stopped, oldest first
+}
+
+func (f *feed) send(e Event) {
+	if f.yield == nil || f.gone {
+		return
+	}
+	if !f.yield(e) {
+		f.gone = true
+		f.leave()
+	}
+}
+
+func (f *feed) start(kind, id, name string) int {
+	index := f.next
+	f.next++
+	f.open = append(f.open, index)
+	f.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
+	return index
+}
+
+func (f *feed) stop(index int) {
+	if i := slices.Index(f.open, index); i >= 0 {
+		f.open = slices.Delete(f.open, i, i+1)
+		f.send(BlockStop{Index: index})
+	}
+}
+
+func (f *feed) stopAll() {
+	for len(f.open) > 0 {
+		f.stop(f.open[0])
+	}
+}
+
+// replay sends the blocks of a response.
+func (f *feed) replay(r *Response) {
+	if f.yield != nil {
+		newFold(f).settle(r.Output)
+	}
+}
+
+// finish sends the last two events.
+func (f *feed) finish(r *Response) {
+	f.send(r.Tokens)
+	f.send(Done{Status: cmp.Or(string(r.Status), "completed"), Response: r})
+}

@@ -40,7 +40,7 @@ type block struct {
 	index   int
 	kind    string
 	content int64  // content_index of a text
-	sent    string // all deltas
+	sent    []byte // all deltas
 	ended   bool
 }
 
@@ -58,7 +58,8 @@ func newFold(f *feed) *fold {
 func (f *fold) read(stream *ssestream.Stream[responses.ResponseStreamEventUnion]) (*Response, error) {
 	defer stream.Close()
 	for stream.Next() {
-		if r, err := f.take(stream.Current()); r != nil || err != nil {
+		ev := stream.Current()
+		if r, err := f.take(&ev); r != nil || err != nil {
 			return r, err
 		}
 	}
@@ -72,7 +73,7 @@ func (f *fold) read(stream *ssestream.Stream[responses.ResponseStreamEventUnion]
 
 // take handles one event. It returns a response or an error when the event ends
 // the stream.
-func (f *fold) take(ev responses.ResponseStreamEventUnion) (*Response, error) {
+func (f *fold) take(ev *responses.ResponseStreamEventUnion) (*Response, error) {
 	item := func() *outputItem { return f.item(ev.OutputIndex, ev.ItemID) }
 	switch ev.Type {
 	case "response.output_item.added":
@@ -107,7 +108,7 @@ func (f *fold) take(ev responses.ResponseStreamEventUnion) (*Response, error) {
 
 // foreignError is the error of an event that is not one of this API; nil for
 // one that is only unknown. Gateways put their error where the type belongs.
-func foreignError(ev responses.ResponseStreamEventUnion) error {
+func foreignError(ev *responses.ResponseStreamEventUnion) error {
 	switch object := gjson.Get(ev.RawJSON(), "object").Str; {
 	case strings.HasPrefix(ev.Type, "response."):
 		return nil
@@ -292,7 +293,7 @@ func (f *fold) delta(b *block, text string) {
 	case BlockToolUse:
 		d.InputJSON = text
 	}
-	b.sent += text
+	b.sent = append(b.sent, text...)
 	f.feed.send(d)
 }
 
@@ -301,7 +302,7 @@ func (f *fold) whole(b *block, text string) {
 	if b == nil {
 		return
 	}
-	if rest, ok := strings.CutPrefix(text, b.sent); ok {
+	if rest, ok := strings.CutPrefix(text, string(b.sent)); ok {
 		f.delta(b, rest)
 	}
 	f.stop(b)
@@ -316,7 +317,7 @@ func (f *fold) stop(b *block) {
 
 // final makes the response of the last event. Only when its output is empty it
 // is filled with the items that were streamed: some servers leave it out there.
-func (f *fold) final(ev responses.ResponseStreamEventUnion) (*Response, error) {
+func (f *fold) final(ev *responses.ResponseStreamEventUnion) (*Response, error) {
 	raw := cmp.Or(ev.Response.RawJSON(), "{}")
 	status := strings.TrimPrefix(strings.Replace(ev.Type, "canceled", "cancelled", 1), "response.")
 	if status == "failed" || status == "cancelled" || gjson.Get(raw, "status").Str == "" {

@@ -66,8 +66,8 @@ func sseStep(payloads ...string) step {
 	return answer(200, frames(payloads...), "Content-Type", "text/event-stream; charset=utf-8", "X-Request-Id", "req_1")
 }
 
-// scripted is an API in memory: it plays its steps, the last one for ever, and
-// keeps what it was sent. It works in a synctest bubble.
+// scripted is an API in memory: it plays its steps, the last one again and
+// again, and keeps the requests. It works in a synctest bubble.
 type scripted struct {
 	mu     sync.Mutex
 	steps  []step
@@ -208,7 +208,7 @@ func compare(t *testing.T, events []Event, want string) {
 	}
 }
 
-// block is what the deltas of one block add up to.
+// blockText is what the deltas of one block add up to.
 type blockText struct{ Kind, ID, Name, Text string }
 
 // blocks adds the deltas up, and fails where starts and stops do not pair or a

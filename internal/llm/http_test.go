@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -110,22 +109,21 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%d to %s: %v %q, want %q", tt.status, tt.target, e.Kind, e.Message, tt.message)
 		}
 	}
-	// The same host, but another request: a POST that would become a GET.
+	// 303 would turn the POST into a GET.
 	target, status = "/v2/responses", 303
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindBadResponse {
 		t.Errorf("303: %v, want %v", err, KindBadResponse)
 	}
 }
 
-// What the network itself does, on a real socket: all of it may pass, and is
-// what a retry is for (TestRetries).
+// TestBrokenConnections has failures of the network that a retry may pass.
 func TestBrokenConnections(t *testing.T) {
 	answers := map[string]string{
-		"no answer":                      "",
-		"a body shorter than it said":    fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(finished), finished[:50]),
-		"a chunk that does not end":      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n" + finished[:50],
-		"a body that just stops":         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + finished[:50],
-		"an error that is shorter, too ": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"error\":",
+		"no answer":                   "",
+		"a body shorter than it said": fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(finished), finished[:50]),
+		"a chunk that does not end":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n" + finished[:50],
+		"a body that just stops":      "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + finished[:50],
+		"a body that is shorter":      "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"error\":",
 	}
 	for name, text := range answers {
 		c, _ := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
@@ -146,20 +144,7 @@ func TestBrokenConnections(t *testing.T) {
 	c, s := serve(t, 0, nil)
 	s.Close()
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindConnection {
-		t.Errorf("nobody listening: %v, want %v", err, KindConnection)
-	}
-}
-
-// A certificate that is not trusted is not worth a second try.
-func TestUntrustedCertificate(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	defer s.Close()
-	c := New(Options{BaseURL: s.URL, APIKey: "sk-test", MaxRetries: 3})
-	_, err := c.Create(t.Context(), question())
-	if e := asError(t, err); e.Kind != KindConnection || e.Attempts != 1 || !strings.Contains(e.Message, "certificate") {
-		t.Errorf("Create = %v after %d attempts, want a certificate error after 1", err, e.Attempts)
+		t.Errorf("without a listener: %v, want %v", err, KindConnection)
 	}
 }
 
@@ -187,35 +172,6 @@ func TestCancelAborts(t *testing.T) {
 	}
 }
 
-// 300 calls share a client, and all of them are under way at once.
-func TestManyCalls(t *testing.T) {
-	const n = 300
-	var waiting atomic.Int32
-	all := make(chan struct{})
-	c, _ := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		if waiting.Add(1) == n {
-			close(all)
-		}
-		select {
-		case <-all:
-			io.WriteString(w, finished)
-		case <-r.Context().Done():
-		}
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { _, errs[i] = c.Create(ctx, question()) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Error(err)
-	}
-}
-
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	var seen []string
@@ -233,30 +189,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// TLS below 1.2 is refused, and not tried again.
-func TestOldTLS(t *testing.T) {
-	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true} {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, finished) }))
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
-		s.StartTLS()
-		defer s.Close()
-		hc := NewHTTPClient()
-		tr := hc.Transport.(*transport)
-		tr.roots.Do(func() {}) // the test's own root below stays
-		tr.secure.TLSClientConfig.RootCAs = x509.NewCertPool()
-		tr.secure.TLSClientConfig.RootCAs.AddCert(s.Certificate())
-		_, err := New(Options{BaseURL: s.URL, APIKey: testKey, MaxRetries: 3, HTTPClient: hc}).Create(t.Context(), question())
-		if want != (err == nil) {
-			t.Errorf("%s: %v", tls.VersionName(version), err)
-		}
-		if e, ok := errors.AsType[*Error](err); ok && (e.Attempts != 1 || !strings.Contains(e.Message, "protocol version")) {
-			t.Errorf("%s: %v after %d attempts, want a protocol version error after 1", tls.VersionName(version), err, e.Attempts)
-		}
-	}
-}
-
-// A switch of protocols is an error.
 func TestSwitchingProtocols(t *testing.T) {
 	c, _, _ := newClient(t, 3, answer(101, "", "Upgrade", "x"))
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindBadResponse || asError(t, err).Attempts != 1 {
@@ -264,94 +196,56 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// A request in plain HTTP to a TLS port is told apart.
-func TestPlainHTTPToTLS(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	defer s.Close()
-	_, err := New(Options{BaseURL: strings.Replace(s.URL, "https:", "http:", 1), APIKey: testKey}).Create(t.Context(), question())
-	if !errors.Is(err, ErrPlainHTTP) {
-		t.Errorf("Create = %v, want %v", err, ErrPlainHTTP)
+// TestConnect has connections that fail for a reason that stays: one try each.
+func TestConnect(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, finished) })
+	secure := func(version uint16) *httptest.Server {
+		s := httptest.NewUnstartedServer(hello)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s
 	}
-	plain := httptest.NewServer(http.NotFoundHandler())
+	plain := httptest.NewServer(hello)
 	defer plain.Close()
-	_, err = New(Options{BaseURL: strings.Replace(plain.URL, "http:", "https:", 1), APIKey: testKey, MaxRetries: 3}).Create(t.Context(), question())
-	if e := asError(t, err); e.Kind != KindConnection || e.Attempts != 1 {
-		t.Errorf("TLS to a plain port: %v after %d attempts", err, e.Attempts)
-	}
-}
-
-// The bound on connecting to a proxy is its own error.
-func TestProxyRefuses(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(407) }))
 	defer proxy.Close()
-	hc := NewHTTPClient()
-	hc.Transport.(*transport).secure.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
-	_, err := New(Options{BaseURL: "https://api.test", APIKey: testKey, MaxRetries: 3, HTTPClient: hc}).Create(t.Context(), question())
-	status, ok := errors.AsType[TunnelError](err)
-	if e := asError(t, err); !ok || status != 407 || e.Attempts != 1 {
-		t.Errorf("Create = %v after %d attempts, want a tunnel error 407 after 1", err, e.Attempts)
-	}
-}
-
-func TestNeedRoots(t *testing.T) {
-	s := httptest.NewTLSServer(nil)
-	defer s.Close()
-	some := x509.NewCertPool()
-	some.AddCert(s.Certificate())
+	old, current, unknown := secure(tls.VersionTLS11), secure(tls.VersionTLS12), secure(tls.VersionTLS13)
+	roots := x509.NewCertPool()
+	roots.AddCert(old.Certificate()) // all of httptest have the same one
 	tests := []struct {
-		name string
-		pool *x509.CertPool
-		err  error
-		want bool
+		name    string
+		url     string
+		roots   *x509.CertPool
+		proxy   string
+		message string // "": success
+		cause   error
 	}{
-		{"an empty system", x509.NewCertPool(), nil, true},
-		{"no pool", nil, nil, true},
-		{"an error", some, errors.New("unreadable"), true},
-		{"one certificate", some, nil, false},
+		{"TLS 1.2", current.URL, roots, "", "", nil},
+		{"TLS 1.1", old.URL, roots, "", "protocol version", nil},
+		{"unknown certificate", unknown.URL, x509.NewCertPool(), "", "certificate", nil},
+		{"TLS to a plain port", strings.Replace(plain.URL, "http:", "https:", 1), roots, "", "gave HTTP response", http.ErrSchemeMismatch},
+		{"plain to a TLS port", strings.Replace(current.URL, "https:", "http:", 1), roots, "", "plain HTTP request", ErrPlainHTTP},
+		{"proxy without a password", "https://api.test", roots, proxy.URL, "Proxy Authentication Required", TunnelError(407)},
 	}
 	for _, tt := range tests {
-		if got := needRoots(tt.pool, tt.err); got != tt.want {
-			t.Errorf("needRoots of %s = %v, want %v", tt.name, got, tt.want)
+		hc := NewHTTPClient()
+		tr := hc.Transport.(*transport)
+		tr.roots.Do(func() {}) // the test's own roots stay
+		tr.secure.TLSClientConfig.RootCAs = tt.roots
+		if tt.proxy != "" {
+			tr.secure.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
+		}
+		_, err := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc}).Create(t.Context(), question())
+		if tt.message == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		if e := asError(t, err); e.Attempts != 1 || !strings.Contains(e.Message, tt.message) || tt.cause != nil && !errors.Is(err, tt.cause) {
+			t.Errorf("%s: %v after %d attempts, want %q after 1", tt.name, err, e.Attempts, tt.message)
 		}
 	}
-	if bundledRoots().Equal(x509.NewCertPool()) {
-		t.Error("the bundle is empty")
-	}
-}
-
-// Plain HTTP never looks for certificates; HTTPS does, and speaks HTTP/2.
-func TestTransport(t *testing.T) {
-	client := NewHTTPClient()
-	tr := client.Transport.(*transport)
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Proto", r.Proto) })
-	plain := httptest.NewServer(h)
-	defer plain.Close()
-	resp, err := client.Get(plain.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	looked := true
-	tr.roots.Do(func() { looked = false }) // also keeps the test's own pool below
-	if looked {
-		t.Error("a plain request looked for root certificates")
-	}
-	secure := httptest.NewUnstartedServer(h)
-	secure.EnableHTTP2 = true
-	secure.StartTLS()
-	defer secure.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(secure.Certificate())
-	tr.secure.TLSClientConfig.RootCAs = pool
-	resp, err = client.Get(secure.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if got := resp.Header.Get("X-Proto"); got != "HTTP/2.0" {
-		t.Errorf("over TLS the server sees %q, want HTTP/2.0", got)
-	}
-	client.CloseIdleConnections()
 }

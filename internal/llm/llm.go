@@ -6,12 +6,13 @@
 //	llm.go         Client and its options; Create, Stream and Replay
 //	request.go     the JSON body of a call
 //	capability.go  which optional parameters a model takes
-//	retry.go       the tries of a call: when one is repeated, and after what wait
-//	try.go         one try: what the API refuses and the answer can do without is dropped
-//	http.go        the HTTP exchange below openai-go: bounds, content type, log
+//	retry.go       the loop over the tries: when one is repeated, after what wait
+//	try.go         one try: a request, and its answer read to the end
+//	refusal.go     parameters that the API refuses and the answer can do without
+//	http.go        the HTTP exchange below openai-go: bound, content type, log
 //	transport.go   the HTTP client: roots, proxies, redirects
 //	fold.go        events of a stream to blocks ...
-//	event.go       ... which a caller sees as these events
+//	event.go       ... which a caller sees as these events, numbered by feed
 //	response.go    the finished response
 //	error.go       Error, and how failures of all kinds become one
 //	tool.go        Run: Stream with function tools
@@ -26,7 +27,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
@@ -229,58 +229,4 @@ func Replay(r *Response) iter.Seq[Event] {
 		f.replay(r)
 		f.finish(r)
 	}
-}
-
-// feed numbers the blocks of a call and passes its events on. Each block that
-// starts gets exactly one stop. The zero value discards everything.
-type feed struct {
-	yield func(Event) bool // reports whether the caller wants more; nil: discard
-	leave func()           // called once when it does not
-	gone  bool             // the caller wants no more: yield must not be called again
-	next  int              // number of the next block
-	open  []int            // blocks that have started and not stopped, oldest first
-}
-
-func (f *feed) send(e Event) {
-	if f.yield == nil || f.gone {
-		return
-	}
-	if !f.yield(e) {
-		f.gone = true
-		f.leave()
-	}
-}
-
-func (f *feed) start(kind, id, name string) int {
-	index := f.next
-	f.next++
-	f.open = append(f.open, index)
-	f.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
-	return index
-}
-
-func (f *feed) stop(index int) {
-	if i := slices.Index(f.open, index); i >= 0 {
-		f.open = slices.Delete(f.open, i, i+1)
-		f.send(BlockStop{Index: index})
-	}
-}
-
-func (f *feed) stopAll() {
-	for len(f.open) > 0 {
-		f.stop(f.open[0])
-	}
-}
-
-// replay sends the blocks of a response.
-func (f *feed) replay(r *Response) {
-	if f.yield != nil {
-		newFold(f).settle(r.Output)
-	}
-}
-
-// finish sends the last two events.
-func (f *feed) finish(r *Response) {
-	f.send(r.Tokens)
-	f.send(Done{Status: cmp.Or(string(r.Status), "completed"), Response: r})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	// Whether a variable counts is for the configuration to say.
+	// Environment variables are read by the configuration only.
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 		t.Setenv(name, "http://from.the.environment/")
 	}
@@ -34,8 +34,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Headers of the configuration come last, and one that identifies the caller
-// leaves no place for a bearer header of ours.
+// Headers of the configuration win, and one that identifies the caller replaces
+// the bearer token.
 func TestOwnHeaders(t *testing.T) {
 	for _, tt := range []struct {
 		key     string
@@ -79,7 +79,7 @@ func TestBaseURL(t *testing.T) {
 		" http://127.0.0.1:8080/ ":   "http://127.0.0.1:8080/responses",
 		"https://x.example/openai/v1?api-version=preview": "https://x.example/openai/v1/responses?api-version=preview",
 
-		// A proxy that is told in its path where to go.
+		// A proxy with the target URL in its path.
 		"http://x.example/https://api.openai.com/v1":  "http://x.example/https://api.openai.com/v1/responses",
 		"http://x.example/https://api.openai.com/v1/": "http://x.example/https://api.openai.com/v1/responses",
 
@@ -174,9 +174,9 @@ func TestCapabilityOf(t *testing.T) {
 		{"o4-mini-deep-research", reasoning},
 		{"gpt-4.1", none},
 		{"gpt-4o-mini-2024-07-18", none},
-		{"gpt-4o", none}, // the o is no family of its own here
+		{"gpt-4o", none},
 		{"gpt-3.5-turbo", none},
-		{"gpt-35-turbo", none}, // Azure's way to write 3.5
+		{"gpt-35-turbo", none}, // Azure's name of 3.5
 		{"gpt-oss-120b", none},
 		{"gpt-image-1", none},
 		{"chatgpt-4o-latest", none},
@@ -188,7 +188,7 @@ func TestCapabilityOf(t *testing.T) {
 		{"openai/gpt-4.1", none},
 		{"anthropic/claude-sonnet-5", none},
 		{"ft:gpt-5-mini-2025-08-07:acme::a1b2", both},
-		{"ft:gpt-4.1-mini-2025-04-14:acme:gpt-5:a1b2", none}, // the suffix is a name, not a model
+		{"ft:gpt-4.1-mini-2025-04-14:acme:gpt-5:a1b2", none}, // the suffix is a free name
 		{"ft:o4-mini-2025-04-16:acme::a1b2", reasoning},
 		{" GPT-5.2 ", both},
 		{"gpt-99999999999999999999", none},

@@ -22,17 +22,15 @@ import (
 	"time"
 )
 
-// A chain from a public root, without its key, which is Google's. Embedded, so
-// that the compiled test runs where there are no files: test/release runs it in
-// the image.
+// publicChain is a certificate chain of www.google.com. It is embedded because
+// test/release runs the compiled test in the image, which has no files.
 //
 //go:embed testdata/publicroot.pem
 var publicChain []byte
 
-// On a system without root certificates, an image from scratch, a handshake
-// with a server that shows a certificate from a public root verifies it with the
-// bundled roots. The handshake ends one step later, at the signature: proving
-// that it owns the certificate is what no server but Google's can do.
+// TestPublicRoot checks that the bundled roots verify a public certificate on a
+// system without roots. The handshake fails at the next step, the signature,
+// because the test does not have the key of the certificate.
 func TestPublicRoot(t *testing.T) {
 	if !needRoots(x509.SystemCertPool()) {
 		withoutRoots(t)
@@ -59,7 +57,7 @@ func TestPublicRoot(t *testing.T) {
 		t.Errorf("the chain ends at %q, want GTS Root R1", root)
 	}
 
-	// The same name and time with a root of nobody's: refused, with a cure.
+	// An unknown root is refused.
 	tr.secure.TLSClientConfig.VerifyPeerCertificate = nil
 	private := httptest.NewUnstartedServer(http.NotFoundHandler())
 	private.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -72,7 +70,7 @@ func TestPublicRoot(t *testing.T) {
 	}
 }
 
-// withoutRoots runs this test again in a process that finds no certificates.
+// withoutRoots runs the test in a process without the system's certificates.
 func withoutRoots(t *testing.T) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		t.Skip("the system verifies certificates by itself")
@@ -87,10 +85,10 @@ func withoutRoots(t *testing.T) {
 	}
 }
 
-// serveChain answers TLS handshakes on loopback with the public chain.
+// serveChain answers TLS handshakes with the public chain.
 func serveChain(t *testing.T) string {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048) // of the kind that the certificate names
+	key, err := rsa.GenerateKey(rand.Reader, 2048) // the kind of the certificate's key
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +112,7 @@ func serveChain(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			_ = c.(*tls.Conn).Handshake() // the client breaks it off
+			_ = c.(*tls.Conn).Handshake() // fails
 			c.Close()
 		}
 	}()

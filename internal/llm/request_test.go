@@ -11,8 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestBody compares request bodies, as what differs from that of gpt-5.2; null
-// stands for a member that is not there.
+// TestBody compares request bodies with base; want has the members that differ,
+// null for a missing one.
 func TestBody(t *testing.T) {
 	const base = `{"model":"gpt-5.2","instructions":"Answer.","input":[{"role":"user","content":"Hello?"}],"tools":[{"type":"web_search"}],
 		"tool_choice":"auto","parallel_tool_calls":true,"store":false,"include":["web_search_call.action.sources","reasoning.encrypted_content"],
@@ -82,8 +82,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// An API that stores nothing takes only reasoning that it can open, and only in
-// front of what came of it. Everything else goes out as it came.
+// Without storage, only encrypted reasoning goes back, and only before output of
+// the model. Everything else is sent as it was received.
 func TestCarriedReasoning(t *testing.T) {
 	const (
 		user   = `{"role":"user","content":"q"}`

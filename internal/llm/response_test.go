@@ -51,7 +51,7 @@ func TestCreate(t *testing.T) {
 		usage 1290
 		done completed
 		`)
-	// What came back goes out as it was, unknown items too.
+	// The output goes back as it was received, unknown items too.
 	sent, err := json.Marshal(r.InputItems())
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestOddResponses are answers of 200 that are odd and still responses.
+// TestOddResponses has unusual answers of 200 that are responses.
 func TestOddResponses(t *testing.T) {
 	type fields struct {
 		Status, Reason string
@@ -99,7 +99,7 @@ func TestOddResponses(t *testing.T) {
 	}
 }
 
-// TestBadResponses are answers of 200 that are none.
+// TestBadResponses has answers of 200 that are not responses.
 func TestBadResponses(t *testing.T) {
 	tests := []struct {
 		body    string

@@ -2,12 +2,9 @@ package llm
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // do makes a call. This loop is the only place where a try is repeated; a try
@@ -69,19 +66,4 @@ func (e *Error) retryable() bool {
 func endsInTime(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || wait < time.Until(deadline)
-}
-
-// logError writes the debug line of spec-v0.9 section 8.1.
-func (c *Client) logError(ctx context.Context, e *Error) {
-	c.log.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
-		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
-		slog.String("name", e.Name()), slog.String("code", e.Code),
-		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
-}
-
-// logBody writes the JSON of a request or response in debug mode.
-func (c *Client) logBody(ctx context.Context, msg string, data string) {
-	if c.log.Enabled(ctx, slog.LevelDebug) {
-		c.log.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.redact.Redact(data)))
-	}
 }

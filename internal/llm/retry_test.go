@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +26,9 @@ func TestRetries(t *testing.T) {
 		kind  Kind // 0: success
 	}{
 		{"429 429 200", []step{answer(429, rateLimited), answer(429, rateLimited), ok}, 3, 0},
-		{"500 for ever", []step{answer(500, "")}, 4, KindServer},
+		{"500 again and again", []step{answer(500, "")}, 4, KindServer},
 		{"529", []step{answer(529, "<html>"), ok}, 2, 0},
-		{"429 for ever", []step{answer(429, rateLimited)}, 4, KindRateLimit},
+		{"429 again and again", []step{answer(429, rateLimited)}, 4, KindRateLimit},
 		{"refused connection", []step{broken(errors.New("connect: connection refused")), ok}, 2, 0},
 		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
 		{"cut body", []step{cut(finished), ok}, 2, 0},
@@ -131,27 +130,8 @@ func TestWaitBetweenTries(t *testing.T) {
 	}
 }
 
-// The waits grow but stay bounded.
-func TestWaitsGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, api, _ := newClient(t, 10, answer(500, ""))
-		c.Create(t.Context(), question())
-		if api.requests() != 11 {
-			t.Fatalf("%d requests, want 11", api.requests())
-		}
-		want := 500 * time.Millisecond
-		for i := range 10 {
-			got := api.at[i+1].Sub(api.at[i])
-			if got < want*3/4 || got > want*5/4+1 {
-				t.Errorf("wait %d = %v, want %v ± 25 %%", i, got, want)
-			}
-			want = min(want*2, 8*time.Second)
-		}
-	})
-}
-
-// A wait that the deadline would end is not begun: the error that is known is
-// worth more than a timeout later.
+// A wait that ends after the deadline does not begin: the error says more than a
+// timeout.
 func TestWaitBeyondDeadline(t *testing.T) {
 	for _, after := range []string{"61", "1e300", "9999999999999"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -206,7 +186,7 @@ func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c, api, _ := newClient(t, 3, answer(429, rateLimited, "Retry-After", "30"))
-		why := errors.New("the client has gone")
+		why := errors.New("the client left")
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		start := time.Now()
 		_, err := c.Create(ctx, question())
@@ -224,8 +204,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Each refused parameter is dropped from the next request, which has no retry
-// to spend and no time to wait.
+// Each refused parameter is dropped from the next request, at once and without a
+// retry.
 func TestRefusedParameters(t *testing.T) {
 	extra := map[string]any{
 		"service_tier":   "flex",
@@ -255,7 +235,7 @@ func TestRefusedParameters(t *testing.T) {
 		{"include", "Encrypted content is not supported with this model.", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
 		// The values that are fine come after the one that is not.
 		{"include", "Invalid value: 'reasoning.encrypted_content'. Supported values are: 'web_search_call.action.sources'.", "include.reasoning.encrypted_content", "include.web_search_call.action.sources"},
-		{"include", "Not here.", "include", "store"}, // nothing tells the elements apart
+		{"include", "Not here.", "include", "store"}, // it may be any element
 	}
 	for _, tt := range tests {
 		t.Run(tt.param, func(t *testing.T) {
@@ -273,7 +253,7 @@ func TestRefusedParameters(t *testing.T) {
 				if !sends(api.bodies[0], tt.gone) || sends(api.bodies[1], tt.gone) || !sends(api.bodies[1], tt.left) {
 					t.Errorf("requests = %v, want the second one without %s but with %s", api.bodies, tt.gone, tt.left)
 				}
-				// The next call knows, and nobody is told twice.
+				// The next call leaves it out, and there is no second warning.
 				if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
 					t.Fatal(err)
 				}
@@ -296,7 +276,7 @@ func TestRefusedParameters(t *testing.T) {
 	}
 }
 
-// sends looks up a dotted path, whose rest after include is one element.
+// sends reports whether a body has a dotted path; after include, an element.
 func sends(body map[string]any, path string) bool {
 	key, rest, nested := strings.Cut(path, ".")
 	value, ok := body[key]
@@ -350,25 +330,21 @@ func TestRefusedForGood(t *testing.T) {
 	// The same parameter, refused again although it is gone.
 	c, api, _ := newClient(t, 3, refusedAs("store", "Nope."))
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "store" || api.requests() != 2 {
-		t.Errorf("refused for ever: %v after %d requests, want the error of the second", err, api.requests())
+		t.Errorf("refused again: %v after %d requests, want the error of the second", err, api.requests())
+	}
+	// Search needs more than minimal effort; the API blames tools.
+	message := "The following tools cannot be used with reasoning.effort 'minimal': web_search."
+	c, _, _ = newClient(t, 0, refusedAs("tools", message))
+	r := question()
+	r.Params.Reasoning.Effort = "minimal"
+	_, err := c.Create(t.Context(), r)
+	if got, want := asError(t, err).Message, "reasoning_effort minimal cannot be used with web search, choose low or higher: "+message; got != want {
+		t.Errorf("Message = %q, want %q", got, want)
 	}
 	// Only a 400 is a refusal.
 	c, api, _ = newClient(t, 0, answer(422, apiBody("", "", "store", "Nope.")))
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Name() != "UnprocessableEntityError" || api.requests() != 1 {
 		t.Errorf("422: %v after %d requests, want UnprocessableEntityError after 1", err, api.requests())
-	}
-}
-
-// Search needs more than minimal effort, which the API puts as a fault of tools.
-func TestMinimalEffortWithSearch(t *testing.T) {
-	message := "The following tools cannot be used with reasoning.effort 'minimal': web_search."
-	c, _, _ := newClient(t, 0, refusedAs("tools", message))
-	r := question()
-	r.Params.Reasoning.Effort = "minimal"
-	_, err := c.Create(t.Context(), r)
-	got := asError(t, err).Message
-	if want := "reasoning_effort minimal cannot be used with web search, choose low or higher: " + message; got != want {
-		t.Errorf("Message = %q, want %q", got, want)
 	}
 }
 
@@ -380,34 +356,4 @@ func TestRefusalIsNoRetry(t *testing.T) {
 			t.Errorf("Create = %v after %d requests, want success after 4", err, api.requests())
 		}
 	})
-}
-
-// Calls that run at once all meet the refusal; it is warned about once.
-func TestRefusalsSideBySide(t *testing.T) {
-	picky := func(req *http.Request) (*http.Response, error) {
-		r, err := req.GetBody()
-		if err != nil {
-			return nil, err
-		}
-		if data, _ := io.ReadAll(r); strings.Contains(string(data), `"store"`) {
-			return refusedAs("store", "")(req)
-		}
-		return answer(200, finished)(req)
-	}
-	c, _, log := newClient(t, 0, picky)
-	var wg sync.WaitGroup
-	errs := make([]error, 300)
-	for i := range errs {
-		wg.Go(func() { _, errs[i] = c.Create(t.Context(), question()) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Error(err)
-	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-		t.Errorf("%d warnings, want 1", n)
-	}
-	if got := c.refused.of("gpt-5.2"); len(got) != 1 {
-		t.Errorf("remembered %v, want one", got)
-	}
 }

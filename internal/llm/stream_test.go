@@ -41,14 +41,14 @@ func TestStreamRequest(t *testing.T) {
 	if got := api.bodies[0]; got["stream"] != true || got["stream_options"] == nil || api.header.Get("Accept") != "text/event-stream" {
 		t.Errorf("request = %v, Accept %q", got, api.header.Get("Accept"))
 	}
-	// A plain call has neither of both.
+	// A plain call sends neither of them.
 	if _, err := c.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if got := api.bodies[1]; sends(got, "stream") || sends(got, "stream_options") || api.header.Get("Accept") != "application/json" {
 		t.Errorf("plain request = %v, Accept %q", got, api.header.Get("Accept"))
 	}
-	// Nothing is sent before the loop over the events begins, or without a key.
+	// Before the loop begins, and without a key, no request is sent.
 	_ = c.Stream(t.Context(), r)
 	if _, _, err := collect(New(Options{}).Stream(t.Context(), r)); asError(t, err).Kind != KindMissingKey || api.requests() != 2 {
 		t.Errorf("Stream without a key = %v after %d requests", err, api.requests())
@@ -129,8 +129,8 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// What was streamed by a try that failed is closed, said to be void, and
-// numbered on.
+// The blocks of a try that failed are closed, and those of the next one numbered
+// after them.
 func TestStreamRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := `{"type":"response.output_item.added","output_index":1,"item":{"type":"reasoning","id":"rs_1","summary":[]}}`
@@ -159,21 +159,8 @@ func TestStreamRetries(t *testing.T) {
 	})
 }
 
-// A wait that the deadline would end is not begun, and not announced.
-func TestStreamGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		c, _, _ := newClient(t, 3, answer(429, rateLimited, "Retry-After", "90"))
-		events, _, err := collect(c.Stream(ctx, question()))
-		if e := asError(t, err); e.Kind != KindRateLimit || len(events) != 0 {
-			t.Errorf("Stream = %v, %v, want a rate limit and no events", events, e)
-		}
-	})
-}
-
-// TestPlainAnswers are the answers to a request for a stream that are none, and
-// the other way round.
+// TestPlainAnswers has plain answers to a request for a stream, and streams for
+// plain calls, under all content types.
 func TestPlainAnswers(t *testing.T) {
 	plain := gjson.Get(eventCompleted, "response").Raw
 	stream := frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted)
@@ -194,7 +181,7 @@ func TestPlainAnswers(t *testing.T) {
 	}
 }
 
-// The deadline ends a stream that says nothing more, a cancellation any.
+// The deadline or a cancellation ends a silent stream.
 func TestStreamTimeout(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -227,7 +214,7 @@ func TestStreamTimeout(t *testing.T) {
 	}
 }
 
-// Leaving the loop ends the call, wherever it is, and nothing more is yielded.
+// Leaving the loop ends the call at any event.
 func TestStreamBreak(t *testing.T) {
 	steps := []step{cutStream(eventCreated, eventItem, eventPart, eventDelta), sseStep(eventItem, eventPart, eventDelta, eventCompleted)}
 	for n := range 9 {
@@ -242,19 +229,11 @@ func TestStreamBreak(t *testing.T) {
 					break
 				}
 			}
-			// The fourth event is Retrying: who leaves then has not to wait.
+			// The fourth event is Retrying: leaving there skips the wait.
 			waited := time.Since(start) > 0
 			if seen != n+1 || waited != (n > 3) || n <= 3 && api.requests() != 1 {
 				t.Errorf("left at event %d: %d events, %d requests, waited %v", n, seen, api.requests(), waited)
 			}
 		})
-	}
-}
-
-func TestStreamLog(t *testing.T) {
-	c, _, log := newClient(t, 0, sseStep(eventCreated, `{"type":"error","message":"Wrong key sk-test-0123456789"}`))
-	_, _, err := collect(c.Stream(t.Context(), question()))
-	if e := asError(t, err); strings.Contains(e.Error()+log.String(), "sk-test") || !strings.Contains(e.Message, "[redacted]") {
-		t.Errorf("the key is told: %v\n%s", e, log)
 	}
 }

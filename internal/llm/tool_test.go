@@ -39,7 +39,7 @@ func TestToolJSON(t *testing.T) {
 	}
 }
 
-// workbench is a set of tools that note their calls.
+// workbench has tools that record their calls.
 type workbench struct {
 	mu    sync.Mutex
 	calls []string
@@ -129,8 +129,8 @@ func offline(t *testing.T, words string) (*Client, *fakeapi.Server) {
 	return New(Options{BaseURL: base, APIKey: testKey, MaxRetries: 1}), api
 }
 
-// TestRunEnds are calls that nobody can answer: the caller sees them, and no
-// tool has run.
+// TestRunEnds has calls that cannot be answered: the caller gets them, and no
+// tool runs.
 func TestRunEnds(t *testing.T) {
 	call := func(id, name string) string {
 		return `{"type":"function_call","id":"fc_1","call_id":` + id + `,"name":"` + name + `","arguments":"{}"}`
@@ -157,8 +157,7 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// What goes wrong in a tool goes back to the model, and the others are not
-// harmed.
+// The failure of a tool goes back to the model and does not affect the others.
 func TestRunFailures(t *testing.T) {
 	calls := `{"id":"resp_1","status":"completed","usage":{"input_tokens":10,"output_tokens":5,"total_tokens":15},"output":[
 		{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA","future":{"b":1,"a":2.50}},
@@ -168,7 +167,7 @@ func TestRunFailures(t *testing.T) {
 	both := make(chan struct{})
 	tools := []Tool{
 		{Name: "fail", Call: func(context.Context, string) (string, error) {
-			<-both // until the last of them runs, too
+			<-both // until the last one runs, too
 			return "half", errors.New("no such row")
 		}},
 		{Name: "panic", Call: func(context.Context, string) (string, error) {

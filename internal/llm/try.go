@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -58,9 +55,6 @@ func (t *try) run(ctx context.Context) (*Response, *Error) {
 // send makes one request and reads its answer: a stream, or the plain response
 // of a call or a server that does not stream.
 func (t *try) send(ctx context.Context) (*Response, error) {
-	if t.body.err != nil {
-		return nil, t.body.err
-	}
 	var params responses.ResponseNewParams
 	param.SetJSON(t.body.data, &params)
 	var resp *http.Response
@@ -104,101 +98,6 @@ func (t *try) send(ctx context.Context) (*Response, error) {
 	return r, nil
 }
 
-// refusal names a parameter that a model, an organization or a compatible
-// server does not take; element is one entry of a list.
-type refusal struct{ param, element string }
-
-func (p refusal) String() string { return strings.TrimSpace(p.param + " " + p.element) }
-
-// refusals remembers, for the life of a Client, what each model refused.
-type refusals struct {
-	mu      sync.Mutex
-	byModel map[string][]refusal
-}
-
-func (r *refusals) of(model string) []refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.byModel[model])
-}
-
-// add remembers p and reports whether it is new.
-func (r *refusals) add(model string, p refusal) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if slices.Contains(r.byModel[model], p) {
-		return false
-	}
-	if r.byModel == nil {
-		r.byModel = map[string][]refusal{}
-	}
-	r.byModel[model] = append(r.byModel[model], p)
-	return true
-}
-
-// refusedBy finds the parameter of the body that a 400 names and that an answer
-// can do without. tools is not one: an answer without search is not the one
-// that was asked for.
-func (b *editor) refusedBy(e *Error) (refusal, bool) {
-	if e.Status != http.StatusBadRequest || e.Kind != KindParameter && e.Kind != KindUnverified {
-		return refusal{}, false
-	}
-	switch e.Param {
-	case "stream", "stream_options", "store", "parallel_tool_calls", "service_tier", "max_tool_calls",
-		"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity":
-		return refusal{param: e.Param}, b.get(e.Param).Exists()
-	}
-	return b.refusedInclude(e)
-}
-
-// refusedInclude finds the element of include that a 400 is about: by index
-// (include[0], include.0), by its name, or as the first one that the message
-// mentions; the message may go on to list the values that are fine. Without an
-// element the whole list is refused.
-func (b *editor) refusedInclude(e *Error) (refusal, bool) {
-	list := b.get("include").Array()
-	named := func(name string) bool {
-		return slices.ContainsFunc(list, func(r gjson.Result) bool { return r.Str == name })
-	}
-	if named(e.Param) {
-		return refusal{"include", e.Param}, true
-	}
-	index, ok := strings.CutPrefix(e.Param, "include")
-	if !ok || len(list) == 0 || index != "" && index[0] != '[' && index[0] != '.' {
-		return refusal{}, false
-	}
-	if i, err := strconv.Atoi(strings.Trim(index, "[].")); err == nil && i >= 0 && i < len(list) {
-		return refusal{"include", list[i].Str}, true
-	}
-	// The API writes "Encrypted content" for reasoning.encrypted_content.
-	words := strings.ReplaceAll(strings.ToLower(e.Message), "_", " ")
-	found, at := "", len(words)
-	for _, r := range list {
-		last := r.Str[strings.LastIndex(r.Str, ".")+1:]
-		if i := strings.Index(words, strings.ReplaceAll(last, "_", " ")); i >= 0 && i < at {
-			found, at = r.Str, i
-		}
-	}
-	return refusal{"include", found}, true
-}
-
-// refuse takes p out of the body.
-func (b *editor) refuse(p refusal) {
-	if p.param == "stream" {
-		b.drop("stream_options")
-	}
-	if p.element == "" {
-		b.drop(p.param)
-		return
-	}
-	for i, r := range b.get(p.param).Array() {
-		if r.Str == p.element {
-			b.drop(p.param + "." + strconv.Itoa(i))
-			return
-		}
-	}
-}
-
 // toError makes an *Error of whatever ended a try. A context that is over is
 // the cause of what broke because of it.
 func (c *Client) toError(ctx context.Context, err error) *Error {
@@ -213,4 +112,19 @@ func (c *Client) toError(ctx context.Context, err error) *Error {
 		*s = c.redact.Redact(*s)
 	}
 	return e
+}
+
+// logError writes the debug line of spec-v0.9 section 8.1.
+func (c *Client) logError(ctx context.Context, e *Error) {
+	c.log.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
+		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
+		slog.String("name", e.Name()), slog.String("code", e.Code),
+		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
+}
+
+// logBody writes the JSON of a request or response in debug mode.
+func (c *Client) logBody(ctx context.Context, msg string, data string) {
+	if c.log.Enabled(ctx, slog.LevelDebug) {
+		c.log.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.redact.Redact(data)))
+	}
 }
