@@ -177,9 +177,9 @@ func (g *Guide) advise(profile string, err error) advice {
 	case llm.KindBadResponse:
 		a := advice{what: "not an answer of the Responses API" + status, do: "check " + g.base(), said: e.Message}
 		if page := errors.Is(e, llm.ErrWebPage); page || e.Status/100 == 3 {
-			a.what = "received a redirect instead of an answer" + status
+			a.what = "received a redirect, not an answer" + status
 			if page {
-				a.what = "received a web page instead of an answer" + status
+				a.what = "received a web page, not an answer" + status
 			}
 			a.do += ", or log in to the network with a browser"
 		}

@@ -70,8 +70,8 @@ func TestExplain(t *testing.T) {
 		{&llm.Error{Kind: llm.KindCanceled}, "cancelled", "", ""},
 		{&llm.Error{Kind: llm.KindFailed, Code: "invalid_prompt", Message: "flagged"}, "the response failed (invalid_prompt)", "rephrase the question or try again", "flagged"},
 		{&llm.Error{Kind: llm.KindBadResponse, Status: 200, Message: "the answer is empty"}, "not an answer of the Responses API (200)", base, "the answer is empty"},
-		{&llm.Error{Kind: llm.KindBadResponse, Status: 200, Err: llm.ErrWebPage}, "received a web page instead of an answer (200)", base + ", or log in to the network with a browser", ""},
-		{&llm.Error{Kind: llm.KindBadResponse, Status: 302}, "received a redirect instead of an answer (302)", base + ", or log in to the network with a browser", ""},
+		{&llm.Error{Kind: llm.KindBadResponse, Status: 200, Err: llm.ErrWebPage}, "received a web page, not an answer (200)", base + ", or log in to the network with a browser", ""},
+		{&llm.Error{Kind: llm.KindBadResponse, Status: 302}, "received a redirect, not an answer (302)", base + ", or log in to the network with a browser", ""},
 		{&llm.Error{Kind: llm.KindServer, Status: 511}, "the network requires a login (511)", "log in with a browser", ""},
 		{&llm.Error{Kind: llm.KindParameter, Status: 407}, "the proxy requires a password (407)", "put user and password into HTTPS_PROXY", ""},
 
