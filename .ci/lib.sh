@@ -12,10 +12,10 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 passed=0
 failed=0
 
-# step NAME COMMAND...: runs the command in a subshell with set -e and prints one
+# step TITLE COMMAND...: runs the command in a subshell with set -e and prints one
 # line. A step that fails prints the end of its output; the run goes on.
 step() {
-  local name=$1 begin=$SECONDS code result=ok
+  local title=$1 begin=$SECONDS code result=ok
   shift
   : >"$work/note"
   (
@@ -28,7 +28,7 @@ step() {
   77) result=skip ;;
   *) result=FAIL failed=$((failed + 1)) ;;
   esac
-  printf '%-4s  %s (%ds)%s\n' "$result" "$name" $((SECONDS - begin)) "$(<"$work/note")"
+  printf '%-4s  %s (%ds)%s\n' "$result" "$title" $((SECONDS - begin)) "$(<"$work/note")"
   [ "$result" != FAIL ] || tail -n 400 "$work/log" | cut -c1-2000 | sed 's/^/      /'
 }
 
