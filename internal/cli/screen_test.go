@@ -14,8 +14,7 @@ import (
 // newTestScreen returns a screen whose stdout and stderr are a terminal of the
 // width *columns.
 func newTestScreen(out *strings.Builder, columns *int) *screen {
-	width := func() int { return *columns }
-	return &screen{text: out, status: out, stderr: out, width: width, wrap: wrapper{width: width}, stage: "asking"}
+	return &screen{text: out, status: out, stderr: out, width: func() int { return *columns }, stage: "asking"}
 }
 
 // The status line shows seconds, stage and query; it follows the width of the
@@ -146,10 +145,9 @@ func (closed) Write([]byte) (int, error) { return 0, errors.New("closed") }
 func TestScreenClosed(t *testing.T) {
 	stopped := false
 	s := &screen{text: closed{}, width: func() int { return 80 }}
-	s.wrap.width = s.width
 	s.start(func() { stopped = true })
 	s.watch(llm.BlockStart{Kind: llm.BlockText})
-	s.watch(llm.BlockDelta{Text: "one two three"})
+	s.watch(llm.BlockDelta{Text: "one two three\n\nfour"})
 	if err := s.finish(nil); err == nil || !stopped {
 		t.Errorf("finish: %v, stopped %v", err, stopped)
 	}

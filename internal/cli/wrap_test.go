@@ -17,11 +17,11 @@ func TestWrap(t *testing.T) {
 		{"words", 10, "one two three four\n", "one two\nthree four\n"},
 		{"no line feed at the end", 10, "one two three", "one two\nthree\n"},
 		{"a long word", 5, "a https://example.org/long b", "a\nhttps://example.org/long\nb\n"},
-		{"blank lines", 20, "\n\none\n\n\ntwo\n", "one\n\n\ntwo\n"},
+		{"blank lines", 20, "one\n\n\ntwo\n", "one\n\n\ntwo\n"},
 		{"several blanks", 20, "one  two  \nthree", "one  two\nthree\n"},
 		{"list", 12, "- one two three\n  - four five\n10. six seven eight", "- one two\n  three\n  - four\n    five\n10. six\n    seven\n    eight\n"},
 		{"dash in a sentence", 8, "one - two - three", "one -\ntwo -\nthree\n"},
-		{"CJK", 11, "東京の天気は晴れです。", "東京の天\n気は晴れ\nです。\n"},
+		{"CJK", 11, "東京の天気は晴れです。", "東京の天気\nは晴れで\nす。\n"},
 		{"closing mark stays", 12, "東京の天気。晴れ", "東京の天気。\n晴れ\n"},
 		{"CJK and Latin", 12, "Go 1.26は2026年", "Go 1.26は\n2026年\n"},
 		{"emoji", 6, "a 👩‍💻 b c", "a 👩‍💻 b\nc\n"},
@@ -37,14 +37,14 @@ func TestWrap(t *testing.T) {
 		{"control characters", 60, "a\x1b[2Jb\u202ec\r\nd", "a[2Jbc\nd\n"},
 	} {
 		for _, size := range []int{1, 3, 1000} {
-			w := wrapper{width: func() int { return tt.width }}
+			var w wrapper
 			var b strings.Builder
 			for in := []rune(tt.in); len(in) > 0; {
 				n := min(size, len(in))
-				b.WriteString(w.add(string(in[:n])))
+				b.WriteString(w.add(string(in[:n]), tt.width, false))
 				in = in[n:]
 			}
-			b.WriteString(w.end())
+			b.WriteString(w.add("", tt.width, true))
 			if got := b.String(); got != tt.want {
 				t.Errorf("%s, %d characters at a time: %q, want %q", tt.name, size, got, tt.want)
 			}
@@ -52,12 +52,20 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// A line that was ended early continues without a second line feed.
-func TestWrapContinues(t *testing.T) {
-	w := wrapper{width: func() int { return 80 }}
-	got := w.add("one") + w.end() + w.end() + w.add("\n\ntwo") + w.end()
-	if want := "one\n\ntwo\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+// A row is returned as soon as it is full, with the width that its line began
+// with.
+func TestWrapStreams(t *testing.T) {
+	var w wrapper
+	for _, step := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"one tw", 8, ""}, {"o thr", 8, "one two\n"}, {"ee fo", 8, ""}, {"ur five", 80, "three\nfour\n"}, {" six\nseven eight", 80, "five six\n"},
+	} {
+		if got := w.add(step.in, step.width, false); got != step.want {
+			t.Errorf("after %q: %q, want %q", step.in, got, step.want)
+		}
 	}
 }
 
