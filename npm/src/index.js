@@ -5,6 +5,7 @@
 // is not touched: bytes read here would be missing in the server.
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 
 const NAME = 'openai-responses-mcp';
 const VARIABLE = 'OPENAI_RESPONSES_MCP_BINARY';
@@ -75,7 +76,7 @@ function spawn(binary, args) {
 
 const args = process.argv.slice(2);
 const chosen = process.env[VARIABLE];
-const binary = chosen || installed();
+const binary = chosen ? resolve(chosen) : installed();
 if (binary && !chosen && process.execve && !windows) {
   process.execve(binary, [binary, ...args]); // replaces this process
 } else if (binary) {

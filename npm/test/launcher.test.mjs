@@ -121,6 +121,7 @@ describe(VARIABLE, () => {
     assert.equal((await set(path, { launcher })).stdout.trim(), path);
     const cwd = dirname(dirname(path));
     assert.equal((await set(relative(cwd, path), { launcher, cwd })).stdout.trim(), path);
+    assert.equal((await set(here.file, { launcher, cwd: dirname(path) })).stdout.trim(), path);
   });
   test('is unset when empty', async (t) => {
     const { launcher, binary } = project(t, here);
