@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -32,7 +33,7 @@ const (
 	KindAuth                        // 401: the key is not accepted
 	KindPermission                  // 403
 	KindNotFound                    // 404 about something other than the model
-	KindQuota                       // credit or budget is used up, whatever the status
+	KindQuota                       // credit or budget is used up, with any status
 	KindRateLimit                   // 429 that passes
 	KindParameter                   // 400, 422 and other 4xx: the request itself
 	KindServer                      // 5xx, or a response that failed with a server error
@@ -168,6 +169,9 @@ func statusError(resp *http.Response) *Error {
 	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header, time.Now())
 	if e.Message == "" {
 		e.Message = plainMessage(e.Status, string(data))
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		e.Err = ErrWebPage
 	}
 	e.Kind = statusKind(e)
 	words := strings.ToLower(string(data[:min(len(data), 4096)]))
@@ -331,8 +335,8 @@ func connectionError(err error) *Error {
 	return e
 }
 
-// contextError tells a timeout from a cancellation. errors.Is finds both the
-// error of the context and its cause.
+// contextError is a timeout or a cancellation. errors.Is finds both the error of
+// the context and its cause.
 func contextError(ctx context.Context) *Error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {

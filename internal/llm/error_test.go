@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -47,6 +48,9 @@ func TestErrorAnswers(t *testing.T) {
 		got := fields{e.Type, e.Code, e.Param, e.Message, e.Name()}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%d %s (-want +got):\n%s", tt.status, tt.body, diff)
+		}
+		if page := strings.HasPrefix(tt.body, "<!"); page != errors.Is(err, ErrWebPage) {
+			t.Errorf("%d %s: a web page: %v", tt.status, tt.body, !page)
 		}
 		if e.Status != tt.status || e.RequestID != "req_1" {
 			t.Errorf("%d %s: status %d, request id %q", tt.status, tt.body, e.Status, e.RequestID)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 // the API into an *Error. It repairs what openai-go cannot read: an answer
 // without a correct content type, and a stream without its last blank line.
 func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	if req.GetBody != nil {
+	if req.GetBody != nil && c.log.Enabled(req.Context(), slog.LevelDebug) {
 		if body, err := req.GetBody(); err == nil {
 			data, _ := io.ReadAll(body) // from memory
 			c.logBody(req.Context(), "openai(client): request", string(data))

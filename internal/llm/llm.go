@@ -127,6 +127,9 @@ func New(o Options) *Client {
 		store:      o.Store,
 		encrypted:  !o.OmitEncryptedReasoning,
 	}
+	if c.unusable != nil { // a base URL may hold a password
+		c.unusable.Message = c.redact.Redact(c.unusable.Message)
+	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
 	opts := []option.RequestOption{option.WithBaseURL(base + "/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange)}
 	for name, values := range query {

@@ -44,12 +44,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.secure.RoundTrip(req)
 }
 
-// CloseIdleConnections implements http.Client.CloseIdleConnections.
-func (t *transport) CloseIdleConnections() {
-	t.plain.CloseIdleConnections()
-	t.secure.CloseIdleConnections()
-}
-
 // needRoots reports whether a system has no certificates. On macOS and Windows,
 // which verify by themselves, the pool is not equal to an empty one.
 func needRoots(system *x509.CertPool, err error) bool {

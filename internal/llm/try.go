@@ -98,8 +98,8 @@ func (t *try) send(ctx context.Context) (*Response, error) {
 	return r, nil
 }
 
-// toError makes an *Error of whatever ended a try. A context that is over is
-// the cause of what broke because of it.
+// toError makes an *Error without secrets of an error that ended a try. When the
+// context is over, that is the cause of any other failure.
 func (c *Client) toError(ctx context.Context, err error) *Error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
