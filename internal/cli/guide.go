@@ -53,8 +53,7 @@ func bareURL(base string) string {
 	if err != nil {
 		return ""
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // proxyVariable is the variable that names the proxy for base, as package
@@ -73,17 +72,15 @@ func (a *app) proxyVariable(base string) string {
 // keyFlaw says what looks wrong about a key that the API has refused, or "".
 func keyFlaw(key string) string {
 	switch {
-	case key != "" && strings.ContainsRune("${%", rune(key[0])):
-		return "it holds a reference such as ${NAME}, which the client has not replaced"
-	case strings.HasPrefix(key, "YOUR_"):
-		return "it holds a placeholder"
+	case key == "":
+		return ""
+	case strings.ContainsRune("${%", rune(key[0])), strings.HasPrefix(key, "YOUR_"):
+		return "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"
 	case strings.ContainsAny(key, "\"'`“”‘’"):
 		return "it has quotes around it"
 	case strings.HasPrefix(strings.ToLower(key), "bearer "):
 		return "it begins with Bearer, which the program adds by itself"
-	case strings.ContainsFunc(key, unicode.IsSpace):
-		return "it has a blank in it"
-	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || r == '*' }), strings.Contains(key, "..."):
+	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || r == '*' || unicode.IsSpace(r) }), strings.Contains(key, "..."):
 		return "it has characters that keys do not have, such as the * of one that is shown in part"
 	}
 	return ""

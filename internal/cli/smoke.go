@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -36,51 +38,58 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		words = []string{"What does HTTP 404 mean?"}
 	}
 	call := map[string]any{"name": *tool, "arguments": map[string]any{"query": strings.Join(words, " ")}}
-	server := []string{"--stdio"}
-	if f.offline || !cfg.KeySet() {
-		server = append(server, "--offline")
-	}
 	if !f.offline && !cfg.KeySet() {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv())
+		f.offline = true
 	}
-	cmd, p, err := a.startServer(ctx, append(server, f.forward()...), *lines || cfg.LineMode)
+	cmd, p, err := a.startServer(ctx, f, *lines || cfg.LineMode)
 	if err != nil {
 		return err
 	}
 	// One call may take the timeout; without an overflow there is time to start.
-	limit := max(cfg.Timeout(), cfg.Timeout()+10*time.Second)
-	kill := time.AfterFunc(limit, func() {
+	kill := time.AfterFunc(max(cfg.Timeout(), cfg.Timeout()+10*time.Second), func() {
 		a.note("the server does not answer; ending it")
 		_ = cmd.Process.Kill()
 	})
 	defer kill.Stop()
-	err = errors.Join(a.converse(p, call, *ping, *cancel), p.end())
-	if ended := cmd.Wait(); ended != nil && ctx.Err() == nil {
-		err = errors.Join(err, fmt.Errorf("the server ended with: %w", ended))
+	err = a.exchange(p, "initialize", initializeParams("smoke"))
+	if err == nil {
+		err = p.send("notifications/initialized", 0, nil)
 	}
+	if err == nil {
+		err = a.exchange(p, "tools/list", map[string]any{})
+	}
+	if err == nil && *ping {
+		err = a.exchange(p, "ping", nil)
+	}
+	if err == nil && *cancel {
+		// A response to this call would arrive before the next, or at the end.
+		err = p.cancelled("tools/call", call)
+		a.note("call %d was cancelled and must stay silent", p.silent)
+	}
+	if err == nil {
+		err = a.exchange(p, "tools/call", call)
+	}
+	err = errors.Join(err, p.end(), cmd.Wait())
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err
 }
 
-// forward returns the flags that the server gets too.
-func (f *flags) forward() []string {
-	var out []string
+// startServer runs this program as a server with the flags of f and connects to
+// its pipes.
+func (a *app) startServer(ctx context.Context, f *flags, lines bool) (*exec.Cmd, *peer, error) {
+	args := []string{"--stdio", fmt.Sprintf("--offline=%t", f.offline)}
 	if f.config.ConfigSet {
-		out = append(out, "--config", f.config.Config)
+		args = append(args, "--config="+f.config.Config)
 	}
 	if f.config.ModelSet {
-		out = append(out, "--model", f.config.Model)
+		args = append(args, "--model="+f.config.Model)
 	}
 	if f.config.DebugSet && f.config.Debug {
-		out = append(out, strings.TrimSuffix("--debug="+f.config.DebugFile, "="))
+		args = append(args, strings.TrimSuffix("--debug="+f.config.DebugFile, "="))
 	}
-	return out
-}
-
-// startServer runs this program with args and connects to its pipes.
-func (a *app) startServer(ctx context.Context, args []string, lines bool) (*exec.Cmd, *peer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding this program: %w", err)
@@ -91,41 +100,13 @@ func (a *app) startServer(ctx context.Context, args []string, lines bool) (*exec
 	cmd.WaitDelay = 2 * time.Second
 	in, errIn := cmd.StdinPipe()
 	out, errOut := cmd.StdoutPipe()
-	err = errors.Join(errIn, errOut)
-	if err == nil {
+	if err = errors.Join(errIn, errOut); err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting %q: %w", self, err)
 	}
 	return cmd, newPeer(in, out, lines), nil
-}
-
-// converse sends the requests, each after the response to the one before, and
-// prints the responses. The call that it cancels is not waited for: a response
-// to it would arrive before the next one, or at the end.
-func (a *app) converse(p *peer, call map[string]any, ping, cancel bool) error {
-	if err := a.exchange(p, "initialize", initializeParams("smoke")); err != nil {
-		return err
-	}
-	if err := p.send("notifications/initialized", 0, nil); err != nil {
-		return err
-	}
-	if err := a.exchange(p, "tools/list", map[string]any{}); err != nil {
-		return err
-	}
-	if ping {
-		if err := a.exchange(p, "ping", nil); err != nil {
-			return err
-		}
-	}
-	if cancel {
-		if err := p.cancelled("tools/call", call); err != nil {
-			return err
-		}
-		a.note("call %d was cancelled and must stay silent", p.silent)
-	}
-	return a.exchange(p, "tools/call", call)
 }
 
 // exchange sends a request and prints its response.
@@ -137,11 +118,10 @@ func (a *app) exchange(p *peer, method string, params map[string]any) error {
 			return err
 		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
 	}
-	a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
-	return nil
+	return err
 }
 
 // peer is the client's side of a session.
@@ -185,24 +165,26 @@ func (p *peer) send(method string, id int, params map[string]any) error {
 	return nil
 }
 
-// call sends a request and returns its response, also together with the error
-// that the response is.
+// call sends a request and returns its response. If that is an error, it
+// returns both.
 func (p *peer) call(method string, params map[string]any) (json.RawMessage, error) {
 	p.last++
 	if err := p.send(method, p.last, params); err != nil {
 		return nil, err
 	}
 	for {
-		raw, id, failure, err := p.read()
-		switch {
-		case err != nil:
+		raw, err := p.read()
+		if err != nil {
 			return nil, fmt.Errorf("waiting for the response to %s: %w", method, err)
-		case id == p.last:
-			if failure != nil {
-				failure = fmt.Errorf("%s: %w", method, failure)
-			}
-			return raw, failure
 		}
+		r := gjson.ParseBytes(raw)
+		if r.Get("id").Int() != int64(p.last) {
+			continue // a notification
+		}
+		if e := r.Get("error"); e.Exists() {
+			return raw, fmt.Errorf("%s: %s (%d)", method, e.Get("message").String(), e.Get("code").Int())
+		}
+		return raw, nil
 	}
 }
 
@@ -218,44 +200,27 @@ func (p *peer) cancelled(method string, params map[string]any) error {
 
 var errEnded = errors.New("the server has ended")
 
-// read reads one message. id is 0 for a notification, and failure the error
-// that a response holds.
-func (p *peer) read() (raw json.RawMessage, id int, failure, err error) {
+// read reads one message.
+func (p *peer) read() (json.RawMessage, error) {
 	frame, err := p.out.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, 0, nil, errEnded
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errEnded
+	case err != nil:
+		return nil, fmt.Errorf("reading from the server: %w", err)
+	case p.silent != 0 && gjson.GetBytes(frame.Body, "id").Int() == int64(p.silent):
+		return nil, fmt.Errorf("call %d was cancelled and yet answered", p.silent)
 	}
-	if err != nil {
-		return nil, 0, nil, fmt.Errorf("reading from the server: %w", err)
-	}
-	var m struct {
-		ID    int `json:"id"`
-		Error *struct {
-			Code    int    `json:"code"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if err := json.Unmarshal(frame.Body, &m); err != nil {
-		return nil, 0, nil, fmt.Errorf("the server sent %q: %w", frame.Body, err)
-	}
-	if m.ID != 0 && m.ID == p.silent {
-		return nil, 0, nil, fmt.Errorf("call %d was cancelled and yet answered", p.silent)
-	}
-	if m.Error != nil {
-		failure = fmt.Errorf("%s (%d)", m.Error.Message, m.Error.Code)
-	}
-	return frame.Body, m.ID, failure, nil
+	return frame.Body, nil
 }
 
 // end closes the input of the server and reads the rest of its output.
 func (p *peer) end() error {
 	_ = p.in.Close()
 	for {
-		_, _, _, err := p.read()
-		if errors.Is(err, errEnded) {
+		if _, err := p.read(); errors.Is(err, errEnded) {
 			return nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 	}
