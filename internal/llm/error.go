@@ -64,6 +64,7 @@ var kindNames = [...]string{
 	KindUnverified:  "organization not verified",
 }
 
+// String returns the kind in words.
 func (k Kind) String() string {
 	if k < KindMissingKey || int(k) >= len(kindNames) {
 		return fmt.Sprintf("kind %d", int(k))
@@ -98,10 +99,12 @@ var (
 // (CONNECT, RFC 9110 section 9.3.6). It is the Err of a KindConnection error.
 type TunnelError int
 
+// Error returns the name of the status.
 func (s TunnelError) Error() string {
 	return cmp.Or(http.StatusText(int(s)), "HTTP "+strconv.Itoa(int(s)))
 }
 
+// Error returns one line with kind, status, code, message and request id.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("calling the Responses API: " + e.Kind.String())
