@@ -37,7 +37,7 @@ func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
 			if p := recover(); p != nil { // one call must not end the others
 				s.o.Log.Error("internal error", "tool", t.name, "panic", fmt.Sprint(p))
 				s.o.Log.Debug("internal error", "stack", string(debug.Stack()))
-				res, err = nil, toolError("answer failed: internal error", map[string]any{"message": "internal error"})
+				res, err = nil, toolError("answer failed: internal error", errorData{Message: "internal error"})
 			}
 			if ctx.Err() != nil {
 				call.Outcome = "cancelled"
@@ -57,7 +57,7 @@ func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
 		if err != nil {
 			call.Outcome = "invalid"
 			why := s.o.Redactor.Redact(err.Error())
-			return nil, toolError(t.name+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
+			return nil, toolError(t.name+": invalid arguments: "+why, errorData{Message: why, Reason: why})
 		}
 		a, err := s.ask(ctx, t.name, q, req)
 		if err != nil {
@@ -112,31 +112,35 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// failed is the error of a call without an answer. It holds neither content nor
-// instructions nor the key (spec §8.2).
+// errorData is the data of an error (spec §8.2, appendix B). It holds neither
+// content nor instructions nor the key.
+type errorData struct {
+	Message   string `json:"message"`
+	Reason    string `json:"reason,omitempty"`
+	Status    any    `json:"status,omitempty"`
+	Type      string `json:"type,omitempty"`
+	Name      string `json:"name,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// failed is the error of a call without an answer.
 func (s *Server) failed(tool string, err error) error {
-	line := text.Truncate(s.o.Redactor.Redact(s.o.Explain(tool, err)), 400)
-	data := map[string]any{"message": line}
+	redact := s.o.Redactor.Redact
+	data := errorData{Message: text.Truncate(redact(s.o.Explain(tool, err)), 400)}
 	var e *llm.Error
 	if s.o.Debug && errors.As(err, &e) {
-		data["name"] = e.Name()
+		data.Type, data.Name, data.RequestID = redact(e.Type), e.Name(), redact(e.RequestID)
 		if e.Status != 0 {
-			data["status"] = e.Status
+			data.Status = e.Status
 		} else if e.Code != "" {
-			data["status"] = s.o.Redactor.Redact(e.Code)
-		}
-		if e.Type != "" {
-			data["type"] = s.o.Redactor.Redact(e.Type)
-		}
-		if e.RequestID != "" {
-			data["request_id"] = s.o.Redactor.Redact(e.RequestID)
+			data.Status = redact(e.Code)
 		}
 	}
-	return toolError("answer failed: "+line, data)
+	return toolError("answer failed: "+data.Message, data)
 }
 
 // toolError is the error of a tool, with the code of spec appendix B.
-func toolError(message string, data map[string]any) error {
+func toolError(message string, data errorData) error {
 	b, err := unescaped.JSON(data)
 	if err != nil {
 		return fmt.Errorf("encoding the data of an error: %w", err)

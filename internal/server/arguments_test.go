@@ -1,0 +1,97 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+)
+
+func number(n float64) *float64 { return &n }
+
+func TestArguments(t *testing.T) {
+	for _, tt := range []struct {
+		tool, args string
+		want       answer.Question
+	}{
+		{"answer", `{"query":"x"}`, answer.Question{Query: "x"}},
+		{"answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
+		{"answer", `{"query":"x","recency_days":0,"max_results":1,"domains":[]}`,
+			answer.Question{Query: "x", RecencyDays: number(0), MaxResults: number(1), Domains: []string{}}},
+		{"answer", `{"query":"x","recency_days":0.5,"max_results":1000,"domains":["a.example"]}`,
+			answer.Question{Query: "x", RecencyDays: number(0.5), MaxResults: number(10), Domains: []string{"a.example"}}},
+		{"answer_detailed", `{"query":"x","recency_days":"30","max_results":" 2 ","domains":"日本語.jp"}`,
+			answer.Question{Query: "x", RecencyDays: number(30), MaxResults: number(2), Domains: []string{"日本語.jp"}}},
+		{"answer", `{"query":"x","recency_days":null,"max_results":null,"domains":null,"style":null}`, answer.Question{Query: "x"}},
+		{"answer", `{"query":"x","style":"bullets","more":1}`, answer.Question{Query: "x", Style: "bullets"}},
+		{"answer_quick", `{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`, answer.Question{Query: "x"}},
+	} {
+		got, err := question(tt.tool, tt.args)
+		if err != nil {
+			t.Errorf("%s(%s): %v", tt.tool, tt.args, err)
+		} else if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s(%s) (-want +got):\n%s", tt.tool, tt.args, diff)
+		}
+	}
+}
+
+func TestInvalidArguments(t *testing.T) {
+	const (
+		recency = "recency_days must be a number of at least 0, got "
+		results = "max_results must be a number of at least 1, got "
+		array   = `domains must be an array of host names such as ["example.com"], got `
+		hosts   = `domains must be host names such as ["example.com"], got `
+	)
+	for args, want := range map[string]string{
+		``:                                    "query is required",
+		`null`:                                "query is required",
+		`{}`:                                  "query is required",
+		`{"query":null}`:                      "query is required",
+		`{"QUERY":"x"}`:                       "query is required",
+		`{"query":["x"]}`:                     `query must be a string, got ["x"]`,
+		`{"query":" \n"}`:                     "query must not be empty",
+		`[1,2]`:                               "arguments must be an object, got [1,2]",
+		`"x"`:                                 `arguments must be an object, got "x"`,
+		`{"query":"x","recency_days":-1}`:     recency + "-1",
+		`{"query":"x","recency_days":"soon"}`: recency + `"soon"`,
+		`{"query":"x","recency_days":true}`:   recency + "true",
+		`{"query":"x","recency_days":1e999}`:  recency + "1e999",
+		`{"query":"x","recency_days":"Inf"}`:  recency + `"Inf"`,
+		`{"query":"x","recency_days":"NaN"}`:  recency + `"NaN"`,
+		`{"query":"x","recency_days":""}`:     recency + `""`,
+		`{"query":"x","max_results":0}`:       results + "0",
+		`{"query":"x","max_results":"0.5"}`:   results + `"0.5"`,
+		`{"query":"x","max_results":[]}`:      results + "[]",
+		`{"query":"x","domains":5}`:           array + "5",
+		`{"query":"x","domains":{"a":1}}`:     array + `{"a":1}`,
+		`{"query":"x","domains":[1]}`:         array + "[1]",
+		`{"query":"x","domains":""}`:          hosts + `""`,
+		`{"query":"x","domains":[""]}`:        hosts + `[""]`,
+		`{"query":"x","domains":["."]}`:       hosts + `["."]`,
+		`{"query":"x","domains":[null]}`:      hosts + "[null]",
+		`{"query":"x","domains":["//x"]}`:     hosts + `["//x"]`,
+		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `["a.example","b.example, c.example"]`,
+		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `["https://a.example"]`,
+		`{"query":["` + strings.Repeat("x", 1000) + `"]}`:               `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
+	} {
+		if _, err := question("answer", args); err == nil || err.Error() != want {
+			t.Errorf("answer(%.100s): error %v, want %s", args, err, want)
+		}
+	}
+}
+
+func question(name, raw string) (answer.Question, error) {
+	args, err := parseArguments(json.RawMessage(raw))
+	if err != nil {
+		return answer.Question{}, err
+	}
+	for _, t := range tools(answer.Defaults{}) {
+		if t.name == name {
+			return t.question(args)
+		}
+	}
+	panic("no tool " + name)
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
+func delta(s string) llm.Event    { return llm.BlockDelta{Text: s} }
+func find(q string) llm.Event     { return llm.Search{Action: "search", Query: q} }
+
+func newStages() *stages { return &stages{now: "thinking", changed: make(chan struct{}, 1)} }
+
+func TestStages(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		events []llm.Event
+		want   []string // the messages that follow
+	}{
+		{"nothing", nil, []string{"thinking"}},
+		{"more thinking", []llm.Event{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}}, []string{"thinking"}},
+		{"a search begins", []llm.Event{start("search")}, []string{"searching"}},
+		{"its query", []llm.Event{start("search"), find("go 1.26")}, []string{"searching: go 1.26"}},
+		{"a search that is over", []llm.Event{find("go 1.26"), start("thinking")}, []string{"searching: go 1.26", "thinking"}},
+		{"a page", []llm.Event{llm.Search{Action: "open_page", URL: "https://go.dev/"}}, []string{"reading: https://go.dev/"}},
+		{"in a page", []llm.Event{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}}, []string{"reading: https://go.dev/"}},
+		{"an unknown action", []llm.Event{llm.Search{Action: "dig"}}, []string{"searching"}},
+		{"the same query twice", []llm.Event{find("a"), find("a")}, []string{"searching: a"}},
+		{"many queries", []llm.Event{find("a"), find("b"), find("c")}, []string{"searching: a", "searching: b", "searching: c"}},
+		{"writing begins", []llm.Event{start("text")}, []string{"writing (0 characters)"}},
+		{"characters, not bytes", []llm.Event{start("text"), delta("天")}, []string{"writing (1 character)"}},
+		{"thousands", []llm.Event{delta(strings.Repeat("x", 1234))}, []string{"writing (1,234 characters)"}},
+		{"millions", []llm.Event{delta(strings.Repeat("x", 1234567))}, []string{"writing (1,234,567 characters)"}},
+		{"text after a search", []llm.Event{delta("ab"), start("search"), delta("c")}, []string{"writing (3 characters)"}},
+		{"a retry", []llm.Event{find("a"), delta("abc"), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindServer}}}, []string{"retrying (2): server error"}},
+		{"text after a retry", []llm.Event{delta("abc"), llm.Retrying{Attempt: 3}, delta("d")}, []string{"writing (1 character)"}},
+		{"other events", []llm.Event{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}}, []string{"thinking"}},
+		{"control characters", []llm.Event{find("a\nb\x1b[31mc\u202ed")}, []string{"searching: a b[31mcd"}},
+		{"a blank query", []llm.Event{find(" \n ")}, []string{"searching"}},
+		{"a long query", []llm.Event{find(strings.Repeat("天", 1000))}, []string{"searching: " + strings.Repeat("天", 188) + "…"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStages()
+			for _, ev := range tt.events {
+				s.see(ev)
+			}
+			var got []string
+			for range tt.want {
+				got = append(got, s.next())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+			if len(s.changed) > 0 {
+				t.Errorf("more than %d messages", len(tt.want))
+			}
+		})
+	}
+}
+
+type sent struct {
+	At      time.Duration
+	Message string
+}
+
+// follow runs a call for that time, and returns what is sent about it.
+func follow(t *testing.T, ctx context.Context, fail error, call func(watch func(llm.Event))) (got []sent) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	began := time.Now()
+	s := newStages()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.run(ctx, func(n int, message string) error {
+			got = append(got, sent{time.Since(began), message})
+			if n != len(got) || utf8.RuneCountInString(message) > maxProgress {
+				t.Errorf("notification %d is number %d, %q", len(got), n, message)
+			}
+			return fail
+		})
+	}()
+	call(s.see)
+	cancel()
+	<-done
+	return got
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := follow(t, t.Context(), nil, func(watch func(llm.Event)) {
+			time.Sleep(10 * time.Millisecond)
+			watch(start("search"))
+			watch(find("a"))
+			watch(start("text"))
+			watch(delta("ab"))
+			time.Sleep(6 * time.Second)
+			watch(start("thinking"))
+			time.Sleep(time.Millisecond)
+			watch(find("too late"))
+		})
+		want := []sent{
+			{0, "thinking"}, {300 * time.Millisecond, "searching: a"}, {600 * time.Millisecond, "writing (2 characters)"},
+			{5600 * time.Millisecond, "writing (2 characters)"}, {6010 * time.Millisecond, "thinking"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Over a long stream there are at most four notifications in any second, and
+// one at least every ten seconds.
+func TestProgressPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := follow(t, t.Context(), nil, func(watch func(llm.Event)) {
+			for i := range 4000 {
+				watch(delta("word "))
+				time.Sleep(17 * time.Millisecond)
+				if i%1000 == 0 {
+					time.Sleep(25 * time.Second)
+				}
+			}
+		})
+		for i := range got {
+			if i >= 4 && got[i].At-got[i-4].At <= time.Second {
+				t.Fatalf("more than four in a second: %v", got[i-4:i+1])
+			}
+			if i > 0 && got[i].At-got[i-1].At > 10*time.Second {
+				t.Fatalf("silent between %v and %v", got[i-1], got[i])
+			}
+		}
+	})
+}
+
+func TestProgressEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		for name, got := range map[string][]sent{
+			"a cancelled call": follow(t, ctx, nil, func(func(llm.Event)) { time.Sleep(time.Minute) }),
+			"a session's end":  follow(t, t.Context(), errors.New("closed"), func(func(llm.Event)) { time.Sleep(time.Minute) }),
+		} {
+			if len(got) != 1 {
+				t.Errorf("%s is followed by %v, want one message", name, got)
+			}
+		}
+	})
+}
