@@ -200,11 +200,6 @@ func (a *app) query(ctx context.Context, f *askFlags) (string, error) {
 // readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
 // when ctx is done, it is left behind and ends with the program.
 func (a *app) readStdin(ctx context.Context) (string, error) {
-	if _, typed := columns(a.stdin); typed {
-		if _, seen := columns(a.stderr); seen {
-			a.note("type the text; Ctrl-D on a line of its own ends it")
-		}
-	}
 	type result struct {
 		text []byte
 		err  error

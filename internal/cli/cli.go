@@ -45,7 +45,7 @@ type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	redactor       *logging.Redactor // what the program prints about itself goes through it
+	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
 	logsCalls      bool              // log each call, also without debug
 }
 
@@ -55,7 +55,6 @@ type app struct {
 // has ended.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
-	a.redactor = logging.NewRedactor(a.keys()...)
 	return a.report(a.run(ctx, args))
 }
 
@@ -134,14 +133,25 @@ func (a *app) report(err error) int {
 	} else if e, ok := errors.AsType[*hinted](err); ok {
 		hint = e.hint
 	}
-	for line := range strings.Lines(a.clean(err.Error())) {
-		fmt.Fprintf(a.stderr, "%s: error: %s\n", version.Name, strings.TrimSpace(line))
+	for line := range strings.Lines(err.Error()) {
+		a.note("error: %s", line)
 	}
 	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", text.OneLine(a.clean(hint)))
+		fmt.Fprintf(a.stderr, "hint: %s\n", a.oneLine(hint))
 	}
 	return code
 }
+
+// note prints a line for the user on stderr.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, a.oneLine(fmt.Sprintf(format, args...)))
+}
+
+// warn prints a warning.
+func (a *app) warn(s string) { a.note("warning: %s", s) }
+
+// oneLine returns s as one line without secrets and control characters.
+func (a *app) oneLine(s string) string { return text.OneLine(a.redactor.Redact(s)) }
 
 // brokenPipe reports whether err is a write to stdout or stderr after the
 // reader has closed the pipe.
@@ -150,35 +160,8 @@ func brokenPipe(err error) bool {
 	if !ok || e.Path != os.Stdout.Name() && e.Path != os.Stderr.Name() {
 		return false
 	}
-	if runtime.GOOS == "windows" { // ERROR_BROKEN_PIPE, ERROR_NO_DATA
-		return errors.Is(e, syscall.Errno(109)) || errors.Is(e, syscall.Errno(232))
-	}
-	return errors.Is(e, syscall.EPIPE)
-}
-
-// warn prints one warning.
-func (a *app) warn(s string) {
-	fmt.Fprintf(a.stderr, "%s: warning: %s\n", version.Name, text.OneLine(a.clean(s)))
-}
-
-// note prints information for the user on stderr.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, text.OneLine(a.clean(fmt.Sprintf(format, args...))))
-}
-
-// clean returns s without keys and without what a terminal would obey.
-func (a *app) clean(s string) string { return text.Printable(a.redactor.Redact(s)) }
-
-// keys are the values of the environment that are keys by the names of their
-// variables. Errors are printed before the configuration names the variable.
-func (a *app) keys() []string {
-	var keys []string
-	for _, kv := range a.env {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasSuffix(name, "API_KEY") {
-			keys = append(keys, value)
-		}
-	}
-	return keys
+	const windowsNoData = syscall.Errno(232)
+	return errors.Is(e, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(e, windowsNoData)
 }
 
 // variable returns an environment variable. The last of several values wins.

@@ -76,7 +76,7 @@ func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err e
 	if err != nil {
 		return o, func() {}, nil
 	}
-	a.redactor = logging.NewRedactor(append(a.keys(), cfg.Secrets()...)...)
+	a.redactor = logging.NewRedactor(cfg.Secrets()...)
 	guide := a.guide(cfg)
 	log, done, logErr := a.logger(cfg)
 	client, profiles := clientOptions(cfg, log, a.redactor), profiles(cfg)

@@ -42,21 +42,13 @@ func newFlags(name string) *flags {
 		f.config.Model, f.config.ModelSet = s, true
 		return nil
 	})
-	f.Var(debugFlag{&f.config}, "debug", "")
+	f.BoolFunc("debug", "", func(s string) error { // "true" without a value
+		f.config.DebugSet = true
+		f.config.Debug, f.config.DebugFile = config.Debugging(s)
+		return nil
+	})
 	f.BoolVar(&f.offline, "offline", false, "")
 	return f
-}
-
-// debugFlag is --debug, --debug=PATH or --debug=false.
-type debugFlag struct{ to *config.Flags }
-
-func (d debugFlag) String() string   { return "" }
-func (d debugFlag) IsBoolFlag() bool { return true }
-
-func (d debugFlag) Set(s string) error {
-	d.to.DebugSet = true
-	d.to.Debug, d.to.DebugFile = config.Debugging(s)
-	return nil
 }
 
 // joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no
@@ -171,10 +163,4 @@ func (a *app) usage(command string) error {
 }
 
 // help prints a usage text: help, or help COMMAND.
-func (a *app) help(_ context.Context, args []string) error {
-	words, err := newConfigFlag("help").parse(args)
-	if err != nil {
-		return err
-	}
-	return a.usage(strings.Join(words, " "))
-}
+func (a *app) help(_ context.Context, args []string) error { return a.usage(strings.Join(args, " ")) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 
@@ -56,9 +55,6 @@ func (a *app) misplaced(word string) error {
 				hint:    fmt.Sprintf("commands go first: %s %s --help", version.Name, word),
 			}
 		}
-	}
-	if name, _, ok := strings.Cut(word, "="); ok { // the value may be a key
-		return &usageError{problem: fmt.Sprintf("unknown command %q", name+"=…"), hint: "variables go before the program's name"}
 	}
 	return a.unknownCommand(word)
 }

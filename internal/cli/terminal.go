@@ -28,7 +28,7 @@ var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
 // columns returns the current width of the terminal w in cells. ok is false if
 // w is not a terminal.
-func columns(w any) (n int, ok bool) {
+func columns(w io.Writer) (n int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -69,6 +70,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		}
 		w.closers = append(w.closers, stop)
 	}
+	d := cfg.Search.Defaults
 	w.answerer = answer.New(answer.Options{
 		Client:          llm.New(o),
 		Instructions:    instructions,
@@ -76,7 +78,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		Timeout:         cfg.Timeout(),
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
-		Defaults:        defaults(cfg),
+		Defaults:        answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains},
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
@@ -99,19 +101,19 @@ func (w *wiring) server() server.Options {
 	}
 }
 
-// config loads the configuration. From here on its secrets are redacted too.
-func (a *app) config(f *flags) (*config.Config, []string, error) {
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
-	switch {
-	case errors.Is(err, config.ErrNoFile):
+// config loads the configuration. From here on its secrets are redacted.
+func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
+	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	if errors.Is(err, config.ErrNoFile) {
 		return nil, nil, &usageError{problem: err.Error(), hint: "check the path that --config names"}
-	case err != nil:
+	}
+	if err != nil {
 		for _, s := range warnings {
 			a.warn(s)
 		}
 		return nil, nil, err
 	}
-	a.redactor = logging.NewRedactor(append(a.keys(), cfg.Secrets()...)...)
+	a.redactor = logging.NewRedactor(cfg.Secrets()...)
 	return cfg, warnings, nil
 }
 
@@ -128,9 +130,17 @@ func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err
 	return log, func() { _ = end() }, err
 }
 
-// goOffline points o and the profiles at the fake API inside the program.
+// goOffline points o and the profiles at the fake API inside the program, on
+// loopback. It waits a moment before it answers, so that a call can be watched
+// and cancelled.
 func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (stop func(), err error) {
-	base, stop, err := listen()
+	step, err := fakeapi.ParseStep("delay=100ms")
+	if err != nil {
+		return nil, err
+	}
+	api := fakeapi.New(fakeapi.Options{Keep: 1})
+	api.Always(step)
+	base, stop, err := api.Listen()
 	if err != nil {
 		return nil, fmt.Errorf("starting the offline API: %w", err)
 	}
@@ -141,18 +151,6 @@ func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (sto
 		profiles[name] = p
 	}
 	return stop, nil
-}
-
-// listen starts the fake API on loopback. It waits a moment before it answers,
-// so that a call can be watched and cancelled.
-func listen() (base string, stop func(), err error) {
-	step, err := fakeapi.ParseStep("delay=100ms")
-	if err != nil {
-		return "", nil, err
-	}
-	api := fakeapi.New(fakeapi.Options{Keep: 1})
-	api.Always(step)
-	return api.Listen()
 }
 
 // clientOptions say how the API is reached.
@@ -191,23 +189,15 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 	}
 }
 
-func defaults(cfg *config.Config) answer.Defaults {
-	d := cfg.Search.Defaults
-	return answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains}
-}
-
+// search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
-	s := answer.Search{
+	at := cfg.Search.UserLocation
+	location := map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
+	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
+	return answer.Search{
 		EnforceDomains: cfg.Search.EnforceDomains,
 		BlockedDomains: cfg.Search.BlockedDomains,
 		ContextSize:    cfg.Search.ContextSize,
-		UserLocation:   map[string]string{},
+		UserLocation:   location,
 	}
-	at := cfg.Search.UserLocation
-	for name, value := range map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone} {
-		if value != "" {
-			s.UserLocation[name] = value
-		}
-	}
-	return s
 }
