@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // fold turns the events of one stream into those of a caller and, at its end,
@@ -101,23 +98,12 @@ func (f *fold) take(ev *responses.ResponseStreamEventUnion) (*Response, error) {
 	case "error":
 		return nil, streamError([]byte(ev.RawJSON()))
 	default:
-		return nil, foreignError(ev)
+		// Gateways put the type of an error where that of the event belongs.
+		if ev.Message != "" && !strings.HasPrefix(ev.Type, "response.") {
+			return nil, streamError([]byte(ev.RawJSON()))
+		}
 	}
 	return nil, nil
-}
-
-// foreignError is the error of an event that is not one of this API; nil for
-// one that is only unknown. Gateways put their error where the type belongs.
-func foreignError(ev *responses.ResponseStreamEventUnion) error {
-	switch object := gjson.Get(ev.RawJSON(), "object").Str; {
-	case strings.HasPrefix(ev.Type, "response."):
-		return nil
-	case ev.Message != "":
-		return streamError([]byte(ev.RawJSON()))
-	case ev.Type == "" && object != "":
-		return &Error{Kind: KindBadResponse, Message: "the stream is one of " + strconv.Quote(text.Truncate(object, 60))}
-	}
-	return nil
 }
 
 // item returns the item that an event is about: by id, because some servers

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
@@ -57,32 +56,17 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 	return resp, nil
 }
 
-// setContentType corrects the content type by the first bytes of the body:
-// some servers send none, or that of the request that they expected.
+// setContentType corrects the content type by the first bytes of the body: some
+// servers send none, or the one that the request expects.
 func setContentType(resp *http.Response, body *bufio.Reader) {
-	for {
-		first, err := body.Peek(1)
-		if err != nil {
-			return // a read reports it
-		}
-		if !bytes.ContainsAny(first, " \t\r\n") {
-			break
-		}
-		body.Discard(1)
-	}
-	first, _ := body.Peek(1)
-	switch {
-	case first[0] == '{':
+	start, _ := body.Peek(5) // a read reports the error
+	switch s := string(start); {
+	case strings.HasPrefix(s, "{"):
 		resp.Header.Set("Content-Type", "application/json")
-	case isStream(resp):
-		if first[0] == '<' {
-			resp.Header.Set("Content-Type", "text/html")
-		}
-	default:
-		field, _ := body.Peek(5)
-		if first[0] == ':' || string(field) == "data:" || string(field) == "event" {
-			resp.Header.Set("Content-Type", "text/event-stream")
-		}
+	case strings.HasPrefix(s, "<") && isStream(resp):
+		resp.Header.Set("Content-Type", "text/html")
+	case s == "data:" || s == "event" || strings.HasPrefix(s, ":"):
+		resp.Header.Set("Content-Type", "text/event-stream")
 	}
 }
 

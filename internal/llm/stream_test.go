@@ -93,7 +93,6 @@ func TestStreamErrors(t *testing.T) {
 		{"cut", sseStep(eventCreated, eventItem, eventPart, eventDelta), KindConnection, 2, "the stream ended before the response did"},
 		{"cut, but done", sseStep(eventCreated, eventItem, "[DONE]"), KindConnection, 2, "the stream ended before the response did"},
 		{"nothing but done", sseStep("[DONE]"), KindConnection, 2, "the stream ended before the response did"},
-		{"another API", answer(200, "data: {\"object\":\"chat.completion.chunk\"}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the stream is one of "chat.completion.chunk"`},
 		{"a heartbeat of another kind", answer(200, "data: {}\n\n", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
 		{"broken off", cutStream(eventCreated, eventItem, eventPart), KindConnection, 2, "the answer was cut off: unexpected EOF"},
 		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
@@ -165,7 +164,7 @@ func TestPlainAnswers(t *testing.T) {
 	plain := gjson.Get(eventCompleted, "response").Raw
 	stream := frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted)
 	for _, typ := range []string{"application/json", "text/event-stream", "text/plain", ""} {
-		for name, body := range map[string]string{"plain": plain, "padded": "\n\n " + plain, "stream": stream, "padded stream": "\r\n" + stream} {
+		for name, body := range map[string]string{"plain": plain, "stream": stream} {
 			c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", typ, "X-Request-Id", "req_1"))
 			events, got, err := collect(c.Stream(t.Context(), question()))
 			if err != nil {
