@@ -55,7 +55,7 @@ const maxResults = 10
 const (
 	queryProperty = `"query":{"type":"string","description":"The question, in any language. It is all that the model sees, so include the context it needs."}`
 	searchSchema  = `{"type":"object","properties":{` + queryProperty + `,` +
-		`"recency_days":{"type":"number","description":"Prefer sources from the last so many days. Fractions are allowed.","minimum":0,"default":%v},` +
+		`"recency_days":{"type":"number","description":"How many days back to look first: few for news, many for background.","minimum":0,"default":%v},` +
 		`"max_results":{"type":"number","description":"How many search results to look at.","minimum":1,"maximum":%d,"default":%v},` +
 		`"domains":{"type":"array","items":{"type":"string"},"description":"Host names of preferred sources, such as example.com, without scheme, path or wildcard. An empty array means the default.","default":%s}` +
 		`},"required":["query"]}`

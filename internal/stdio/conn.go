@@ -31,9 +31,8 @@ type conn struct {
 	lines   atomic.Bool    // messages are written as lines
 	pending sync.WaitGroup // calls that are neither answered nor cancelled
 
-	last int // number of the last call; of Read only
-
-	mu    sync.Mutex       // may be locked while writing is, not the other way round
+	last  int              // number of the last call; used by Read only
+	mu    sync.Mutex       // guards calls; never held while waiting for writing
 	calls map[string]*call // in flight, by the key of their id
 }
 
@@ -176,7 +175,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 }
 
 // find returns the call that the SDK knows by sdkID, or nil if it is not in
-// flight. If it is the last use of the call, its id becomes free.
+// flight. After the last use of a call its id is free.
 func (c *conn) find(sdkID string, last bool) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +191,7 @@ func (c *conn) find(sdkID string, last bool) *call {
 }
 
 // Write writes a response or a progress notification, unless its call was
-// cancelled, even while it waited for its turn.
+// cancelled, even while it waited for its turn. The server sends nothing else.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
