@@ -28,13 +28,19 @@ type conn struct {
 	log *slog.Logger
 
 	writing chan struct{}  // holds a value during a write
-	lines   atomic.Bool    // messages are written as lines
+	framing atomic.Int32   // of what is written: unknown, framed or lines
 	pending sync.WaitGroup // calls that are neither answered nor cancelled
 
 	last  int              // number of the last call; used by Read only
 	mu    sync.Mutex       // guards calls; never held while waiting for writing
 	calls map[string]*call // in flight, by the key of their id
 }
+
+const (
+	unknown = iota // framed, but no message has arrived
+	byLength
+	byLine
+)
 
 // call is a request in flight.
 type call struct {
@@ -108,7 +114,9 @@ func (c *conn) receive(in input) jsonrpc.Message {
 		return c.refuse(nil, jsonrpc.CodeParseError, "Parse error: "+in.err.Error())
 	}
 	if b := in.Body[0]; !in.Framed && (b == '{' || b == '[') {
-		c.lines.Store(true)
+		c.framing.Store(byLine)
+	} else if in.Framed {
+		c.framing.CompareAndSwap(unknown, byLength)
 	}
 	m, err := parse(in.Body)
 	if err != nil {
@@ -246,8 +254,11 @@ func (c *conn) respond(r response) error {
 // returns even if the client does not read.
 func (c *conn) write(body []byte) error {
 	framed, how := true, "send framed"
-	if c.lines.Load() {
+	switch c.framing.Load() {
+	case byLine:
 		framed, how = false, "send line"
+	case unknown: // a client that reads lines has to find the end too
+		body = append(body, '\n')
 	}
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)

@@ -145,7 +145,8 @@ func TestEndWithoutClient(t *testing.T) {
 	})
 }
 
-// Only a message shows how the client reads, not garbage.
+// Only a message shows how the client reads, not garbage. Before the first one
+// both kinds of clients can read the errors.
 func TestFraming(t *testing.T) {
 	var out strings.Builder
 	tr := &Transport{
@@ -164,7 +165,7 @@ func TestFraming(t *testing.T) {
 		notJSON = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not JSON"}}`
 		invalid = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: not a JSON-RPC 2.0 request"}}`
 	)
-	want := framed(notJSON) + framed(invalid) + framed(invalid) + framed(notJSON) + invalid + "\n"
+	want := framed(notJSON+"\n") + framed(invalid+"\n") + framed(invalid) + framed(notJSON) + invalid + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}

@@ -54,7 +54,9 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		calls:   map[string]*call{},
 		writing: make(chan struct{}, 1),
 	}
-	c.lines.Store(t.Lines)
+	if t.Lines {
+		c.framing.Store(byLine)
+	}
 	r := NewReader(retryReader{t.In})
 	r.log = t.Log
 	go c.scan(r)
