@@ -30,7 +30,7 @@ func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
 		defer context.AfterFunc(session, cancel)()
 		call := Call{Tool: t.name, Outcome: "error"}
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-			call.Client = p.ClientInfo.Name
+			call.Client = text.Truncate(text.OneLine(p.ClientInfo.Name), 64)
 		}
 		began := time.Now()
 		defer func() {
