@@ -30,7 +30,7 @@ func (m *Metrics) Observe(c server.Call) {
 	}
 	who := fmt.Sprintf("tool=%q,client=%q", c.Tool, c.Client)
 	count("calls_total", fmt.Sprintf("%s,outcome=%q", who, c.Outcome), 1)
-	m.set.GetOrCreateSummary(fmt.Sprintf("openai_responses_mcp_call_seconds{tool=%q}", c.Tool)).Update(c.Duration.Seconds())
+	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_total{%s}", who)).Add(c.Duration.Seconds())
 	for kind, n := range map[string]int64{
 		"input": c.Meta.Usage.Input, "cached": c.Meta.Usage.Cached,
 		"output": c.Meta.Usage.Output, "reasoning": c.Meta.Usage.Reasoning,

@@ -1,0 +1,369 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+)
+
+// pipes is a network inside a synctest bubble.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes {
+	return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
+
+// client returns a client whose connections end at p. It sends the token of
+// alice.
+func (p *pipes) client() *http.Client {
+	return &http.Client{Transport: &bearer{http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			select {
+			case p.conns <- there:
+				return here, nil
+			case <-p.closed:
+				return nil, errors.New("connection refused")
+			}
+		},
+	}}}
+}
+
+const secret = "0123456789abcdef"
+
+type bearer struct{ http.Transport }
+
+func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+secret)
+	return b.Transport.RoundTrip(r)
+}
+
+type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+
+// start serves ask until stop is called, which waits for the end.
+func start(t *testing.T, p *pipes, ask ask) (stop context.CancelFunc, ended chan error) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	m := NewMetrics()
+	s := server.New(server.Options{
+		Ask:     ask,
+		Explain: func(_ string, err error) string { return err.Error() },
+		Observe: m.Observe,
+		Log:     log,
+	})
+	o := Options{
+		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Drain: time.Minute,
+		MaxCalls: 2, Access: Access{Loopback: true, Tokens: []Token{{"alice", secret}}}, Metrics: m, Log: log,
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	go func() { ended <- Serve(ctx, p, o) }()
+	return cancel, ended
+}
+
+func connect(t *testing.T, c *http.Client, version string, progress func(string)) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress(r.Params.Message) },
+	})
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: "http://localhost/mcp", HTTPClient: c, DisableStandaloneSSE: true, MaxRetries: -1,
+	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+func call(ctx context.Context, s *mcp.ClientSession) (*mcp.CallToolResult, error) {
+	p := &mcp.CallToolParams{Name: "answer", Arguments: map[string]any{"query": "q"}}
+	p.SetProgressToken("p")
+	return s.CallTool(ctx, p)
+}
+
+func get(t *testing.T, c *http.Client, path string) (status int, body string) {
+	t.Helper()
+	res, err := c.Get("http://localhost" + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// Clients of both protocols get progress and results, a cancelled call ends its
+// question, and /metrics counts both.
+func TestCalls(t *testing.T) {
+	for _, version := range []string{"2025-06-18", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPipes()
+				cancelled := make(chan struct{})
+				stop, ended := start(t, p, func(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+					if watch != nil {
+						watch(llm.Search{Action: "search", Query: "tokyo"})
+					}
+					select {
+					case <-time.After(50 * time.Second):
+						return &answer.Answer{Text: "42", Model: "m", Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}}, nil
+					case <-ctx.Done():
+						close(cancelled)
+						return nil, ctx.Err()
+					}
+				})
+
+				var mu sync.Mutex
+				var stages []string
+				session := connect(t, p.client(), version, func(s string) {
+					mu.Lock()
+					defer mu.Unlock()
+					stages = append(stages, s)
+				})
+				res, err := call(t.Context(), session)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text := res.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `"answer":"42"`) {
+					t.Errorf("result %s", text)
+				}
+				mu.Lock()
+				if all := strings.Join(stages, "\n"); !strings.Contains(all, "searching: tokyo") {
+					t.Errorf("progress %q", all)
+				}
+				mu.Unlock()
+
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				if _, err := call(ctx, session); err == nil {
+					t.Error("a cancelled call returned a result")
+				}
+				cancel()
+				start := time.Now()
+				<-cancelled
+				if waited := time.Since(start); waited > time.Second {
+					t.Errorf("the question ended %v after its call", waited)
+				}
+				synctest.Wait()
+				_, all := get(t, p.client(), "/metrics")
+				for _, want := range []string{
+					`openai_responses_mcp_calls_total{tool="answer",client="alice",outcome="ok"} 1`,
+					`openai_responses_mcp_calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
+					`openai_responses_mcp_tokens_total{tool="answer",client="alice",kind="input"} 7`,
+					`openai_responses_mcp_searches_total{tool="answer",client="alice"} 1`,
+				} {
+					if !strings.Contains(all, want) {
+						t.Errorf("metrics lack %s:\n%s", want, all)
+					}
+				}
+				session.Close()
+				stop()
+				<-ended
+			})
+		})
+	}
+}
+
+// During shutdown /readyz fails at once, calls in flight finish, calls beyond
+// the drain are cancelled, and the end is not an error.
+func TestDrain(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration
+		ok    bool
+	}{
+		{"finishes", 30 * time.Second, true},
+		{"cancelled", 5 * time.Minute, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPipes()
+				begun := make(chan struct{})
+				stop, ended := start(t, p, func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
+					close(begun)
+					select {
+					case <-time.After(tt.takes):
+						return &answer.Answer{}, nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				})
+				c := p.client()
+				if status, body := get(t, c, "/readyz"); status != http.StatusOK {
+					t.Errorf("readyz %d %s", status, body)
+				}
+				session := connect(t, c, "2026-07-28", func(string) {})
+				result := make(chan error, 1)
+				go func() {
+					_, err := call(t.Context(), session)
+					result <- err
+				}()
+				<-begun
+				stop()
+				synctest.Wait()
+				if status, body := get(t, c, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "shutting down") {
+					t.Errorf("readyz %d %s during shutdown", status, body)
+				}
+				if status, _ := get(t, c, "/healthz"); status != http.StatusOK {
+					t.Errorf("healthz %d during shutdown", status)
+				}
+				if err := <-result; (err == nil) != tt.ok {
+					t.Errorf("call: %v", err)
+				}
+				if err := <-ended; err != nil {
+					t.Errorf("Serve: %v", err)
+				}
+				session.Close()
+				c.CloseIdleConnections()
+			})
+		})
+	}
+}
+
+func TestAccess(t *testing.T) {
+	tokens, err := ParseTokens("alice:0123456789abcdef, bob:fedcba9876543210")
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := Access{Tokens: tokens}
+	listed := Access{Tokens: tokens, Hosts: []string{"mcp.example.com"}}
+	anonymous := Access{}
+	for _, tt := range []struct {
+		name                string
+		access              Access
+		host, token, origin string
+		want                int
+	}{
+		{"token", remote, "10.1.2.3:8080", "fedcba9876543210", "", 200},
+		{"token, any host", remote, "mcp.example.com", "0123456789abcdef", "", 200},
+		{"no token", remote, "10.1.2.3:8080", "", "", 401},
+		{"wrong token", remote, "10.1.2.3:8080", "0123456789abcdeX", "", 401},
+		{"name as token", remote, "10.1.2.3:8080", "alice", "", 401},
+		{"foreign origin", remote, "mcp.example.com", "0123456789abcdef", "https://evil.example", 403},
+		{"own origin", remote, "mcp.example.com", "0123456789abcdef", "https://mcp.example.com", 200},
+		{"listed host", listed, "MCP.example.com:443", "0123456789abcdef", "", 200},
+		{"host that is not listed", listed, "evil.example", "0123456789abcdef", "", 403},
+		{"anonymous, address", anonymous, "10.1.2.3:8080", "", "", 200},
+		{"anonymous, IPv6 address", anonymous, "[fd00::1]:8080", "", "", 200},
+		{"anonymous, foreign host", anonymous, "evil.example", "", "", 403},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := tt.access.protect(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+			r.Host = tt.host
+			if tt.token != "" {
+				r.Header.Set("Authorization", "Bearer "+tt.token)
+			}
+			if tt.origin != "" {
+				r.Header.Set("Origin", tt.origin)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != tt.want {
+				t.Errorf("status %d, want %d", w.Code, tt.want)
+			}
+			if (w.Header().Get("WWW-Authenticate") != "") != (tt.want == 401) {
+				t.Errorf("WWW-Authenticate %q with status %d", w.Header().Get("WWW-Authenticate"), w.Code)
+			}
+		})
+	}
+}
+
+func TestParseTokens(t *testing.T) {
+	for in, want := range map[string]string{
+		"0123456789abcdef":                 "entry 1 of MCP_HTTP_TOKENS is not name:token",
+		"a:0123456789abcdef :fedcba987654": "entry 2 of MCP_HTTP_TOKENS is not name:token",
+		"alice:secret":                     `the token of "alice" in MCP_HTTP_TOKENS has fewer than 16 characters`,
+	} {
+		if _, err := ParseTokens(in); err == nil || err.Error() != want {
+			t.Errorf("ParseTokens(%q): %v, want %s", in, err, want)
+		}
+	}
+}
+
+// A silent response gets a comment every 15 seconds, even before its first
+// event, and none after its end.
+func TestKeepAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		keepAlive(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			time.Sleep(40 * time.Second)
+			io.WriteString(w, "data: 1\n\n")
+			time.Sleep(14 * time.Second)
+			io.WriteString(w, "data: 2\n\n")
+		})).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", nil))
+		time.Sleep(time.Minute)
+		const comment = ": keep-alive\n\n"
+		if got, want := w.Body.String(), comment+comment+"data: 1\n\ndata: 2\n\n"; got != want {
+			t.Errorf("body %q, want %q", got, want)
+		}
+		if got := w.Header().Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("content type %q", got)
+		}
+	})
+}
+
+func TestLimits(t *testing.T) {
+	hold := make(chan struct{})
+	begun := make(chan struct{}, 4)
+	o := Options{MaxCalls: 2, Metrics: NewMetrics()}
+	h := o.limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-hold
+	}))
+	post := func(body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
+		return w
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { post("{}") })
+	}
+	for range 4 {
+		<-begun
+	}
+	if w := post("{}"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a fifth request got %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	close(hold)
+	all.Wait()
+	if w := post(strings.Repeat(" ", maxBody+1)); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large body got %d", w.Code)
+	}
+}
