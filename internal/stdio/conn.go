@@ -85,26 +85,12 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			return nil, context.Cause(c.ctx)
 		case in, ok := <-c.in:
 			if !ok {
-				return nil, c.drain()
-			}
-			if m := c.receive(in); m != nil {
+				c.in = nil
+				go func() { c.pending.Wait(); c.end(io.EOF) }()
+			} else if m := c.receive(in); m != nil {
 				return m, nil
 			}
 		}
-	}
-}
-
-func (c *conn) drain() error {
-	answered := make(chan struct{})
-	go func() {
-		c.pending.Wait()
-		close(answered)
-	}()
-	select {
-	case <-c.ctx.Done():
-		return context.Cause(c.ctx)
-	case <-answered:
-		return io.EOF
 	}
 }
 
@@ -141,10 +127,7 @@ const tokenPath = "_meta.progressToken"
 func (c *conn) begin(m message) jsonrpc.Message {
 	c.last++
 	k := &call{id: m.id, method: m.method, sdkID: fmt.Sprint(key(m.id), " ", c.last)}
-	id, err := jsonrpc.MakeID(k.sdkID)
-	if err != nil {
-		return c.refuse(m.id, jsonrpc.CodeInternalError, err.Error())
-	}
+	id, _ := jsonrpc.MakeID(k.sdkID) // a string is always an id
 	if t := gjson.GetBytes(m.params, tokenPath); t.Type == gjson.Number || t.Type == gjson.String {
 		if params, err := sjson.SetBytes(m.params, tokenPath, k.sdkID); err == nil {
 			k.token, m.params = json.RawMessage(t.Raw), params

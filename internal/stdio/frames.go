@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -146,15 +147,13 @@ func (r *Reader) body(length int64) (Frame, error) {
 func (r *Reader) value(limit int, line bool) ([]byte, error) {
 	v := &view{r: r, limit: limit, line: line}
 	dec := json.NewDecoder(v)
-	if err := dec.Decode(new(ignored)); err != nil {
-		if v.off == maxMessage {
-			return nil, errTooLong
-		}
+	var body json.RawMessage
+	if err := dec.Decode(&body); err != nil && v.off == maxMessage {
+		return nil, errTooLong
+	} else if err != nil {
 		return nil, errNotJSON
 	}
-	n := int(dec.InputOffset())
-	body := r.buf[:n:n]
-	r.drop(n)
+	r.drop(int(dec.InputOffset()))
 	return body, nil
 }
 
@@ -180,11 +179,6 @@ func (v *view) Read(p []byte) (int, error) {
 	v.off += n
 	return n, nil
 }
-
-// ignored lets the decoder check a value without building one.
-type ignored struct{}
-
-func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 // start skips white space and byte order marks and returns the first byte of
 // the next message.
@@ -266,13 +260,11 @@ func (r *Reader) drop(n int) {
 // Write writes a message in one call of w.Write, with a Content-Length header
 // or followed by a line feed.
 func Write(w io.Writer, body []byte, framed bool) error {
-	_, err := w.Write(encode(body, framed))
-	return err
-}
-
-func encode(body []byte, framed bool) []byte {
+	head, tail := "", "\n"
 	if framed {
-		return append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(body)), body...)
+		head, tail = fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)), ""
 	}
-	return append(body[:len(body):len(body)], '\n')
+	b := slices.Concat([]byte(head), body, []byte(tail))
+	_, err := w.Write(b)
+	return err
 }

@@ -19,7 +19,7 @@ const (
 	notice = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-func framed(body string) string { return string(encode([]byte(body), true)) }
+func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 
 // readAll returns all that a Reader finds: "F:" and a framed value, "L:" and
 // one on a line, "E" for a part that is not a message.
