@@ -68,20 +68,25 @@ func (r *Reader) Read() (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
-	if b != '{' && b != '[' {
-		// The header that comes first has a dash in its name: "warning: x" is a
-		// log line.
-		line, _ := r.line(maxHeader)
-		if m := header.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte("-")) {
-			return r.framed()
+	if b == '{' || b == '[' {
+		body, err := r.value(maxMessage, true)
+		if err != nil {
+			r.lost, r.end = true, 0
 		}
+		return Frame{Body: body}, err
 	}
-	body, err := r.value(maxMessage, true)
-	if err != nil {
+	line, err := r.line(maxHeader)
+	// "warning: x" is a log line unless it ends or is named as headers are.
+	if m := header.FindSubmatch(line); m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))) {
+		return r.framed()
+	}
+	if err != nil || !json.Valid(line) {
 		r.drop(1) // in case it looks like a header after all
 		r.lost, r.end = true, 0
+		return Frame{}, errNotJSON
 	}
-	return Frame{Body: body}, err
+	r.drop(len(line))
+	return Frame{Body: bytes.TrimSpace(line)}, nil
 }
 
 var header = regexp.MustCompile(`^([\w-]+):\s*([^{]*?)\s*$`)
@@ -198,12 +203,14 @@ func (r *Reader) start() (byte, error) {
 	}
 }
 
-// line returns the next line with its end, without consuming it. The end has to
-// come within limit bytes.
+// line returns the next line with its end, or what is left of the input, without
+// consuming it. The end has to come within limit bytes.
 func (r *Reader) line(limit int) ([]byte, error) {
 	for i := range limit {
 		b, err := r.at(i)
-		if err != nil {
+		if err != nil && i > 0 {
+			return r.buf, nil
+		} else if err != nil {
 			return nil, err
 		}
 		if b == '\n' {

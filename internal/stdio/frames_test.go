@@ -109,6 +109,8 @@ var frameTests = []struct {
 	{"line with an open string", `{"a":"b` + "\n" + ping + "\n", []string{"E", "L:" + ping}},
 	{"a line too many braces", ping + "}\n" + ping + "\n", []string{"L:" + ping, "E", "L:" + ping}},
 	{"two on a line", ping + ping + "\n", []string{"L:" + ping, "L:" + ping}},
+	{"a value at the start of garbage", "2026-01-01 \"x\"\n\"a\":\n" + ping + "\n", []string{"E", "E", "L:" + ping}},
+	{"HTTP", "POST / HTTP/1.1\r\nHost: x\r\n" + framed(ping), []string{"E", "F:" + ping}},
 	{"a line then a header", ping + framed(ping), []string{"L:" + ping, "F:" + ping}},
 	{"scalars on lines", "42\n\"x\"\nnull\n[]\n" + ping, []string{"L:42", `L:"x"`, "L:null", "L:[]", "L:" + ping}},
 	{"bytes that are not text", "\x00\xff\xfe\x01\n" + ping, []string{"E", "L:" + ping}},
