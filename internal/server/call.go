@@ -116,11 +116,11 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 // content nor instructions nor the key.
 type errorData struct {
 	Message   string `json:"message"`
+	Name      string `json:"name,omitempty"`
 	Reason    string `json:"reason,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
 	Status    any    `json:"status,omitempty"`
 	Type      string `json:"type,omitempty"`
-	Name      string `json:"name,omitempty"`
-	RequestID string `json:"request_id,omitempty"`
 }
 
 // failed is the error of a call without an answer.
