@@ -31,9 +31,12 @@ const (
 	noticeTime = 2 * time.Second  // for load balancers to see that /readyz fails
 )
 
-// stateless is the protocol version from which on the SDK ties a call to its
-// HTTP request.
-const stateless = "2026-07-28"
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	// stateless is the version from which on the SDK ties a call to its HTTP
+	// request.
+	stateless = "2026-07-28"
+)
 
 // Options configures Serve.
 type Options struct {
@@ -114,17 +117,25 @@ func (o Options) handler(ctx context.Context) http.Handler {
 func (o Options) mcp() http.Handler {
 	shared := o.MCP(context.Background())
 	get := func(r *http.Request) *mcp.Server {
-		if r.Header.Get("Mcp-Protocol-Version") >= stateless {
+		if r.Header.Get(versionHeader) >= stateless {
 			return shared
 		}
 		return o.MCP(r.Context())
 	}
-	return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   !o.Access.Loopback || len(o.Access.Hosts) > 0,
 		MaxRequestBodyBytes:          maxBody,
 		Logger:                       slog.New(slog.DiscardHandler),
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// initialize agrees on 2025-06-18, but a client of the next version may
+		// skip it, and the two do not differ for tools.
+		if r.Header.Get(versionHeader) == "2025-11-25" {
+			r.Header.Set(versionHeader, "2025-06-18")
+		}
+		handler.ServeHTTP(w, r)
 	})
 }
 
