@@ -29,8 +29,8 @@ func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
 		defer cancel()
 		defer context.AfterFunc(session, cancel)()
 		call := Call{Tool: t.name, Outcome: "error"}
-		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-			call.Client = text.Truncate(text.OneLine(p.ClientInfo.Name), 64)
+		if req.Extra != nil && req.Extra.TokenInfo != nil {
+			call.Client = req.Extra.TokenInfo.UserID
 		}
 		began := time.Now()
 		defer func() {

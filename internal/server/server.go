@@ -56,7 +56,7 @@ type Options struct {
 // Call describes a call of a tool that has ended.
 type Call struct {
 	Tool     string
-	Client   string // name in the client's clientInfo
+	Client   string // user of the bearer token; "" without one, as over stdio
 	Outcome  string // ok, error, invalid or cancelled
 	Duration time.Duration
 	Meta     answer.Meta // zero unless Outcome is ok

