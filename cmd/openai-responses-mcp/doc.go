@@ -29,8 +29,7 @@
 //	which arguments are valid              server  arguments.go
 //	what an error says and advises         answer  Guide.advise
 //	which sources become citations         answer  Answerer.citations
-//	which date a citation has              answer  Answerer.citations: dateInText,
-//	                                               dateInPath, else today
+//	which date a citation has              answer  publishedAt
 //	whether a list of sources is appended  answer  endsInSources
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	which parameter is dropped after a 400 llm     try.go

@@ -70,7 +70,10 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	if err == nil {
 		err = a.exchange(p, "tools/call", call)
 	}
-	err = errors.Join(err, p.end(), cmd.Wait())
+	err = errors.Join(err, p.end())
+	if ended := cmd.Wait(); ended != nil {
+		err = errors.Join(err, fmt.Errorf("running the server: %w", ended))
+	}
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted
 	}

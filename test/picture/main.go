@@ -67,8 +67,8 @@ func run(ctx context.Context) error {
 	return os.WriteFile(picture, []byte(svg), 0o644)
 }
 
-// status is the status line, which ask draws dim after erasing the line.
-var status = regexp.MustCompile("\r\x1b\\[K(?:\x1b\\[2m([^\x1b]*)\x1b\\[0m)?")
+// status is the status line, which ask draws dim, and the sequence that erases it.
+var status = regexp.MustCompile("\x1b\\[2m([^\x1b]*)\x1b\\[0m|\r\x1b\\[K")
 
 // frames returns the status line with the query of the search, and what the
 // terminal shows at the end.
