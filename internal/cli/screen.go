@@ -30,13 +30,13 @@ type screen struct {
 	mu    sync.Mutex
 	live  answer.Live
 	wrap  wrapper
-	tail  string    // the list of sources so far, which gets titles at the end
-	shown bool      // there is text below the last divider
-	stage string    // what the call is doing
-	what  string    // the query or URL of the last search
-	begin time.Time // zero: not started
-	drawn string    // the status line on the terminal
-	err   error     // of writing the text
+	tail  string // the list of sources so far, which gets titles at the end
+	shown bool   // there is text below the last divider
+	stage string // what the call is doing
+	what  string // the query or URL of the last search
+	begin time.Time
+	drawn string // the status line on the terminal
+	err   error  // of writing the text
 
 	quit, ended chan struct{}
 }
