@@ -6,13 +6,14 @@
 //	converse.go   one request, or more when there is nothing to cite
 //	compose.go    responses -> Answer
 //	text.go       the messages that make up the text
-//	citations.go  the pages and other sources that it cites, with their dates
-//	sources.go    the list of sources at the end of the text
+//	citations.go  the pages and other sources that it cites
+//	sources.go    the list of sources at the end of the text, and the dates
 //	live.go       the text while it is streamed
 //	explain.go    an error as advice
 package answer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -41,14 +42,14 @@ type Options struct {
 	Instructions    string             // sent unchanged
 	Profiles        map[string]Profile // by tool name, with inheritance resolved
 	Timeout         time.Duration      // of a question, retries included; 0: none
-	MaxCitations    int                // below 1: 3
+	MaxCitations    int                // 0: 3
 	RequeryAttempts int                // further requests when the answer has no text or nothing to cite
 	Defaults        Defaults
 	Search          Search
 	ExtraBody       map[string]any   // merged into the request body
 	Stream          string           // "true", "false" or "auto": when there is a watcher
-	Location        *time.Location   // of all dates; nil: Asia/Tokyo
-	Guide           func() Guide     // called for the advice on an error; nil: the zero Guide
+	Location        *time.Location   // of all dates; nil: UTC
+	Guide           func() Guide     // for Explain only, may be nil without it
 	Logger          *slog.Logger     // nil: discard
 	Now             func() time.Time // nil: time.Now
 }
@@ -58,23 +59,13 @@ type Answerer struct{ o Options }
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
-	if o.MaxCitations < 1 {
-		o.MaxCitations = 3 // spec-v0.9 section 5.3
-	}
-	if o.Location == nil {
-		// Japan has no daylight saving time, so a fixed zone is exact.
-		o.Location = time.FixedZone("Asia/Tokyo", 9*60*60)
-	}
-	if o.Guide == nil {
-		o.Guide = func() Guide { return Guide{} }
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec-v0.9 section 5.3
+	o.Location = cmp.Or(o.Location, time.UTC)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Answerer{o: o}
+	return &Answerer{o}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
@@ -94,7 +85,7 @@ type Meta struct {
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
 	Searches      int           // billable ones if the API reports them, else those in the output
-	Retries       int           // that a streamed request announced
+	Retries       int           // of all requests
 	Elapsed       time.Duration // from question to answer
 }
 
@@ -135,20 +126,19 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	if err != nil {
 		return nil, err
 	}
+	w.end(meta(rounds).Usage)
 	ans, err := a.compose(rounds)
 	if err != nil {
 		return nil, err
 	}
 	ans.Model = p.Model
-	ans.Meta.Retries = w.retries
 	ans.Meta.Elapsed = a.o.Now().Sub(start)
 	return ans, nil
 }
 
 // Explain is [Guide.Explain] with the guide of the options.
 func (a *Answerer) Explain(profile string, err error) string {
-	g := a.o.Guide()
-	return g.Explain(profile, err)
+	return a.o.Guide().Explain(profile, err)
 }
 
 // today is the current date, YYYY-MM-DD.
@@ -156,20 +146,12 @@ func (a *Answerer) today() string { return a.o.Now().In(a.o.Location).Format(tim
 
 // logRequest writes the debug lines of spec-v0.9 section 8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
-	if !a.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		return
-	}
-	onOff := func(on bool) string {
-		if on {
-			return "on"
-		}
-		return "off"
-	}
+	onOff := map[bool]string{true: "on", false: "off"}
 	can := llm.CapabilityOf(p.Model)
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
 		profile, p.Model, can.Verbosity, can.Reasoning))
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: request summary tools=web_search(on) reasoning=%s text.verbosity=%s",
-		onOff(can.Reasoning && p.Effort != ""), onOff(can.Verbosity && p.Verbosity != "")))
+		onOff[can.Reasoning && p.Effort != ""], onOff[can.Verbosity && p.Verbosity != ""]))
 }
 
 // decimal formats a number as callers write it: 60, 0.5.

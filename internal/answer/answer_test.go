@@ -42,6 +42,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Request-Id", "req_1")
 	switch {
+	case body == "":
+		w.Header().Set("Retry-After-Ms", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case strings.HasPrefix(body, `{"error":`):
 		w.WriteHeader(http.StatusBadRequest)
 	case sent["stream"] == true:
@@ -87,10 +90,12 @@ func stream(body string) string {
 func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 	a := &api{bodies: bodies}
 	o := Options{
-		Client:       llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: a}}),
+		Client:       llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: a}, MaxRetries: 1}),
 		Instructions: "be right",
 		Profiles:     map[string]Profile{"answer": {Model: "gpt-5.2", Effort: "medium", Verbosity: "low"}},
 		Defaults:     Defaults{RecencyDays: 60, MaxResults: 5},
+		Location:     tokyo,
+		Guide:        func() Guide { return Guide{} },
 		Now:          fixedNow,
 	}
 	if change != nil {
@@ -137,7 +142,7 @@ func TestAskMeta(t *testing.T) {
 	clock := midnight
 	a, _ := newAnswerer(func(o *Options) {
 		o.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
-	}, fixture(t, "cited"))
+	}, "", fixture(t, "cited"))
 	got, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +153,7 @@ func TestAskMeta(t *testing.T) {
 		ResponseID:    "resp_1",
 		RequestID:     "req_1",
 		Searches:      1, // not the opened page
+		Retries:       1,
 		Elapsed:       got.Meta.Elapsed,
 	}
 	if diff := cmp.Diff(want, got.Meta); diff != "" || got.Meta.Elapsed < time.Second || got.Model != "gpt-5.2" {
@@ -177,6 +183,7 @@ func TestAskTimeout(t *testing.T) {
 			Client:   llm.New(llm.Options{APIKey: "test-key", HTTPClient: never, MaxRetries: 3}),
 			Profiles: map[string]Profile{"answer": {Model: "gpt-5.2"}},
 			Timeout:  300 * time.Second,
+			Guide:    func() Guide { return Guide{} },
 		})
 		start := time.Now()
 		_, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)

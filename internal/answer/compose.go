@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/openai/openai-go/v3/responses"
 
@@ -11,67 +12,63 @@ import (
 )
 
 // compose makes the answer of the responses of one conversation. The text is
-// that of the last response with text. Model, Retries and Elapsed are left to
-// the caller.
+// that of the last response with text. Model and Meta.Elapsed are left to the
+// caller.
 func (a *Answerer) compose(rounds []*llm.Response) (*Answer, error) {
-	r := rounds[len(rounds)-1]
-	for _, round := range slices.Backward(rounds) {
-		if textOf(finalMessages(round.Output)) != "" {
-			r = round
+	var r *llm.Response
+	var spoken []responses.ResponseOutputItemUnion
+	for _, r = range slices.Backward(rounds) {
+		if spoken = finalMessages(r.Output); textOf(spoken) != "" {
 			break
 		}
 	}
-	spoken, all := finalMessages(r.Output), allItems(rounds)
-	body := textOf(spoken)
+	reason := ""
+	if r.Status == responses.ResponseStatusIncomplete {
+		reason = "incomplete: " + cmp.Or(text.OneLine(r.IncompleteDetails.Reason), "unknown reason")
+	}
+	body, all := textOf(spoken), allItems(rounds)
 	if body == "" {
-		return nil, &NoTextError{Reason: whyNoText(r)}
+		return nil, &NoTextError{Reason: cmp.Or(reason, "no output")}
 	}
 	ans := &Answer{Text: body, UsedSearch: usedSearch(all), Citations: a.citations(body, spoken, all), Meta: meta(rounds)}
-	if reason := incomplete(r); reason != "" {
-		ans.Text = below(ans.Text, "[incomplete: "+reason+"]")
+	if reason != "" {
+		if strings.Count(body, "```")%2 == 1 { // cut short in a code block
+			ans.Text += "\n```"
+		}
+		ans.Text += "\n\n[" + reason + "]"
 	}
 	if ans.UsedSearch && len(ans.Citations) > 0 && !endsInSources(body) {
-		ans.Text = below(ans.Text, sourcesList(ans.Citations))
+		ans.Text += "\n\nSources:"
+		for _, c := range ans.Citations {
+			ans.Text += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+		}
 	}
 	return ans, nil
 }
 
 // usedSearch follows spec-v0.9 section 3.3.
 func usedSearch(items []responses.ResponseOutputItemUnion) bool {
-	return slices.ContainsFunc(items, func(it responses.ResponseOutputItemUnion) bool {
-		if it.Type == "web_search_call" {
-			return true
-		}
-		return slices.ContainsFunc(it.Content, func(part responses.ResponseOutputMessageContentUnion) bool {
-			return slices.ContainsFunc(part.Annotations, func(an responses.ResponseOutputTextAnnotationUnion) bool {
-				return an.Type == "url_citation"
-			})
-		})
+	return len(annotations(items)) > 0 || slices.ContainsFunc(items, func(it responses.ResponseOutputItemUnion) bool {
+		return it.Type == "web_search_call"
 	})
 }
 
-// incomplete returns why a response was cut short, or "".
-func incomplete(r *llm.Response) string {
-	if r.Status != responses.ResponseStatusIncomplete {
-		return ""
+// allItems returns the output of all rounds: an answer to a second request
+// rests on what the first one found.
+func allItems(rounds []*llm.Response) []responses.ResponseOutputItemUnion {
+	var items []responses.ResponseOutputItemUnion
+	for _, r := range rounds {
+		items = append(items, r.Output...)
 	}
-	return cmp.Or(text.OneLine(r.IncompleteDetails.Reason), "unknown reason")
-}
-
-func whyNoText(r *llm.Response) string {
-	if reason := incomplete(r); reason != "" {
-		return "incomplete: " + reason
-	}
-	if r.Status != "" && r.Status != responses.ResponseStatusCompleted {
-		return "status: " + text.OneLine(string(r.Status))
-	}
-	return "no output"
+	return items
 }
 
 func meta(rounds []*llm.Response) Meta {
 	last := rounds[len(rounds)-1]
-	m := Meta{Usage: usage(rounds), ResolvedModel: last.Model, ResponseID: last.ID, RequestID: last.RequestID}
+	m := Meta{ResolvedModel: last.Model, ResponseID: last.ID, RequestID: last.RequestID}
 	for _, r := range rounds {
+		m.Usage.Add(r.Tokens)
+		m.Retries += r.Retries
 		if n := r.ToolUsage.WebSearch; n.JSON.NumRequests.Valid() {
 			m.Searches += int(n.NumRequests)
 			continue
@@ -83,16 +80,4 @@ func meta(rounds []*llm.Response) Meta {
 		}
 	}
 	return m
-}
-
-func usage(rounds []*llm.Response) llm.Usage {
-	var sum llm.Usage
-	for _, r := range rounds {
-		sum.Input += r.Tokens.Input
-		sum.Cached += r.Tokens.Cached
-		sum.Output += r.Tokens.Output
-		sum.Reasoning += r.Tokens.Reasoning
-		sum.Total += r.Tokens.Total
-	}
-	return sum
 }

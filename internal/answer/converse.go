@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -29,33 +27,27 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watcher) ([
 		if err != nil {
 			// The first answer is still usable, or its lack of text is the
 			// better error.
-			a.o.Logger.WarnContext(ctx, "answer: asking again: "+a.Explain("", err))
-			break
+			a.o.Logger.WarnContext(ctx, "answer: asking again", "error", err)
+			return rounds, nil
 		}
 		rounds = append(rounds, r)
-		follow := ""
-		if len(rounds) <= a.o.RequeryAttempts {
-			follow = a.followUp(rounds)
-		}
-		if follow == "" {
-			break
+		follow := a.followUp(rounds)
+		if follow == "" || len(rounds) > a.o.RequeryAttempts {
+			return rounds, nil
 		}
 		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", len(rounds), "reason", follow)
 		input := append(slices.Clip(req.Params.Input.OfInputItemList), r.InputItems()...)
 		req.Params.Input.OfInputItemList = append(input, userMessage(follow))
 	}
-	w.end(rounds)
-	return rounds, nil
 }
 
 // followUp returns what to ask after the last round, or "".
 func (a *Answerer) followUp(rounds []*llm.Response) string {
-	spoken := finalMessages(rounds[len(rounds)-1].Output)
-	text := textOf(spoken)
-	if text == "" {
+	spoken, all := finalMessages(rounds[len(rounds)-1].Output), allItems(rounds)
+	switch text := textOf(spoken); {
+	case text == "":
 		return askForText
-	}
-	if all := allItems(rounds); usedSearch(all) && len(a.citations(text, spoken, all)) == 0 {
+	case usedSearch(all) && len(a.citations(text, spoken, all)) == 0:
 		return askForSources
 	}
 	return ""
@@ -63,18 +55,15 @@ func (a *Answerer) followUp(rounds []*llm.Response) string {
 
 // respond sends one request, as a stream when there is a watcher unless the
 // options say otherwise.
-func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watcher) (*llm.Response, error) {
+func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watcher) (r *llm.Response, err error) {
 	if a.o.Stream == "false" || a.o.Stream != "true" && w.watch == nil {
-		r, err := a.o.Client.Create(ctx, req)
-		if err != nil || w.watch == nil {
-			return r, err
+		if r, err = a.o.Client.Create(ctx, req); err == nil {
+			for ev := range llm.Replay(r) {
+				w.see(ev)
+			}
 		}
-		for ev := range llm.Replay(r) {
-			w.see(ev)
-		}
-		return r, nil
+		return r, err
 	}
-	var r *llm.Response
 	for ev, err := range a.o.Client.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
@@ -84,26 +73,22 @@ func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watcher) (*l
 		}
 		w.see(ev)
 	}
-	if r == nil {
-		return nil, errors.New("reading the stream: it ended without a response")
-	}
 	return r, nil
 }
 
 // watcher passes the events of several requests on as those of one.
 type watcher struct {
-	watch   func(llm.Event) // or nil
-	base    int             // number of the first block of the current request
-	next    int             // number of the next block
-	retries int
-	done    llm.Done // of the last response
+	watch func(llm.Event) // nil: not watched
+	base  int             // number of the first block of the current request
+	next  int             // number of the next block
+	done  llm.Done        // of the last response
 }
 
 func (w *watcher) see(ev llm.Event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		e.Index += w.base
-		w.next = max(w.next, e.Index+1)
+		w.next = e.Index + 1
 		ev = e
 	case llm.BlockDelta:
 		e.Index += w.base
@@ -111,9 +96,7 @@ func (w *watcher) see(ev llm.Event) {
 	case llm.BlockStop:
 		e.Index += w.base
 		ev = e
-	case llm.Retrying:
-		w.retries++
-	case llm.Usage:
+	case llm.Usage: // end sends that of all requests
 		return
 	case llm.Done:
 		w.done, w.base = e, w.next
@@ -124,9 +107,9 @@ func (w *watcher) see(ev llm.Event) {
 	}
 }
 
-func (w *watcher) end(rounds []*llm.Response) {
+func (w *watcher) end(sum llm.Usage) {
 	if w.watch != nil {
-		w.watch(usage(rounds))
+		w.watch(sum)
 		w.watch(w.done)
 	}
 }
@@ -138,14 +121,4 @@ func Stage(e llm.Search) (stage, what string) {
 		return "reading", e.URL
 	}
 	return "searching", e.Query
-}
-
-// allItems returns the output of all rounds: an answer to a second request
-// rests on what the first one found.
-func allItems(rounds []*llm.Response) []responses.ResponseOutputItemUnion {
-	var items []responses.ResponseOutputItemUnion
-	for _, r := range rounds {
-		items = append(items, r.Output...)
-	}
-	return items
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,26 +22,23 @@ import (
 // VerifyPage is where an organization is verified.
 const VerifyPage = "https://platform.openai.com/settings/organization/general"
 
-const keysPage = "https://platform.openai.com/api-keys"
-
 // maxExplain bounds the line of Explain, in characters. Claude Code shows 200
 // of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
 
 // Guide holds the settings that advice names. A user of an MCP client sees one
 // line and no configuration, so the line says which setting it is about. None
-// of the fields is a secret. The zero Guide names the usual settings.
+// of the fields is a secret.
 type Guide struct {
-	BaseURL Setting            // openai.base_url, without user and query
-	Key     string             // variable of the key; "": OPENAI_API_KEY
-	KeyFlaw string             // what looks wrong about the key: "it has quotes around it"
-	Headers []string           // variables of openai.headers other than Key
-	Models  map[string]Setting // by profile
-	Proxy   string             // variable of the proxy; "": HTTPS_PROXY
-	GOOS    string             // decides where root certificates are; "": linux
-
-	RootsFile string        // value of SSL_CERT_FILE
-	RootsFlaw func() string // why RootsFile is unusable: "it cannot be read"; nil or "": it is usable
+	BaseURL   Setting            // openai.base_url, without user and query
+	Key       string             // variable of the key
+	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
+	Headers   []string           // variables of openai.headers other than Key
+	Models    map[string]Setting // by profile
+	Proxy     string             // variable of the proxy
+	GOOS      string             // decides where root certificates are
+	RootsFile string             // value of SSL_CERT_FILE
+	RootsFlaw func() string      // why RootsFile is unusable: "it cannot be read"; "": it is usable
 }
 
 // Setting is a value of the configuration and its origin.
@@ -54,36 +52,32 @@ type Setting struct {
 type advice struct {
 	what string // what is wrong
 	do   string // what to change; names a setting or variable
-	hint string // the same for a reader at a terminal; "": do
 	said string // what the API said
 }
 
 // Explain puts an error of a question into one line that says what to do. The
-// advice comes first, so that truncation removes only what the API said. The
-// API's message about a key is left out, because it repeats a part of the key.
-func (g *Guide) Explain(profile string, err error) string {
+// advice comes first, so that truncation removes only what the API said.
+func (g Guide) Explain(profile string, err error) string {
 	a := g.advise(profile, err)
-	if a.do != "" {
-		a.what += ": " + a.do
-	}
-	return text.Truncate(text.OneLine(a.what+after(a.said)), maxExplain)
+	return text.Truncate(sentence(a.what, a.do, a.said), maxExplain)
 }
 
 // Advise is Explain for a terminal: one line says what is wrong, with what the
 // API said; the other says what to do and may be empty.
-func (g *Guide) Advise(profile string, err error) (what, hint string) {
+func (g Guide) Advise(profile string, err error) (what, hint string) {
 	a := g.advise(profile, err)
-	return text.OneLine(a.what + after(a.said)), text.OneLine(cmp.Or(a.hint, a.do))
-}
-
-func after(said string) string {
-	if said = text.OneLine(said); said == "" {
-		return ""
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.KindMissingKey {
+		a.do = g.GetKey() + "; --offline needs none"
 	}
-	return ": " + said
+	return sentence(a.what, a.said), text.OneLine(a.do)
 }
 
-func (g *Guide) advise(profile string, err error) advice {
+// sentence joins the parts that are not empty to one line.
+func sentence(parts ...string) string {
+	return text.OneLine(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return text.OneLine(s) == "" }), ": "))
+}
+
+func (g Guide) advise(profile string, err error) advice {
 	if err == nil {
 		return advice{}
 	}
@@ -92,227 +86,152 @@ func (g *Guide) advise(profile string, err error) advice {
 		return advice{what: e.Error(), do: raise}
 	}
 	if e, ok := errors.AsType[*NoTextError](err); ok {
-		a := advice{what: e.Reason + "; the model wrote no answer", do: "try again"}
-		switch e.Reason {
-		case "incomplete: max_output_tokens":
-			a.do = "ask for less, or raise max_output_tokens of the profile"
-		case "incomplete: content_filter":
-			a.do = "rephrase the question"
-		}
-		return a
+		do := map[string]string{
+			"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
+			"incomplete: content_filter":    "rephrase the question",
+		}[e.Reason]
+		return advice{what: e.Reason + "; the model wrote no answer", do: cmp.Or(do, "try again")}
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return advice{what: err.Error()}
 	}
-	status, tries := "", ""
-	if e.Status != 0 {
-		status = " (" + strconv.Itoa(e.Status) + ")"
+	status := ""
+	if e.Status >= 300 {
+		status = fmt.Sprintf(" (%d)", e.Status)
 	}
 	if e.Attempts > 1 {
-		tries = " after " + strconv.Itoa(e.Attempts) + " attempts"
+		status += fmt.Sprintf(" after %d attempts", e.Attempts)
 	}
-	switch e.Status {
-	case http.StatusProxyAuthRequired: // from a proxy for plain HTTP
-		return g.proxyPassword(status)
-	case http.StatusNetworkAuthenticationRequired:
-		return advice{what: "the network requires a login" + status, do: "log in with a browser"}
+	tunnel, tunneled := errors.AsType[llm.TunnelError](e)
+	switch {
+	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
+		return advice{"the proxy requires a password", "put user and password into " + g.Proxy, ""}
+	case tunneled:
+		return advice{"the proxy does not connect to " + g.host(), "check " + g.Proxy + " and NO_PROXY, or ask the administrator of the proxy", e.Message}
+	case errors.Is(e, llm.ErrPlainHTTP), errors.Is(e, http.ErrSchemeMismatch):
+		return advice{"http and https are mixed up", "check http or https in " + g.base(), e.Message}
 	}
-	switch e.Kind {
-	case llm.KindMissingKey:
-		return advice{what: "Missing API key", do: "set " + g.key(), hint: g.GetKey() + "; --offline needs none"}
-	case llm.KindAuth:
-		if e.Status == 0 { // not sent: the client says what is wrong with the key
-			return advice{what: e.Message, do: "set " + g.key() + " to the key alone, in one line"}
-		}
-		return advice{what: "the API refused the key" + status, do: g.newKey()}
-	case llm.KindUnverified:
-		return advice{what: "the organization is not verified" + status, do: "verify it at " + VerifyPage + ", or choose another model", said: e.Message}
-	case llm.KindPermission:
-		a := advice{what: "access denied" + status, do: "check what the key in " + g.key() + " may use, and ", said: e.Message}
-		if e.Type == "" && e.Code == "" { // not an error of the API itself
-			a.do += "whether a firewall or proxy answers in place of " + g.host()
-		} else {
-			a.do += "whether " + g.host() + " serves your region"
-		}
-		return a
-	case llm.KindModel:
-		return advice{what: "model not found" + status, do: g.otherModel(profile), said: e.Message}
-	case llm.KindNotFound:
-		return advice{what: "not found" + status, do: g.otherBase(), said: e.Message}
-	case llm.KindQuota:
-		a := advice{what: "quota exceeded" + status, do: "check plan, credit and limits of the OpenAI project"}
-		if !g.openAI() {
-			a.do = "check plan, credit and limits of your account at " + g.host()
-		}
-		return a
-	case llm.KindRateLimit:
-		a := advice{what: "rate limit reached" + status + tries, do: "wait a little, or raise request.max_retries", said: e.Message}
-		if e.RetryAfter > 0 {
-			a.do = "try again in " + decimal(max(1, e.RetryAfter.Round(time.Second).Seconds())) + " s"
-		}
-		return a
-	case llm.KindParameter:
-		a := advice{what: "the API refused " + cmp.Or(e.Param, "the request") + status, said: e.Message}
-		switch {
-		case errors.Is(e, llm.ErrPlainHTTP),
-			e.Status == http.StatusBadRequest && errors.Is(e, llm.ErrWebPage) && strings.HasPrefix(strings.ToLower(g.BaseURL.Value), "http:"):
-			a.do = "check http or https in " + g.base()
-		case e.Param == "":
-			a.do = "check the model and request.extra_body"
-		case e.Param == "model":
-			a.do = g.otherModel(profile)
-		default:
-			a.do = "check the profile and request.extra_body"
-		}
-		return a
-	case llm.KindServer:
-		return advice{what: "the API failed" + status + tries, do: "try again later", said: e.Message}
-	case llm.KindTimeout:
-		return advice{what: "timed out", do: raise}
-	case llm.KindCanceled:
-		return advice{what: "cancelled"}
-	case llm.KindConnection:
-		return g.connection(e, tries)
-	case llm.KindBadResponse:
-		a := advice{what: "not an answer of the Responses API" + status, do: "check " + g.base(), said: e.Message}
-		if page := errors.Is(e, llm.ErrWebPage); page || e.Status/100 == 3 {
-			a.what = "received a redirect, not an answer" + status
-			if page {
-				a.what = "received a web page, not an answer" + status
-			}
-			a.do += ", or log in to the network with a browser"
-		}
-		return a
+	kind, page := e.Kind, errors.Is(e, llm.ErrWebPage)
+	if page && (kind == llm.KindPermission || kind == llm.KindNotFound || kind == llm.KindParameter) {
+		kind = llm.KindBadResponse // not from the API
 	}
-	if e.Code != "" {
-		status = " (" + e.Code + ")"
+	a, ok := map[llm.Kind]advice{
+		llm.KindMissingKey:  {"Missing API key", "set " + g.Key, ""},
+		llm.KindAuth:        {"the API refused the key", g.newKey(), ""}, // what it said repeats a part of the key
+		llm.KindUnverified:  {"the organization is not verified", "verify it at " + VerifyPage + ", or choose another model", e.Message},
+		llm.KindPermission:  {"access denied", "check the permissions of the key in " + g.Key + ", your region, and any firewall", e.Message},
+		llm.KindModel:       {"model not found", g.otherModel(profile), e.Message},
+		llm.KindNotFound:    {"not found", g.otherBase(), e.Message},
+		llm.KindQuota:       {"quota exceeded", "check plan, credit and limits of your account", ""},
+		llm.KindRateLimit:   {"rate limit reached", "wait a little, or raise request.max_retries", e.Message},
+		llm.KindParameter:   {"the API refused " + cmp.Or(e.Param, "the request"), "check the profile and request.extra_body", e.Message},
+		llm.KindServer:      {"the API failed", "try again later", e.Message},
+		llm.KindTimeout:     {"timed out", raise, ""},
+		llm.KindCanceled:    {"cancelled", "", ""},
+		llm.KindBadResponse: {"not an answer of the Responses API", "check " + g.base(), e.Message},
+	}[kind]
+	switch {
+	case kind == llm.KindConnection:
+		a = g.connection(e)
+	case !ok:
+		a = advice{"the response failed (" + cmp.Or(e.Code, "unknown reason") + ")", "rephrase the question or try again", e.Message}
+	case kind == llm.KindAuth && e.Status == 0: // not sent: the client says what is wrong with the key
+		a = advice{e.Message, "set " + g.Key + " to the key alone, in one line", ""}
+	case kind == llm.KindRateLimit && e.RetryAfter > 0:
+		a.do = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
+	case kind == llm.KindParameter && e.Param == "model":
+		a.do = g.otherModel(profile)
+	case kind == llm.KindBadResponse && (page || e.Status/100 == 3):
+		a.what = "received a redirect or a web page, not an answer"
+		a.do += ", and whether a firewall or a login page of the network answers instead"
 	}
-	return advice{what: "the response failed" + status, do: "rephrase the question or try again", said: e.Message}
+	a.what += status
+	return a
 }
 
-// Error numbers of Windows, where the names in syscall have other values
-// (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
-const (
-	wsaNetUnreachable  = syscall.Errno(10051)
-	wsaRefused         = syscall.Errno(10061)
-	wsaHostUnreachable = syscall.Errno(10065)
-)
+// wsaRefused is ECONNREFUSED on Windows, where the name in syscall has another
+// value (https://learn.microsoft.com/windows/win32/winsock/windows-sockets-error-codes-2).
+const wsaRefused = syscall.Errno(10061)
 
 // connection explains a request that got no answer.
-func (g *Guide) connection(e *llm.Error, tries string) advice {
-	var (
-		op      *net.OpError
-		dns     *net.DNSError
-		record  tls.RecordHeaderError
-		verify  *tls.CertificateVerificationError
-		unknown x509.UnknownAuthorityError
-		name    x509.HostnameError
-		invalid x509.CertificateInvalidError
-
-		peer       = g.host()
-		checkProxy = "check " + g.proxy() + " and NO_PROXY"
-	)
-	if errors.As(e, &op) && op.Addr != nil {
-		peer = op.Addr.String()
-	}
-	tunnel, refused := errors.AsType[llm.TunnelError](e)
+func (g Guide) connection(e *llm.Error) advice {
+	op, _ := errors.AsType[*net.OpError](e)
+	dns, unresolved := errors.AsType[*net.DNSError](e)
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](e)
+	_, otherHost := errors.AsType[x509.HostnameError](e)
+	cert, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {
-	case tunnel == http.StatusProxyAuthRequired:
-		return g.proxyPassword("")
-	case refused:
-		a := advice{what: "the proxy does not connect to " + g.host(), do: checkProxy + ", or ask the administrator of the proxy", said: e.Message}
-		if tunnel < 400 {
-			a.do = checkProxy + ", or log in to the network with a browser"
-		}
-		return a
-	case op != nil && (op.Op == "proxyconnect" || op.Op == "socks connect"):
-		return advice{what: "cannot reach the proxy", do: checkProxy, said: e.Message}
-	case errors.As(e, &dns):
-		return advice{what: "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), do: "check the network, openai.base_url and " + g.proxy()}
-	case errors.As(e, &record), errors.Is(e, http.ErrSchemeMismatch):
-		return advice{what: peer + " does not use TLS", do: "check http or https in openai.base_url", said: e.Message}
+	case op != nil && op.Op == "proxyconnect":
+		return advice{"cannot reach the proxy", "check " + g.Proxy + " and NO_PROXY", e.Message}
+	case unresolved:
+		return advice{"cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), "check the network, openai.base_url and " + g.Proxy, ""}
 	case errors.Is(e, syscall.ECONNREFUSED), errors.Is(e, wsaRefused):
-		return advice{what: "connection refused by " + peer, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
-	case errors.Is(e, syscall.ENETUNREACH), errors.Is(e, syscall.EHOSTUNREACH), errors.Is(e, wsaNetUnreachable), errors.Is(e, wsaHostUnreachable):
-		return advice{what: "no route to " + peer, do: "check the network (cable, VPN, IPv4 and IPv6); behind a proxy set " + g.proxy()}
-	case op != nil && op.Op == "dial" && op.Timeout():
-		return advice{what: peer + " does not accept connections" + tries, do: "check openai.base_url, " + g.proxy() + " and the firewall"}
-	case errors.As(e, &name):
-		return advice{what: "the certificate of " + g.host() + " is for another host",
-			do: "check openai.base_url and " + g.proxy() + ", or log in to the network with a browser"}
-	case errors.As(e, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		return advice{"connection refused by " + g.host(), "check openai.base_url, " + g.Proxy + " and the firewall", ""}
+	case otherHost:
+		return advice{"the certificate of " + g.host() + " is for another host", "check openai.base_url and " + g.Proxy + ", or log in to the network with a browser", ""}
+	case cert.Reason == x509.Expired:
 		// The clock may be wrong: a machine without a battery starts in 1970.
-		const minute = "2006-01-02 15:04 UTC"
-		now, limit := time.Now().UTC(), "until "+invalid.Cert.NotAfter.UTC().Format(minute)
-		if now.Before(invalid.Cert.NotBefore) {
-			limit = "from " + invalid.Cert.NotBefore.UTC().Format(minute)
+		return advice{
+			fmt.Sprintf("the certificate of %s is valid from %s to %s", g.host(), cert.Cert.NotBefore.Format(time.DateOnly), cert.Cert.NotAfter.Format(time.DateOnly)),
+			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly), "",
 		}
-		return advice{what: "the certificate of " + g.host() + " is valid only " + limit,
-			do: "check the clock of this machine, which says " + now.Format(minute) + "; if it is right, the certificate must be renewed"}
-	case errors.As(e, &verify), errors.As(e, &unknown):
-		return advice{what: "cannot verify the TLS certificate of " + g.host(), do: g.trust()}
+	case unverified:
+		return advice{"cannot verify the TLS certificate of " + g.host(), g.trust(), ""}
 	}
-	return advice{what: "connection failed" + tries, do: "check the network and openai.base_url", said: e.Message}
+	return advice{"connection failed", "check the network, openai.base_url, " + g.Proxy + " and the firewall", e.Message}
 }
 
 // NoModels is the advice for an API without GET /models/{id}, and whether err
 // means that. A compatible server may answer questions nevertheless.
-func (g *Guide) NoModels(err error) (do string, ok bool) {
+func (g Guide) NoModels(err error) (do string, ok bool) {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || g.openAI() || e.Kind == llm.KindModel {
+	if !ok || g.openAI() || e.Kind == llm.KindModel || !slices.Contains([]int{404, 405, 501}, e.Status) {
 		return "", false
 	}
-	switch e.Status {
-	case http.StatusNotFound:
-		do = g.otherBase()
-	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		do = "check " + g.base()
-	default:
-		return "", false
-	}
-	return do + ", or see with --live whether it answers questions", true
-}
-
-func (g *Guide) key() string { return cmp.Or(g.Key, "OPENAI_API_KEY") }
-
-func (g *Guide) proxy() string { return cmp.Or(g.Proxy, "HTTPS_PROXY") }
-
-func (g *Guide) proxyPassword(status string) advice {
-	return advice{what: "the proxy requires a password" + status, do: "put user and password into " + g.proxy()}
+	return g.otherBase() + ", or see with --live whether it answers questions", true
 }
 
 // host is the host of the API, with its port if it has one.
-func (g *Guide) host() string {
-	if u, err := url.Parse(g.BaseURL.Value); err == nil && u.Host != "" {
+func (g Guide) host() string {
+	if u, err := url.Parse(g.BaseURL.Value); err == nil {
 		return u.Host
 	}
-	return "the API's host"
+	return ""
 }
 
 // openAI reports whether requests go to OpenAI, in any region.
-func (g *Guide) openAI() bool {
-	u, err := url.Parse(g.BaseURL.Value)
-	return g.BaseURL.Value == "" || err == nil && strings.HasSuffix("."+strings.ToLower(u.Hostname()), ".api.openai.com")
+func (g Guide) openAI() bool {
+	return strings.HasSuffix("."+hostOf(g.BaseURL.Value), ".api.openai.com")
+}
+
+// base names openai.base_url and its origin.
+func (g Guide) base() string { return "openai.base_url (" + g.BaseURL.From + ")" }
+
+func (g Guide) otherBase() string {
+	return "check " + g.base() + ": it ends with the version, as in https://api.openai.com/v1"
+}
+
+// keys says where keys for the API come from.
+func (g Guide) keys() string {
+	if g.openAI() {
+		return "from https://platform.openai.com/api-keys"
+	}
+	return "for " + g.host()
 }
 
 // GetKey says how to get a key when there is none.
-func (g *Guide) GetKey() string {
+func (g Guide) GetKey() string {
 	if g.openAI() {
-		return "make a key at " + keysPage + " and set " + g.key()
+		return "set " + g.Key + " to a key " + g.keys()
 	}
-	return "set " + g.key() + " to a key for " + g.host() + " (any text if that server needs none)"
+	return "set " + g.Key + " to a key " + g.keys() + " (any text if that server needs none)"
 }
 
-func (g *Guide) newKey() string {
-	var do string
-	switch {
-	case g.KeyFlaw != "":
-		do = "set " + g.key() + " to the key alone: " + g.KeyFlaw
-	case g.openAI():
-		do = "set " + g.key() + " to a complete and current key (" + keysPage + ")"
-	default:
-		do = "set " + g.key() + " to a complete and current key for " + g.host()
+func (g Guide) newKey() string {
+	do := "set " + g.Key + " to a complete and current key " + g.keys()
+	if g.KeyFlaw != "" {
+		do = "set " + g.Key + " to the key alone: " + g.KeyFlaw
 	}
 	if len(g.Headers) > 0 {
 		do += ", and check " + strings.Join(g.Headers, ", ") + " (openai.headers)"
@@ -321,7 +240,7 @@ func (g *Guide) newKey() string {
 }
 
 // otherModel names the setting that the model of a profile comes from.
-func (g *Guide) otherModel(profile string) string {
+func (g Guide) otherModel(profile string) string {
 	s, ok := g.Models[profile]
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
@@ -333,32 +252,17 @@ func (g *Guide) otherModel(profile string) string {
 	return do
 }
 
-// base names openai.base_url and its origin.
-func (g *Guide) base() string {
-	return "openai.base_url (" + cmp.Or(g.BaseURL.From, "OPENAI_BASE_URL") + ")"
-}
-
-func (g *Guide) otherBase() string {
-	return "check " + g.base() + ": it ends with the version, as in https://api.openai.com/v1"
-}
-
 // trust says how to add a root certificate. On macOS and Windows Go asks the
 // system and reads no file.
-func (g *Guide) trust() string {
-	const ca = "the CA of your network"
-	switch g.GOOS {
-	case "darwin", "ios":
-		return "add " + ca + " to the keychain of this Mac and trust it there (SSL_CERT_FILE is not read on macOS)"
-	case "windows":
-		return "add " + ca + " to the certificate store of Windows (SSL_CERT_FILE is not read there)"
+func (g Guide) trust() string {
+	const add = "add the CA of your network to "
+	switch {
+	case g.GOOS == "darwin", g.GOOS == "windows":
+		return add + "the certificate store of the system (SSL_CERT_FILE is not read there)"
+	case g.RootsFile == "":
+		return "set SSL_CERT_FILE to a file with the CA of your network"
+	case g.RootsFlaw() != "":
+		return "correct SSL_CERT_FILE: it names " + g.RootsFile + ", and " + g.RootsFlaw()
 	}
-	if g.RootsFile == "" {
-		return "set SSL_CERT_FILE to a file with " + ca
-	}
-	if g.RootsFlaw != nil {
-		if flaw := g.RootsFlaw(); flaw != "" {
-			return "correct SSL_CERT_FILE: it names " + g.RootsFile + ", and " + flaw
-		}
-	}
-	return "add " + ca + " to " + g.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
+	return add + g.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
 }

@@ -60,12 +60,8 @@ func TestLive(t *testing.T) {
 	}
 
 	var l Live
-	shown := ""
-	for _, ev := range append(streamed("m", 0, "One,", 2), streamed("m", 1, " two.", 2)...) { // parts of one message
-		shown += l.See(ev)
-	}
-	if rest, ok := l.Rest("One, two."); !ok || shown+rest != "One, two." {
-		t.Errorf("two parts: %q and %q", shown, rest)
+	for _, ev := range streamed("m", 0, "One,", 2) {
+		l.See(ev)
 	}
 	l.See(llm.Retrying{Attempt: 2})
 	if rest, ok := l.Rest(story); !ok || rest != story {

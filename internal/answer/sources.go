@@ -9,102 +9,61 @@ import (
 )
 
 var (
-	// heading matches the line above a list of sources, trimmed: plain, bold or
-	// a Markdown heading.
-	heading = regexp.MustCompile(`(?i)^(?:#{1,6}\s*)?(?:\*\*|__)?(?:sources|references|出典|参考|情報源)\s*[:：]?(?:\*\*|__)?\s*[:：]?$`)
-	bullet  = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
-	// link matches a URL in text; parentheses belong to it in pairs.
-	link = regexp.MustCompile("https?://(?:[^\\s<>()\\[\\]\"（）「」『』、。，]|\\([^\\s()]*\\))+")
+	// heading matches the line above a list of sources: plain, bold or a
+	// Markdown heading.
+	heading = regexp.MustCompile(`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
+	// entry matches a line of the list: a word or something with a URL, and the
+	// date at the end.
+	entry = regexp.MustCompile(`^\s*(?:(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*)?(?:[^\s　]+|.*https?://.*)` +
+		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)(\d{4}-\d{2}-\d{2})[)）.。*_\s]*$`)
+	// link matches a URL in text without the punctuation that follows it.
+	// Parentheses belong to it in pairs.
+	link = regexp.MustCompile("https?://(?:[^" + outside + "]|" + parens + ")*(?:[^.,;:!?*_'`|" + outside + "]|" + parens + ")")
 	// date matches 2025-12-05, 2025/12/05, 2025年12月5日 and 20251205.
 	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-/年](\d{1,2})[-/月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
-	// dated matches an entry: what is dated, and the date at its end.
-	dated = regexp.MustCompile(`^(.*\S)(?:\s*[(（]|[\s:：,、—–-]+)(?:[^\d()（）]*[\s:：])?(\d{4}-\d{2}-\d{2})[\s)）.。*_]*$`)
+	// endsInDay matches a text that ends in a day, apart from punctuation.
+	endsInDay = regexp.MustCompile(`\d日?[^\pL\pN]*$`)
 )
 
-// sourcesList is the list that ends an answer (spec-v0.9 section 3.2).
-func sourcesList(cited []Citation) string {
-	list := "Sources:"
-	for _, c := range cited {
-		list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
-	}
-	return list
-}
-
-// splitSources returns the lines above the last heading of a list of sources,
-// and the entries below it. Indented lines continue an entry.
-func splitSources(body string) (above, entries []string) {
-	above = strings.Split(body, "\n")
-	for i, line := range slices.Backward(above) {
-		if !heading.MatchString(strings.TrimSpace(line)) {
-			continue
-		}
-		for _, line := range above[i+1:] {
-			trimmed := strings.TrimSpace(line)
-			switch {
-			case trimmed == "":
-			case len(entries) > 0 && strings.HasPrefix(line, " ") && !bullet.MatchString(line):
-				entries[len(entries)-1] += " " + trimmed
-			default:
-				entries = append(entries, trimmed)
-			}
-		}
-		return above[:i], entries
-	}
-	return above, nil
-}
+const (
+	outside = `\s<>()\[\]"（）「」『』、。，` // never in a link
+	parens  = `\([^\s()]*\)`
+)
 
 // endsInSources reports whether the text ends with a list of sources as the
-// policy asks for it: each entry is a URL, a link or an identifier with a date.
+// policy asks for it: a heading, and entries that are each a URL, a link or an
+// identifier with a date.
 func endsInSources(body string) bool {
-	_, entries := splitSources(body)
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(entry string) bool {
-		m := dated.FindStringSubmatch(bullet.ReplaceAllString(entry, ""))
-		if m == nil || len(linksIn(m[1])) == 0 && strings.ContainsAny(m[1], " \t　") {
-			return true
+	dated := false
+	for _, line := range slices.Backward(strings.Split(body, "\n")) {
+		if m := entry.FindStringSubmatch(line); m != nil && firstDate(m[1]) != "" {
+			dated = true
+		} else if strings.TrimSpace(line) != "" {
+			return dated && heading.MatchString(line)
 		}
-		_, err := time.Parse(time.DateOnly, m[2])
-		return err != nil
-	})
+	}
+	return false
 }
 
-// dateInText returns the date that the text gives for a source: that of its
-// entry in the list of sources, else one that directly follows a link to it.
-func dateInText(above, entries []string, s source) string {
-	for _, entry := range entries {
-		if d := dateBeside(entry, s, true); d != "" {
+// publishedAt returns the date of a source: the one that the text gives, else
+// one in the path of the URL, else today, the date of access. Dates in the
+// future are ignored.
+func publishedAt(c Citation, body, today string) string {
+	path, _, _ := strings.Cut(c.URL, "?")
+	for _, d := range []string{dateInText(c, body), firstDate(path)} {
+		if d != "" && d <= today {
 			return d
 		}
 	}
-	for _, line := range above {
-		if d := dateBeside(line, s, false); d != "" {
-			return d
-		}
-	}
-	return ""
+	return today
 }
 
-// dateBeside returns the date that a line gives for a source: the first one
-// between it and the next link. In an entry, words may stand between, and the
-// date may precede the first link.
-func dateBeside(line string, s source, entry bool) string {
-	if s.api {
-		_, after, _ := strings.Cut(line, s.URL)
-		return firstDate(after, entry)
-	}
-	links := linksIn(line)
-	for i, l := range links {
-		if pageKey(pageURL(l.url)) != s.key() {
-			continue
-		}
-		end := len(line)
-		if i+1 < len(links) {
-			end = links[i+1].start
-		}
-		if d := firstDate(line[l.end:end], entry); d != "" {
-			return d
-		}
-		if i == 0 && entry {
-			if d := firstDate(line[:l.start], true); d != "" {
+// dateInText returns the date that the text gives for a source, or "". The list
+// of sources is at the end, so the last line with a date for it counts.
+func dateInText(c Citation, body string) string {
+	for _, line := range slices.Backward(strings.Split(body, "\n")) {
+		for _, rest := range mentions(c, line) {
+			if d := firstDate(rest); d != "" && endsInDay.MatchString(rest) {
 				return d
 			}
 		}
@@ -112,36 +71,33 @@ func dateBeside(line string, s source, entry bool) string {
 	return ""
 }
 
-// firstDate returns the first date in s as YYYY-MM-DD. Unless words is true,
-// only punctuation within a sentence may precede it.
-func firstDate(s string, words bool) string {
-	for _, m := range date.FindAllStringSubmatchIndex(s, -1) {
-		if !words && strings.Trim(s[:m[2]], " \t()（）[]<>*_`,、:：—–|-") != "" {
-			return ""
+// mentions returns what follows each mention of a source in a line, up to the
+// next link.
+func mentions(c Citation, line string) []string {
+	if !c.isPage() {
+		return strings.Split(line, c.URL)[1:]
+	}
+	var list []string
+	links := link.FindAllStringIndex(line, -1)
+	for i, at := range links {
+		end := len(line)
+		if i+1 < len(links) {
+			end = links[i+1][0]
 		}
-		month, day := 4, 6
-		if m[month] < 0 {
-			month, day = 8, 10
+		if pageKey(pageURL(line[at[0]:at[1]])) == pageKey(c.URL) {
+			list = append(list, line[at[1]:end])
 		}
-		d := fmt.Sprintf("%s-%02s-%02s", s[m[2]:m[3]], s[m[month]:m[month+1]], s[m[day]:m[day+1]])
+	}
+	return list
+}
+
+// firstDate returns the first date in s as YYYY-MM-DD, or "".
+func firstDate(s string) string {
+	for _, m := range date.FindAllStringSubmatch(s, -1) {
+		d := fmt.Sprintf("%s-%02s-%02s", m[1], m[2]+m[4], m[3]+m[5])
 		if _, err := time.Parse(time.DateOnly, d); err == nil {
 			return d
 		}
 	}
 	return ""
-}
-
-type textLink struct {
-	url        string
-	start, end int
-}
-
-// linksIn returns the http and https URLs in s, without punctuation at the end.
-func linksIn(s string) []textLink {
-	var links []textLink
-	for _, m := range link.FindAllStringIndex(s, -1) {
-		u := strings.TrimRight(s[m[0]:m[1]], ".,;:!?*_'`|")
-		links = append(links, textLink{u, m[0], m[0] + len(u)})
-	}
-	return links
 }

@@ -22,7 +22,7 @@ func TestSources(t *testing.T) {
 		{"Japanese", "A。\n\n出典\n・気象庁（2025-01-02）", true},
 		{"full-width colon", "A。\n\n参考：\n- https://b.example/（2025-01-02）", true},
 		{"情報源", "A。\n\n情報源:\n- [B](https://b.example/)（公開日: 2025-01-02）", true},
-		{"date in the second line", "A.\n\nSources:\n1. B\n   https://b.example/ (2025-01-02)", true},
+		{"date in the second line", "A.\n\nSources:\n1. B\n   https://b.example/ (2025-01-02)", false},
 		{"bare URLs", "A.\n\nSources:\nhttps://b.example/ (2025-01-02)\nhttps://c.example/ (2025-01-02)", true},
 		{"title and URL", "A.\n\nSources:\n- B, a page: https://b.example/ (2025-01-02)", true},
 		{"footnotes", "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)", true},

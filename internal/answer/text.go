@@ -2,53 +2,39 @@ package answer
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// markers matches the citation markers that the API writes into the text with
-// private-use characters, and a space before them: U+E200 opens one, U+E202
-// separates its fields, U+E201 closes it. In a text that was cut short the last
-// one may not be closed; then only its fields are removed.
-var markers = regexp.MustCompile(` ?(?:\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}` +
-	`|\x{E200}[\w-]*(?:\x{E202}[\w-]*)*)` +
-	`|[\x{E200}-\x{E2FF}]`)
+var (
+	// markers matches the citation markers that the API writes into the text
+	// with private-use characters, and a space before them: U+E200 opens one,
+	// U+E202 separates its fields, U+E201 closes it unless the text was cut
+	// short.
+	markers = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
+	// tracker matches the query parameter that the API adds to links. What
+	// stays is the first submatch.
+	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai\b`)
+)
 
-// tracker matches the query parameter that the API adds to links.
-var tracker = regexp.MustCompile(`([?&])(?:utm_source=openai&)*utm_source=openai(&|\.?(?:[^\w.%-]|$))`)
-
-// clean removes what the API adds to the text of the model: citation markers,
-// and utm_source=openai in links.
+// clean removes what the API adds to the text of the model.
 func clean(s string) string { return untracked(markers.ReplaceAllString(s, "")) }
 
-func untracked(s string) string {
-	return tracker.ReplaceAllStringFunc(s, func(match string) string {
-		m := tracker.FindStringSubmatch(match)
-		if m[2] == "&" {
-			return m[1]
-		}
-		return m[2]
-	})
-}
+func untracked(s string) string { return tracker.ReplaceAllString(s, "$1") }
 
 // finalMessages returns the messages that make up the answer: those of phase
 // final_answer that have text, else all messages. Phases are optional.
 func finalMessages(items []responses.ResponseOutputItemUnion) []responses.ResponseOutputItemUnion {
-	var all, final []responses.ResponseOutputItemUnion
-	for _, it := range items {
-		if it.Type != "message" {
-			continue
-		}
-		all = append(all, it)
-		if it.Phase == responses.ResponseOutputMessagePhaseFinalAnswer && messageText(it) != "" {
-			final = append(final, it)
-		}
-	}
+	messages := slices.DeleteFunc(slices.Clone(items), func(it responses.ResponseOutputItemUnion) bool { return it.Type != "message" })
+	final := slices.DeleteFunc(slices.Clone(messages), func(m responses.ResponseOutputItemUnion) bool {
+		return m.Phase != responses.ResponseOutputMessagePhaseFinalAnswer || messageText(m) == ""
+	})
 	if len(final) > 0 {
 		return final
 	}
-	return all
+	return messages
 }
 
 // textOf joins the messages by a blank line.
@@ -75,24 +61,4 @@ func messageText(m responses.ResponseOutputItemUnion) string {
 		}
 	}
 	return strings.TrimSpace(clean(b.String()))
-}
-
-// below appends a paragraph to the text. A code block that was cut short is
-// closed first.
-func below(text, more string) string {
-	fence := ""
-	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(line)
-		run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		switch {
-		case fence == "" && len(run) >= 3 && !strings.Contains(line[len(run):], "`"):
-			fence = run
-		case fence != "" && line == run && len(run) >= len(fence):
-			fence = ""
-		}
-	}
-	if fence != "" {
-		text += "\n" + fence
-	}
-	return text + "\n\n" + more
 }

@@ -22,12 +22,14 @@ type Response struct {
 	responses.Response
 	RequestID string // X-Request-Id header, "" when there is none
 	Tokens    Usage  // Usage of the API; from Run, the sum of all rounds
+	Retries   int    // requests that failed before the one that got it
 }
 
 // Usage counts tokens. Cached is part of Input, Reasoning is part of Output.
 type Usage struct{ Input, Cached, Output, Reasoning, Total int64 }
 
-func (u *Usage) add(v Usage) {
+// Add adds v to u.
+func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
 	u.Output += v.Output

@@ -30,6 +30,7 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 		resp, e := t.run(ctx)
 		f.stopAll()
 		if e == nil {
+			resp.Retries = t.attempt - 1
 			return resp, nil
 		}
 		wait := waits.NextBackOff()

@@ -84,7 +84,7 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, f *feed) (*Re
 		if err != nil {
 			return nil, err
 		}
-		tokens.add(resp.Tokens)
+		tokens.Add(resp.Tokens)
 		resp.Tokens = tokens
 		calls := callsOf(resp, tools)
 		if len(calls) == 0 {
