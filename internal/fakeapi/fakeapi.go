@@ -1,5 +1,5 @@
 // Package fakeapi is an OpenAI Responses API inside the process: it answers
-// POST /responses and GET /models in the shapes of the real one, and fails on
+// POST /responses and GET /models/{id} in the shapes of the real one, and fails on
 // request. It serves --offline and the tests of the packages that use the API.
 //
 // A turn of the model is described once, as a finished response. The stream of
@@ -32,32 +32,10 @@ import (
 
 // Options configures a [Server]. The zero value accepts every key and model.
 type Options struct {
-	// Models are the models that GET /models lists, and then also the only ones
-	// that POST /responses takes. Empty: [DefaultModels], and any model.
-	Models []Model
 	// Key is the only API key that is accepted. Empty: no key is needed.
 	Key string
 	// Keep is the number of requests that [Server.Requests] remembers. Zero: 4096.
 	Keep int
-}
-
-// Model is an entry of the model list.
-type Model struct {
-	ID           string `json:"id"`
-	Created      int64  `json:"created"` // Unix seconds
-	OwnedBy      string `json:"owned_by"`
-	ShutdownDate string `json:"shutdown_date,omitempty"` // YYYY-MM-DD once it is announced
-}
-
-// DefaultModels returns the models of a server without Options.Models: models
-// with and without reasoning, one that will shut down, and that of --offline.
-func DefaultModels() []Model {
-	return []Model{
-		{ID: "gpt-5.2", Created: 1765313051, OwnedBy: "system"},
-		{ID: "offline", Created: 1765313051, OwnedBy: "openai-responses-mcp"},
-		{ID: "gpt-4.1-mini", Created: 1744318173, OwnedBy: "system"},
-		{ID: "o3", Created: 1744225308, OwnedBy: "system", ShutdownDate: "2026-12-11"},
-	}
 }
 
 // Recorded is a request as it arrived.
@@ -67,7 +45,6 @@ type Recorded struct {
 	Header  http.Header
 	Body    []byte
 	Aborted bool // the client left before the answer was complete
-	At      time.Time
 }
 
 // Server is the API, an [http.Handler] that is safe for concurrent use.
@@ -239,7 +216,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // arrive records a request and takes its step, so that the request after one
 // that was waited for gets the next step.
 func (s *Server) arrive(x *exchange, body []byte, whole bool) *Recorded {
-	rec := &Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body, At: time.Now()}
+	rec := &Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.notify()
@@ -278,25 +255,11 @@ func (x *exchange) answer() {
 		x.fail(wrongKey(key))
 	case strings.HasSuffix(path, "/responses") && x.r.Method == http.MethodPost:
 		x.respond()
-	case strings.HasSuffix(path, "/models") && x.r.Method == http.MethodGet:
-		x.json(http.StatusOK, object{"object": "list", "data": x.s.models()})
 	case isModel && x.r.Method == http.MethodGet:
-		i := slices.IndexFunc(x.s.models(), func(m Model) bool { return m.ID == id })
-		if i < 0 {
-			x.fail(noModel(http.StatusNotFound, id))
-			return
-		}
-		x.json(http.StatusOK, x.s.models()[i])
+		x.json(http.StatusOK, object{"id": id, "object": "model", "created": 1765313051, "owned_by": "system"})
 	default:
 		x.fail(invalid(http.StatusNotFound, "", "", fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)))
 	}
-}
-
-func (s *Server) models() []Model {
-	if len(s.o.Models) > 0 {
-		return s.o.Models
-	}
-	return DefaultModels()
 }
 
 // pause waits for d. It reports whether the client still waits for an answer.

@@ -14,28 +14,18 @@ import (
 )
 
 // Step is the behaviour of one request. With the zero value the server answers
-// as a model would. [ParseStep] and [Body] make others.
+// as a model would. [ParseStep] makes others.
 type Step struct {
-	word      string
 	delay     time.Duration           // before anything is sent
 	slow      time.Duration           // between the events of a stream
-	stop      string                  // how a stream ends early: cut, end or hang; "" when it does not
+	stop      string                  // how a stream ends early: cut or hang; "" when it does not
 	stopAfter int                     // events
 	refuses   []string                // parameters that are refused with a 400
 	send      func(*exchange)         // replaces the whole answer
 	say       func(*request) []object // the output items
 	status    string                  // incomplete, failed, or error: a stream without a response; "" for completed
 	reason    string                  // of an incomplete response, or the code of a failed one
-	flat      bool                    // the error event has its fields at the top, as the reference describes it
 	replay    []recording             // turns, one a request
-}
-
-// String returns the word that the step was parsed from.
-func (st Step) String() string { return st.word }
-
-// Body returns a step that answers any request with this status and body.
-func Body(status int, contentType, body string) Step {
-	return Step{word: fmt.Sprintf("body(%d)", status), send: func(x *exchange) { x.body(status, contentType, []byte(body)) }}
 }
 
 // ParseSteps reads steps from words that are separated by white space. Its
@@ -59,17 +49,17 @@ func ParseSteps(words string) ([]Step, error) {
 //	text=TEXT                                              the answer, without a search
 //	tools[:rounds=N,parallel=N|:unknown]                   calls of the offered function tools
 //	incomplete[:REASON|:empty], failed[:CODE]              the status of the response
-//	error[:CODE|:flat]                                     a stream ends with an error event
-//	400[:param=P,code=C], 401, 403, 404, quota, 500...599  errors
+//	error[:CODE]                                           a stream ends with an error event
+//	400, 401, 403, 404, quota, 500 ... 599                 errors
 //	429[:retry-after=1|:retry-after-ms=20|:none]           both headers without an argument
 //	refuses=PARAM, refuses=include:ELEMENT, unverified     400 if the request has the parameter
 //	hang, cut, truncated, redirect=URL                     other faults
-//	garbage[:json|:empty|:sse]                             a 200 that is not a response
+//	garbage[:json|:empty]                                  a 200 that is not a response
 //	delay=2s, slow=100ms                                   before the answer, between events
-//	cut-after=N, end-after=N, hang-after=N                 where a stream stops
+//	cut-after=N, hang-after=N                              where a stream stops
 //	file=PATH                                              a .json answer, or a stream (.chunks.txt)
 func ParseStep(word string) (Step, error) {
-	st := Step{word: word}
+	var st Step
 	for rest := word; rest != ""; {
 		var part string
 		part, rest, _ = strings.Cut(rest, "+")
@@ -97,7 +87,7 @@ func (st *Step) apply(part string) (err error) {
 		st.delay, err = time.ParseDuration(value)
 	case "slow":
 		st.slow, err = time.ParseDuration(value)
-	case "cut-after", "end-after", "hang-after":
+	case "cut-after", "hang-after":
 		st.stop = strings.TrimSuffix(name, "-after")
 		st.stopAfter, err = strconv.Atoi(value)
 	case "refuses":
@@ -114,10 +104,7 @@ func (st *Step) apply(part string) (err error) {
 		}
 		st.reason = cmp.Or(value, "max_output_tokens")
 	case "failed", "error":
-		if st.status, st.flat = name, value == "flat"; st.flat {
-			value = ""
-		}
-		st.reason = cmp.Or(value, "server_error")
+		st.status, st.reason = name, cmp.Or(value, "server_error")
 	case "quota":
 		st.send = func(x *exchange) { x.fail(failure(0, "insufficient_quota")) }
 	case "hang":
@@ -140,7 +127,7 @@ func (st *Step) apply(part string) (err error) {
 		if !ok {
 			return fmt.Errorf("unknown garbage %q", value)
 		}
-		st.send = Body(http.StatusOK, body[0], body[1]).send
+		st.send = func(x *exchange) { x.body(http.StatusOK, body[0], []byte(body[1])) }
 	case "file":
 		st.replay, err = readRecording(value)
 	default:
@@ -157,10 +144,9 @@ var garbage = map[string][2]string{
 	"":      {"text/html; charset=utf-8", "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"},
 	"json":  {"application/json", `{"hello":"world"}`},
 	"empty": {"application/json", ""},
-	"sse":   {sseType, "event: response.created\ndata: {\"type\":\n\n"},
 }
 
-// error handles a part that is an HTTP status, with arguments such as "param=tools,code=invalid_value".
+// error handles a part that is an HTTP status, with headers such as "retry-after=1".
 func (st *Step) error(status int, args string) error {
 	a, err := url.ParseQuery(strings.ReplaceAll(args, ",", "&"))
 	if err == nil && (status < 400 || status > 599) {
@@ -170,16 +156,13 @@ func (st *Step) error(status int, args string) error {
 		a = url.Values{"retry-after": {"1"}, "retry-after-ms": {"20"}}
 	}
 	st.send = func(x *exchange) {
-		e := failure(status, a.Get("code"))
+		e := failure(status, "")
 		switch {
 		case status == http.StatusUnauthorized:
 			e = wrongKey(strings.TrimPrefix(x.r.Header.Get("Authorization"), "Bearer "))
 		case status == http.StatusNotFound:
 			_, id, _ := strings.Cut(x.r.URL.Path, "/models/")
 			e = noModel(status, cmp.Or(id, x.req.Get("model").String()))
-		case a.Has("param"):
-			e = unsupported(a.Get("param"))
-			e.status, e.Code = status, cmp.Or(a.Get("code"), "unsupported_parameter")
 		}
 		for _, name := range []string{"retry-after", "retry-after-ms"} {
 			if a.Has(name) {

@@ -59,11 +59,9 @@ func (r *request) question() string {
 	return strings.TrimSpace(text)
 }
 
-// tools returns the offered tools of these types.
-func (r *request) tools(types ...string) []gjson.Result {
-	return slices.DeleteFunc(r.Get("tools").Array(), func(t gjson.Result) bool {
-		return !slices.Contains(types, t.Get("type").String())
-	})
+// tools returns the offered tools of a type.
+func (r *request) tools(kind string) []gjson.Result {
+	return slices.DeleteFunc(r.Get("tools").Array(), func(t gjson.Result) bool { return t.Get("type").String() != kind })
 }
 
 // included returns the index of an element of include, or -1.
@@ -94,9 +92,6 @@ func (x *exchange) respond() {
 	}
 	e := failure(http.StatusBadRequest, x.step.reason)
 	event := object{"type": "error", "error": e}
-	if x.step.flat {
-		event = object{"type": "error", "code": e.Code, "message": e.Message, "param": nil}
-	}
 	final := x.response(say(&x.req), e)
 	switch {
 	case x.step.status == "error" && !stream:
@@ -128,34 +123,26 @@ func (x *exchange) replay(rec recording, stream bool) {
 
 // refusal is the error of a request that is not accepted, nil for others.
 func (x *exchange) refusal() *apiError {
-	var e apiError
-	model := x.req.Get("model").String()
-	switch {
-	case model == "":
-		e = invalid(http.StatusBadRequest, "model", "missing_required_parameter", "Missing required parameter: 'model'.")
-		return &e
-	case len(x.s.o.Models) > 0 && !slices.ContainsFunc(x.s.o.Models, func(m Model) bool { return m.ID == model }):
-		e = noModel(http.StatusBadRequest, model)
-		return &e
+	if x.req.Get("model").String() == "" {
+		return new(invalid(http.StatusBadRequest, "model", "missing_required_parameter", "Missing required parameter: 'model'."))
 	}
 	for _, param := range x.step.refuses {
 		kind, name, found := strings.Cut(param, ":")
 		if !found {
 			kind, name = "", param
 		}
-		i, value := x.req.included(name), x.req.Get(name)
+		value := x.req.Get(name)
 		switch {
-		case kind == "include" && i >= 0:
-			e = unsupported(fmt.Sprintf("include[%d]", i))
-			e.Code = "unsupported_value"
-		case kind == "include" || !value.Exists() || value.Type == gjson.False:
-			continue
+		case kind == "include":
+			if i := x.req.included(name); i >= 0 {
+				return new(unsupported(fmt.Sprintf("include[%d]", i)))
+			}
+		case !value.Exists() || value.Type == gjson.False:
 		case kind == "unverified":
-			e = unverified(name)
+			return new(unverified(name))
 		default:
-			e = unsupported(name)
+			return new(unsupported(name))
 		}
-		return &e
 	}
 	return nil
 }
@@ -166,7 +153,7 @@ func (x *exchange) response(output []object, e apiError) []byte {
 	status := cmp.Or(x.step.status, "completed")
 	f := object{
 		"id": x.req.id("resp", ""), "object": "response", "created_at": time.Now().Unix(), "status": status, "error": nil,
-		"incomplete_details": nil, "model": snapshot(x.req.Get("model").String()), "output": output, "metadata": object{},
+		"incomplete_details": nil, "model": strings.Replace(x.req.Get("model").String(), "gpt-5.2", "gpt-5.2-2025-12-11", 1), "output": output, "metadata": object{},
 		"usage": object{"input_tokens": 1200, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": 300,
 			"output_tokens_details": object{"reasoning_tokens": 64}, "total_tokens": 1500},
 	}
@@ -182,14 +169,6 @@ func (x *exchange) response(output []object, e apiError) []byte {
 	return encode(f)
 }
 
-// snapshot is the dated id that a response has for the model of its request.
-func snapshot(model string) string {
-	if model == "gpt-5.2" {
-		return "gpt-5.2-2025-12-11"
-	}
-	return model
-}
-
 // says are the words of a step for what the model says.
 var says = map[string]func(*request) []object{
 	"ok": plain, "search": searched, "weather": weather, "uncited": uncited, "phases": phases, "refusal": declined,
@@ -201,9 +180,9 @@ var says = map[string]func(*request) []object{
 func judge(r *request) []object {
 	q := r.question()
 	switch {
-	case len(r.tools("function", "custom")) > 0:
+	case len(r.tools("function")) > 0:
 		return toolCalls("")(r)
-	case len(r.tools("web_search", "web_search_preview")) == 0:
+	case len(r.tools("web_search")) == 0:
 		return plain(r)
 	case aboutWeather.MatchString(q):
 		return weather(r)
@@ -335,7 +314,7 @@ func toolCalls(args string) func(*request) []object {
 				outputs++
 			}
 		}
-		offered := r.tools("function", "custom")
+		offered := r.tools("function")
 		if a.Has("unknown") {
 			offered = []gjson.Result{gjson.Parse(`{"type":"function","name":"not_offered"}`)}
 		} else if len(offered) == 0 || outputs >= rounds*parallel {
@@ -352,16 +331,10 @@ func toolCalls(args string) func(*request) []object {
 // call is the i-th call of a response. Every required parameter of a function is
 // the question.
 func call(r *request, i int, tool gjson.Result) object {
-	it := object{"id": r.id("fc", fmt.Sprint(i)), "type": tool.Get("type").String() + "_call", "status": "completed",
-		"call_id": r.id("call", fmt.Sprint(i)), "name": tool.Get("name").String()}
-	if it["type"] == "custom_call" {
-		it["type"], it["input"] = "custom_tool_call", r.question()
-		return it
-	}
 	args := object{}
 	for _, name := range tool.Get("parameters.required").Array() {
 		args[name.String()] = r.question()
 	}
-	it["arguments"] = string(encode(args))
-	return it
+	return object{"id": r.id("fc", fmt.Sprint(i)), "type": "function_call", "status": "completed", "name": tool.Get("name").String(),
+		"call_id": r.id("call", fmt.Sprint(i)), "arguments": string(encode(args))}
 }
