@@ -70,17 +70,17 @@ func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err e
 	var looked []string
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env, ReadFile: func(path string) ([]byte, error) {
 		looked = append(looked, path)
-		return config.ReadFile(path)
+		return os.ReadFile(path)
 	}})
 	o = doctor.Options{Settings: configChecks(cfg, looked, warnings, err), Stdio: selfTest, Redactor: a.redactor}
 	if err != nil {
 		return o, func() {}, nil
 	}
-	a.redactor = logging.NewRedactor(cfg.Secrets()...)
+	a.redactor = logging.NewRedactor(cfg.Secrets...)
 	guide := a.guide(cfg)
 	log, done, logErr := a.logger(cfg)
 	client, profiles := clientOptions(cfg, log, a.redactor), profiles(cfg)
-	if !cfg.KeySet() {
+	if !cfg.KeySet {
 		client.APIKey = "none" // the API's refusal shows that the connection works
 	}
 	if f.offline {
@@ -97,7 +97,7 @@ func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err e
 		o.Settings = append(o.Settings, rootsCheck(guide))
 	}
 	o.Redactor, o.Offline, o.Variable = a.redactor, f.offline, a.variable
-	o.KeyEnv, o.KeySet, o.KeyFlaw, o.GetKey = guide.Key, cfg.KeySet(), guide.KeyFlaw, guide.GetKey()
+	o.KeyEnv, o.KeySet, o.KeyFlaw, o.GetKey = guide.Key, cfg.KeySet, guide.KeyFlaw, guide.GetKey()
 	o.BaseURL, o.BaseOrigin = client.BaseURL, cfg.Origin("openai.base_url")
 	if f.offline {
 		o.BaseOrigin = "--offline"
@@ -138,8 +138,8 @@ func configChecks(cfg *config.Config, looked, warnings []string, err error) []do
 		}
 		checks[len(checks)-1].Cure = "correct it (config/config.yaml.example has every key) and run doctor again: the rest was not checked"
 	} else {
-		c := doctor.Check{Name: "config", Verdict: doctor.OK, Text: "read " + cfg.File()}
-		if cfg.File() == "" {
+		c := doctor.Check{Name: "config", Verdict: doctor.OK, Text: "read " + cfg.File}
+		if cfg.File == "" {
 			c.Text = "no file, looked for " + cmp.Or(strings.Join(looked, ", "), "none: there is no home folder")
 		}
 		for _, k := range config.Keys() {

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"crypto/x509"
-	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -16,12 +14,12 @@ import (
 // guide is what advice about errors may name: the settings of cfg and where
 // each comes from. None of them is a secret.
 func (a *app) guide(cfg *config.Config) answer.Guide {
-	key := cfg.KeyEnv()
+	key := cfg.KeyEnv
 	g := answer.Guide{
-		BaseURL:   answer.Setting{Name: "openai.base_url", Value: bareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
+		BaseURL:   answer.Setting{Name: "openai.base_url", Value: config.BareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
 		Key:       key,
 		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(key))),
-		Headers:   slices.DeleteFunc(cfg.HeaderVariables(), func(name string) bool { return name == key }),
+		Headers:   cfg.HeaderVariables,
 		Models:    map[string]answer.Setting{},
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
@@ -45,15 +43,6 @@ func from(cfg *config.Config, key string) string {
 		return o
 	}
 	return "the default"
-}
-
-// bareURL returns base without user, password and query.
-func bareURL(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // proxyVariable is the variable that names the proxy for base, as package

@@ -116,8 +116,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 
 // ready reports why calls cannot be answered: no key is set.
 func ready(w *wiring, offline bool) error {
-	if !offline && !w.config.KeySet() {
-		return errors.New("Missing API key: set " + w.config.KeyEnv())
+	if !offline && !w.config.KeySet {
+		return errors.New("Missing API key: set " + w.config.KeyEnv)
 	}
 	return nil
 }

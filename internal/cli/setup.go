@@ -112,9 +112,9 @@ func (a *app) startedAs(s *clients.Server, f *flags) error {
 		}
 		a.note("setup goes on without the configuration, with the key in %s", s.KeyEnv)
 	} else {
-		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv(), cfg.HeaderVariables(), cfg.Timeout()
-		if s.Via == clients.ViaDocker && cfg.File() != "" {
-			file = cfg.File() // the container does not find the default file by itself
+		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
+		if s.Via == clients.ViaDocker && cfg.File != "" {
+			file = cfg.File // the container does not find the default file by itself
 		}
 	}
 	if file != "" {

@@ -38,8 +38,8 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		words = []string{"What does HTTP 404 mean?"}
 	}
 	call := map[string]any{"name": *tool, "arguments": map[string]any{"query": strings.Join(words, " ")}}
-	if !f.offline && !cfg.KeySet() {
-		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv())
+	if !f.offline && !cfg.KeySet {
+		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
 	cmd, p, err := a.startServer(ctx, f, *lines || cfg.LineMode)

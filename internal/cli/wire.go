@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -49,7 +50,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
-	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
+	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
 	if warning != "" {
 		warnings = append(warnings, warning)
 	}
@@ -82,7 +83,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
-		Location:        cfg.Location(),
+		Location:        cfg.Location,
 		Guide:           w.guide,
 		Logger:          log,
 	})
@@ -113,7 +114,7 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 		}
 		return nil, nil, err
 	}
-	a.redactor = logging.NewRedactor(cfg.Secrets()...)
+	a.redactor = logging.NewRedactor(cfg.Secrets...)
 	return cfg, warnings, nil
 }
 
@@ -157,11 +158,11 @@ func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (sto
 func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
 	return llm.Options{
 		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       string(cfg.APIKey()),
-		KeyEnv:       cfg.KeyEnv(),
+		APIKey:       string(cfg.APIKey),
+		KeyEnv:       cfg.KeyEnv,
 		Organization: cfg.OpenAI.Organization,
 		Project:      cfg.OpenAI.Project,
-		Headers:      cfg.Headers(),
+		Headers:      cfg.SentHeaders,
 		Store:        cfg.Responses.Store,
 		UserAgent:    version.Name + "/" + version.Version,
 		Logger:       log,

@@ -1,16 +1,16 @@
 // Package config turns defaults, a YAML file, environment variables and flags
 // into one checked value that knows where each of its parts comes from.
 //
-// A later layer wins over an earlier one (spec §5.1): defaults, YAML file,
-// environment, flags. Mappings are merged key by key and lists are replaced. A
-// null in the file and an empty variable count as absent.
+// A later layer wins over an earlier one (spec §5.1). Mappings are merged key by
+// key and lists are replaced. A null in the file and an empty variable count as
+// absent.
 //
 //	config.go   the keys, their defaults and the values derived from them
 //	load.go     Load: the layers and the profiles
-//	yaml.go     the file: syntax, unknown keys, values
-//	value.go    what a value may be
-//	headers.go  openai.headers, and everything that is a secret
-//	show.go     --show-config, Keys and where values come from
+//	yaml.go     the file
+//	check.go    what a value may be, and messages about it
+//	secrets.go  openai.headers, and everything that is a secret
+//	show.go     --show-config and Keys
 //
 // The structs of this file are the only list of keys. Their tags are used for
 // checks, messages, the JSON Schema and the reference page:
@@ -23,7 +23,6 @@
 package config
 
 import (
-	"log/slog"
 	"math"
 	"time"
 )
@@ -43,23 +42,23 @@ type Config struct {
 	// MCP_LINE_MODE=1 sets it (spec §5.4).
 	LineMode bool `yaml:"-"`
 
-	// hidden is a pointer, because the verbs %v and %+v of fmt print the fields
-	// of a struct, but not those behind a pointer in it.
-	hidden *hidden
+	// Behind a pointer, because %+v prints all other fields.
+	*Derived `yaml:"-" json:"-"`
 }
 
-// hidden is the part of a Config that has methods instead of fields.
-type hidden struct {
-	keyEnv   string // variable of the credential
-	keySet   bool
-	key      Secret // to be sent as a bearer token
-	headers  []header
-	secrets  []string
-	location *time.Location
-	origin   map[string]string // key -> source
-	file     string            // the YAML file, "" for none
-	env      []string          // variables that are used
-	cli      []string          // flags that are used
+// Derived is what Load derives from the keys and the environment.
+type Derived struct {
+	File            string // path of the YAML file, "" if there is none
+	Location        *time.Location
+	KeyEnv          string            // variable of the credential: of the header that replaces the API key, or openai.api_key_env
+	KeySet          bool              // whether KeyEnv is set
+	APIKey          Secret            // the bearer token; "" if a header replaces it, because then it may belong to another service
+	SentHeaders     map[string]string // the headers of openai.headers that have a value
+	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
+	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
+
+	origins  map[string]string // key -> source
+	env, cli []string          // variables and flags that are used
 }
 
 // OpenAI says how to reach the API.
@@ -173,24 +172,13 @@ func defaults() *Config {
 	}
 }
 
-// Secret is a text that is never printed: it formats, marshals and logs as
-// [redacted]. Convert it to string where it is sent.
-type Secret string
-
-const redacted = "[redacted]"
-
-func (Secret) String() string               { return redacted }
-func (Secret) GoString() string             { return redacted }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
 // Timeout returns the limit of one tools/call.
 func (c *Config) Timeout() time.Duration {
 	return time.Duration(min(int64(c.Request.TimeoutMS), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// Location returns the time zone of policy.timezone.
-func (c *Config) Location() *time.Location { return c.hidden.location }
-
-// File returns the path of the YAML file, or "" if there is none.
-func (c *Config) File() string { return c.hidden.file }
+// Origin returns where the value of a key comes from: "default", the file and
+// line ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An
+// inherited key of a profile has the origin of the key of answer. It returns ""
+// for unknown keys.
+func (c *Config) Origin(key string) string { return c.origins[key] }

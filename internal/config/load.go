@@ -3,7 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -15,9 +15,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
-
-// byDefault is the origin of a key that no layer sets.
-const byDefault = "default"
 
 // ErrNoFile is in the error of Load if the file of --config does not exist.
 var ErrNoFile = errors.New("no such file")
@@ -40,27 +37,26 @@ type Flags struct {
 type Input struct {
 	Flags    Flags
 	Environ  []string                     // NAME=value, as os.Environ returns it
-	ReadFile func(string) ([]byte, error) // nil: [ReadFile]
+	ReadFile func(string) ([]byte, error) // nil: os.ReadFile
 }
 
-// environment lists the variables (spec §5.4), each with the key that it sets.
+// environment lists the variables (spec §5.4), each with the key that it sets. The
+// pointers lead into a Config. DEBUG sets two keys, MCP_LINE_MODE none.
 type environment struct {
-	BaseURL      string  `env:"OPENAI_BASE_URL" key:"openai.base_url"`
-	Organization string  `env:"OPENAI_ORG_ID" key:"openai.organization"`
-	Project      string  `env:"OPENAI_PROJECT_ID" key:"openai.project"`
-	TimeoutMS    int     `env:"OPENAI_API_TIMEOUT" key:"request.timeout_ms"`
-	MaxRetries   int     `env:"OPENAI_MAX_RETRIES" key:"request.max_retries"`
-	Model        string  `env:"MODEL_ANSWER" key:"model_profiles.answer.model"`
-	Effort       string  `env:"ANSWER_EFFORT" key:"model_profiles.answer.reasoning_effort"`
-	Verbosity    string  `env:"ANSWER_VERBOSITY" key:"model_profiles.answer.verbosity"`
-	Detailed     string  `env:"MODEL_DETAILED" key:"model_profiles.answer_detailed.model"`
-	Quick        string  `env:"MODEL_QUICK" key:"model_profiles.answer_quick.model"`
-	MaxCitations int     `env:"MAX_CITATIONS" key:"policy.max_citations"`
-	Requery      int     `env:"REQUERY_ATTEMPTS" key:"policy.requery_attempts"`
-	RecencyDays  float64 `env:"SEARCH_RECENCY_DAYS" key:"search.defaults.recency_days"`
-	MaxResults   int     `env:"SEARCH_MAX_RESULTS" key:"search.defaults.max_results"`
-	Debug        string  `env:"DEBUG" key:"server.debug"`
-	LineMode     string  `env:"MCP_LINE_MODE"`
+	BaseURL      *string  `env:"OPENAI_BASE_URL" key:"openai.base_url"`
+	Organization *string  `env:"OPENAI_ORG_ID" key:"openai.organization"`
+	Project      *string  `env:"OPENAI_PROJECT_ID" key:"openai.project"`
+	TimeoutMS    *int     `env:"OPENAI_API_TIMEOUT" key:"request.timeout_ms"`
+	MaxRetries   *int     `env:"OPENAI_MAX_RETRIES" key:"request.max_retries"`
+	Model        *string  `env:"MODEL_ANSWER" key:"model_profiles.answer.model"`
+	Effort       *string  `env:"ANSWER_EFFORT" key:"model_profiles.answer.reasoning_effort"`
+	Verbosity    *string  `env:"ANSWER_VERBOSITY" key:"model_profiles.answer.verbosity"`
+	Detailed     *string  `env:"MODEL_DETAILED" key:"model_profiles.answer_detailed.model"`
+	Quick        *string  `env:"MODEL_QUICK" key:"model_profiles.answer_quick.model"`
+	MaxCitations *int     `env:"MAX_CITATIONS" key:"policy.max_citations"`
+	Requery      *int     `env:"REQUERY_ATTEMPTS" key:"policy.requery_attempts"`
+	RecencyDays  *float64 `env:"SEARCH_RECENCY_DAYS" key:"search.defaults.recency_days"`
+	MaxResults   *int     `env:"SEARCH_MAX_RESULTS" key:"search.defaults.max_results"`
 }
 
 // Load layers defaults, YAML, environment and flags and checks the result. It
@@ -74,65 +70,62 @@ type environment struct {
 //
 // Warnings and errors contain no secrets.
 func Load(in Input) (c *Config, warnings []string, err error) {
-	l := newLoader(in)
+	c = defaults()
+	c.Derived = &Derived{origins: map[string]string{}}
+	l := &loader{Derived: c.Derived, c: c, in: in, vars: map[string]string{}, keys: map[string]field{}}
+	if in.ReadFile == nil {
+		l.in.ReadFile = os.ReadFile
+	}
+	for name, value := range env.ToMap(in.Environ) {
+		l.vars[name] = strings.TrimSpace(value)
+	}
+	l.list = fields(reflect.ValueOf(c).Elem(), "")
+	for _, f := range l.list {
+		if l.keys[f.key] = f; !f.section() {
+			l.origins[f.key] = byDefault
+		}
+	}
 	err = l.fromFile()
 	l.fromEnv()
 	l.fromFlags()
 	l.inherit()
-	l.finish()
-	redactor := logging.NewRedactor(l.c.Secrets()...)
-	clean := func(lines []string) {
+	l.resolve()
+	redactor := logging.NewRedactor(l.Secrets...)
+	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
 			lines[i] = redactor.Redact(text.OneLine(lines[i]))
 		}
 	}
-	clean(l.warnings)
-	clean(l.problems)
 	if len(l.problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
 	}
 	if err != nil {
-		return nil, l.warnings, err
+		c = nil
 	}
-	return l.c, l.warnings, nil
+	return c, l.warnings, err
 }
 
 // loader is the state of one Load.
 type loader struct {
-	in       Input
-	vars     map[string]string // variables that are set, trimmed
-	home     string
+	*Derived // of c
 	c        *Config
-	list     []field          // all keys, in order
-	keys     map[string]field // the same, by key
-	profiles bool             // the file has model_profiles
+	in       Input
+	vars     map[string]string // trimmed
+	list     []field           // all keys, in order
+	keys     map[string]field  // the same, by key
 	problems []string
 	warnings []string
 }
 
-func newLoader(in Input) *loader {
-	if in.ReadFile == nil {
-		in.ReadFile = ReadFile
+// byDefault is the origin of a key that no layer sets.
+const byDefault = "default"
+
+// set records where the value of a key comes from, and checks the value.
+func (l *loader) set(key, source string) {
+	l.origins[key] = source
+	if problem := check(l.keys[key]); problem != "" {
+		l.report(source, key, problem)
 	}
-	l := &loader{in: in, vars: map[string]string{}, c: defaults(), keys: map[string]field{}}
-	for name, value := range env.ToMap(in.Environ) {
-		if value = strings.TrimSpace(value); value != "" {
-			l.vars[name] = value
-		}
-	}
-	l.home = l.vars["HOME"]
-	if runtime.GOOS == "windows" {
-		l.home = l.vars["USERPROFILE"]
-	}
-	l.c.hidden = &hidden{origin: map[string]string{}}
-	l.list = fields(reflect.ValueOf(l.c).Elem(), "")
-	for _, f := range l.list {
-		l.keys[f.key] = f
-		if f.Type.Kind() != reflect.Struct {
-			l.c.hidden.origin[f.key] = byDefault
-		}
-	}
-	return l
 }
 
 // report adds a problem. The source of a value in the file is path:line.
@@ -144,23 +137,17 @@ func (l *loader) report(source, key, problem string) {
 	l.problems = append(l.problems, line)
 }
 
-func (l *loader) warn(source, key, format string, args ...any) {
-	l.warnings = append(l.warnings, source+": "+key+": "+fmt.Sprintf(format, args...))
-}
-
-// assign sets a key to v if that is valid. shown is v in messages.
-func (l *loader) assign(source, key, shown string, v reflect.Value) {
-	f := l.keys[key]
-	if problem := check(f.StructField, v); problem != "" {
-		l.report(source, key, strings.TrimSpace(shown+" "+problem))
-		return
-	}
-	f.value.Set(v)
-	l.c.hidden.origin[key] = source
+// warn adds a warning about a key of the file.
+func (l *loader) warn(key, warning string) {
+	l.warnings = append(l.warnings, l.origins[key]+": "+key+": "+warning)
 }
 
 func (l *loader) fromEnv() {
 	var e environment
+	v := reflect.ValueOf(&e).Elem()
+	for f, pointer := range v.Fields() {
+		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
+	}
 	bad := map[string]bool{} // names of fields, which is all that a ParseError has
 	if all, ok := errors.AsType[env.AggregateError](env.ParseWithOptions(&e, env.Options{Environment: l.vars})); ok {
 		for _, err := range all.Errors {
@@ -169,23 +156,43 @@ func (l *loader) fromEnv() {
 			}
 		}
 	}
-	for f, v := range reflect.ValueOf(e).Fields() {
+	for f := range v.Type().Fields() {
 		name, key := f.Tag.Get("env"), f.Tag.Get("key")
-		value, set := l.vars[name]
-		switch {
-		case !set || name == "MCP_LINE_MODE" && value != "1":
+		switch value := l.vars[name]; {
+		case value == "":
 			continue
-		case name == "MCP_LINE_MODE":
-			l.c.LineMode = true
-		case name == "DEBUG":
-			on, file := Debugging(value)
-			l.debug(name, on, file)
 		case bad[f.Name]:
-			l.report(name, key, shown(l.keys[key].StructField, value, false)+" is not "+allowed(l.keys[key].StructField))
+			l.report(name, key, wrong(l.keys[key], value))
 		default:
-			l.assign(name, key, shown(l.keys[key].StructField, value, f.Type.Kind() == reflect.String), v)
+			l.set(key, name)
 		}
-		l.c.hidden.env = append(l.c.hidden.env, name)
+		l.env = append(l.env, name)
+	}
+	if value := l.vars["DEBUG"]; value != "" {
+		on, file := Debugging(value)
+		l.debug("DEBUG", on, file)
+		l.env = append(l.env, "DEBUG")
+	}
+	if l.vars["MCP_LINE_MODE"] == "1" {
+		l.c.LineMode = true
+		l.env = append(l.env, "MCP_LINE_MODE")
+	}
+}
+
+func (l *loader) fromFlags() {
+	f := l.in.Flags
+	if f.ConfigSet {
+		l.cli = append(l.cli, "--config")
+	}
+	if f.ModelSet {
+		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
+		l.keys[key].value.SetString(f.Model)
+		l.set(key, "--model")
+		l.cli = append(l.cli, "--model")
+	}
+	if f.DebugSet {
+		l.debug("--debug", f.Debug || f.DebugFile != "", f.DebugFile)
+		l.cli = append(l.cli, "--debug")
 	}
 }
 
@@ -203,67 +210,53 @@ func Debugging(value string) (on bool, file string) {
 
 // debug sets server.debug, and server.debug_file if there is a file.
 func (l *loader) debug(source string, on bool, file string) {
-	l.assign(source, "server.debug", "", reflect.ValueOf(on))
+	l.c.Server.Debug = on
+	l.set("server.debug", source)
 	if file != "" {
-		file = l.expand(file)
-		l.assign(source, "server.debug_file", fmt.Sprintf("%q", file), reflect.ValueOf(file))
-	}
-}
-
-func (l *loader) fromFlags() {
-	f := l.in.Flags
-	if f.ConfigSet {
-		l.c.hidden.cli = append(l.c.hidden.cli, "--config")
-	}
-	if f.ModelSet {
-		l.assign("--model", "model_profiles."+cmp.Or(f.Profile, "answer")+".model", fmt.Sprintf("%q", f.Model), reflect.ValueOf(f.Model))
-		l.c.hidden.cli = append(l.c.hidden.cli, "--model")
-	}
-	if f.DebugSet {
-		l.debug("--debug", f.Debug || f.DebugFile != "", f.DebugFile)
-		l.c.hidden.cli = append(l.c.hidden.cli, "--debug")
+		l.c.Server.DebugFile = l.expand(file)
+		l.set("server.debug_file", source)
 	}
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer,
 // key by key (spec §3.0). Without model_profiles in the file their effort and
-// verbosity are high and low, unless a variable sets those of answer.
+// verbosity are high and low, unless a variable sets those of answer. It also
+// checks the keys that depend on each other.
 func (l *loader) inherit() {
-	origin := l.c.hidden.origin
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
 		for _, f := range fields(reflect.ValueOf(Profile{}), "") {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
 			switch {
-			case origin[key] != byDefault:
-			case !l.profiles && origin[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case l.origins[key] != byDefault:
+			case l.origins["model_profiles"] == "" && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)
-				origin[key] = origin[from]
+				l.origins[key] = l.origins[from]
 			}
 		}
 	}
-}
-
-// finish checks keys that depend on each other and derives what the methods of
-// Config return.
-func (l *loader) finish() {
-	l.resolve()
-	l.c.hidden.location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
-	const source, path = "policy.system.source", "policy.system.path"
-	switch system, origin := l.c.Policy.System, l.c.hidden.origin; {
+	switch system, source := l.c.Policy.System, "policy.system.source"; {
 	case system.Source == "file" && system.Path == "":
-		l.report(origin[source], source, `"file" needs `+path)
+		l.report(l.origins[source], source, `"file" needs policy.system.path`)
 	case system.Source == "builtin" && system.Path != "":
-		l.warn(origin[path], path, "not used while "+source+" is builtin")
+		l.warn("policy.system.path", "not used while policy.system.source is builtin")
 	}
+	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
 }
 
 // expand replaces a leading ~/ by the home directory: clients start the server
 // without a shell.
 func (l *loader) expand(path string) string {
-	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && l.home != "" {
-		return filepath.Join(l.home, rest)
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && l.home() != "" {
+		return filepath.Join(l.home(), rest)
 	}
 	return path
+}
+
+func (l *loader) home() string {
+	if runtime.GOOS == "windows" {
+		return l.vars["USERPROFILE"]
+	}
+	return l.vars["HOME"]
 }

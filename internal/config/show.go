@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -22,36 +21,24 @@ type field struct {
 	value reflect.Value
 }
 
+func (f field) section() bool { return f.Type.Kind() == reflect.Struct }
+
 // fields lists the keys below path in the order of the structs, sections before
 // their members.
-func fields(section reflect.Value, path string) []field {
-	var list []field
+func fields(section reflect.Value, path string) (list []field) {
 	for f, v := range section.Fields() {
-		name := f.Tag.Get("yaml")
-		if name == "" || name == "-" {
-			continue
-		}
-		list = append(list, field{f, join(path, name), v})
-		if f.Type.Kind() == reflect.Struct {
-			list = append(list, fields(v, join(path, name))...)
+		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
+			list = append(list, field{f, join(path, name), v})
+			if f.Type.Kind() == reflect.Struct {
+				list = append(list, fields(v, join(path, name))...)
+			}
 		}
 	}
 	return list
 }
 
 // join returns the key of a name within a section.
-func join(path, name string) string {
-	if name == "" {
-		name = `""`
-	}
-	return strings.TrimPrefix(path+"."+name, ".")
-}
-
-// split is the reverse of join.
-func split(key string) (path, name string) {
-	i := strings.LastIndexByte(key, '.')
-	return key[:max(i, 0)], key[i+1:]
-}
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // Key describes a key of the file.
 type Key struct {
@@ -67,19 +54,17 @@ type Key struct {
 
 // Keys lists every key in the order of the structs, sections before their
 // members, and then the keys without effect.
-func Keys() []Key {
-	variables := map[string]string{"server.debug_file": "DEBUG"}
+func Keys() (list []Key) {
+	variables := map[string]string{"server.debug": "DEBUG", "server.debug_file": "DEBUG"}
 	for f := range reflect.TypeFor[environment]().Fields() {
 		variables[f.Tag.Get("key")] = f.Tag.Get("env")
 	}
 	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
-	var list []Key
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		k := Key{Path: f.key, Section: f.Type.Kind() == reflect.Struct, Doc: f.Tag.Get("doc")}
+		k := Key{Path: f.key, Section: f.section(), Doc: f.Tag.Get("doc"), Env: variables[f.key], Flag: flags[f.key]}
 		if !k.Section {
 			value, _ := json.Marshal(effective(f))
-			k.Default = strings.Trim(string(value), `"`)
-			k.Allowed, k.Env, k.Flag = allowed(f.StructField), variables[f.key], flags[f.key]
+			k.Default, k.Allowed = strings.Trim(string(value), `"`), allowed(f)
 		}
 		list = append(list, k)
 	}
@@ -96,70 +81,62 @@ func effective(f field) any {
 	case isString && s == "":
 		return nil
 	case f.key == "openai.base_url":
-		u, err := url.Parse(s)
-		if err != nil { // checked before
-			return nil
-		}
-		u.User, u.RawQuery, u.Fragment = nil, "", ""
-		return u.String()
+		return BareURL(s)
 	case f.key == "responses.stream" && s != "auto":
 		return s == "true"
 	}
 	return f.value.Interface()
 }
 
+// BareURL returns a URL without user, password and query, or "" if it is not one.
+func BareURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
 // Show returns what --show-config prints (spec §5.5): version, sources, where each
 // key comes from and the effective values, as indented JSON with a line feed. Of
 // the API key and of the headers it shows only whether they are set.
 func (c *Config) Show(version string) []byte {
-	h := c.hidden
 	doc := []byte("{}")
 	set := func(path string, v any) {
-		raw, err := unescaped.JSON(v)
-		if err == nil {
+		if raw, err := unescaped.JSON(v); err == nil {
 			doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
 		}
 	}
 	set("version", version)
-	set("sources.defaults", true)
-	set("sources.yaml", nil)
-	if h.file != "" {
-		set("sources.yaml", h.file)
+	set("sources", json.RawMessage(`{"defaults":true,"yaml":null,"env":[],"cli":[]}`))
+	if c.File != "" {
+		set("sources.yaml", c.File)
 	}
-	set("sources.env", append([]string{}, h.env...))
-	set("sources.cli", append([]string{}, h.cli...))
-	all := fields(reflect.ValueOf(c).Elem(), "")
-	for _, f := range all {
-		if source := c.Origin(f.key); source != "" {
-			set("origins."+strings.ReplaceAll(f.key, ".", `\.`), source)
+	for _, name := range c.env {
+		set("sources.env.-1", name)
+	}
+	for _, name := range c.cli {
+		set("sources.cli.-1", name)
+	}
+	set("origins", struct{}{}) // before effective
+	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
+		if f.section() {
+			continue
 		}
-	}
-	for _, f := range all {
-		switch {
-		case f.Type.Kind() == reflect.Struct:
-		case f.key == "openai.headers":
+		set("origins."+strings.ReplaceAll(f.key, ".", `\.`), c.Origin(f.key))
+		value := effective(f)
+		if f.key == "openai.headers" {
 			headers := map[string]string{}
-			for _, head := range h.headers {
-				headers[head.name] = map[bool]string{true: "[set]", false: "[not set]"}[head.value != ""]
+			for name := range c.OpenAI.Headers {
+				headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
 			}
-			set("effective."+f.key, headers)
-		default:
-			set("effective."+f.key, effective(f))
+			value = headers
 		}
+		set("effective."+f.key, value)
 		if f.key == "openai.api_key_env" {
-			set("effective.openai.api_key_set", h.keySet)
+			set("effective.openai.api_key_set", c.KeySet)
 		}
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, doc, "", "  "); err != nil {
-		return doc
-	}
-	b.WriteByte('\n')
-	return []byte(logging.NewRedactor(c.Secrets()...).Redact(b.String()))
+	indented, _ := unescaped.Indented(json.RawMessage(doc), "  ") // doc is valid
+	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
 }
-
-// Origin returns where the value of a key comes from: "default", the file and
-// line ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An
-// inherited key of a profile has the origin of the key of answer. It returns ""
-// for sections and unknown keys.
-func (c *Config) Origin(key string) string { return c.hidden.origin[key] }
