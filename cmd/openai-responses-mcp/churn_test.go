@@ -36,7 +36,7 @@ var churn = []struct{ step, result string }{
 	{"garbage", "error"},
 	{"empty", "error"},
 	{"failed", "error"},
-	{"error:flat", "either"}, // an error in a stream only
+	{"error", "error"},
 	{"ok+cut-after=6", "either"},
 	{"hang", "nothing"},
 	{"ok+hang-after=4+delay=1ms", "nothing"},

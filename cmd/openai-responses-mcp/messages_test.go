@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var (
@@ -113,13 +114,16 @@ var inputs = []struct {
 			ping(`"1"`) + ping(`"a\u0062"`) + ping(`"日本"`) + ping(`"\ud83d\ude00"`) + ping(`"a/b\/c"`) + ping(`"<&>"`) + "\n"}},
 }
 
-// Every input gets its answers, piece by piece, and the message after it is
-// understood.
+// Every input gets its answers, and the message after it is understood: piece by
+// piece, and all at once, where the framing may be another.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range inputs {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			words := strings.FieldsFunc(tt.want, func(r rune) bool { return r == ' ' || r == '+' })
+			words = slices.DeleteFunc(words, func(w string) bool { return w == "-" })
+			slices.Sort(words)
 			c, _ := serve(t, "")
 			for i, want := range strings.Fields(tt.want) {
 				c.put(tt.in[i])
@@ -137,60 +141,36 @@ func TestInput(t *testing.T) {
 				}
 			}
 			c.silent()
-			var got []string
-			for _, m := range c.all {
-				got = append(got, short(t, m))
-			}
-			wanted := strings.FieldsFunc(tt.want, func(r rune) bool { return r == ' ' || r == '+' })
-			wanted = slices.DeleteFunc(wanted, func(w string) bool { return w == "-" })
-			if slices.Sort(got); !slices.Equal(got, sorted(wanted)) {
-				t.Errorf("answers %q, want %q", got, wanted)
-			}
-		})
-	}
-}
-
-// All of the input at once has the same answers, perhaps in another framing.
-func TestInputAtOnce(t *testing.T) {
-	t.Parallel()
-	for _, tt := range inputs {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c, _ := serve(t, "")
-			c.put(strings.Join(tt.in, ""))
-			got := []string{}
-			for _, m := range c.eof() {
-				got = append(got, short(t, m)[1:])
-			}
-			wanted := []string{}
-			for w := range strings.FieldsFuncSeq(tt.want, func(r rune) bool { return r == ' ' || r == '+' }) {
-				if w != "-" {
-					wanted = append(wanted, w[1:])
-				}
-			}
-			if diff := cmp.Diff(sorted(wanted), sorted(got)); diff != "" {
+			if diff := cmp.Diff(words, short(t, c.all, 0), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("answers (-want +got):\n%s", diff)
 			}
+			c, _ = serve(t, "")
+			c.put(strings.Join(tt.in, ""))
+			for i := range words {
+				words[i] = words[i][1:]
+			}
+			slices.Sort(words)
+			if diff := cmp.Diff(words, short(t, c.eof(), 1), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("answers to all at once (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
 
-func sorted(s []string) []string {
-	slices.Sort(s)
-	return s
-}
-
-// short is a message in the words of the table.
-func short(t *testing.T, m message) string {
+// short returns messages in the words of the table, without the first skip letters.
+func short(t *testing.T, messages []message, skip int) (words []string) {
 	t.Helper()
-	letter := map[bool]string{true: "F", false: "L"}[m.framed]
-	if m.id == "null" {
-		return fmt.Sprint(letter, errorOf(t, m.raw).Code)
+	for _, m := range messages {
+		word := map[bool]string{true: "F", false: "L"}[m.framed] + m.id
+		if m.id == "null" {
+			word = fmt.Sprint(word[:1], errorOf(t, m.raw).Code)
+		} else if m.raw != `{"jsonrpc":"2.0","id":`+m.id+`,"result":{}}` {
+			t.Errorf("answer to a ping: %s", m.raw)
+		}
+		words = append(words, word[skip:])
 	}
-	if m.raw != `{"jsonrpc":"2.0","id":`+m.id+`,"result":{}}` {
-		t.Errorf("answer to a ping: %s", m.raw)
-	}
-	return letter + m.id
+	slices.Sort(words)
+	return words
 }
 
 // Bad input is answered at once, not when more of it arrives.
