@@ -4,23 +4,19 @@
 // Without debug, warnings and errors go to stderr, one plain line each. With
 // debug every record goes to stderr and, when a file is named, to the file as
 // well. stdout belongs to the protocol and is never written to.
-//
-//	logging.go  New and its handlers
-//	redact.go   Redactor
-//	queue.go    stderr that does not block its writers
 package logging
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -50,64 +46,78 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 		stderr = io.Discard
 	}
 	if !o.Debug {
-		least := slog.LevelWarn
-		if o.Info {
-			least = slog.LevelInfo
-		}
-		return slog.New(&handler{o.Redactor, plain(stderr, least)}), func() error { return nil }, nil
+		least := map[bool]slog.Level{true: slog.LevelInfo, false: slog.LevelWarn}[o.Info]
+		h := tint.NewTextHandler(stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
+		return slog.New(h), func() error { return nil }, nil
 	}
 	q, flush := newQueue(stderr)
-	var next slog.Handler = tint.NewTextHandler(q, &tint.Options{
-		Level:      slog.LevelDebug,
-		TimeFormat: "15:04:05.000",
-		NoColor:    o.NoColor || !colours(stderr),
+	var h slog.Handler = tint.NewTextHandler(q, &tint.Options{
+		Level: slog.LevelDebug, TimeFormat: "15:04:05.000", NoColor: o.NoColor || !colours(stderr), ReplaceAttr: o.clean,
 	})
 	var f *os.File
 	if o.File != "" {
 		if f, err = openFile(o.File); err == nil {
-			next = slog.NewMultiHandler(next, tint.NewTextHandler(f, &tint.Options{
-				Level:      slog.LevelDebug,
-				TimeFormat: "2006-01-02T15:04:05.000Z07:00",
-				NoColor:    true,
+			h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
+				Level: slog.LevelDebug, TimeFormat: "2006-01-02T15:04:05.000Z07:00", NoColor: true, ReplaceAttr: o.clean,
 			}))
 		}
 	}
-	closeLog = func() error {
+	return slog.New(h), func() error {
 		flush()
 		if f == nil {
 			return nil
 		}
 		return f.Close()
-	}
-	return slog.New(&handler{o.Redactor, next}), closeLog, err
+	}, err
 }
 
-// plain handles the records of a process without debug. Clients mix these
-// lines with those of other servers, so each begins with the program's name.
-func plain(w io.Writer, least slog.Level) slog.Handler {
-	return tint.NewTextHandler(w, &tint.Options{
-		Level:   least,
-		NoColor: true,
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) > 0 {
-				return a
-			}
-			switch level := a.Value.Any().(type) {
-			case time.Time:
-				return slog.Attr{}
-			case slog.Level:
-				word := " warning:"
-				switch {
-				case level >= slog.LevelError:
-					word = " error:"
-				case level < slog.LevelWarn:
-					word = ""
-				}
-				a.Value = slog.StringValue(version.Name + ":" + word)
-			}
-			return a
-		},
-	})
+// clean redacts and sanitizes the message and the values of a record.
+func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
+	_, level := a.Value.Any().(slog.Level)
+	switch kind := a.Value.Kind(); {
+	case len(groups) == 0 && a.Key == slog.MessageKey:
+		a.Value = slog.StringValue(o.Redactor.Redact(text.OneLine(a.Value.String())))
+	case (kind == slog.KindString || kind == slog.KindAny) && !level:
+		// Sanitized first: without the escape sequence in its middle, a secret
+		// would be whole again after the redaction.
+		a.Value = slog.StringValue(o.Redactor.Redact(tintSafe.Replace(text.Printable(render(a.Value.Any())))))
+	}
+	return a
+}
+
+// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on
+// a terminal it writes an escape character for the four characters \x1b.
+var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
+
+// plain is clean for a process without debug. Clients mix its lines with those of
+// other servers, so each begins with the program's name.
+func (o Options) plain(groups []string, a slog.Attr) slog.Attr {
+	level, ok := a.Value.Any().(slog.Level)
+	switch {
+	case len(groups) == 0 && a.Key == slog.TimeKey:
+		return slog.Attr{}
+	case !ok:
+		return o.clean(groups, a)
+	case level >= slog.LevelError:
+		return slog.String(a.Key, version.Name+": error:")
+	case level >= slog.LevelWarn:
+		return slog.String(a.Key, version.Name+": warning:")
+	}
+	return slog.String(a.Key, version.Name+":")
+}
+
+// render formats a value for a reader: text as it is, other values as JSON,
+// because most of them are requests and responses.
+func render(v any) string {
+	switch v := v.(type) {
+	case string, []byte, json.RawMessage, error, fmt.Stringer:
+		return fmt.Sprintf("%s", v)
+	}
+	b, err := unescaped.JSON(v)
+	if err != nil {
+		return fmt.Sprintf("%+v", v)
+	}
+	return string(b)
 }
 
 // colours reports whether w is a terminal that shows colours. Windows consoles
@@ -125,9 +135,6 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("opening debug file %q: its folder does not exist", path)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("opening debug file: %w", err)
 	}
@@ -138,72 +145,46 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// handler redacts and sanitizes each record before the next handler formats it.
-type handler struct {
-	redactor *Redactor
-	next     slog.Handler
+// queue passes lines on to a goroutine that writes them. A client that does not
+// read stderr would otherwise stop the server as soon as the pipe is full. Lines
+// that find the queue full are dropped and counted.
+type queue struct {
+	lines   chan []byte // nil ends the goroutine
+	dropped atomic.Int64
 }
 
-func (h *handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
-
-func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	clean := slog.NewRecord(r.Time, r.Level, h.redactor.Redact(text.OneLine(r.Message)), r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(h.attr(a))
-		return true
-	})
-	return h.next.Handle(ctx, clean)
-}
-
-func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	clean := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		clean[i] = h.attr(a)
-	}
-	return &handler{h.redactor, h.next.WithAttrs(clean)}
-}
-
-func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.redactor, h.next.WithGroup(name)}
-}
-
-func (h *handler) attr(a slog.Attr) slog.Attr {
-	v := a.Value.Resolve()
-	switch v.Kind() {
-	case slog.KindGroup:
-		group := make([]slog.Attr, len(v.Group()))
-		for i, member := range v.Group() {
-			group[i] = h.attr(member)
+// newQueue returns the queue and a function that waits at most 200 ms until all is
+// written.
+func newQueue(w io.Writer) (q *queue, flush func()) {
+	q, done := &queue{lines: make(chan []byte, 256)}, make(chan struct{})
+	go func() {
+		defer close(done)
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			_, _ = w.Write(line)
+			if n := q.dropped.Swap(0); n > 0 {
+				fmt.Fprintf(w, "... %d lines dropped: stderr was not read\n", n)
+			}
 		}
-		v = slog.GroupValue(group...)
-	case slog.KindString, slog.KindAny:
-		// Sanitized first: without the escape sequence in its middle, a
-		// secret would be whole again after the redaction.
-		v = slog.StringValue(h.redactor.Redact(tintSafe.Replace(text.Printable(render(v.Any())))))
+	}()
+	return q, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		select {
+		case q.lines <- nil:
+			select {
+			case <-done:
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
 	}
-	return slog.Attr{Key: a.Key, Value: v}
 }
 
-// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on
-// a terminal it writes an escape character for the four characters \x1b.
-var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
-
-// render formats a value for a reader: text as it is, other values as JSON,
-// because most of them are requests and responses.
-func render(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []byte:
-		return string(v)
-	case json.RawMessage:
-		return string(v)
-	case error, fmt.Stringer:
-		return fmt.Sprint(v)
+func (q *queue) Write(line []byte) (int, error) {
+	select {
+	case q.lines <- bytes.Clone(line):
+	default:
+		q.dropped.Add(1)
 	}
-	b, err := unescaped.JSON(v)
-	if err != nil {
-		return fmt.Sprintf("%+v", v)
-	}
-	return string(b)
+	return len(line), nil
 }

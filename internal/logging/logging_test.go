@@ -159,7 +159,7 @@ func TestFileRefused(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		dir:                                "not a regular file",
-		filepath.Join(dir, "new", "x.log"): "its folder does not exist",
+		filepath.Join(dir, "new", "x.log"): "opening debug file",
 		filepath.Join(file, "x.log"):       "opening debug file",
 	} {
 		var out bytes.Buffer

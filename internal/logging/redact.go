@@ -10,10 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
-const (
-	redacted  = "[redacted]"
-	minSecret = 4 // a shorter one occurs in ordinary words
-)
+const redacted = "[redacted]"
 
 // apiKey matches an API key that the configuration does not know: the API
 // repeats a wrong key with asterisks in it. A letter before sk- makes it a part
@@ -28,8 +25,8 @@ type Redactor struct{ known *strings.Replacer }
 func NewRedactor(secrets ...string) *Redactor {
 	var forms []string
 	for _, s := range secrets {
-		if s = strings.TrimSpace(s); len([]rune(s)) < minSecret {
-			continue
+		if s = strings.TrimSpace(s); len([]rune(s)) < 4 {
+			continue // it occurs in ordinary words
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s))
 		for _, encode := range []func(any) ([]byte, error){json.Marshal, unescaped.JSON} {
