@@ -32,7 +32,7 @@ type Options struct {
 	Debug    bool      // log everything; otherwise only warnings and errors
 	Info     bool      // without Debug, also what a server reports about its calls
 	File     string    // with Debug, the file that gets the log as well; "" for none
-	Stderr   io.Writer // nil discards
+	Stderr   io.Writer
 	NoColor  bool      // no colours on a terminal either (https://no-color.org)
 	Redactor *Redactor
 }
@@ -41,18 +41,14 @@ type Options struct {
 // created with mode 0600; its folder must exist. The error says why the file
 // cannot be written. The logger is usable even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
-	stderr := o.Stderr
-	if stderr == nil {
-		stderr = io.Discard
-	}
 	if !o.Debug {
 		least := map[bool]slog.Level{true: slog.LevelInfo, false: slog.LevelWarn}[o.Info]
-		h := tint.NewTextHandler(stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
+		h := tint.NewTextHandler(o.Stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
 		return slog.New(h), func() error { return nil }, nil
 	}
-	q, flush := newQueue(stderr)
+	q, flush := newQueue(o.Stderr)
 	var h slog.Handler = tint.NewTextHandler(q, &tint.Options{
-		Level: slog.LevelDebug, TimeFormat: "15:04:05.000", NoColor: o.NoColor || !colours(stderr), ReplaceAttr: o.clean,
+		Level: slog.LevelDebug, TimeFormat: "15:04:05.000", NoColor: o.NoColor || !colours(o.Stderr), ReplaceAttr: o.clean,
 	})
 	var f *os.File
 	if o.File != "" {
@@ -135,12 +131,11 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening debug file: %w", err)
-	}
-	if err := f.Chmod(0o600); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("restricting debug file to its owner: %w", err)
 	}
 	return f, nil
 }
