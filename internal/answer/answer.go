@@ -126,7 +126,10 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	if err != nil {
 		return nil, err
 	}
-	w.end(meta(rounds).Usage)
+	if watch != nil {
+		watch(meta(rounds).Usage)
+		watch(w.done)
+	}
 	ans, err := a.compose(rounds)
 	if err != nil {
 		return nil, err

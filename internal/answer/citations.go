@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,26 +129,23 @@ func title(s string) string { return text.Truncate(text.OneLine(s), 300) }
 func pageURL(raw string) string {
 	u := strings.ReplaceAll(text.OneLine(raw), " ", "%20")
 	u, _, _ = strings.Cut(u, ":~:")
-	u = untracked(strings.TrimSuffix(u, "#"))
-	scheme, _, _ := strings.Cut(strings.ToLower(u), "://")
-	if scheme != "http" && scheme != "https" || hostOf(u) == "" {
+	if hostOf(u) == "" {
 		return ""
 	}
-	return u
+	return untracked(strings.TrimSuffix(u, "#"))
 }
 
-// hostOf returns the host of a URL in lower case, without port and final dot.
-// The path is not parsed: those of real pages are not always valid (".../100%").
+// host matches an http or https URL up to its path. The path is not parsed:
+// those of real pages are not always valid (".../100%").
+var host = regexp.MustCompile(`(?i)^https?://(?:[^/?#\\]*@)?([^/?#\\@:%]+)(?::\d*)?(?:[/?#]|$)`)
+
+// hostOf returns the host of a URL in lower case, without port and final dot,
+// or "" if it is not an http or https URL.
 func hostOf(u string) string {
-	_, host, _ := strings.Cut(u, "://")
-	if i := strings.IndexAny(host, `/?#\`); i >= 0 {
-		host = host[:i]
+	if m := host.FindStringSubmatch(u); m != nil {
+		return strings.TrimSuffix(strings.ToLower(m[1]), ".")
 	}
-	parsed, err := url.Parse("https://" + host)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
+	return ""
 }
 
 // pageKey is equal for URLs of one page: the scheme, the case of the host, an

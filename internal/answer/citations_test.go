@@ -131,24 +131,6 @@ func TestCitationsBlocked(t *testing.T) {
 	}
 }
 
-func TestCitationsMerge(t *testing.T) {
-	const body = `[{"type":"web_search_call","action":{"type":"search","sources":[{"type":"url","url":"https://b.example/","title":" B\n"},{"type":"api","name":"oai-weather"}]}},
-		{"type":"message","content":[{"type":"output_text","text":"x","annotations":[
-			{"type":"url_citation","url":"https://a.example/x?utm_source=openai","title":"A\n"},
-			{"type":"url_citation","url":"https://a.example/x","title":"B"}]}]}]`
-	ans, err := compose(t, Options{}, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Citation{
-		{URL: "https://a.example/x", Title: "A", PublishedAt: "2025-08-09"},
-		{URL: "oai-weather", Title: "api", PublishedAt: "2025-08-09"},
-	}
-	if diff := cmp.Diff(want, ans.Citations); diff != "" {
-		t.Errorf("citations (-want +got):\n%s", diff)
-	}
-}
-
 func TestPublishedAt(t *testing.T) {
 	const page = "https://a.example/x"
 	tests := []struct{ name, text, page, want string }{

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -21,7 +20,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watcher) ([
 	var rounds []*llm.Response
 	for {
 		r, err := a.respond(ctx, req, w)
-		if err != nil && (len(rounds) == 0 || errors.Is(ctx.Err(), context.Canceled)) {
+		if err != nil && len(rounds) == 0 {
 			return nil, err
 		}
 		if err != nil {
@@ -96,7 +95,7 @@ func (w *watcher) see(ev llm.Event) {
 	case llm.BlockStop:
 		e.Index += w.base
 		ev = e
-	case llm.Usage: // end sends that of all requests
+	case llm.Usage: // Ask sends that of all requests
 		return
 	case llm.Done:
 		w.done, w.base = e, w.next
@@ -104,13 +103,6 @@ func (w *watcher) see(ev llm.Event) {
 	}
 	if w.watch != nil {
 		w.watch(ev)
-	}
-}
-
-func (w *watcher) end(sum llm.Usage) {
-	if w.watch != nil {
-		w.watch(sum)
-		w.watch(w.done)
 	}
 }
 

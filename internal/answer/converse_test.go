@@ -1,11 +1,7 @@
 package answer
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -93,97 +89,52 @@ func TestRequeryIsStateless(t *testing.T) {
 	}
 }
 
-// A call that is cancelled during a second request has no answer.
-func TestRequeryCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	requests := 0
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if requests++; requests == 2 {
-			cancel()
-			return nil, ctx.Err()
-		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(uncited)), Request: r}, nil
-	})}
-	a, _ := newAnswerer(func(o *Options) {
-		o.Client = llm.New(llm.Options{APIKey: "test-key", HTTPClient: client})
-		o.RequeryAttempts = 1
-	}, "")
-	if ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil); a.Explain("answer", err) != "cancelled" || requests != 2 {
-		t.Errorf("Ask = %v, %v after %d requests, want cancelled after 2", ans, err, requests)
-	}
-}
-
-// There is a stream when there is a watcher or the options say so. The events
-// of several requests are numbered as one run and end once.
-func TestWatch(t *testing.T) {
-	tests := []struct {
+// There is a stream when there is a watcher or the options say so.
+func TestStream(t *testing.T) {
+	for _, tt := range []struct {
 		stream string
 		watch  bool
-		want   any // stream in the request
+		want   any // in the request
 	}{
 		{"auto", false, nil}, {"auto", true, true},
-		{"", false, nil}, {"", true, true},
 		{"true", false, true}, {"true", true, true},
 		{"false", false, nil}, {"false", true, nil},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprintf("%s %t", tt.stream, tt.watch), func(t *testing.T) {
-			a, api := newAnswerer(func(o *Options) { o.Stream, o.RequeryAttempts = tt.stream, 1 }, uncited, cites)
-			var seen []llm.Event
-			var watch func(llm.Event)
-			if tt.watch {
-				watch = func(ev llm.Event) { seen = append(seen, ev) }
-			}
-			ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, watch)
-			if err != nil || !strings.HasPrefix(ans.Text, "Cited.") {
-				t.Fatalf("Ask = %+v, %v", ans, err)
-			}
-			if got := api.sent[1]["stream"]; got != tt.want {
-				t.Errorf("stream = %v, want %v", got, tt.want)
-			}
-			if !tt.watch {
-				return
-			}
-			blocks, text := 0, ""
-			for _, ev := range seen[:len(seen)-2] {
-				switch e := ev.(type) {
-				case llm.BlockStart:
-					if e.Index != blocks {
-						t.Errorf("%+v starts as block %d", e, blocks)
-					}
-					blocks++
-				case llm.BlockDelta:
-					text += e.Text
-				case llm.Usage, llm.Done:
-					t.Errorf("%+v before the end", e)
-				}
-			}
-			if text != "Uncited.Cited." || blocks != 4 {
-				t.Errorf("text %q in %d blocks", text, blocks)
-			}
-			if u := seen[len(seen)-2]; u != llm.Event(ans.Meta.Usage) {
-				t.Errorf("usage %v, want %v", u, ans.Meta.Usage)
-			}
-			if d, ok := seen[len(seen)-1].(llm.Done); !ok || d.Status != "completed" || d.Response.ID != "resp_2" {
-				t.Errorf("events end with %v", seen[len(seen)-1])
-			}
-		})
+	} {
+		a, api := newAnswerer(func(o *Options) { o.Stream = tt.stream }, cites)
+		var watch func(llm.Event)
+		if tt.watch {
+			watch = func(llm.Event) {}
+		}
+		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, watch)
+		if err != nil || !strings.HasPrefix(ans.Text, "Cited.") || api.sent[0]["stream"] != tt.want {
+			t.Errorf("%+v: %+v, %v, request %v", tt, ans, err, api.sent)
+		}
 	}
 }
 
-func TestStage(t *testing.T) {
-	for _, tt := range []struct {
-		ev          llm.Search
-		stage, what string
-	}{
-		{llm.Search{Action: "search", Query: "q"}, "searching", "q"},
-		{llm.Search{Action: "open_page", URL: "https://a.example/"}, "reading", "https://a.example/"},
-		{llm.Search{Action: "find_in_page", URL: "https://a.example/", Query: "q"}, "reading", "https://a.example/"},
-		{llm.Search{}, "searching", ""},
-	} {
-		if stage, what := Stage(tt.ev); stage != tt.stage || what != tt.what {
-			t.Errorf("Stage(%+v) = %q, %q", tt.ev, stage, what)
+// The events of several requests are numbered as one run and end once.
+func TestWatch(t *testing.T) {
+	a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)
+	var text string
+	var blocks int
+	var ends []llm.Event
+	ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, func(ev llm.Event) {
+		switch e := ev.(type) {
+		case llm.BlockStart:
+			if e.Index != blocks {
+				t.Errorf("%+v starts as block %d", e, blocks)
+			}
+			blocks++
+		case llm.BlockDelta:
+			text += e.Text
+		case llm.Usage, llm.Done:
+			ends = append(ends, ev)
 		}
+	})
+	if err != nil || text != "Uncited.Cited." || blocks != 4 {
+		t.Fatalf("text %q in %d blocks, %v", text, blocks, err)
+	}
+	if len(ends) != 2 || ends[0] != llm.Event(ans.Meta.Usage) || ends[1].(llm.Done).Response.ID != "resp_2" {
+		t.Errorf("events end with %v, want usage %v and the last response", ends, ans.Meta.Usage)
 	}
 }
