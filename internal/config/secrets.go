@@ -25,7 +25,6 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 var (
 	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
-	headerReserved  = regexp.MustCompile(`(?i)^(host|content-.*|transfer-encoding|accept|accept-encoding|connection|upgrade|te|trailer|expect)$`)
 	headerLiteral   = regexp.MustCompile(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
 	headerReference = regexp.MustCompile(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	// credential matches names of headers and of query parameters.
@@ -40,8 +39,6 @@ func (l *loader) headers(n *yaml.Node) {
 		switch {
 		case !headerName.MatchString(name):
 			l.report(source, "openai.headers", redacted+" is not the name of a header")
-		case headerReserved.MatchString(name):
-			l.report(source, key, "this header belongs to the request itself and cannot be set")
 		case value.ShortTag() == "!!null":
 		case headerReference.MatchString(value.Value), !credential.MatchString(name) && headerLiteral.MatchString(value.Value):
 			l.c.OpenAI.Headers[name], l.origins[key] = value.Value, source
@@ -57,8 +54,8 @@ func (l *loader) resolve() {
 	d := l.c.Derived
 	lookup := func(variable string) string {
 		value := l.vars[variable]
-		if value != "" && !slices.Contains(d.env, variable) {
-			d.env = append(d.env, variable)
+		if value != "" && !slices.Contains(d.used, variable) {
+			d.used = append(d.used, variable)
 		}
 		d.Secrets = append(d.Secrets, value)
 		return value
@@ -79,15 +76,14 @@ func (l *loader) resolve() {
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 				d.KeyEnv, d.APIKey, d.KeySet = variable, "", value != ""
 			}
-			if !slices.Contains(d.HeaderVariables, variable) {
-				d.HeaderVariables = append(d.HeaderVariables, variable)
-			}
+			d.HeaderVariables = append(d.HeaderVariables, variable)
 		}
 		if value != "" {
 			d.SentHeaders[name] = value
 		}
 	}
-	d.HeaderVariables = slices.DeleteFunc(d.HeaderVariables, func(name string) bool { return name == d.KeyEnv })
+	slices.Sort(d.HeaderVariables)
+	d.HeaderVariables = slices.DeleteFunc(slices.Compact(d.HeaderVariables), func(name string) bool { return name == d.KeyEnv })
 	for _, raw := range []string{
 		l.c.OpenAI.BaseURL, l.vars["HTTP_PROXY"], l.vars["http_proxy"], l.vars["HTTPS_PROXY"], l.vars["https_proxy"],
 	} {

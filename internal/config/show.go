@@ -112,29 +112,22 @@ func (c *Config) Show(version string) []byte {
 	if c.File != "" {
 		set("sources.yaml", c.File)
 	}
-	for _, name := range c.env {
-		set("sources.env.-1", name)
+	for _, name := range c.used {
+		set(map[bool]string{true: "sources.cli.-1", false: "sources.env.-1"}[name[0] == '-'], name)
 	}
-	for _, name := range c.cli {
-		set("sources.cli.-1", name)
-	}
-	set("origins", struct{}{}) // before effective
+	set("origins", c.origins)
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
-		if f.section() {
-			continue
-		}
-		set("origins."+strings.ReplaceAll(f.key, ".", `\.`), c.Origin(f.key))
-		value := effective(f)
-		if f.key == "openai.headers" {
+		switch {
+		case f.section():
+		case f.key == "openai.headers":
+			set("effective.openai.api_key_set", c.KeySet)
 			headers := map[string]string{}
 			for name := range c.OpenAI.Headers {
 				headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
 			}
-			value = headers
-		}
-		set("effective."+f.key, value)
-		if f.key == "openai.api_key_env" {
-			set("effective.openai.api_key_set", c.KeySet)
+			set("effective.openai.headers", headers)
+		default:
+			set("effective."+f.key, effective(f))
 		}
 	}
 	indented, _ := unescaped.Indented(json.RawMessage(doc), "  ") // doc is valid

@@ -148,7 +148,7 @@ func (l *loader) section(path string, n *yaml.Node) {
 			l.report(source, key, l.unknown(path, name))
 		case v.ShortTag() == "!!null":
 		case v.Kind == yaml.MappingNode && f.section():
-			l.origins[key] = source
+			l.profiles = l.profiles || key == "model_profiles"
 			l.section(key, v)
 		case v.Kind == yaml.MappingNode && key == "openai.headers":
 			l.origins[key] = source
