@@ -1,7 +1,7 @@
 package llm
 
 import (
-	"strconv"
+	"regexp"
 	"strings"
 )
 
@@ -11,18 +11,14 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// families is the capability table. The first row whose prefix is followed by a
-// number of at least from decides (any variant may follow); a model that fits
-// no row takes neither.
+// families is the capability table: the first row that fits decides, and a model
+// that fits none takes neither. Azure writes gpt-3.5 as gpt-35.
 var families = []struct {
-	prefix string
-	from   int
-	can    Capability
+	id  *regexp.Regexp
+	can Capability
 }{
-	// Azure writes gpt-3.5 as gpt-35, which is no major version 35.
-	{"gpt-3", 5, Capability{}},
-	{"gpt-", 5, Capability{Verbosity: true, Reasoning: true}},
-	{"o", 1, Capability{Reasoning: true}},
+	{regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`), Capability{Verbosity: true, Reasoning: true}},
+	{regexp.MustCompile(`^o[1-9]`), Capability{Reasoning: true}},
 }
 
 // CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
@@ -30,23 +26,11 @@ var families = []struct {
 // and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
 func CapabilityOf(model string) Capability {
 	id := strings.ToLower(strings.TrimSpace(model))
-	id = id[strings.LastIndex(id, "/")+1:]
-	id, _, _ = strings.Cut(strings.TrimPrefix(id, "ft:"), ":")
+	id = strings.TrimPrefix(id[strings.LastIndex(id, "/")+1:], "ft:")
 	for _, f := range families {
-		if rest, ok := strings.CutPrefix(id, f.prefix); ok && generation(rest) >= f.from {
+		if f.id.MatchString(id) {
 			return f.can
 		}
 	}
 	return Capability{}
-}
-
-// generation reads the major version at the start of s: 6 of "6.1-sol". It is
-// -1 where there is none.
-func generation(s string) int {
-	digits := s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return -1
-	}
-	return n
 }

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,31 +46,32 @@ const (
 	KindUnverified                  // the organization must be verified first
 )
 
-var kindNames = [...]string{
-	KindMissingKey:  "missing key",
-	KindAuth:        "not authenticated",
-	KindPermission:  "not permitted",
-	KindNotFound:    "not found",
-	KindQuota:       "out of quota",
-	KindRateLimit:   "rate limited",
-	KindParameter:   "request refused",
-	KindServer:      "server error",
-	KindTimeout:     "timed out",
-	KindCanceled:    "canceled",
-	KindConnection:  "connection failed",
-	KindBadResponse: "not a response",
-	KindFailed:      "response failed",
-	KindModel:       "model not available",
-	KindUnverified:  "organization not verified",
+// kinds has the words for each kind and the class that OpenAI's SDKs have for
+// it; without a class the status decides.
+var kinds = [...]struct{ words, class string }{
+	KindMissingKey:  {"missing key", "OpenAIError"},
+	KindAuth:        {"not authenticated", "AuthenticationError"},
+	KindPermission:  {"not permitted", "PermissionDeniedError"},
+	KindNotFound:    {"not found", "NotFoundError"},
+	KindQuota:       {"out of quota", "RateLimitError"},
+	KindRateLimit:   {"rate limited", "RateLimitError"},
+	KindParameter:   {"request refused", ""},
+	KindServer:      {"server error", "InternalServerError"},
+	KindTimeout:     {"timed out", "APIConnectionTimeoutError"},
+	KindCanceled:    {"canceled", "APIUserAbortError"},
+	KindConnection:  {"connection failed", "APIConnectionError"},
+	KindBadResponse: {"not a response", "APIResponseValidationError"},
+	KindFailed:      {"response failed", "APIError"},
+	KindModel:       {"model not available", ""},
+	KindUnverified:  {"organization not verified", ""},
+}
+
+var classes = map[int]string{
+	0: "BadRequestError", 400: "BadRequestError", 403: "PermissionDeniedError", 404: "NotFoundError", 409: "ConflictError", 422: "UnprocessableEntityError",
 }
 
 // String returns the kind in words.
-func (k Kind) String() string {
-	if k < KindMissingKey || int(k) >= len(kindNames) {
-		return fmt.Sprintf("kind %d", int(k))
-	}
-	return kindNames[k]
-}
+func (k Kind) String() string { return kinds[k].words }
 
 // Error is the error of every call. The API key is in none of its texts.
 type Error struct {
@@ -100,24 +101,25 @@ var (
 type TunnelError int
 
 // Error returns the name of the status.
-func (s TunnelError) Error() string {
-	return cmp.Or(http.StatusText(int(s)), "HTTP "+strconv.Itoa(int(s)))
+func (s TunnelError) Error() string { return statusName(int(s)) }
+
+func statusName(status int) string {
+	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }
 
 // Error returns one line with kind, status, code, message and request id.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("calling the Responses API: " + e.Kind.String())
+	s := "calling the Responses API: " + e.Kind.String()
 	if e.Status != 0 {
-		b.WriteString(" (" + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Code) + ")")
+		s += " (" + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Code) + ")"
 	}
 	if e.Message != "" {
-		b.WriteString(": " + e.Message)
+		s += ": " + e.Message
 	}
 	if e.RequestID != "" {
-		b.WriteString(" [" + e.RequestID + "]")
+		s += " [" + e.RequestID + "]"
 	}
-	return b.String()
+	return s
 }
 
 // Unwrap returns the cause.
@@ -126,57 +128,99 @@ func (e *Error) Unwrap() error { return e.Err }
 // Name returns the class that OpenAI's SDKs have for the error, which is what
 // people search for (spec-v0.9 section 8.2, data.name).
 func (e *Error) Name() string {
-	switch e.Kind {
-	case KindMissingKey:
-		return "OpenAIError"
-	case KindAuth:
-		return "AuthenticationError"
-	case KindPermission:
-		return "PermissionDeniedError"
-	case KindNotFound:
-		return "NotFoundError"
-	case KindQuota, KindRateLimit:
-		return "RateLimitError"
-	case KindServer:
-		return "InternalServerError"
-	case KindTimeout:
-		return "APIConnectionTimeoutError"
-	case KindCanceled:
-		return "APIUserAbortError"
-	case KindConnection:
-		return "APIConnectionError"
-	case KindBadResponse:
-		return "APIResponseValidationError"
-	case KindFailed:
-		return "APIError"
+	return cmp.Or(kinds[e.Kind].class, classes[e.Status], "APIError")
+}
+
+// namedKinds are the codes and types that say what went wrong whatever the
+// status.
+var namedKinds = map[Kind][]string{
+	KindQuota: {"insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
+		"insufficient_credits", "insufficient_balance", "insufficient_funds", "credit_limit_reached"},
+	KindRateLimit: {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"},
+	KindServer: {"server_error", "internal_error", "internal_server_error", "api_error", "overloaded", "overloaded_error",
+		"server_overloaded", "server_is_overloaded", "engine_overloaded", "slow_down", "service_unavailable",
+		"service_unavailable_error", "upstream_error", "gateway_timeout", "vector_store_timeout"},
+}
+
+// named returns the kind that code and type name, or 0. Quota comes first,
+// because it does not pass by waiting.
+func (e *Error) named() Kind {
+	code, typ := strings.ToLower(e.Code), strings.ToLower(e.Type)
+	if strings.HasPrefix(code, "billing_") || strings.HasPrefix(typ, "billing_") { // billing_not_active, ...
+		return KindQuota
 	}
-	switch e.Status {
-	case 0, http.StatusBadRequest:
-		return "BadRequestError"
-	case http.StatusForbidden:
-		return "PermissionDeniedError"
-	case http.StatusNotFound:
-		return "NotFoundError"
-	case http.StatusConflict:
-		return "ConflictError"
-	case http.StatusUnprocessableEntity:
-		return "UnprocessableEntityError"
+	for _, kind := range []Kind{KindQuota, KindRateLimit, KindServer} {
+		if names := namedKinds[kind]; slices.Contains(names, code) || slices.Contains(names, typ) {
+			return kind
+		}
 	}
-	return "APIError"
+	return 0
+}
+
+// statusKind classifies an error answer with an HTTP status. The API sends an
+// exhausted quota as 429, others as 400, 402 or 403.
+func (e *Error) statusKind(status int) Kind {
+	words := strings.ToLower(e.Message)
+	switch {
+	case e.named() == KindQuota || status == http.StatusPaymentRequired:
+		return KindQuota
+	case status >= 500:
+		return KindServer
+	case strings.Contains(words, "organization must be verified"): // there is no code for it
+		return KindUnverified
+	case e.Code == "model_not_found" || e.Code == "DeploymentNotFound",
+		status == http.StatusNotFound && strings.Contains(words, "model") && !strings.Contains(words, "invalid url"),
+		status == http.StatusBadRequest && strings.Contains(words, "is not a valid model"): // OpenRouter
+		return KindModel
+	case status == http.StatusUnauthorized:
+		return KindAuth
+	case status == http.StatusForbidden:
+		return KindPermission
+	case status == http.StatusNotFound:
+		return KindNotFound
+	case status == http.StatusTooManyRequests:
+		return KindRateLimit
+	}
+	return KindParameter
+}
+
+// failure reads the error of a response or a stream that was accepted and then
+// failed; message is for an API that does not say why. Such an error has a code
+// and no status, but some gateways put the status in the code or beside it.
+func failure(data []byte, message string) *Error {
+	e := apiError(data)
+	e.Message = cmp.Or(e.Message, message)
+	status, _ := strconv.Atoi(e.Code)
+	if status == 0 {
+		status = int(gjson.GetBytes(data, "status").Int())
+	}
+	switch kind := e.named(); {
+	case kind != 0:
+		e.Kind = kind
+	case status >= 400 && status < 600:
+		e.Kind = e.statusKind(status)
+	default:
+		e.Kind = KindFailed
+	}
+	return e
 }
 
 // statusError reads an HTTP error answer.
 func statusError(resp *http.Response) *Error {
-	data, _ := io.ReadAll(resp.Body) // a part of it still says something
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of it still says something
 	e := apiError(data)
 	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header, time.Now())
-	if e.Message == "" {
-		e.Message = plainMessage(e.Status, string(data))
+	if e.Message == "" { // a line of text, or the status in place of a web page
+		e.Message = statusName(e.Status)
+		line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+		if line != "" && !strings.ContainsAny(line[:1], "<{[") {
+			e.Message += ": " + text.Truncate(line, 200)
+		}
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
 		e.Err = ErrWebPage
 	}
-	e.Kind = statusKind(e)
+	e.Kind = e.statusKind(e.Status)
 	words := strings.ToLower(string(data[:min(len(data), 4096)]))
 	for _, s := range []string{"http request to an https server", "http request was sent to https port", "plain http to an ssl-enabled server port"} {
 		if e.Status == http.StatusBadRequest && strings.Contains(words, s) { // of Go, nginx and Apache
@@ -198,103 +242,24 @@ func apiError(data []byte) *Error {
 	if doc.IsArray() {
 		doc = doc.Get("0")
 	}
+	inner := doc.Get("error")
 	fields := doc
-	if inner := doc.Get("error"); inner.IsObject() {
-		fields = inner
+	if inner.IsObject() {
+		fields, inner = inner, gjson.Result{}
 	}
-	e.Type, e.Code, e.Param, e.Message = fields.Get("type").String(), fields.Get("code").String(), fields.Get("param").String(), fields.Get("message").String()
-	if !doc.Get("error").IsObject() {
-		e.Message = cmp.Or(e.Message, doc.Get("error").String(), doc.Get("detail").String())
-	}
+	e.Type, e.Code, e.Param = fields.Get("type").String(), fields.Get("code").String(), fields.Get("param").String()
+	e.Message = cmp.Or(fields.Get("message").String(), inner.String(), doc.Get("detail").String())
 	return e
 }
 
-// plainMessage is the message of an error answer that says nothing as JSON: its
-// line of text, or the name of the status in place of a web page.
-func plainMessage(status int, body string) string {
-	name := cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
-	line, _, _ := strings.Cut(strings.TrimSpace(body), "\n")
-	if line == "" || strings.ContainsAny(line[:1], "<{[") {
-		return name
-	}
-	return name + ": " + text.Truncate(line, 200)
-}
-
-// statusKind classifies an HTTP error answer. Quota comes first: the API sends
-// it as 429, others as 400, 402 or 403, and none of them passes by waiting.
-func statusKind(e *Error) Kind {
-	words := strings.ToLower(e.Message)
-	switch {
-	case isQuota(e.Code) || isQuota(e.Type) || e.Status == http.StatusPaymentRequired:
-		return KindQuota
-	case e.Status < 500 && strings.Contains(words, "organization must be verified"): // there is no code for it
-		return KindUnverified
-	case e.Status < 500 && (e.Code == "model_not_found" || e.Code == "DeploymentNotFound"),
-		e.Status == http.StatusNotFound && strings.Contains(words, "model") && !strings.Contains(words, "invalid url"),
-		e.Status == http.StatusBadRequest && strings.Contains(words, "is not a valid model"): // OpenRouter
-		return KindModel
-	}
-	switch {
-	case e.Status == http.StatusUnauthorized:
-		return KindAuth
-	case e.Status == http.StatusForbidden:
-		return KindPermission
-	case e.Status == http.StatusNotFound:
-		return KindNotFound
-	case e.Status == http.StatusTooManyRequests:
-		return KindRateLimit
-	case e.Status >= 500:
-		return KindServer
-	}
-	return KindParameter
-}
-
-// failureKind classifies the error of a response that was accepted and then
-// failed: it has a code but no status. Some gateways put a status in the code.
-func failureKind(typ, code string) Kind {
-	if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 {
-		return statusKind(&Error{Status: status, Type: typ})
-	}
-	if isQuota(code) || isQuota(typ) {
-		return KindQuota
-	}
-	for _, s := range []string{code, typ} {
-		switch strings.ToLower(s) {
-		case "rate_limit_exceeded", "rate_limit_error", "too_many_requests":
-			return KindRateLimit
-		case "server_error", "internal_error", "internal_server_error", "api_error", "overloaded", "overloaded_error",
-			"server_overloaded", "server_is_overloaded", "engine_overloaded", "slow_down",
-			"service_unavailable", "service_unavailable_error", "upstream_error", "gateway_timeout", "vector_store_timeout":
-			return KindServer
-		}
-	}
-	return KindFailed
-}
-
-// isQuota reports whether a code or type says that money or budget ran out.
-func isQuota(s string) bool {
-	switch s = strings.ToLower(s); s {
-	case "insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
-		"insufficient_credits", "insufficient_balance", "insufficient_funds", "credit_limit_reached":
-		return true
-	}
-	return strings.HasPrefix(s, "billing_") // billing_hard_limit_reached, billing_not_active, ...
-}
-
-// streamError reads an error event. OpenAI nests the error or not; gateways add
-// the status that it would have had.
+// streamError reads an error event. OpenAI nests the error or not.
 func streamError(data []byte) *Error {
-	e := apiError(data)
-	if e.Message == "" && e.Code == "" {
-		e = apiError([]byte(gjson.GetBytes(data, "response").Raw))
+	if r := gjson.GetBytes(data, "response"); r.Exists() {
+		data = []byte(r.Raw)
 	}
+	e := failure(data, "the stream ended with an error")
 	if e.Type == "error" {
 		e.Type = "" // of the event
-	}
-	e.Message = cmp.Or(e.Message, "the stream ended with an error")
-	e.Kind = failureKind(e.Type, e.Code)
-	if status := gjson.GetBytes(data, "status").Int(); e.Kind == KindFailed && status >= 400 && status < 600 {
-		e.Kind = statusKind(&Error{Status: int(status), Type: e.Type, Code: e.Code})
 	}
 	return e
 }
@@ -352,31 +317,22 @@ func contextError(ctx context.Context) *Error {
 }
 
 // retryAfter reads how long the server asks to wait: milliseconds, seconds or a
-// date; 0 without a wait. A date is counted from the server's own clock where
-// the answer has it, because ours may be wrong.
+// date; 0 without a wait.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if d := scaled(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
-		return d
+	if ms := number(h.Get("Retry-After-Ms")); ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
 	}
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if t, err := http.ParseTime(value); err == nil {
-		if date, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = date
-		}
+	if t, err := http.ParseTime(h.Get("Retry-After")); err == nil {
 		return max(t.Sub(now), 0)
 	}
-	return scaled(value, time.Second)
+	return time.Duration(number(h.Get("Retry-After")) * float64(time.Second))
 }
 
-// scaled reads a number of units, at most the longest time.Duration, which ends
-// after every deadline.
-func scaled(value string, unit time.Duration) time.Duration {
-	f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if math.IsNaN(f) || f <= 0 || err != nil && !errors.Is(err, strconv.ErrRange) {
+// number reads a positive number, at most 1e9, which a time.Duration can hold.
+func number(s string) float64 {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !(f > 0) {
 		return 0
 	}
-	if f *= float64(unit); f >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(f)
+	return min(f, 1e9)
 }

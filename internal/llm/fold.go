@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -16,35 +15,31 @@ import (
 // fold turns the events of one stream into those of a caller and, at its end,
 // into the response. Unknown events and items are ignored here; the response
 // keeps the items.
+//
+// The SDK's types for events and items have 10 and 4 KB. They are passed by
+// reference and not kept, so that waiting for the next event takes little memory.
 type fold struct {
 	feed  *feed
 	items map[int64]*outputItem  // by output_index
 	ids   map[string]*outputItem // by id
-	done  []doneItem
+	done  []string               // complete items as they were received
 }
 
 // outputItem is an item whose blocks are being written.
 type outputItem struct {
 	typ    string // "" before the item itself was received
 	id     string
-	block  *block   // of reasoning, a tool or a search
-	texts  []*block // of a message
-	search Search   // what was reported last
+	blocks []*block
+	search Search // what was reported last
 	ended  bool
 }
 
 type block struct {
 	index   int
 	kind    string
-	content int64  // content_index of a text
+	content int64  // content_index of a text, else 0
 	sent    []byte // all deltas
 	ended   bool
-}
-
-// doneItem is a complete item as it was received.
-type doneItem struct {
-	index int64
-	raw   string
 }
 
 func newFold(f *feed) *fold {
@@ -52,55 +47,56 @@ func newFold(f *feed) *fold {
 }
 
 // read reads a stream up to the event that ends it.
-func (f *fold) read(stream *ssestream.Stream[responses.ResponseStreamEventUnion]) (*Response, error) {
-	defer stream.Close()
+func (f *fold) read(stream *ssestream.Stream[json.RawMessage]) (*Response, error) {
 	for stream.Next() {
-		ev := stream.Current()
-		if r, err := f.take(&ev); r != nil || err != nil {
+		if r, err := f.take(stream.Current()); r != nil || err != nil {
 			return r, err
 		}
 	}
 	err := stream.Err()
-	_, badType := errors.AsType[*json.UnmarshalTypeError](err)
-	if _, bad := errors.AsType[*json.SyntaxError](err); bad || badType || err == nil {
+	if _, bad := errors.AsType[*json.SyntaxError](err); bad || err == nil {
 		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did", Err: err}
 	}
 	return nil, err
 }
 
-// take handles one event. It returns a response or an error when the event ends
-// the stream.
-func (f *fold) take(ev *responses.ResponseStreamEventUnion) (*Response, error) {
+// take handles one event. It returns a response or an error when the event
+// ends the stream.
+func (f *fold) take(data []byte) (*Response, error) {
+	ev := &responses.ResponseStreamEventUnion{}
+	if err := ev.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
 	item := func() *outputItem { return f.item(ev.OutputIndex, ev.ItemID) }
+	if strings.HasPrefix(ev.Type, "response.output_item.") && ev.Item.Type == "" {
+		return nil, nil
+	}
 	switch ev.Type {
 	case "response.output_item.added":
-		if ev.Item.Type != "" {
-			f.added(ev.OutputIndex, ev.Item)
-		}
+		f.added(ev.OutputIndex, &ev.Item)
 	case "response.content_part.added":
-		f.text(item(), ev.ContentIndex, ev.ItemID, ev.Part.Type)
+		f.text(item(), ev.ContentIndex, ev.Part.Type)
 	case "response.output_text.delta", "response.refusal.delta":
-		f.delta(f.text(item(), ev.ContentIndex, ev.ItemID, ""), ev.Delta)
+		f.delta(f.text(item(), ev.ContentIndex, ""), ev.Delta)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
 		"response.reasoning.delta", "response.reasoning_summary.delta": // of compatible servers
-		f.delta(f.thinking(item()), ev.Delta)
+		it := item()
+		f.delta(f.open(it, BlockThinking, 0, it.id, ""), ev.Delta)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		f.delta(item().own(BlockToolUse), ev.Delta)
+		f.delta(item().block(BlockToolUse, 0), ev.Delta) // without its item it has no name
 	case "response.content_part.done":
-		f.whole(f.text(item(), ev.ContentIndex, ev.ItemID, ev.Part.Type), ev.Part.Text+ev.Part.Refusal)
+		f.whole(f.text(item(), ev.ContentIndex, ev.Part.Type), ev.Part.Text+ev.Part.Refusal)
 	case "response.output_item.done":
-		if ev.Item.Type != "" {
-			f.done = append(f.done, doneItem{ev.OutputIndex, ev.Item.RawJSON()})
-			f.end(ev.OutputIndex, ev.Item)
-		}
+		f.done = append(f.done, ev.Item.RawJSON())
+		f.end(ev.OutputIndex, &ev.Item)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.canceled":
 		return f.final(ev)
 	case "error":
-		return nil, streamError([]byte(ev.RawJSON()))
+		return nil, streamError(data)
 	default:
 		// Gateways put the type of an error where that of the event belongs.
 		if ev.Message != "" && !strings.HasPrefix(ev.Type, "response.") {
-			return nil, streamError([]byte(ev.RawJSON()))
+			return nil, streamError(data)
 		}
 	}
 	return nil, nil
@@ -122,7 +118,7 @@ func (f *fold) item(index int64, id string) *outputItem {
 }
 
 // added starts an item, and its block unless it is a message.
-func (f *fold) added(index int64, item responses.ResponseOutputItemUnion) *outputItem {
+func (f *fold) added(index int64, item *responses.ResponseOutputItemUnion) *outputItem {
 	it := f.item(index, item.ID)
 	if it.typ != "" { // of the item before at this index, unless the event is repeated
 		if it.typ == item.Type && it.id == item.ID && !it.ended {
@@ -140,36 +136,31 @@ func (f *fold) added(index int64, item responses.ResponseOutputItemUnion) *outpu
 }
 
 // show starts the block of an item that is not a message, and reports what a
-// search does once it says more than its kind. A tool without a name waits for
-// the complete item.
-func (f *fold) show(it *outputItem, item responses.ResponseOutputItemUnion, complete bool) {
-	switch {
-	case it.block != nil:
-	case it.typ == "reasoning":
-		it.block = f.start(BlockThinking, item.ID, "")
-	case it.typ == "function_call" || it.typ == "custom_tool_call":
+// search does once it says more than its kind.
+func (f *fold) show(it *outputItem, item *responses.ResponseOutputItemUnion, complete bool) {
+	switch it.typ {
+	case "reasoning":
+		f.open(it, BlockThinking, 0, item.ID, "")
+	case "function_call", "custom_tool_call":
 		if item.Name != "" || complete {
-			it.block = f.start(BlockToolUse, cmp.Or(item.CallID, item.ID), item.Name)
+			f.open(it, BlockToolUse, 0, cmp.Or(item.CallID, item.ID), item.Name)
 		}
-	case it.typ == "web_search_call":
-		it.block = f.start(BlockSearch, item.ID, "")
-	}
-	if it.typ != "web_search_call" {
-		return
-	}
-	s := Search{Action: item.Action.Type, Query: item.Action.Query, URL: item.Action.URL}
-	if s.Query == "" && len(item.Action.Queries) > 0 {
-		s.Query = item.Action.Queries[0]
-	}
-	if s != it.search && (s != Search{Action: s.Action} || complete) {
-		it.search = s
-		f.feed.send(s)
+	case "web_search_call":
+		f.open(it, BlockSearch, 0, item.ID, "")
+		s := Search{Action: item.Action.Type, Query: item.Action.Query, URL: item.Action.URL}
+		if s.Query == "" && len(item.Action.Queries) > 0 {
+			s.Query = item.Action.Queries[0]
+		}
+		if s != it.search && (complete || s != Search{Action: s.Action}) {
+			it.search = s
+			f.feed.send(s)
+		}
 	}
 }
 
 // end completes an item: what was not streamed of it follows in one piece, and
 // its blocks stop.
-func (f *fold) end(index int64, item responses.ResponseOutputItemUnion) {
+func (f *fold) end(index int64, item *responses.ResponseOutputItemUnion) {
 	it := f.item(index, item.ID)
 	if it.ended && it.id == item.ID && it.typ == item.Type {
 		return
@@ -180,31 +171,36 @@ func (f *fold) end(index int64, item responses.ResponseOutputItemUnion) {
 	f.show(it, item, true)
 	switch item.Type {
 	case "message":
-		for i, part := range item.Content {
-			f.whole(f.text(it, int64(i), item.ID, part.Type), part.Text+part.Refusal)
+		for i := range item.Content {
+			part := &item.Content[i]
+			f.whole(f.text(it, int64(i), part.Type), part.Text+part.Refusal)
 		}
 	case "reasoning":
 		var thoughts strings.Builder
 		for _, part := range item.Summary {
 			thoughts.WriteString(part.Text)
 		}
-		for _, part := range item.Content {
-			thoughts.WriteString(part.Text)
+		for i := range item.Content {
+			thoughts.WriteString(item.Content[i].Text)
 		}
-		f.whole(it.own(BlockThinking), thoughts.String())
+		f.whole(it.block(BlockThinking, 0), thoughts.String())
 	case "function_call":
-		f.whole(it.own(BlockToolUse), gjson.Get(item.RawJSON(), "arguments").String())
+		f.whole(it.block(BlockToolUse, 0), gjson.Get(item.RawJSON(), "arguments").String())
 	case "custom_tool_call":
-		f.whole(it.own(BlockToolUse), item.Input)
+		f.whole(it.block(BlockToolUse, 0), item.Input)
 	}
-	f.close(it)
+	it.ended = true
+	for _, b := range it.blocks {
+		f.stop(b)
+	}
 }
 
 // settle completes the items of the final output that were not streamed to
 // their end.
 func (f *fold) settle(output []responses.ResponseOutputItemUnion) {
 	none := len(f.items) == 0
-	for i, item := range output {
+	for i := range output {
+		item := &output[i]
 		it := f.ids[item.ID]
 		if it == nil {
 			it = f.items[int64(i)]
@@ -216,54 +212,32 @@ func (f *fold) settle(output []responses.ResponseOutputItemUnion) {
 	f.feed.stopAll()
 }
 
-func (f *fold) close(it *outputItem) {
-	it.ended = true
-	for _, b := range append(it.texts, it.block) {
-		f.stop(b)
-	}
-}
-
-// text returns the block of a text part, which it starts when it is new. It is
-// nil for a part that is not text.
-func (f *fold) text(it *outputItem, content int64, id, typ string) *block {
-	if it.ended || it.typ != "" && it.typ != "message" {
-		return nil
-	}
-	for _, b := range it.texts {
-		if b.content == content {
-			return b
-		}
-	}
+// text returns the block of a text part. It is nil for a part that is not text.
+func (f *fold) text(it *outputItem, content int64, typ string) *block {
 	switch typ {
 	case "output_text", "refusal", "text", "": // without a type in a delta
-	default:
-		return nil
+		return f.open(it, BlockText, content, it.id, "")
 	}
-	b := f.start(BlockText, cmp.Or(it.id, id), "")
-	b.content = content
-	it.texts = append(it.texts, b)
+	return nil
+}
+
+// open returns a block of an item, which it starts when it is new.
+func (f *fold) open(it *outputItem, kind string, content int64, id, name string) *block {
+	b := it.block(kind, content)
+	if b == nil && !it.ended {
+		b = &block{index: f.feed.start(kind, id, name), kind: kind, content: content}
+		it.blocks = append(it.blocks, b)
+	}
 	return b
 }
 
-// thinking returns the block of a reasoning item. Servers that think inside a
-// message get one for it.
-func (f *fold) thinking(it *outputItem) *block {
-	if it.block == nil && !it.ended {
-		it.block = f.start(BlockThinking, it.id, "")
+func (it *outputItem) block(kind string, content int64) *block {
+	for _, b := range it.blocks {
+		if b.kind == kind && b.content == content {
+			return b
+		}
 	}
-	return it.own(BlockThinking)
-}
-
-// own returns the block of the item itself when it is of a kind.
-func (it *outputItem) own(kind string) *block {
-	if it.block == nil || it.block.kind != kind {
-		return nil
-	}
-	return it.block
-}
-
-func (f *fold) start(kind, id, name string) *block {
-	return &block{index: f.feed.start(kind, id, name), kind: kind}
+	return nil
 }
 
 func (f *fold) delta(b *block, text string) {
@@ -295,10 +269,8 @@ func (f *fold) whole(b *block, text string) {
 }
 
 func (f *fold) stop(b *block) {
-	if b != nil {
-		b.ended = true
-		f.feed.stop(b.index)
-	}
+	b.ended = true
+	f.feed.stop(b.index)
 }
 
 // final makes the response of the last event. Only when its output is empty it
@@ -310,10 +282,7 @@ func (f *fold) final(ev *responses.ResponseStreamEventUnion) (*Response, error) 
 		raw, _ = sjson.Set(raw, "status", status)
 	}
 	if len(gjson.Get(raw, "output").Array()) == 0 && len(f.done) > 0 {
-		slices.SortStableFunc(f.done, func(a, b doneItem) int { return cmp.Compare(a.index, b.index) })
-		for _, d := range f.done {
-			raw, _ = sjson.SetRaw(raw, "output.-1", d.raw)
-		}
+		raw, _ = sjson.SetRaw(raw, "output", "["+strings.Join(f.done, ",")+"]")
 	}
 	r, err := decodeResponse([]byte(raw), "text/event-stream")
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -15,11 +16,20 @@ const (
 	maxErrorBody = 1 << 20  // bytes of an error answer that are read
 )
 
-// exchange is the middleware of openai-go. It logs the request, bounds the body
-// of the answer, and turns answers that are neither a result nor an error of
-// the API into an *Error. It repairs what openai-go cannot read: an answer
-// without a correct content type, and a stream without its last blank line.
+// exchange is the middleware of openai-go. It completes and logs the request,
+// bounds the body of the answer, and turns all but a result into an *Error. It
+// repairs what openai-go cannot read: an answer without a correct content type,
+// and a stream without its last blank line.
 func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
+		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
+	})
+	c.setHeaders(req.Header)
+	if parent, ok := req.Context().Value(traceparent{}).(string); ok {
+		req.Header.Set("Traceparent", parent)
+		c.log.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
+	}
+	req.URL.RawQuery = c.query
 	if req.GetBody != nil && c.log.Enabled(req.Context(), slog.LevelDebug) {
 		if body, err := req.GetBody(); err == nil {
 			data, _ := io.ReadAll(body) // from memory
@@ -38,19 +48,19 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 		resp.Body.Close()
 		return nil, redirectError(resp)
 	}
+	if resp.StatusCode >= 400 {
+		defer resp.Body.Close()
+		return nil, statusError(resp)
+	}
+	// Only the first bytes go through the buffer: reads that exceed it do not.
+	buffered := bufio.NewReaderSize(http.MaxBytesReader(nil, resp.Body, maxBody), 16)
+	setContentType(resp, buffered)
 	body := struct {
 		io.Reader
 		io.Closer
-	}{http.MaxBytesReader(nil, resp.Body, maxBody), resp.Body}
-	if resp.StatusCode >= 400 {
-		body.Reader = io.LimitReader(resp.Body, maxErrorBody) // the rest is not worth reading
-	} else {
-		buffered := bufio.NewReader(body.Reader)
-		setContentType(resp, buffered)
-		body.Reader = buffered
-		if isStream(resp) {
-			body.Reader = io.MultiReader(buffered, strings.NewReader("\n\n"))
-		}
+	}{buffered, resp.Body}
+	if isStream(resp) {
+		body.Reader = io.MultiReader(buffered, strings.NewReader("\n\n"))
 	}
 	resp.Body = body
 	return resp, nil

@@ -9,7 +9,7 @@
 //	retry.go       the loop over the tries: when one is repeated, after what wait
 //	try.go         one try: a request, and its answer read to the end
 //	refusal.go     parameters that the API refuses and the answer can do without
-//	http.go        the HTTP exchange below openai-go: bound, content type, log
+//	http.go        the HTTP exchange below openai-go: headers, bound, content type, log
 //	transport.go   the HTTP client: roots, proxies, redirects
 //	fold.go        events of a stream to blocks ...
 //	event.go       ... which a caller sees as these events, numbered by feed
@@ -22,11 +22,14 @@ package llm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/openai/openai-go/v3/option"
@@ -50,7 +53,7 @@ type Options struct {
 	Headers map[string]string
 
 	HTTPClient *http.Client // nil: NewHTTPClient()
-	MaxRetries int          // tries after the first one; below 0 counts as 0
+	MaxRetries int          // tries after the first one
 
 	Store                  bool // lets the API keep the response
 	OmitEncryptedReasoning bool // does not ask for reasoning that can be sent back
@@ -66,7 +69,7 @@ type Client struct {
 	http       *http.Client
 	base       string            // without a trailing slash
 	query      string            // of the base URL
-	authorize  func(http.Header) // a closure, so that a printed Client shows no key
+	setHeaders func(http.Header) // a closure, so that a printed Client shows no key
 	unusable   *Error            // why no request can be sent, or nil
 	redact     *logging.Redactor
 	log        *slog.Logger
@@ -84,11 +87,7 @@ func New(o Options) *Client {
 	if !identifies(o.Headers) {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	for name, value := range map[string]string{
-		"OpenAI-Organization": o.Organization,
-		"OpenAI-Project":      o.Project,
-		"User-Agent":          o.UserAgent,
-	} {
+	for name, value := range map[string]string{"OpenAI-Organization": o.Organization, "OpenAI-Project": o.Project, "User-Agent": o.UserAgent} {
 		if value != "" {
 			header.Set(name, value)
 		}
@@ -112,18 +111,14 @@ func New(o Options) *Client {
 	hc.CheckRedirect = checkRedirect
 	base, query, err := parseBase(o.BaseURL)
 	c := &Client{
-		http:  &hc,
-		base:  base,
-		query: query.Encode(),
-		authorize: func(h http.Header) {
-			for name := range header {
-				h.Set(name, header.Get(name))
-			}
-		},
+		http:       &hc,
+		base:       base,
+		query:      query,
+		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
 		unusable:   unusable(key, o, err),
 		redact:     o.Redactor,
 		log:        o.Logger,
-		maxRetries: max(o.MaxRetries, 0),
+		maxRetries: o.MaxRetries,
 		store:      o.Store,
 		encrypted:  !o.OmitEncryptedReasoning,
 	}
@@ -131,33 +126,21 @@ func New(o Options) *Client {
 		c.unusable.Message = c.redact.Redact(c.unusable.Message)
 	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
-	opts := []option.RequestOption{option.WithBaseURL(base + "/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange)}
-	for name, values := range query {
-		for _, value := range values {
-			opts = append(opts, option.WithQueryAdd(name, value))
-		}
-	}
-	for _, name := range []string{"Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Retry-Count", "Timeout"} {
-		opts = append(opts, option.WithHeaderDel("X-Stainless-"+name)) // they describe the machine
-	}
-	for name := range header {
-		opts = append(opts, option.WithHeader(name, header.Get(name)))
-	}
-	c.api = responses.NewResponseService(opts...)
+	c.api = responses.NewResponseService(option.WithBaseURL(base+"/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange))
 	return c
 }
 
 // parseBase splits a base URL at its query.
-func parseBase(text string) (base string, query url.Values, err error) {
+func parseBase(text string) (base, query string, err error) {
 	text = cmp.Or(strings.TrimSpace(text), defaultBaseURL)
 	u, err := url.Parse(text)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		err = fmt.Errorf("it must start with http:// or https:// and name a host")
+		err = errors.New("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("reading base URL %q: %w", text, err)
+		return "", "", fmt.Errorf("reading base URL %q: %w", text, err)
 	}
-	query = u.Query()
+	query = u.Query().Encode()
 	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
 	return strings.TrimSuffix(u.String(), "/"), query, nil
 }
@@ -175,6 +158,20 @@ func unusable(key string, o Options, base error) *Error {
 		return &Error{Kind: KindConnection, Message: base.Error(), Err: base, final: true}
 	}
 	return nil
+}
+
+type traceparent struct{} // key of a context's value
+
+var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// WithTraceparent returns a context whose requests carry the header traceparent,
+// which links them to the caller's trace (https://www.w3.org/TR/trace-context).
+// A value that does not fit its grammar is ignored.
+func WithTraceparent(ctx context.Context, value string) context.Context {
+	if !traceparentGrammar.MatchString(value) {
+		return ctx
+	}
+	return context.WithValue(ctx, traceparent{}, value)
 }
 
 // identifies reports whether headers say who calls: with Authorization, or with

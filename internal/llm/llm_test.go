@@ -3,72 +3,9 @@ package llm
 import (
 	"io"
 
-	"github.com/google/go-cmp/cmp"
 	"net/http"
 	"testing"
 )
-
-func TestHeaders(t *testing.T) {
-	// Environment variables are read by the configuration only.
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
-		t.Setenv(name, "http://from.the.environment/")
-	}
-	api := &scripted{steps: []step{answer(200, finished)}}
-	c := New(Options{
-		BaseURL: "http://api.test/v1", APIKey: " sk-test-0123456789\n", Organization: "org-1", Project: "proj_1",
-		UserAgent: "openai-responses-mcp/0.9.0", HTTPClient: &http.Client{Transport: api},
-	})
-	if _, err := c.Create(t.Context(), question()); err != nil {
-		t.Fatal(err)
-	}
-	want := http.Header{
-		"Accept":              {"application/json"},
-		"Authorization":       {"Bearer sk-test-0123456789"},
-		"Content-Type":        {"application/json"},
-		"Openai-Organization": {"org-1"},
-		"Openai-Project":      {"proj_1"},
-		"User-Agent":          {"openai-responses-mcp/0.9.0"},
-	}
-	if diff := cmp.Diff(want, api.header); diff != "" {
-		t.Errorf("headers (-want +got):\n%s", diff)
-	}
-}
-
-// Headers of the configuration win, and one that identifies the caller replaces
-// the bearer token.
-func TestOwnHeaders(t *testing.T) {
-	for _, tt := range []struct {
-		key     string
-		headers map[string]string
-		want    http.Header // of the ones below
-	}{
-		{"sk-test", nil, http.Header{"Authorization": {"Bearer sk-test"}}},
-		{"sk-test", map[string]string{"X-Team": "a"}, http.Header{"Authorization": {"Bearer sk-test"}, "X-Team": {"a"}}},
-		{"", map[string]string{"api-key": "azure"}, http.Header{"Api-Key": {"azure"}}},
-		{"sk-test", map[string]string{"API-KEY": "azure"}, http.Header{"Api-Key": {"azure"}}},
-		{"sk\nbroken", map[string]string{"authorization": "Token t"}, http.Header{"Authorization": {"Token t"}}},
-	} {
-		api := &scripted{steps: []step{answer(200, finished)}}
-		c := New(Options{BaseURL: "http://api.test/v1", APIKey: tt.key, Headers: tt.headers, HTTPClient: &http.Client{Transport: api}})
-		if _, err := c.Create(t.Context(), question()); err != nil {
-			t.Errorf("key %q and headers %v: %v", tt.key, tt.headers, err)
-			continue
-		}
-		got := http.Header{}
-		for _, name := range []string{"Authorization", "Api-Key", "X-Team"} {
-			if v := api.header.Values(name); v != nil {
-				got[name] = v
-			}
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("key %q and headers %v (-want +got):\n%s", tt.key, tt.headers, diff)
-		}
-	}
-	c := New(Options{Headers: map[string]string{"api-key": "", "X-Team": "a"}, KeyEnv: "AZURE_KEY"})
-	if _, err := c.Create(t.Context(), question()); asError(t, err).Message != "Missing API key: set AZURE_KEY" {
-		t.Errorf("without an identity: %v", err)
-	}
-}
 
 func TestBaseURL(t *testing.T) {
 	for base, want := range map[string]string{

@@ -15,8 +15,7 @@ import (
 // not use openai-go, whose service for models is in a package of 13 MB.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if c.unusable != nil {
-		e := *c.unusable
-		return nil, &e
+		return nil, c.unusable
 	}
 	data, err := c.model(ctx, id)
 	if err != nil {
@@ -29,26 +28,17 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 }
 
 func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
-	// A vendor prefix (openai/gpt-5.2) is part of the path.
-	path := url.URL{Path: "models/" + id}
-	target := c.base + "/" + path.EscapedPath()
-	if c.query != "" {
-		target += "?" + c.query
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+path.EscapedPath(), nil)
 	if err != nil {
-		return nil, &Error{Kind: KindParameter, Message: "asking for model " + id + ": " + err.Error(), Err: err}
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	c.authorize(req.Header)
 	resp, err := c.exchange(req, c.http.Do)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		return nil, statusError(resp)
-	}
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, answerError(err)

@@ -10,36 +10,29 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// refusal names a parameter that a model, an organization or a compatible
-// server does not take; element is one entry of a list.
-type refusal struct{ param, element string }
+// refusal is a parameter, or an element of include, that a model, an
+// organization or a compatible server does not take.
+type refusal struct{ path, element string }
 
-func (p refusal) String() string { return strings.TrimSpace(p.param + " " + p.element) }
+func (p refusal) String() string { return strings.TrimSpace(p.path + " " + p.element) }
 
-// refusals remembers, for the life of a Client, what each model refused.
-type refusals struct {
-	mu      sync.Mutex
-	byModel map[string][]refusal
-}
-
-func (r *refusals) of(model string) []refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.byModel[model])
-}
+// refusals remembers, for the life of a Client, what each model refused: the
+// keys are a [2]any of the model and a refusal.
+type refusals struct{ sync.Map }
 
 // add remembers p and reports whether it is new.
 func (r *refusals) add(model string, p refusal) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if slices.Contains(r.byModel[model], p) {
-		return false
+	_, old := r.LoadOrStore([2]any{model, p}, nil)
+	return !old
+}
+
+func (r *refusals) of(model string) (all []refusal) {
+	for key := range r.Range {
+		if k := key.([2]any); k[0] == model {
+			all = append(all, k[1].(refusal))
+		}
 	}
-	if r.byModel == nil {
-		r.byModel = map[string][]refusal{}
-	}
-	r.byModel[model] = append(r.byModel[model], p)
-	return true
+	return all
 }
 
 // refusedBy finds the parameter of the body that a 400 names and that an answer
@@ -52,34 +45,32 @@ func (b *editor) refusedBy(e *Error) (refusal, bool) {
 	switch e.Param {
 	case "stream", "stream_options", "store", "parallel_tool_calls", "service_tier", "max_tool_calls",
 		"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity":
-		return refusal{param: e.Param}, b.get(e.Param).Exists()
+		return refusal{path: e.Param}, b.get(e.Param).Exists()
 	}
-	return b.refusedInclude(e)
-}
-
-// refusedInclude finds the element of include that a 400 is about: by index
-// (include[0], include.0), by its name, or as the first one that the message
-// mentions; the message may go on to list the values that are fine. Without an
-// element the whole list is refused.
-func (b *editor) refusedInclude(e *Error) (refusal, bool) {
-	list := b.get("include").Array()
-	if slices.ContainsFunc(list, func(r gjson.Result) bool { return r.Str == e.Param }) {
+	// An element of include is named by itself, by index (include[0], include.0),
+	// or by the message, which may go on to list the values that are fine.
+	// Without an element the whole list is refused.
+	var list []string
+	for _, r := range b.get("include").Array() {
+		list = append(list, r.Str)
+	}
+	if slices.Contains(list, e.Param) {
 		return refusal{"include", e.Param}, true
 	}
 	index, ok := strings.CutPrefix(e.Param, "include")
-	if !ok || len(list) == 0 || index != "" && index[0] != '[' && index[0] != '.' {
+	if !ok || list == nil || index != "" && index[0] != '[' && index[0] != '.' {
 		return refusal{}, false
 	}
 	if i, err := strconv.Atoi(strings.Trim(index, "[].")); err == nil && i >= 0 && i < len(list) {
-		return refusal{"include", list[i].Str}, true
+		return refusal{"include", list[i]}, true
 	}
 	// The API writes "Encrypted content" for reasoning.encrypted_content.
 	words := strings.ReplaceAll(strings.ToLower(e.Message), "_", " ")
 	found, at := "", len(words)
-	for _, r := range list {
-		last := r.Str[strings.LastIndex(r.Str, ".")+1:]
+	for _, s := range list {
+		last := s[strings.LastIndex(s, ".")+1:]
 		if i := strings.Index(words, strings.ReplaceAll(last, "_", " ")); i >= 0 && i < at {
-			found, at = r.Str, i
+			found, at = s, i
 		}
 	}
 	return refusal{"include", found}, true
@@ -87,17 +78,13 @@ func (b *editor) refusedInclude(e *Error) (refusal, bool) {
 
 // refuse takes p out of the body.
 func (b *editor) refuse(p refusal) {
-	if p.param == "stream" {
+	path := p.path
+	if p.element != "" {
+		i := slices.IndexFunc(b.get(path).Array(), func(r gjson.Result) bool { return r.Str == p.element })
+		path += "." + strconv.Itoa(i) // -1: not there
+	}
+	if path == "stream" {
 		b.drop("stream_options")
 	}
-	if p.element == "" {
-		b.drop(p.param)
-		return
-	}
-	for i, r := range b.get(p.param).Array() {
-		if r.Str == p.element {
-			b.drop(p.param + "." + strconv.Itoa(i))
-			return
-		}
-	}
+	b.drop(path)
 }

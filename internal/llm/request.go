@@ -2,13 +2,13 @@ package llm
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 )
@@ -25,42 +25,32 @@ type Request struct {
 	Extra map[string]any
 }
 
-const encryptedReasoning = "reasoning.encrypted_content"
-
 // body returns the JSON of r, without what the model is known to refuse.
 func (c *Client) body(r Request, stream bool) ([]byte, error) {
-	data, err := json.Marshal(r.Params)
-	if err != nil {
-		return nil, err
-	}
-	b := editor{data: data}
-	can := CapabilityOf(r.Params.Model)
+	p := r.Params
+	can := CapabilityOf(p.Model)
 	if !can.Verbosity {
-		b.drop("text.verbosity")
+		p.Text.Verbosity = ""
 	}
 	if !can.Reasoning {
-		b.drop("reasoning")
+		p.Reasoning = shared.ReasoningParam{}
+	} else if c.encrypted {
+		p.Include = append(slices.Clip(p.Include), responses.ResponseIncludableReasoningEncryptedContent)
 	}
-	b.set("tool_choice", "auto")
-	b.set("parallel_tool_calls", true)
-	b.set("store", c.store)
-	if can.Reasoning && c.encrypted {
-		b.union("include", []any{encryptedReasoning})
-	}
-	b.extend(r.Extra)
-	if !b.get("store").Bool() {
-		b.carry()
-	}
+	p.ToolChoice = responses.ResponseNewParamsToolChoiceUnion{OfToolChoiceMode: param.NewOpt(responses.ToolChoiceOptionsAuto)}
+	p.ParallelToolCalls = param.NewOpt(true)
+	p.Store = param.NewOpt(c.store)
 	if stream {
-		b.set("stream", true)
-	} else {
+		p.SetExtraFields(map[string]any{"stream": true})
+	}
+	data, err := json.Marshal(p)
+	b := editor{data: data, err: err}
+	b.extend("", r.Extra)
+	if !stream {
 		b.drop("stream_options") // the API takes it only with stream
 	}
 	for _, p := range c.refused.of(r.Params.Model) {
 		b.refuse(p)
-	}
-	if b.err == nil && !gjson.ValidBytes(b.data) {
-		b.err = errors.New("request.extra_body has a value that JSON does not know")
 	}
 	return b.data, b.err
 }
@@ -102,65 +92,29 @@ func (b *editor) union(path string, values []any) {
 	b.set(path, list)
 }
 
-// extend merges request.extra_body.
-func (b *editor) extend(extra map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(extra)) { // the same order every time, for the prompt cache
-		switch key {
+// extend merges request.extra_body, in the same order every time for the prompt
+// cache.
+func (b *editor) extend(path string, extra map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		value, at := extra[key], path+param.EscapeSJSONKey(key)
+		switch at {
 		case "model", "instructions", "input", "tools", "stream":
 			continue
-		case "include":
-			if list, ok := extra[key].([]any); ok {
-				b.union(key, list)
-				continue
+		}
+		object, nested := value.(map[string]any)
+		list, _ := value.([]any)
+		switch {
+		case value == nil:
+			b.drop(at)
+		case at == "include" && list != nil:
+			b.union(at, list)
+		case nested:
+			if !b.get(at).IsObject() {
+				b.set(at, map[string]any{})
 			}
-		}
-		b.merge(param.EscapeSJSONKey(key), extra[key])
-	}
-}
-
-func (b *editor) merge(path string, value any) {
-	object, ok := value.(map[string]any)
-	switch {
-	case value == nil:
-		b.drop(path)
-	case !ok:
-		b.set(path, value)
-	default:
-		if !b.get(path).IsObject() {
-			b.set(path, map[string]any{})
-		}
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			b.merge(path+"."+param.EscapeSJSONKey(key), object[key])
-		}
-	}
-}
-
-// carry removes reasoning from the input that an API which stores nothing
-// refuses: without encrypted content, and not followed by output of the model.
-func (b *editor) carry() {
-	items := b.get("input").Array()
-	var kept []json.RawMessage
-	for i, item := range items {
-		if item.Get("type").Str == "reasoning" && (item.Get("encrypted_content").Str == "" || !continues(items[i+1:])) {
-			continue
-		}
-		kept = append(kept, json.RawMessage(item.Raw))
-	}
-	if len(kept) < len(items) {
-		b.set("input", kept)
-	}
-}
-
-// continues reports whether the first item other than reasoning is the model's.
-func continues(items []gjson.Result) bool {
-	for _, item := range items {
-		switch typ := item.Get("type").Str; {
-		case typ == "reasoning":
-		case typ == "message" || typ == "":
-			return item.Get("role").Str == "assistant"
+			b.extend(at+".", object)
 		default:
-			return !strings.HasSuffix(typ, "_output")
+			b.set(at, value)
 		}
 	}
-	return false
 }

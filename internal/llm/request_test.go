@@ -2,13 +2,9 @@ package llm
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
 )
 
 // TestBody compares request bodies with base; want has the members that differ,
@@ -72,64 +68,6 @@ func TestBody(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("body of %s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-	r := question()
-	r.Extra = map[string]any{"temperature": math.NaN()}
-	c, api, _ := newClient(t, 3, answer(200, finished))
-	if _, err := c.Create(t.Context(), r); asError(t, err).Kind != KindParameter || api.requests() != 0 {
-		t.Errorf("Create(NaN) = %v after %d requests, want %v after none", err, api.requests(), KindParameter)
-	}
-}
-
-// Without storage, only encrypted reasoning goes back, and only before output of
-// the model. Everything else is sent as it was received.
-func TestCarriedReasoning(t *testing.T) {
-	const (
-		user   = `{"role":"user","content":"q"}`
-		sealed = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA","later":1.50}`
-		open   = `{"type":"reasoning","id":"rs_2","summary":[]}`
-		said   = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}`
-		call   = `{"type":"function_call","call_id":"c"}`
-		output = `{"type":"function_call_output","call_id":"c","output":"1"}`
-		search = `{"type":"web_search_call","id":"ws"}`
-	)
-	for _, tt := range []struct {
-		name  string
-		items []string
-		want  []int // indexes of items
-	}{
-		{"before an answer", []string{user, sealed, said, user}, []int{0, 1, 2, 3}},
-		{"before a call", []string{sealed, call, output}, []int{0, 1, 2}},
-		{"before a search", []string{sealed, sealed, search}, []int{0, 1, 2}},
-		{"without encrypted content", []string{user, open, said}, []int{0, 2}},
-		{"at the end of a turn", []string{user, said, sealed, sealed, user}, []int{0, 1, 4}},
-		{"at the end of all", []string{user, sealed}, []int{0}},
-		{"before an output", []string{sealed, output}, []int{1}},
-	} {
-		r := question()
-		r.Params.Input = responses.ResponseNewParamsInputUnion{}
-		for _, item := range tt.items {
-			r.Params.Input.OfInputItemList = append(r.Params.Input.OfInputItemList, param.Override[responses.ResponseInputItemUnionParam](json.RawMessage(item)))
-		}
-		for stored, want := range map[bool][]int{false: tt.want, true: nil} {
-			data, err := New(Options{Store: stored}).body(r, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got, items []string
-			for _, item := range gjson.GetBytes(data, "input").Array() {
-				got = append(got, item.Raw)
-			}
-			for _, i := range want {
-				items = append(items, tt.items[i])
-			}
-			if stored {
-				items = tt.items
-			}
-			if diff := cmp.Diff(items, got); diff != "" {
-				t.Errorf("%s, stored %v (-want +sent):\n%s", tt.name, stored, diff)
-			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ type Response struct {
 	responses.Response
 	RequestID string // X-Request-Id header, "" when there is none
 	Tokens    Usage  // Usage of the API; from Run, the sum of all rounds
-	Retries   int    // requests that failed before the one that got it
+	Retries   int    // tries that failed before this response
 }
 
 // Usage counts tokens. Cached is part of Input, Reasoning is part of Output.
@@ -38,12 +39,21 @@ func (u *Usage) Add(v Usage) {
 }
 
 // InputItems returns the output as input of the next request. Each item is sent
-// as the raw JSON that was received, so items of unknown types survive.
+// as the raw JSON that was received, so items of unknown types survive. The API
+// refuses reasoning without encrypted content, and reasoning that no other item
+// follows: it is left out.
 func (r *Response) InputItems() []responses.ResponseInputItemUnionParam {
 	var items []responses.ResponseInputItemUnionParam
-	for _, item := range r.Output {
-		items = append(items, rawItem([]byte(item.RawJSON())))
+	followed := false
+	for i := len(r.Output) - 1; i >= 0; i-- {
+		item := &r.Output[i]
+		reasoning := item.Type == "reasoning"
+		followed = followed || !reasoning
+		if !reasoning || followed && item.EncryptedContent != "" {
+			items = append(items, rawItem([]byte(item.RawJSON())))
+		}
 	}
+	slices.Reverse(items)
 	return items
 }
 
@@ -96,14 +106,5 @@ func notResponse(data []byte, contentType string) *Error {
 	if strings.HasPrefix(contentType, "text/html") {
 		e.Err = ErrWebPage
 	}
-	return e
-}
-
-// failure is the error of a response that the API accepted and then gave up;
-// message is for an API that does not say why.
-func failure(data []byte, message string) *Error {
-	e := apiError(data)
-	e.Message = cmp.Or(e.Message, message)
-	e.Kind = failureKind(e.Type, e.Code)
 	return e
 }

@@ -11,8 +11,7 @@ import (
 // is a request and its answer read to the end, so a stream that breaks counts.
 func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Response, error) {
 	if c.unusable != nil {
-		e := *c.unusable
-		return nil, &e
+		return nil, c.unusable
 	}
 	body, err := c.body(r, stream)
 	if err != nil {
@@ -37,7 +36,9 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 		if e.RetryAfter > 0 {
 			wait = e.RetryAfter
 		}
-		if !e.retryable() || t.attempt > c.maxRetries || !endsInTime(ctx, wait) {
+		// A wait beyond the deadline would turn this error into a timeout.
+		deadline, ok := ctx.Deadline()
+		if !e.retryable() || t.attempt > c.maxRetries || ok && wait >= time.Until(deadline) {
 			return nil, e
 		}
 		f.send(Retrying{Attempt: t.attempt + 1, Err: e})
@@ -55,16 +56,5 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 
 // retryable reports whether the same request may succeed later.
 func (e *Error) retryable() bool {
-	switch e.Kind {
-	case KindRateLimit, KindServer, KindConnection:
-		return !e.final
-	}
-	return false
-}
-
-// endsInTime reports whether a wait ends before the deadline. Waiting longer
-// would turn an error that says something into a timeout.
-func endsInTime(ctx context.Context, wait time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return !ok || wait < time.Until(deadline)
+	return !e.final && (e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection)
 }

@@ -297,24 +297,6 @@ func sends(body map[string]any, path string) bool {
 	return false
 }
 
-func TestRefusedOneAfterAnother(t *testing.T) {
-	c, api, log := newClient(t, 0,
-		refusedAs("include[1]", ""), refusedAs("include[0]", ""), refusedAs("reasoning.effort", ""), refusedAs("text.verbosity", ""),
-		answer(200, finished))
-	if _, err := c.Create(t.Context(), question()); err != nil {
-		t.Fatal(err)
-	}
-	last := api.bodies[len(api.bodies)-1]
-	for _, key := range []string{"include", "reasoning", "text"} {
-		if sends(last, key) {
-			t.Errorf("the last request still has %s: %v", key, last)
-		}
-	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 4 {
-		t.Errorf("%d warnings, want 4:\n%s", n, log)
-	}
-}
-
 // A 400 that names nothing, something else, or something that was not sent is
 // final.
 func TestRefusedForGood(t *testing.T) {
@@ -331,15 +313,6 @@ func TestRefusedForGood(t *testing.T) {
 	c, api, _ := newClient(t, 3, refusedAs("store", "Nope."))
 	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "store" || api.requests() != 2 {
 		t.Errorf("refused again: %v after %d requests, want the error of the second", err, api.requests())
-	}
-	// Search needs more than minimal effort; the API blames tools.
-	message := "The following tools cannot be used with reasoning.effort 'minimal': web_search."
-	c, _, _ = newClient(t, 0, refusedAs("tools", message))
-	r := question()
-	r.Params.Reasoning.Effort = "minimal"
-	_, err := c.Create(t.Context(), r)
-	if got, want := asError(t, err).Message, "reasoning_effort minimal cannot be used with web search, choose low or higher: "+message; got != want {
-		t.Errorf("Message = %q, want %q", got, want)
 	}
 	// Only a 400 is a refusal.
 	c, api, _ = newClient(t, 0, answer(422, apiBody("", "", "store", "Nope.")))

@@ -2,11 +2,11 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -36,9 +36,6 @@ func (t *try) run(ctx context.Context) (*Response, *Error) {
 		}
 		e := t.client.toError(ctx, err)
 		e.Attempts = t.attempt
-		if strings.HasPrefix(e.Param, "tools") && t.body.get("reasoning.effort").Str == "minimal" {
-			e.Message = "reasoning_effort minimal cannot be used with web search, choose low or higher: " + e.Message
-		}
 		t.client.logError(ctx, e)
 		p, ok := t.body.refusedBy(e)
 		if !ok {
@@ -57,45 +54,39 @@ func (t *try) run(ctx context.Context) (*Response, *Error) {
 func (t *try) send(ctx context.Context) (*Response, error) {
 	var params responses.ResponseNewParams
 	param.SetJSON(t.body.data, &params)
-	var resp *http.Response
-	var stream *ssestream.Stream[responses.ResponseStreamEventUnion]
-	var err error
+	accept := "application/json"
 	if t.body.get("stream").Bool() {
-		stream = t.client.api.NewStreaming(ctx, params, option.WithResponseInto(&resp), option.WithHeader("Accept", "text/event-stream"))
-		err = stream.Err()
-	} else if _, err = t.client.api.New(ctx, params, option.WithResponseBodyInto(&resp)); err == nil {
-		stream = ssestream.NewStream[responses.ResponseStreamEventUnion](ssestream.NewDecoder(resp), nil)
+		accept = "text/event-stream"
 	}
-	if resp != nil && resp.StatusCode >= 400 {
-		return nil, statusError(resp)
-	}
-	if err != nil {
+	var resp *http.Response
+	if _, err := t.client.api.New(ctx, params, option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept)); err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	var r *Response
-	if isStream(resp) {
-		r, err = newFold(t.feed).read(stream)
-	} else {
-		var data []byte
-		if data, err = io.ReadAll(resp.Body); err == nil {
-			t.client.logBody(ctx, "openai(client): response", string(data))
-			r, err = decodeResponse(data, resp.Header.Get("Content-Type"))
-		}
-		if err == nil {
-			t.feed.replay(r)
-		}
-	}
+	r, err := t.read(resp)
 	if err != nil {
 		e := answerError(err)
 		e.Status, e.RequestID = resp.StatusCode, requestID(resp)
 		return nil, e
 	}
-	if isStream(resp) {
-		t.client.logBody(ctx, "openai(client): response", r.RawJSON())
-	}
+	t.client.logBody(ctx, "openai(client): response", r.RawJSON())
 	r.RequestID = t.client.redact.Redact(requestID(resp))
 	return r, nil
+}
+
+func (t *try) read(resp *http.Response) (*Response, error) {
+	if isStream(resp) {
+		return newFold(t.feed).read(ssestream.NewStream[json.RawMessage](ssestream.NewDecoder(resp), nil))
+	}
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decodeResponse(data, resp.Header.Get("Content-Type"))
+	if err == nil {
+		t.feed.replay(r)
+	}
+	return r, err
 }
 
 // toError makes an *Error without secrets of an error that ended a try. When the
