@@ -8,9 +8,8 @@
 //	config.go   the keys, their defaults and the values derived from them
 //	load.go     Load: the layers and the profiles
 //	yaml.go     the file
-//	check.go    what a value may be, and messages about it
 //	secrets.go  openai.headers, and everything that is a secret
-//	show.go     --show-config and Keys
+//	keys.go     the keys as a list, --show-config, and checks of values
 //
 // The structs of this file are the only list of keys. Their tags are used for
 // checks, messages, the JSON Schema and the reference page:

@@ -59,9 +59,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"policy: {max_citations: 3, 'max_citations': 4}", `1: mapping key "max_citations" already defined at line 1`},
 
 		// the file as a whole
-		{"- a\n- b\n", "1: the top level is not a mapping (key: value)"},
-		{"# c\ntext", "2: the top level is not a mapping (key: value)"},
-		{"request: {}\n---\nserver: {}\n", "2: a second document starts here, only one is allowed"},
+		{"- a\n- b\n", "1: cannot unmarshal !!seq into a mapping (key: value)"},
+		{"# c\ntext", "2: cannot unmarshal !!str `text` into a mapping (key: value)"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
 		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: a tab cannot indent, only spaces can"},
 		{"request: {}\nserver: *s\n", "1: not YAML: unknown anchor 's' referenced"},
@@ -116,20 +115,20 @@ func TestEnvAndFlagErrors(t *testing.T) {
 		model   string
 		want    string
 	}{
-		{[]string{"MAX_CITATIONS=50"}, "", "MAX_CITATIONS: 50 is not in 1..10 (policy.max_citations)"},
-		{[]string{"OPENAI_API_TIMEOUT=abc"}, "", `OPENAI_API_TIMEOUT: "abc" is not a whole number of at least 1 (request.timeout_ms)`},
-		{[]string{"OPENAI_API_TIMEOUT=0x10"}, "", `OPENAI_API_TIMEOUT: "0x10" is not a whole number of at least 1 (request.timeout_ms)`},
-		{[]string{"OPENAI_MAX_RETRIES=-1"}, "", "OPENAI_MAX_RETRIES: -1 is not in 0..10 (request.max_retries)"},
-		{[]string{"SEARCH_RECENCY_DAYS=NaN"}, "", "SEARCH_RECENCY_DAYS: NaN is not a number of at least 0 (search.defaults.recency_days)"},
-		{[]string{"SEARCH_MAX_RESULTS=2.5"}, "", "SEARCH_MAX_RESULTS: \"2.5\" is not a whole number in 1..10 (search.defaults.max_results)"},
-		{[]string{"OPENAI_BASE_URL=ftp://u:p@h/?key=5"}, "", `OPENAI_BASE_URL: [redacted] is not an absolute http or https URL (openai.base_url)`},
-		{[]string{"ANSWER_EFFORT=extreme"}, "", `ANSWER_EFFORT: "extreme" is not one of none, minimal, low, medium, high, xhigh, max (model_profiles.answer.reasoning_effort)`},
-		{[]string{"MODEL_ANSWER=a\tb"}, "", `MODEL_ANSWER: "a\tb" is not a model id (model_profiles.answer.model)`},
-		{[]string{`MODEL_ANSWER="gpt-5.2"`}, "", `MODEL_ANSWER: "\"gpt-5.2\"" is not a model id (model_profiles.answer.model)`},
-		{nil, "a b", `--model: "a b" is not a model id (model_profiles.answer.model)`},
-		{nil, "", `--model: "" is not a model id (model_profiles.answer.model)`},
+		{[]string{"MAX_CITATIONS=50"}, "", "MAX_CITATIONS: policy.max_citations: 50 is not in 1..10"},
+		{[]string{"OPENAI_API_TIMEOUT=abc"}, "", `OPENAI_API_TIMEOUT: request.timeout_ms: "abc" is not a whole number of at least 1`},
+		{[]string{"OPENAI_API_TIMEOUT=0x10"}, "", `OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a whole number of at least 1`},
+		{[]string{"OPENAI_MAX_RETRIES=-1"}, "", "OPENAI_MAX_RETRIES: request.max_retries: -1 is not in 0..10"},
+		{[]string{"SEARCH_RECENCY_DAYS=NaN"}, "", "SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0"},
+		{[]string{"SEARCH_MAX_RESULTS=2.5"}, "", "SEARCH_MAX_RESULTS: search.defaults.max_results: \"2.5\" is not a whole number in 1..10"},
+		{[]string{"OPENAI_BASE_URL=ftp://u:p@h/?key=5"}, "", `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL`},
+		{[]string{"ANSWER_EFFORT=extreme"}, "", `ANSWER_EFFORT: model_profiles.answer.reasoning_effort: "extreme" is not one of none, minimal, low, medium, high, xhigh, max`},
+		{[]string{"MODEL_ANSWER=a\tb"}, "", `MODEL_ANSWER: model_profiles.answer.model: "a\tb" is not a model id`},
+		{[]string{`MODEL_ANSWER="gpt-5.2"`}, "", `MODEL_ANSWER: model_profiles.answer.model: "\"gpt-5.2\"" is not a model id`},
+		{nil, "a b", `--model: model_profiles.answer.model: "a b" is not a model id`},
+		{nil, "", `--model: model_profiles.answer.model: "" is not a model id`},
 		// All of them, in the order of the table, and the flags last.
-		{[]string{"MAX_CITATIONS=0", "OPENAI_MAX_RETRIES=x"}, "a b", "OPENAI_MAX_RETRIES: \"x\" is not a whole number in 0..10 (request.max_retries)\nMAX_CITATIONS: 0 is not in 1..10 (policy.max_citations)\n--model: \"a b\" is not a model id (model_profiles.answer.model)"},
+		{[]string{"MAX_CITATIONS=0", "OPENAI_MAX_RETRIES=x"}, "a b", "OPENAI_MAX_RETRIES: request.max_retries: \"x\" is not a whole number in 0..10\nMAX_CITATIONS: policy.max_citations: 0 is not in 1..10\n--model: model_profiles.answer.model: \"a b\" is not a model id"},
 	}
 	for _, tt := range tests {
 		in := input("", tt.environ...)
@@ -141,7 +140,7 @@ func TestEnvAndFlagErrors(t *testing.T) {
 	}
 	// The problems of the file come first.
 	_, _, err := Load(input("x: 1", "MAX_CITATIONS=0"))
-	if err == nil || !strings.HasPrefix(err.Error(), file+":1: x: ") || !strings.Contains(err.Error(), "\nMAX_CITATIONS: 0 ") {
+	if err == nil || !strings.HasPrefix(err.Error(), file+":1: x: ") || !strings.Contains(err.Error(), "\nMAX_CITATIONS: policy.max_citations: 0 ") {
 		t.Errorf("Load() = %v, want both", err)
 	}
 }

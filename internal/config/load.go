@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"time"
 
@@ -19,8 +18,7 @@ import (
 // ErrNoFile is in the error of Load if the file of --config does not exist.
 var ErrNoFile = errors.New("no such file")
 
-// Flags are the flags of the command line. The Set fields say which of them are
-// given.
+// Flags are those of the command line. The Set fields say which are given.
 type Flags struct {
 	Config    string // --config: path of the YAML file
 	ConfigSet bool
@@ -32,8 +30,7 @@ type Flags struct {
 	DebugSet  bool
 }
 
-// Input is everything that Load reads. It does not read the environment of the
-// process.
+// Input is everything that Load reads.
 type Input struct {
 	Flags    Flags
 	Environ  []string                     // NAME=value, as os.Environ returns it
@@ -66,7 +63,7 @@ type environment struct {
 // allowed:
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
-//	MAX_CITATIONS: 50 is not in 1..10 (policy.max_citations)
+//	MAX_CITATIONS: policy.max_citations: 50 is not in 1..10
 //
 // Warnings and errors contain no secrets.
 func Load(in Input) (c *Config, warnings []string, err error) {
@@ -79,8 +76,8 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
 	}
-	l.list = fields(reflect.ValueOf(c).Elem(), "")
-	for _, f := range l.list {
+	l.home = cmp.Or(l.vars["USERPROFILE"], l.vars["HOME"]) // Windows, others
+	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
 		if l.keys[f.key] = f; !f.section() {
 			l.origins[f.key] = byDefault
 		}
@@ -111,9 +108,9 @@ type loader struct {
 	c        *Config
 	in       Input
 	vars     map[string]string // trimmed
-	list     []field           // all keys, in order
-	keys     map[string]field  // the same, by key
-	profiles bool              // the file has model_profiles
+	home     string
+	keys     map[string]field
+	profiles bool // the file has model_profiles
 	problems []string
 	warnings []string
 }
@@ -129,45 +126,29 @@ func (l *loader) set(key, source string) {
 	}
 }
 
-// report adds a problem. The source of a value in the file is path:line.
 func (l *loader) report(source, key, problem string) {
-	line := source + ": " + key + ": " + problem
-	if !strings.Contains(source, ":") {
-		line = source + ": " + problem + " (" + key + ")"
-	}
-	l.problems = append(l.problems, line)
+	l.problems = append(l.problems, source+": "+key+": "+problem)
 }
 
-// warn adds a warning about a key of the file.
-func (l *loader) warn(key, warning string) {
-	l.warnings = append(l.warnings, l.origins[key]+": "+key+": "+warning)
+func (l *loader) warn(source, key, warning string) {
+	l.warnings = append(l.warnings, source+": "+key+": "+warning)
 }
 
 func (l *loader) fromEnv() {
 	var e environment
-	v := reflect.ValueOf(&e).Elem()
-	for f, pointer := range v.Fields() {
-		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
-	}
-	bad := map[string]bool{} // names of fields, which is all that a ParseError has
-	if all, ok := errors.AsType[env.AggregateError](env.ParseWithOptions(&e, env.Options{Environment: l.vars})); ok {
-		for _, err := range all.Errors {
-			if pe, ok := errors.AsType[env.ParseError](err); ok {
-				bad[pe.Name] = true
-			}
-		}
-	}
-	for f := range v.Type().Fields() {
+	for f, pointer := range reflect.ValueOf(&e).Elem().Fields() {
 		name, key := f.Tag.Get("env"), f.Tag.Get("key")
-		switch value := l.vars[name]; {
-		case value == "":
+		if l.vars[name] == "" {
 			continue
-		case bad[f.Name]:
-			l.report(name, key, wrong(l.keys[key], value))
-		default:
-			l.set(key, name)
 		}
 		l.used = append(l.used, name)
+		pointer.Set(l.keys[key].value.Addr())
+		// One at a time, because errors name only the field.
+		if err := env.ParseWithOptions(&e, env.Options{Environment: map[string]string{name: l.vars[name]}}); err != nil {
+			l.report(name, key, wrong(l.keys[key], l.vars[name]))
+			continue
+		}
+		l.set(key, name)
 	}
 	if value := l.vars["DEBUG"]; value != "" {
 		on, file := Debugging(value)
@@ -197,11 +178,9 @@ func (l *loader) fromFlags() {
 // Debugging reads the value of DEBUG or of --debug (spec §8.1): a word for off, a
 // word for on, or the path of a file, which also means on.
 func Debugging(value string) (on bool, file string) {
-	switch strings.ToLower(value) {
-	case "0", "false", "off", "no":
-		return false, ""
-	case "1", "true", "on", "yes":
-		return true, ""
+	words := map[string]bool{"0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
+	if on, ok := words[strings.ToLower(value)]; ok {
+		return on, ""
 	}
 	return true, value
 }
@@ -239,7 +218,7 @@ func (l *loader) inherit() {
 	case system.Source == "file" && system.Path == "":
 		l.report(l.origins[source], source, `"file" needs policy.system.path`)
 	case system.Source == "builtin" && system.Path != "":
-		l.warn("policy.system.path", "not used while policy.system.source is builtin")
+		l.warn(l.origins["policy.system.path"], "policy.system.path", "not used while policy.system.source is builtin")
 	}
 	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
 }
@@ -247,15 +226,8 @@ func (l *loader) inherit() {
 // expand replaces a leading ~/ by the home directory: clients start the server
 // without a shell.
 func (l *loader) expand(path string) string {
-	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && l.home() != "" {
-		return filepath.Join(l.home(), rest)
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && l.home != "" {
+		return filepath.Join(l.home, rest)
 	}
 	return path
-}
-
-func (l *loader) home() string {
-	if runtime.GOOS == "windows" {
-		return l.vars["USERPROFILE"]
-	}
-	return l.vars["HOME"]
 }

@@ -190,7 +190,7 @@ func TestOrigin(t *testing.T) {
 		"model_profiles.answer_detailed.model":     "MODEL_ANSWER",
 		"model_profiles.answer_detailed.verbosity": file + ":3",
 		"model_profiles.answer_quick.verbosity":    file + ":3", // the line of the value
-		"search.defaults.domains":                  file + ":8",
+		"search.defaults.domains":                  file + ":7",
 		"policy.max_citations":                     "default",
 		"policy.max_citation":                      "",
 		"policy.search_triggers":                   "",

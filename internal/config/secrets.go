@@ -71,7 +71,7 @@ func (l *loader) resolve() {
 				value = m[1] + value
 			} else {
 				key := join("openai.headers", name)
-				l.warn(key, variable+" is not set: the header is not sent")
+				l.warn(l.origins[key], key, variable+" is not set: the header is not sent")
 			}
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 				d.KeyEnv, d.APIKey, d.KeySet = variable, "", value != ""

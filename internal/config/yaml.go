@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -21,8 +19,8 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default
 // file that exists (spec §5.2).
 func (l *loader) fromFile() error {
-	paths := []string{filepath.Join(l.home(), ".config", version.Name, "config.yaml")}
-	if dir := l.vars["APPDATA"]; dir != "" && runtime.GOOS == "windows" {
+	paths := []string{filepath.Join(l.home, ".config", version.Name, "config.yaml")}
+	if dir := l.vars["APPDATA"]; dir != "" { // Windows
 		paths = append([]string{filepath.Join(dir, version.Name, "config.yaml")}, paths...)
 	}
 	if l.in.Flags.ConfigSet {
@@ -36,8 +34,7 @@ func (l *loader) fromFile() error {
 			l.apply(data)
 			return nil
 		case !errors.Is(err, fs.ErrNotExist):
-			l.problems = append(l.problems, "reading config: "+err.Error())
-			return nil
+			return fmt.Errorf("reading config: %w", err)
 		case l.in.Flags.ConfigSet:
 			return fmt.Errorf("--config: %q: %w", path, ErrNoFile)
 		}
@@ -45,65 +42,31 @@ func (l *loader) fromFile() error {
 	return nil
 }
 
-// apply sets the keys of a file.
+// apply sets the keys of a file. Decoding it as a whole finds duplicate keys, and
+// aliases that contain themselves or expand without bound.
 func (l *loader) apply(data []byte) {
-	root, err := parse(data)
+	var doc yaml.Node
+	var all map[string]any
+	err := yaml.Unmarshal(data, &doc)
+	if err == nil {
+		err = doc.Decode(&all)
+	}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
 		for _, problem := range typed.Errors { // line 3: mapping key "request" already defined at line 1
-			l.problems = append(l.problems, l.File+":"+strings.TrimPrefix(problem, "line "))
+			l.problems = append(l.problems, l.File+":"+strings.Replace(problem[len("line "):], "map[string]interface {}", "a mapping (key: value)", 1))
 		}
 	} else if err != nil {
-		line, problem := syntax(data, err)
-		l.problems = append(l.problems, fmt.Sprintf("%s:%d: not YAML: %s", l.File, line, problem))
-	}
-	if root == nil {
+		l.problems = append(l.problems, l.File+":"+syntax(data, err))
 		return
 	}
-	l.section("", root)
+	if all != nil {
+		l.section("", doc.Content[0])
+	}
 	for _, path := range []*string{&l.c.Policy.System.Path, &l.c.Server.DebugFile} {
 		if *path = l.expand(*path); *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(filepath.Dir(l.expand(l.File)), *path)
 		}
 	}
-}
-
-// parse returns the top-level mapping, or nil if there is none. It decodes the
-// mapping once to find duplicate keys, and aliases that contain themselves or
-// expand without bound, so that section can follow them.
-func parse(data []byte) (root *yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil { // the parser panics on some malformed files
-			root, err = nil, fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, second yaml.Node
-	if err := d.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return nil, err
-	}
-	root = doc.Content[0]
-	switch err := d.Decode(&second); {
-	case err == nil:
-		return nil, problem(second.Line, "a second document starts here, only one is allowed")
-	case !errors.Is(err, io.EOF):
-		return nil, err
-	case root.ShortTag() == "!!null":
-		return nil, nil
-	case root.Kind != yaml.MappingNode:
-		return nil, problem(root.Line, "the top level is not a mapping (key: value)")
-	}
-	var all map[string]any
-	if err = root.Decode(&all); err != nil && !errors.As(err, new(*yaml.TypeError)) {
-		root = nil
-	}
-	return root, err
-}
-
-func problem(line int, s string) error {
-	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", line, s)}}
 }
 
 // hints explain common mistakes better than the parser, and find their line.
@@ -117,18 +80,17 @@ var hints = []struct {
 }
 
 // syntax returns the line of a parser's error, 1 if it has none, and a message.
-func syntax(data []byte, err error) (line int, problem string) {
-	problem = strings.TrimPrefix(err.Error(), "yaml: ")
+func syntax(data []byte, err error) string {
 	for _, h := range hints {
-		if at := h.line.FindIndex(data); at != nil && h.message.MatchString(problem) {
-			return 1 + bytes.Count(data[:at[0]], []byte("\n")), h.hint
+		if at := h.line.FindIndex(data); at != nil && h.message.MatchString(err.Error()) {
+			return fmt.Sprintf("%d: not YAML: %s", 1+bytes.Count(data[:at[0]], []byte("\n")), h.hint)
 		}
 	}
-	if _, err := fmt.Sscanf(problem, "line %d:", &line); err != nil {
-		return 1, problem
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if line, rest, ok := strings.Cut(message, ": "); ok && strings.HasPrefix(line, "line ") {
+		return line[5:] + ": not YAML: " + rest
 	}
-	_, problem, _ = strings.Cut(problem, ": ")
-	return line, problem
+	return "1: not YAML: " + message
 }
 
 // section sets the keys of the mapping at path, which is "" for the whole file.
@@ -143,7 +105,7 @@ func (l *loader) section(path string, n *yaml.Node) {
 		cut := f.Type != nil && f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float" // the decoder makes 1 of 1.5
 		switch {
 		case ignored[key] != "":
-			l.warnings = append(l.warnings, source+": "+key+": ignored: "+ignored[key])
+			l.warn(source, key, "ignored: "+ignored[key])
 		case !known || strings.Contains(name, "."):
 			l.report(source, key, l.unknown(path, name))
 		case v.ShortTag() == "!!null":

@@ -29,11 +29,11 @@ import (
 
 // Options say where records go and what is hidden in them.
 type Options struct {
-	Debug    bool      // log everything; otherwise only warnings and errors
-	Info     bool      // without Debug, also what a server reports about its calls
-	File     string    // with Debug, the file that gets the log as well; "" for none
+	Debug    bool   // log everything; otherwise only warnings and errors
+	Info     bool   // without Debug, also what a server reports about its calls
+	File     string // with Debug, the file that gets the log as well; "" for none
 	Stderr   io.Writer
-	NoColor  bool      // no colours on a terminal either (https://no-color.org)
+	NoColor  bool // no colours on a terminal either (https://no-color.org)
 	Redactor *Redactor
 }
 
