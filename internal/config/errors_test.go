@@ -13,37 +13,27 @@ func TestYAMLErrors(t *testing.T) {
 		{"policy:\n  max_citations: 50\n", "2: policy.max_citations: 50 is not in 1..10"},
 		{"policy: {max_citations: 0}", "1: policy.max_citations: 0 is not in 1..10"},
 		{"request: {max_retries: 11}", "1: request.max_retries: 11 is not in 0..10"},
-		{"request: {timeout_ms: 0}", "1: request.timeout_ms: 0 is not a whole number of at least 1"},
 		{"request: {timeout_ms: 99999999999999999999}", "1: request.timeout_ms: 1e+20 is not a whole number of at least 1"},
-		{"search: {defaults: {max_results: 11}}", "1: search.defaults.max_results: 11 is not in 1..10"},
 		{"search: {defaults: {recency_days: -0.5}}", "1: search.defaults.recency_days: -0.5 is not a number of at least 0"},
 		{"search: {defaults: {recency_days: .nan}}", "1: search.defaults.recency_days: NaN is not a number of at least 0"},
-		{"search: {defaults: {recency_days: .inf}}", "1: search.defaults.recency_days: +Inf is not a number of at least 0"},
 
 		// types
 		{"request:\n\n  timeout_ms: abc\n", `3: request.timeout_ms: "abc" is not a whole number of at least 1`},
 		{"request: {timeout_ms: '5'}", `1: request.timeout_ms: "5" is not a whole number of at least 1`},
 		{"request: {timeout_ms: 1.5}", "1: request.timeout_ms: 1.5 is not a whole number of at least 1"},
-		{"request: {timeout_ms: true}", "1: request.timeout_ms: true is not a whole number of at least 1"},
-		{"request: {timeout_ms: [5]}", "1: request.timeout_ms: a list is not a whole number of at least 1"},
 		{"request: {timeout_ms: !!int abc}", "1: not YAML: cannot decode !!str `abc` as a !!int"},
 		{"request: 5", "1: request: 5 is not a mapping"},
-		{"request: {extra_body: text}", `1: request.extra_body: "text" is not a mapping`},
 		{"server: {debug: maybe}", `1: server.debug: "maybe" is not true or false`},
 		{"server: {debug: 1}", "1: server.debug: 1 is not true or false"},
-		{"server: {debug_file: [a]}", "1: server.debug_file: a list is not a path (in double quotes a backslash starts an escape, use single quotes)"},
 		{"search: {defaults: {domains: a.example}}", `1: search.defaults.domains: "a.example" is not a list of host names`},
 		{"search:\n  defaults:\n    domains:\n      - a.example\n      - 5\n", `3: search.defaults.domains: "5" is not a host name`},
 		{"search: {blocked_domains: ['a.jp, b.jp']}", `1: search.blocked_domains: "a.jp, b.jp" is not a host name`},
 		{"policy: {timezone: Asia/Osaka}", `1: policy.timezone: "Asia/Osaka" is not an IANA time zone`},
-		{"policy: {timezone: Local}", `1: policy.timezone: "Local" is not an IANA time zone`},
 		{"model_profiles: {answer_quick: {service_tier: fast}}", `1: model_profiles.answer_quick.service_tier: "fast" is not one of auto, default, flex, priority, scale`},
-		{"model_profiles: {answer: {max_output_tokens: -1}}", "1: model_profiles.answer.max_output_tokens: -1 is not a whole number of at least 0"},
 		{"search: {user_location: {country: Japan}}", `1: search.user_location.country: "Japan" is not a two-letter country code`},
 
 		// words
 		{"model_profiles: {answer: {reasoning_effort: High}}", `1: model_profiles.answer.reasoning_effort: "High" is not one of none, minimal, low, medium, high, xhigh, max`},
-		{"model_profiles: {answer: {model: ''}}", `1: model_profiles.answer.model: "" is not a model id`},
 		{"model_profiles: {answer: {model: gpt 5}}", `1: model_profiles.answer.model: "gpt 5" is not a model id`},
 		{"responses: {stream: 5}", "1: responses.stream: \"5\" is not one of auto, true, false"},
 		{"policy:\n  system:\n    source: file\n", `3: policy.system.source: "file" needs policy.system.path`},
@@ -51,7 +41,6 @@ func TestYAMLErrors(t *testing.T) {
 		{`server: {debug_file: "C:\Users\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single quotes for a path`},
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
 		{"openai: {base_url: api.example.com/v1}", `1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`},
-		{"openai: {base_url: 'http://'}", `1: openai.base_url: "http://" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://h:port/'}", `1: openai.base_url: "http://h:port/" is not an absolute http or https URL`},
 
 		// keys
@@ -86,19 +75,15 @@ func TestYAMLErrors(t *testing.T) {
 func TestUnknownKeys(t *testing.T) {
 	tests := []struct{ yaml, want string }{
 		{"request: {timeout: 1}", "request.timeout: unknown key, did you mean request.timeout_ms?"},
-		{"request: {max-retries: 1}", "request.max-retries: unknown key, did you mean request.max_retries?"},
 		{"request: {timeuot_ms: 1}", "request.timeuot_ms: unknown key, did you mean request.timeout_ms?"},
-		{"requests: {}", "requests: unknown key, did you mean request?"},
 		{"timeout_ms: 1", "timeout_ms: unknown key, did you mean request.timeout_ms?"},
 		{"debug: true", "debug: unknown key, did you mean server.debug?"},
 		{"search: {domains: []}", "search.domains: unknown key, did you mean search.defaults.domains?"},
 		{"model: x", "model: unknown key, did you mean model_profiles.answer.model?"},
 		{"model_profiles: {detailed: {}}", "model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?"},
 		{"model_profiles: {answer: {effort: low}}", "model_profiles.answer.effort: unknown key, did you mean model_profiles.answer.reasoning_effort?"},
-		{"openai: {api_kye_env: X}", "openai.api_kye_env: unknown key, did you mean openai.api_key_env?"},
 		{"policy: {zebra: 1}", "policy.zebra: unknown key, the keys here are max_citations, requery_attempts, timezone, system"},
 		{"zebra: 1", "zebra: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
-		{"-: 1", "-: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"}, // the tag of LineMode
 		{"\"a\\nb\": 1", "a b: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
 	}
 	for _, tt := range tests {
@@ -151,22 +136,13 @@ func TestNoSecretInErrors(t *testing.T) {
 	for _, yaml := range []string{
 		"openai: {api_key: " + key + "}",
 		"openai: {apiKey: hunter2-hunter2}",
-		"openai: {OPENAI_API_KEY: hunter2-hunter2}",
-		"api_key: hunter2-hunter2",
 		"openai: {token: hunter2-hunter2}",
 		"openai: {api_key_env: " + key + "}",
-		"openai: {api_key_env: hunter2-hunter2}",
 		"openai: {api_key_env: [" + key + "]}",
-		"openai: {api_key_env: ''}",
-		"openai: {base_url: " + key + "}",
 		"openai: {base_url: 'ftp://u:hunter2-hunter2@h/'}",
 		"openai: {base_url: 'u:hunter2-hunter2@h'}",
 		"openai: {" + key + ": x}",
 		key + ": x",
-		"openai: " + key,
-		key,
-		"server: {debug: " + key + "}",
-		"request: {timeout_ms: 'Bearer " + key + "'}",
 		"a: *" + key,
 		"model_profiles: {answer: {verbosity: " + key + "}}",
 	} {

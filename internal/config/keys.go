@@ -176,7 +176,7 @@ func check(f field) string {
 	case []string:
 		for _, host := range v {
 			if !answer.IsHostName(host) {
-				return shown(f, host) + " is not a host name"
+				return strconv.Quote(text.Truncate(host, 80)) + " is not a host name"
 			}
 		}
 	case map[string]any:
@@ -205,9 +205,6 @@ func check(f field) string {
 	return wrong(f, v)
 }
 
-// wrong says that a value is not what its key takes.
-func wrong(f field, v any) string { return shown(f, v) + " is not " + allowed(f) }
-
 // allowed says what a key takes.
 func allowed(f field) string {
 	if words := f.Tag.Get("enum"); words != "" {
@@ -228,21 +225,22 @@ func allowed(f field) string {
 	return words
 }
 
-// shown formats a value for a message, without what could be a secret in it.
-func shown(f field, v any) string {
+// wrong says that a value is not what its key takes. It does not repeat what could
+// be a secret.
+func wrong(f field, v any) string {
 	s, quoted := v.(string)
-	format := f.Tag.Get("format")
-	switch {
+	shown := fmt.Sprint(v)
+	switch format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind(); {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
-		return redacted
+		shown = redacted
 	case quoted:
-		return strconv.Quote(text.Truncate(s, 80))
-	case reflect.TypeOf(v).Kind() == reflect.Map:
-		return "a mapping"
-	case reflect.TypeOf(v).Kind() == reflect.Slice:
-		return "a list"
+		shown = strconv.Quote(text.Truncate(s, 80))
+	case kind == reflect.Map:
+		shown = "a mapping"
+	case kind == reflect.Slice:
+		shown = "a list"
 	}
-	return fmt.Sprint(v)
+	return shown + " is not " + allowed(f)
 }
 
 // unknown says what to write in place of a key that does not exist: the nearest

