@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -27,6 +25,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // doctor checks configuration, connection, models and protocol, and says what
@@ -42,103 +41,85 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	case len(words) > 0:
 		return &usageError{problem: fmt.Sprintf("doctor takes no %q", words[0]), hint: "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
-	o, done, err := a.examine(f, *live)
-	if err != nil {
-		return err
-	}
-	checks := doctor.Run(ctx, o)
-	done()
-	if ctx.Err() != nil {
+	checks, err := a.examine(ctx, f, *live)
+	switch {
+	case ctx.Err() != nil:
 		return errInterrupted
-	}
-	print := doctor.Print
-	if *asJSON {
-		print = doctor.PrintJSON
-	}
-	if err := print(a.stdout, checks); err != nil {
+	case err != nil:
 		return err
 	}
-	if n := doctor.Failed(checks); n > 0 {
+	doctor.Clean(checks, a.oneLine)
+	report := doctor.Text
+	if *asJSON {
+		report = doctor.JSON
+	}
+	if _, err := io.WriteString(a.stdout, report(checks)); err != nil {
+		return err
+	}
+	if n := doctor.Count(checks, "fail"); n > 0 {
 		return fmt.Errorf("%d of %d checks failed", n, len(checks))
 	}
 	return nil
 }
 
-// examine wires what doctor checks, as wire does, but goes on after an error.
-// done releases what it acquired.
-func (a *app) examine(f *flags, live bool) (o doctor.Options, done func(), err error) {
+// examine connects the packages as wire does, but goes on after an error, and
+// makes the checks. Without live it takes at most half a minute.
+func (a *app) examine(ctx context.Context, f *flags, live bool) ([]doctor.Check, error) {
 	var looked []string
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env, ReadFile: func(path string) ([]byte, error) {
 		looked = append(looked, path)
 		return os.ReadFile(path)
 	}})
-	o = doctor.Options{Settings: configChecks(cfg, looked, warnings, err), Stdio: selfTest, Redactor: a.redactor}
+	checks := append([]doctor.Check{
+		doctor.OK("version", version.Name+" "+version.Version),
+		doctor.OK("platform", fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())),
+	}, configChecks(cfg, looked, warnings, err)...)
 	if err != nil {
-		return o, func() {}, nil
+		return append(checks, stdioCheck(ctx)), nil
 	}
 	a.redactor = logging.NewRedactor(cfg.Secrets...)
-	guide := a.guide(cfg)
-	log, done, logErr := a.logger(cfg)
-	client, profiles := clientOptions(cfg, log, a.redactor), profiles(cfg)
+	log, closeLog, logErr := a.logger(cfg)
+	defer closeLog()
+	client := clientOptions(cfg, log, a.redactor)
+	p := &probe{cfg: cfg, offline: f.offline, guide: a.guide(cfg), profiles: profiles(cfg), models: map[string]json.RawMessage{}}
 	if !cfg.KeySet {
 		client.APIKey = "none" // the API's refusal shows that the connection works
 	}
 	if f.offline {
-		stop, err := a.goOffline(&client, profiles)
+		stop, err := a.goOffline(&client, p.profiles)
 		if err != nil {
-			done()
-			return o, nil, err
+			return nil, err
 		}
-		closeLog := done
-		done = func() { stop(); closeLog() }
+		defer stop()
+		p.guide.BaseURL = answer.Setting{Value: client.BaseURL, From: "--offline"}
 	}
-	o.Settings = append(o.Settings, policyCheck(cfg), debugCheck(cfg, logErr), locationCheck(cfg))
-	if guide.RootsFile != "" && runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
-		o.Settings = append(o.Settings, rootsCheck(guide))
-	}
-	o.Redactor, o.Offline, o.Variable = a.redactor, f.offline, a.variable
-	o.KeyEnv, o.KeySet, o.KeyFlaw, o.GetKey = guide.Key, cfg.KeySet, guide.KeyFlaw, guide.GetKey()
-	o.BaseURL, o.BaseOrigin = client.BaseURL, cfg.Origin("openai.base_url")
-	if f.offline {
-		o.BaseOrigin = "--offline"
-	}
-	o.Proxy, o.ProxyVariable = http.ProxyFromEnvironment, guide.Proxy
-	for _, name := range []string{"answer", "answer_detailed", "answer_quick"} {
-		m := guide.Models[name]
-		o.Profiles = append(o.Profiles, doctor.Profile{
-			Name: name, Model: profiles[name].Model, Where: m.Name + " (" + m.From + ")", Sent: sent(profiles[name]),
-		})
-	}
-	p := &probe{guide: guide}
 	client.HTTPClient = llm.NewHTTPClient()
-	client.HTTPClient.Transport = p.watch(client.HTTPClient.Transport)
+	p.streams.next, client.HTTPClient.Transport = client.HTTPClient.Transport, &p.streams
 	p.client = llm.New(client)
-	p.answerer = answer.New(answer.Options{
-		Client:       p.client,
-		Instructions: "Answer with one word and do not search.",
-		Profiles:     profiles,
-		Timeout:      min(cfg.Timeout(), 2*time.Minute),
-		ExtraBody:    cfg.Request.ExtraBody,
-		Stream:       "true",
-	})
-	o.Model = p.model
-	if live {
-		o.Live = p.live
+	p.lookUp(ctx)
+	var question []doctor.Check
+	if live { // before the verdicts, which depend on it
+		question = append(question, p.live(ctx))
 	}
-	return o, done, nil
+	base := p.guide.BaseURL
+	checks = append(checks, policyCheck(cfg), debugCheck(cfg, logErr), locationCheck(cfg),
+		doctor.BaseURL(base.Value, base.From), doctor.Proxy(base.Value, p.guide.Proxy, http.ProxyFromEnvironment, a.variable), p.key(), p.http())
+	for _, tool := range tools {
+		checks = append(checks, p.model(tool))
+	}
+	return append(append(checks, stdioCheck(ctx)), question...), nil
 }
 
 // configChecks report the file, where values come from, and each warning. The
 // values may be private.
-func configChecks(cfg *config.Config, looked, warnings []string, err error) []doctor.Check {
-	var checks []doctor.Check
+func configChecks(cfg *config.Config, looked, warnings []string, err error) (checks []doctor.Check) {
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			checks = append(checks, doctor.Check{Name: "config", Verdict: doctor.Fail, Text: line})
+			checks = append(checks, doctor.Fail("config", line, ""))
 		}
 		checks[len(checks)-1].Cure = "correct it (config/config.yaml.example has every key) and run doctor again: the rest was not checked"
 	} else {
-		c := doctor.Check{Name: "config", Verdict: doctor.OK, Text: "read " + cfg.File}
+		c := doctor.OK("config", "read "+cfg.File)
 		if cfg.File == "" {
 			c.Text = "no file, looked for " + cmp.Or(strings.Join(looked, ", "), "none: there is no home folder")
 		}
@@ -150,50 +131,189 @@ func configChecks(cfg *config.Config, looked, warnings []string, err error) []do
 		checks = append(checks, c)
 	}
 	for _, w := range warnings {
-		checks = append(checks, doctor.Check{
-			Name: "config", Verdict: doctor.Warn, Text: w,
-			Cure: "correct it or remove it; a variable that it names must be set where the client starts the server",
-		})
+		checks = append(checks, doctor.Warn("config", w, "correct it or remove it; a variable that it names must be set where the client starts the server"))
 	}
 	return checks
 }
 
 func policyCheck(cfg *config.Config) doctor.Check {
-	sys, text := cfg.Policy.System, "built in, "+policy.Revision
-	if sys.Source == policy.SourceFile {
-		text = fmt.Sprintf("%s (%s)", sys.Path, sys.Merge)
-	}
+	sys := cfg.Policy.System
 	_, problem := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
-	return doctor.Setting("policy", text, problem, "correct policy.system.path ("+cfg.Origin("policy.system.path")+"): a readable file of UTF-8 text")
+	switch {
+	case problem != "":
+		return doctor.Fail("policy", problem, "correct policy.system.path ("+cfg.Origin("policy.system.path")+"): a readable file of UTF-8 text")
+	case sys.Source == policy.SourceFile:
+		return doctor.OK("policy", fmt.Sprintf("%s (%s)", sys.Path, sys.Merge))
+	}
+	return doctor.OK("policy", "built in, "+policy.Revision)
 }
 
 func debugCheck(cfg *config.Config, err error) doctor.Check {
-	text, problem := "off", ""
-	if cfg.Server.Debug {
-		text = strings.TrimSuffix("on, to stderr and "+cfg.Server.DebugFile, " and ")
+	switch {
+	case err != nil:
+		return doctor.Fail("debug", err.Error(), "correct server.debug_file ("+cfg.Origin("server.debug_file")+"): a file that can be written")
+	case cfg.Server.Debug:
+		return doctor.OK("debug", strings.TrimSuffix("on, to stderr and "+cfg.Server.DebugFile, " and "))
 	}
-	if err != nil {
-		problem = err.Error()
-	}
-	return doctor.Setting("debug", text, problem, "correct server.debug_file ("+cfg.Origin("server.debug_file")+"): a file that can be written")
+	return doctor.OK("debug", "off")
 }
 
 // locationCheck says from where the API searches, which decides the results.
 func locationCheck(cfg *config.Config) doctor.Check {
-	at, text := cfg.Search.UserLocation, "search.user_location is not set: the API searches as if from the United States"
+	at := cfg.Search.UserLocation
 	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
-	if len(parts) > 0 {
-		text = "the API searches as if from " + strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return doctor.OK("location", "search.user_location is not set: the API searches as if from the United States")
 	}
-	return doctor.Setting("location", text, "", "")
+	return doctor.OK("location", "the API searches as if from "+strings.Join(parts, ", "))
 }
 
-func rootsCheck(guide answer.Guide) doctor.Check {
-	c := doctor.Check{Name: "roots", Verdict: doctor.OK, Text: "those of " + guide.RootsFile + " (SSL_CERT_FILE)"}
-	if flaw := guide.RootsFlaw(); flaw != "" {
-		c.Verdict, c.Text = doctor.Warn, "SSL_CERT_FILE names "+guide.RootsFile+", and "+flaw
-		c.Cure = "correct SSL_CERT_FILE, or unset it: it has no effect"
+// tools are the names of the tools and their profiles.
+var tools = []string{"answer", "answer_detailed", "answer_quick"}
+
+// lookupLimit bounds the requests for the models.
+const lookupLimit = 15 * time.Second
+
+// probe asks the API for doctor and judges the outcome.
+type probe struct {
+	cfg      *config.Config
+	offline  bool
+	guide    answer.Guide
+	profiles map[string]answer.Profile // by tool
+	client   *llm.Client
+	streams  streams
+
+	models   map[string]json.RawMessage // what the API says about a model, by id; nil: it has none of that id
+	took     time.Duration              // of the first lookup
+	fault    *llm.Error                 // that ended the lookups, or nil
+	answered string                     // the model that answered the question of live, or ""
+}
+
+// lookUp asks the API for each model once, until a request fails for a reason
+// other than its model.
+func (p *probe) lookUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	begin := time.Now()
+	for _, tool := range tools {
+		id := p.profiles[tool].Model
+		if _, done := p.models[id]; done {
+			continue
+		}
+		body, err := p.client.Model(ctx, id)
+		if p.took == 0 {
+			p.took = time.Since(begin)
+		}
+		e, failed := errors.AsType[*llm.Error](err)
+		// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
+		if !failed && !gjson.GetBytes(body, "id").Exists() && !gjson.GetBytes(body, "data.id").Exists() {
+			e = &llm.Error{Kind: llm.KindBadResponse, Status: http.StatusOK, Message: "GET /models/" + id + " returned no model; see with --live whether questions are answered"}
+		}
+		if e != nil && e.Kind != llm.KindModel {
+			p.fault = e
+			return
+		}
+		p.models[id] = body
 	}
+}
+
+// live asks a short question as the tools do, as a stream. An answer shows that
+// a fault is about GET /models only, which many compatible servers lack.
+func (p *probe) live(ctx context.Context) doctor.Check {
+	if !p.cfg.KeySet && !p.offline || p.fault != nil && p.fault.Status == 0 {
+		return doctor.Warn("live", "no question was asked", "fix the failures above")
+	}
+	ans, err := answer.New(answer.Options{
+		Client:       p.client,
+		Instructions: "Answer with one word and do not search.",
+		Profiles:     p.profiles,
+		Timeout:      min(p.cfg.Timeout(), 2*time.Minute),
+		ExtraBody:    p.cfg.Request.ExtraBody,
+		Stream:       "true",
+	}).Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})
+	if err != nil {
+		text, cure := p.guide.Advise("answer", err)
+		return doctor.Fail("live", text, cure)
+	}
+	p.answered, p.fault = p.profiles["answer"].Model, nil
+	text := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ", cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
+	if p.streams.last {
+		return doctor.OK("live", text+"allowed")
+	}
+	return doctor.Warn("live", text+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+"; until then, or if the server cannot stream, answers come in one piece")
+}
+
+// streams notes whether the last response was a stream: where streams are
+// refused, the client falls back to a plain request by itself.
+type streams struct {
+	next http.RoundTripper
+	last bool
+}
+
+func (s *streams) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.next.RoundTrip(r)
+	s.last = err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	return resp, err
+}
+
+// lacksScope reports whether the key may not read models. OpenAI answers such a
+// key with 401 or 403, often without a code.
+func (p *probe) lacksScope() bool {
+	return strings.Contains(strings.ToLower(p.fault.Message), "missing scope")
+}
+
+// key checks whether there is a key and whether the API accepts it.
+func (p *probe) key() doctor.Check {
+	env, set := p.guide.Key, p.guide.Key+" is set"
+	switch {
+	case p.offline:
+		return doctor.OK("key", "none is needed with --offline")
+	case !p.cfg.KeySet:
+		return doctor.Fail("key", env+" is not set", p.guide.GetKey()+" where the client starts the server; setup CLIENT shows how, --offline needs none")
+	case p.fault == nil:
+		return doctor.OK("key", set+" and accepted")
+	case p.fault.Kind == llm.KindAuth && !p.lacksScope():
+		text, cure := p.guide.Advise("", p.fault)
+		return doctor.Fail("key", set+", but "+text, cure)
+	case p.guide.KeyFlaw != "":
+		return doctor.Warn("key", set+", but "+p.guide.KeyFlaw, "put the key alone into "+env)
+	}
+	return doctor.OK("key", set)
+}
+
+// http checks the connection. The error of the lookups says what failed.
+func (p *probe) http() doctor.Check {
+	e := p.fault
+	switch {
+	case e == nil, e.Kind == llm.KindAuth && e.Status != 0 && !p.lacksScope():
+		return doctor.OK("http", fmt.Sprintf("answers in %d ms", p.took.Milliseconds()))
+	case p.lacksScope():
+		return doctor.Warn("http", fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message), "give the key that right, or see with --live whether it may ask questions")
+	case e.Kind == llm.KindTimeout:
+		return doctor.Fail("http", fmt.Sprintf("no answer within %v", lookupLimit), "check the network, the firewall, openai.base_url and "+p.guide.Proxy+"; try again later")
+	}
+	text, cure := p.guide.Advise("", e)
+	if do, ok := p.guide.NoModels(e); ok {
+		cure = do
+	}
+	return doctor.Fail("http", text, cure)
+}
+
+// model checks the model of a tool.
+func (p *probe) model(tool string) doctor.Check {
+	name, profile := "model "+tool, p.profiles[tool]
+	missing, cure := p.guide.Advise(tool, &llm.Error{Kind: llm.KindModel})
+	body, known := p.models[profile.Model]
+	c := doctor.Warn(name, profile.Model+" was not looked up", "see the checks above")
+	switch {
+	case body != nil:
+		c = doctor.Model(name, profile.Model, body, time.Now(), cure)
+	case p.answered == profile.Model:
+		c = doctor.OK(name, profile.Model+" answers questions, but cannot be looked up")
+	case known:
+		return doctor.Fail(name, profile.Model+": "+missing, cure)
+	}
+	c.Text += "; " + sent(profile)
 	return c
 }
 
@@ -209,86 +329,21 @@ func sent(p answer.Profile) string {
 	return "effort and verbosity are not sent: it takes neither"
 }
 
-// probe asks the API for doctor.
-type probe struct {
-	guide    answer.Guide
-	client   *llm.Client
-	answerer *answer.Answerer
-	streamed atomic.Bool // the last response was a stream
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// watch notes whether a response is a stream: where streams are refused, the
-// client falls back to a plain request by itself.
-func (p *probe) watch(next http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err == nil {
-			kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-			p.streamed.Store(kind == "text/event-stream")
+// stdioCheck runs a session with the server in both framings.
+func stdioCheck(ctx context.Context) doctor.Check {
+	n := 0
+	for _, lines := range []bool{false, true} {
+		var err error
+		if n, err = session(ctx, lines); err != nil {
+			return doctor.Fail("stdio", fmt.Sprintf("initialize and tools/list with --ldjson=%t: %v", lines, err), "run smoke, with and without --ldjson, and report what it prints")
 		}
-		return resp, err
-	})
+	}
+	return doctor.OK("stdio", fmt.Sprintf("initialize and tools/list answer with %d tools, in both framings", n))
 }
 
-// model asks for a model. The fault has the words that MCP clients show.
-func (p *probe) model(ctx context.Context, id string) (json.RawMessage, *doctor.Fault) {
-	body, err := p.client.Model(ctx, id)
-	if err == nil {
-		return body, nil
-	}
-	f := &doctor.Fault{}
-	f.Text, f.Cure = p.guide.Advise("", err)
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return nil, f
-	}
-	f.Status = e.Status
-	switch e.Kind {
-	case llm.KindMissingKey, llm.KindAuth:
-		f.About = doctor.AboutKey
-	case llm.KindModel:
-		f.About = doctor.AboutModel
-	case llm.KindNotFound, llm.KindBadResponse:
-		f.About = doctor.AboutAddress
-	}
-	if cure, ok := p.guide.NoModels(err); ok {
-		f.About, f.Cure = doctor.AboutAddress, cure
-	}
-	// OpenAI answers a restricted key with 401 or 403, often without a code.
-	if strings.Contains(strings.ToLower(e.Message), "missing scope") {
-		f.About = doctor.AboutScope
-		f.Text = fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message)
-		f.Cure = "give the key the right to read models, or see with --live whether it may ask questions"
-	}
-	return nil, f
-}
-
-// live asks a short question as the tools do, as a stream.
-func (p *probe) live(ctx context.Context) doctor.Check {
-	c := doctor.Check{Name: "live", Verdict: doctor.OK}
-	ans, err := p.answerer.Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})
-	if err != nil {
-		c.Verdict = doctor.Fail
-		c.Text, c.Cure = p.guide.Advise("answer", err)
-		return c
-	}
-	c.Text = fmt.Sprintf("%s answered in %.1f s with %d tokens", cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
-	if p.streamed.Load() {
-		c.Text += "; streaming is allowed"
-		return c
-	}
-	c.Verdict, c.Text = doctor.Warn, c.Text+"; streaming is refused"
-	c.Cure = "an OpenAI organization has to be verified for it, at " + answer.VerifyPage + "; until then, or if the server cannot stream, answers come in one piece"
-	return c
-}
-
-// selfTest runs a session with the server inside this process, as a client
-// does, and returns the number of tools.
-func selfTest(ctx context.Context, lines bool) (tools int, err error) {
+// session runs the server inside this process, as its client, and returns the
+// number of tools.
+func session(ctx context.Context, lines bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	serverIn, in := io.Pipe()
@@ -297,29 +352,12 @@ func selfTest(ctx context.Context, lines bool) (tools int, err error) {
 	ended := make(chan error, 1)
 	go func() {
 		err := server.New(server.Options{Log: log}).MCP(ctx).Run(ctx, &stdio.Transport{In: serverIn, Out: serverOut, Log: log})
-		_ = serverOut.Close()
+		_, _ = serverIn.Close(), serverOut.Close()
 		ended <- err
 	}()
 	p := newPeer(in, out, lines)
-	tools, err = listTools(p)
-	return tools, errors.Join(err, p.end(), <-ended)
-}
-
-// listTools is the client's part of the session.
-func listTools(p *peer) (int, error) {
-	if _, err := p.call("initialize", initializeParams("doctor")); err != nil {
-		return 0, err
-	}
-	if err := p.send("notifications/initialized", 0, nil); err != nil {
-		return 0, err
-	}
-	raw, err := p.call("tools/list", map[string]any{})
-	if err != nil {
-		return 0, err
-	}
-	n := int(gjson.GetBytes(raw, "result.tools.#").Int())
-	if n == 0 {
-		return 0, errors.New("the response to tools/list has no tools")
-	}
-	return n, nil
+	_, err := p.call("initialize", initializeParams("doctor"))
+	err = errors.Join(err, p.send("notifications/initialized", 0, nil))
+	list, listErr := p.call("tools/list", map[string]any{})
+	return int(gjson.GetBytes(list, "result.tools.#").Int()), errors.Join(err, listErr, p.end(), <-ended)
 }
