@@ -37,7 +37,7 @@ func fields(section reflect.Value, path string) (list []field) {
 	for f, v := range section.Fields() {
 		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
 			list = append(list, field{f, join(path, name), v})
-			if f.Type.Kind() == reflect.Struct {
+			if list[len(list)-1].section() {
 				list = append(list, fields(v, join(path, name))...)
 			}
 		}

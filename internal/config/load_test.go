@@ -65,7 +65,7 @@ func TestLoadDefaults(t *testing.T) {
 		t.Errorf("Timeout() = %v, want 5m", got)
 	}
 	if c.File != "" || c.APIKey != "" || c.LineMode || c.Location.String() != "Asia/Tokyo" {
-		t.Errorf("File() = %q, KeySet() = %v, LineMode = %v, Location() = %v", c.File, c.KeySet, c.LineMode, c.Location)
+		t.Errorf("File = %q, KeySet = %v, LineMode = %v, Location = %v", c.File, c.KeySet, c.LineMode, c.Location)
 	}
 	long := mustLoad(t, input("request: {timeout_ms: 9223372036854775807}"))
 	if long.Timeout() < 290*365*24*time.Hour {
@@ -233,7 +233,7 @@ func TestYAMLNothing(t *testing.T) {
 	for _, yaml := range []string{"", "\n\n", "{}", "# only\n# comments\n", "\ufeff", "null", "~", "---\n", "policy:\nserver: {}\n"} {
 		c := mustLoad(t, input(yaml))
 		if c.Policy.MaxCitations != 3 || c.File != "/etc/c/config.yaml" {
-			t.Errorf("Load(%q): max_citations = %d, File() = %q", yaml, c.Policy.MaxCitations, c.File)
+			t.Errorf("Load(%q): max_citations = %d, File = %q", yaml, c.Policy.MaxCitations, c.File)
 		}
 	}
 }

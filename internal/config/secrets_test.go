@@ -25,17 +25,17 @@ openai:
 	}
 	want := map[string]string{"api-key": "azure-secret", "X-Team": "Token team-secret", "X-Title": "My reports", "X-Count": "5"}
 	if diff := cmp.Diff(want, c.SentHeaders); diff != "" {
-		t.Errorf("Headers() (-want +got):\n%s", diff)
+		t.Errorf("SentHeaders (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent"}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"NOT_THERE", "TEAM"}, c.HeaderVariables); diff != "" {
-		t.Errorf("HeaderVariables() (-want +got):\n%s", diff)
+		t.Errorf("HeaderVariables (-want +got):\n%s", diff)
 	}
 	for _, secret := range []string{"sk-of-another-service", "team-secret", "azure-secret"} {
 		if !slices.Contains(c.Secrets, secret) {
-			t.Errorf("Secrets() = %q lacks %q", c.Secrets, secret)
+			t.Errorf("Secrets = %q lacks %q", c.Secrets, secret)
 		}
 		if shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c); strings.Contains(shown, secret) {
 			t.Errorf("%s is shown:\n%s", secret, shown)
@@ -116,12 +116,12 @@ func TestPasswords(t *testing.T) {
 		got := mustLoad(t, input("", tt.env)).Secrets
 		for _, s := range tt.want {
 			if !slices.Contains(got, s) {
-				t.Errorf("%s: Secrets() = %q lacks %q", tt.env, got, s)
+				t.Errorf("%s: Secrets = %q lacks %q", tt.env, got, s)
 			}
 		}
 		for _, s := range tt.not {
 			if slices.Contains(got, s) {
-				t.Errorf("%s: Secrets() = %q has %q", tt.env, got, s)
+				t.Errorf("%s: Secrets = %q has %q", tt.env, got, s)
 			}
 		}
 	}

@@ -102,7 +102,6 @@ func (l *loader) section(path string, n *yaml.Node) {
 		}
 		key, source := join(path, name), l.source(n.Content[i])
 		f, known := l.keys[key]
-		cut := f.Type != nil && f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float" // the decoder makes 1 of 1.5
 		switch {
 		case ignored[key] != "":
 			l.warn(source, key, "ignored: "+ignored[key])
@@ -115,7 +114,8 @@ func (l *loader) section(path string, n *yaml.Node) {
 		case v.Kind == yaml.MappingNode && key == "openai.headers":
 			l.origins[key] = source
 			l.headers(v)
-		case f.section() || cut || v.Decode(f.value.Addr().Interface()) != nil:
+		case f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float", // the decoder makes 1 of 1.5
+			f.section(), v.Decode(f.value.Addr().Interface()) != nil:
 			l.report(source, key, wrong(f, nodeValue(v)))
 		default:
 			l.set(key, source)
