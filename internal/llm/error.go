@@ -162,6 +162,8 @@ func (e *Error) named() Kind {
 func (e *Error) statusKind(status int) Kind {
 	words := strings.ToLower(e.Message)
 	switch {
+	case status < 400:
+		return KindBadResponse
 	case e.named() == KindQuota || status == http.StatusPaymentRequired:
 		return KindQuota
 	case status >= 500:
@@ -205,9 +207,12 @@ func failure(data []byte, message string) *Error {
 	return e
 }
 
-// statusError reads an HTTP error answer.
+// statusError reads an HTTP answer that is not a success.
 func statusError(resp *http.Response) *Error {
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of it still says something
+	var data []byte
+	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
+		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of it still says something
+	}
 	e := apiError(data)
 	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header, time.Now())
 	if e.Message == "" { // a line of text, or the status in place of a web page
@@ -219,6 +224,9 @@ func statusError(resp *http.Response) *Error {
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
 		e.Err = ErrWebPage
+	}
+	if u, err := resp.Location(); err == nil && e.Status < 400 {
+		e.Message = "the API redirects to " + u.Scheme + "://" + u.Host
 	}
 	e.Kind = e.statusKind(e.Status)
 	words := strings.ToLower(string(data[:min(len(data), 4096)]))

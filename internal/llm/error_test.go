@@ -56,42 +56,6 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-func TestErrorText(t *testing.T) {
-	tests := []struct {
-		e    *Error
-		want string
-	}{
-		{&Error{Kind: KindRateLimit, Status: 429, Code: "rate_limit_exceeded", Message: "Slow down.", RequestID: "req_1"},
-			"calling the Responses API: rate limited (429 rate_limit_exceeded): Slow down. [req_1]"},
-		{&Error{Kind: KindTimeout, Message: "no complete answer in time"}, "calling the Responses API: timed out: no complete answer in time"},
-	}
-	for _, tt := range tests {
-		if got := tt.e.Error(); got != tt.want {
-			t.Errorf("Error() = %q, want %q", got, tt.want)
-		}
-	}
-}
-
-func TestNames(t *testing.T) {
-	want := map[Kind]string{
-		KindMissingKey: "OpenAIError", KindAuth: "AuthenticationError", KindPermission: "PermissionDeniedError",
-		KindModel: "BadRequestError", KindUnverified: "BadRequestError",
-		KindNotFound: "NotFoundError", KindQuota: "RateLimitError", KindRateLimit: "RateLimitError",
-		KindParameter: "BadRequestError", KindServer: "InternalServerError", KindTimeout: "APIConnectionTimeoutError",
-		KindCanceled: "APIUserAbortError", KindConnection: "APIConnectionError",
-		KindBadResponse: "APIResponseValidationError", KindFailed: "APIError",
-	}
-	for k := KindMissingKey; k <= KindUnverified; k++ {
-		e := &Error{Kind: k}
-		if got := e.Name(); got != want[k] {
-			t.Errorf("Name() of %v = %q, want %q", k, got, want[k])
-		}
-		if strings.HasPrefix(k.String(), "kind ") {
-			t.Errorf("Kind %d has no name", k)
-		}
-	}
-}
-
 // The key appears in no error, no log and no printed client, also when the
 // API repeats it.
 func TestKeyStaysSecret(t *testing.T) {
@@ -122,21 +86,16 @@ func TestKeyStaysSecret(t *testing.T) {
 	}
 }
 
-// TestDebugLog checks the lines of spec-v0.9 section 8.1.
-func TestDebugLog(t *testing.T) {
-	body := `{"error":{"message":"No such model","code":"model_not_found"},"more":"` + strings.Repeat("x", 400) + `"}`
-	c, _, log := newClient(t, 0, answer(404, body))
-	c.Create(t.Context(), question())
-	for _, want := range []string{
-		`msg="openai(client): request" body="{\"instructions\":\"Answer.\",`,
-		`msg="openai(client): error" attempt=1 status=404 name=NotFoundError code=model_not_found msg="No such model" body="{\"error\":`,
-		strings.Repeat("x", 200),
-	} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log lacks %q:\n%s", want, log)
+// A context carries a traceparent to the API and to the debug log.
+func TestTraceparent(t *testing.T) {
+	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for value, want := range map[string]string{valid: valid, "": "", valid + "-x": "", "01" + valid[2:]: "", strings.ToUpper(valid): "", valid + "\n": ""} {
+		c, api, log := newClient(t, 0, answer(200, finished))
+		if _, err := c.Create(WithTraceparent(t.Context(), value), question()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if strings.Contains(log.String(), strings.Repeat("x", 300)) {
-		t.Error("the log has more than the first 300 characters of the body")
+		if got := api.header.Get("Traceparent"); got != want || strings.Contains(log.String(), "traceparent="+valid) != (want != "") {
+			t.Errorf("traceparent %q: header %q, want %q; log:\n%s", value, got, want, log)
+		}
 	}
 }

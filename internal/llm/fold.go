@@ -20,9 +20,8 @@ import (
 // reference and not kept, so that waiting for the next event takes little memory.
 type fold struct {
 	feed  *feed
-	items map[int64]*outputItem  // by output_index
-	ids   map[string]*outputItem // by id
-	done  []string               // complete items as they were received
+	items map[int64]*outputItem // by output_index
+	done  []string              // complete items as they were received
 }
 
 // outputItem is an item whose blocks are being written.
@@ -43,7 +42,7 @@ type block struct {
 }
 
 func newFold(f *feed) *fold {
-	return &fold{feed: f, items: map[int64]*outputItem{}, ids: map[string]*outputItem{}}
+	return &fold{feed: f, items: map[int64]*outputItem{}}
 }
 
 // read reads a stream up to the event that ends it.
@@ -102,13 +101,9 @@ func (f *fold) take(data []byte) (*Response, error) {
 	return nil, nil
 }
 
-// item returns the item that an event is about: by id, because some servers
-// give all items the index 0, else by index, because some give an item another
-// id in each event. It is new when there is none yet.
+// item returns the item at an output_index: some servers give it another id in
+// each event. It is new when there is none yet.
 func (f *fold) item(index int64, id string) *outputItem {
-	if it := f.ids[id]; it != nil {
-		return it
-	}
 	it := f.items[index]
 	if it == nil {
 		it = &outputItem{id: id}
@@ -117,20 +112,15 @@ func (f *fold) item(index int64, id string) *outputItem {
 	return it
 }
 
-// added starts an item, and its block unless it is a message.
+// added starts an item, and its block unless it is a message. It replaces one
+// that has ended: some servers give all items the index 0.
 func (f *fold) added(index int64, item *responses.ResponseOutputItemUnion) *outputItem {
 	it := f.item(index, item.ID)
-	if it.typ != "" { // of the item before at this index, unless the event is repeated
-		if it.typ == item.Type && it.id == item.ID && !it.ended {
-			return it
-		}
+	if it.ended {
 		it = &outputItem{}
 		f.items[index] = it
 	}
 	it.typ, it.id = item.Type, item.ID
-	if item.ID != "" {
-		f.ids[item.ID] = it
-	}
 	f.show(it, item, false)
 	return it
 }
@@ -162,10 +152,10 @@ func (f *fold) show(it *outputItem, item *responses.ResponseOutputItemUnion, com
 // its blocks stop.
 func (f *fold) end(index int64, item *responses.ResponseOutputItemUnion) {
 	it := f.item(index, item.ID)
-	if it.ended && it.id == item.ID && it.typ == item.Type {
+	if it.ended && it.id == item.ID {
 		return
 	}
-	if it.ended || it.typ != item.Type {
+	if it.ended || it.typ == "" {
 		it = f.added(index, item)
 	}
 	f.show(it, item, true)
@@ -200,13 +190,8 @@ func (f *fold) end(index int64, item *responses.ResponseOutputItemUnion) {
 func (f *fold) settle(output []responses.ResponseOutputItemUnion) {
 	none := len(f.items) == 0
 	for i := range output {
-		item := &output[i]
-		it := f.ids[item.ID]
-		if it == nil {
-			it = f.items[int64(i)]
-		}
-		if none || it == nil && item.ID != "" || it != nil && !it.ended {
-			f.end(int64(i), item)
+		if it := f.items[int64(i)]; none || it != nil && !it.ended {
+			f.end(int64(i), &output[i])
 		}
 	}
 	f.feed.stopAll()

@@ -18,6 +18,8 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
 const (
@@ -112,6 +114,7 @@ func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *l
 		BaseURL:    "http://api.test/v1",
 		APIKey:     testKey,
 		MaxRetries: retries,
+		Redactor:   logging.NewRedactor(testKey),
 		HTTPClient: &http.Client{Transport: api},
 		Logger:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -208,35 +211,26 @@ func compare(t *testing.T, events []Event, want string) {
 	}
 }
 
-// blockText is what the deltas of one block add up to.
-type blockText struct{ Kind, ID, Name, Text string }
-
-// blocks adds the deltas up, and fails where starts and stops do not pair or a
-// delta does not fit its block.
-func blocks(t testing.TB, events []Event) []blockText {
+// blocks fails where starts and stops do not pair or a delta does not fit its
+// block.
+func blocks(t testing.TB, events []Event) {
 	t.Helper()
-	var all []blockText
-	open := map[int]bool{}
+	open, next := map[int]string{}, 0 // kinds
 	for _, e := range events {
 		switch e := e.(type) {
 		case BlockStart:
-			if e.Index != len(all) {
-				t.Errorf("block %d starts after %d blocks", e.Index, len(all))
+			if e.Index != next {
+				t.Errorf("block %d starts after %d blocks", e.Index, next)
 			}
-			open[e.Index] = true
-			all = append(all, blockText{Kind: e.Kind, ID: e.ID, Name: e.Name})
+			open[e.Index] = e.Kind
+			next++
 		case BlockDelta:
-			if !open[e.Index] {
-				t.Fatalf("a delta of block %d, which is not open: %+v", e.Index, e)
-			}
-			b := &all[e.Index]
-			text := map[string]string{BlockText: e.Text, BlockThinking: e.Thinking, BlockToolUse: e.InputJSON}[b.Kind]
+			text := map[string]string{BlockText: e.Text, BlockThinking: e.Thinking, BlockToolUse: e.InputJSON}[open[e.Index]]
 			if text == "" || text != e.Text+e.Thinking+e.InputJSON {
-				t.Errorf("a delta of a %s block: %+v", b.Kind, e)
+				t.Errorf("a delta of a block of kind %q: %+v", open[e.Index], e)
 			}
-			b.Text += text
 		case BlockStop:
-			if !open[e.Index] {
+			if open[e.Index] == "" {
 				t.Errorf("block %d stops, but is not open", e.Index)
 			}
 			delete(open, e.Index)
@@ -249,5 +243,4 @@ func blocks(t testing.TB, events []Event) []blockText {
 	if len(open) > 0 {
 		t.Errorf("blocks that never stop: %v", open)
 	}
-	return all
 }

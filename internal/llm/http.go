@@ -40,15 +40,7 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 	if err != nil {
 		return nil, err
 	}
-	switch resp.StatusCode / 100 {
-	case 1: // what follows is another protocol, and no context ends it
-		resp.Body.Close()
-		return nil, &Error{Kind: KindBadResponse, Status: resp.StatusCode, Message: "the API switches to another protocol"}
-	case 3:
-		resp.Body.Close()
-		return nil, redirectError(resp)
-	}
-	if resp.StatusCode >= 400 {
+	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}

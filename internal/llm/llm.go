@@ -52,15 +52,15 @@ type Options struct {
 	// Authorization or api-key among them replaces the bearer token.
 	Headers map[string]string
 
+	UserAgent  string
 	HTTPClient *http.Client // nil: NewHTTPClient()
 	MaxRetries int          // tries after the first one
 
 	Store                  bool // lets the API keep the response
 	OmitEncryptedReasoning bool // does not ask for reasoning that can be sent back
 
-	UserAgent string
-	Logger    *slog.Logger      // nil: discard
-	Redactor  *logging.Redactor // for errors and the log; nil: one for the key and the headers
+	Logger   *slog.Logger      // nil: discard
+	Redactor *logging.Redactor // for errors and the log, with the key and the secret headers
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
@@ -92,14 +92,8 @@ func New(o Options) *Client {
 			header.Set(name, value)
 		}
 	}
-	secrets := []string{key}
 	for name, value := range o.Headers {
 		header.Set(name, value)
-		_, bare, _ := strings.Cut(value, " ") // "Bearer x"
-		secrets = append(secrets, value, bare)
-	}
-	if o.Redactor == nil {
-		o.Redactor = logging.NewRedactor(secrets...)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -200,26 +194,7 @@ func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
 // Where the organization may not stream, or the server answers with JSON, the
 // events come from the plain response.
 func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
-	return watched(ctx, func(ctx context.Context, f *feed) (*Response, error) {
-		return c.do(ctx, r, f, true)
-	})
-}
-
-// watched yields the events of a call and its outcome.
-func watched(ctx context.Context, call func(context.Context, *feed) (*Response, error)) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		f := &feed{leave: cancel, yield: func(e Event) bool { return yield(e, nil) }}
-		r, err := call(ctx, f)
-		switch {
-		case f.gone:
-		case err != nil:
-			yield(nil, err)
-		default:
-			f.finish(r)
-		}
-	}
+	return c.Run(ctx, r, nil)
 }
 
 // Replay yields the events of a response that was not streamed.

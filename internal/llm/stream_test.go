@@ -29,32 +29,6 @@ const yesScript = `
 	done completed
 	`
 
-func TestStreamRequest(t *testing.T) {
-	c, api, _ := newClient(t, 0, sseStep(eventCompleted))
-	r := question()
-	r.Extra = map[string]any{"stream_options": map[string]any{"include_obfuscation": false}, "stream": false}
-	events, _, err := collect(c.Stream(t.Context(), r))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compare(t, events, yesScript)
-	if got := api.bodies[0]; got["stream"] != true || got["stream_options"] == nil || api.header.Get("Accept") != "text/event-stream" {
-		t.Errorf("request = %v, Accept %q", got, api.header.Get("Accept"))
-	}
-	// A plain call sends neither of them.
-	if _, err := c.Create(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	if got := api.bodies[1]; sends(got, "stream") || sends(got, "stream_options") || api.header.Get("Accept") != "application/json" {
-		t.Errorf("plain request = %v, Accept %q", got, api.header.Get("Accept"))
-	}
-	// Before the loop begins, and without a key, no request is sent.
-	_ = c.Stream(t.Context(), r)
-	if _, _, err := collect(New(Options{}).Stream(t.Context(), r)); asError(t, err).Kind != KindMissingKey || api.requests() != 2 {
-		t.Errorf("Stream without a key = %v after %d requests", err, api.requests())
-	}
-}
-
 // TestStreamErrors counts the requests of a stream whose client may retry once.
 func TestStreamErrors(t *testing.T) {
 	failed := func(body string) step {

@@ -32,9 +32,19 @@ type Tool struct {
 // incomplete response) ends the run: the caller finds it in the output. Calls in
 // the eighth response are an error.
 func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Event, error] {
-	return watched(ctx, func(ctx context.Context, f *feed) (*Response, error) {
-		return c.run(ctx, r, tools, f)
-	})
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		f := &feed{leave: cancel, yield: func(e Event) bool { return yield(e, nil) }}
+		resp, err := c.run(ctx, r, tools, f)
+		switch {
+		case f.gone:
+		case err != nil:
+			yield(nil, err)
+		default:
+			f.finish(resp)
+		}
+	}
 }
 
 func (c *Client) run(ctx context.Context, r Request, tools []Tool, f *feed) (*Response, error) {

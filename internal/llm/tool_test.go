@@ -4,100 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 func function(name string) responses.ToolUnionParam {
 	return responses.ToolParamOfFunction(name, map[string]any{"type": "object"}, true)
-}
-
-// workbench has tools that record their calls.
-type workbench struct {
-	mu    sync.Mutex
-	calls []string
-}
-
-func (w *workbench) tools() []Tool {
-	note := func(name string) func(context.Context, string) (string, error) {
-		return func(_ context.Context, input string) (string, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.calls = append(w.calls, name+" "+input)
-			return fmt.Sprintf("%s did %d", name, len(w.calls)), nil
-		}
-	}
-	return []Tool{
-		{function("add"), note("add")},
-		{responses.ToolUnionParam{OfCustom: &responses.CustomToolParam{Name: "free"}}, note("free")},
-	}
-}
-
-// TestRun is a conversation with a fake API that refuses it unless reasoning,
-// calls and outputs all come back.
-func TestRun(t *testing.T) {
-	tests := []struct {
-		word            string
-		requests, calls int
-	}{
-		{"ok", 1, 0},
-		{"tools", 2, 1},
-		{"tools:rounds=3,parallel=2", 4, 6},
-		{"tools:rounds=7", 8, 7},
-	}
-	for _, tt := range tests {
-		c, api := offline(t, strings.Repeat(tt.word+" ", tt.requests))
-		w := &workbench{}
-		r := question()
-		r.Params.Input = responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("What is 1 + 1?")}
-		events, resp, err := collect(c.Run(t.Context(), r, w.tools()))
-		if err != nil {
-			t.Fatalf("%s: %v", tt.word, err)
-		}
-		if n := len(api.Requests()); n != tt.requests || len(w.calls) != tt.calls {
-			t.Errorf("%s: %d requests, calls %q, want %d and %d", tt.word, n, w.calls, tt.requests, tt.calls)
-		}
-		if text := resp.OutputText(); strings.Count(text, " did ") != tt.calls {
-			t.Errorf("%s: the answer does not have the outputs of the tools: %s", tt.word, text)
-		}
-		var inputs []string
-		for _, b := range blocks(t, events) {
-			if b.Kind == BlockToolUse {
-				inputs = append(inputs, b.Name+" "+b.Text)
-			}
-		}
-		slices.Sort(inputs)
-		slices.Sort(w.calls)
-		if diff := cmp.Diff(w.calls, inputs); diff != "" {
-			t.Errorf("%s: input of the tools (-called +streamed):\n%s", tt.word, diff)
-		}
-	}
-}
-
-// offline returns a client of a fake API that plays steps, on a real socket.
-func offline(t *testing.T, words string) (*Client, *fakeapi.Server) {
-	t.Helper()
-	api := fakeapi.New(fakeapi.Options{})
-	steps, err := fakeapi.ParseSteps(words)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api.Queue(steps...)
-	base, stop, err := api.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	return New(Options{BaseURL: base, APIKey: testKey, MaxRetries: 1}), api
 }
 
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no
@@ -117,14 +32,27 @@ func TestRunEnds(t *testing.T) {
 		"incomplete":                  respond("incomplete", call(`"call_1"`, "add")),
 	} {
 		c, api, _ := newClient(t, 0, answer(200, body))
-		w := &workbench{}
-		events, r, err := collect(c.Run(t.Context(), question(), append(w.tools(), Tool{Param: function("mine")})))
-		if err != nil || r.ID != "resp_1" || api.requests() != 1 || len(w.calls) != 0 {
-			t.Errorf("%s: %v, %v after %d requests and %d calls, want the response at once", name, r, err, api.requests(), len(w.calls))
+		never := func(context.Context, string) (string, error) {
+			t.Errorf("%s: a tool runs", name)
+			return "", nil
 		}
-		if got := blocks(t, events); len(got) == 0 || got[0].Kind != BlockToolUse {
-			t.Errorf("%s: blocks %+v, want the call among them", name, got)
+		events, r, err := collect(c.Run(t.Context(), question(), []Tool{{function("add"), never}, {Param: function("mine")}}))
+		if err != nil || r.ID != "resp_1" || api.requests() != 1 {
+			t.Errorf("%s: %v, %v after %d requests, want the response at once", name, r, err, api.requests())
 		}
+		if start, ok := events[0].(BlockStart); !ok || start.Kind != BlockToolUse {
+			t.Errorf("%s: events begin with %+v, want the call", name, events[0])
+		}
+	}
+	// The eighth response that calls tools is an error.
+	calls := 0
+	c, api, _ := newClient(t, 0, answer(200, respond("completed", call(`"call_1"`, "add"))))
+	_, _, err := collect(c.Run(t.Context(), question(), []Tool{{function("add"), func(context.Context, string) (string, error) {
+		calls++
+		return "1", nil
+	}}}))
+	if e := asError(t, err); e.Kind != KindFailed || api.requests() != 8 || calls != 7 {
+		t.Errorf("Run = %v after %d requests and %d calls, want 8 and 7", e, api.requests(), calls)
 	}
 }
 

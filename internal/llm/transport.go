@@ -92,20 +92,12 @@ func newTransport() *http.Transport {
 }
 
 // checkRedirect follows a redirect only where the same request goes to the same
-// scheme, host and port (307 and 308). Others become redirectError: the key and
-// the question are for the configured host alone.
+// scheme, host and port (307 and 308). Others are an error: the key and the
+// question are for the configured host alone.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	if req.Method != from.Method || req.URL.Scheme != from.URL.Scheme || req.URL.Host != from.URL.Host || len(via) > 5 {
 		return http.ErrUseLastResponse
 	}
 	return nil
-}
-
-func redirectError(resp *http.Response) *Error {
-	target := "nowhere"
-	if u, err := resp.Location(); err == nil {
-		target = u.Scheme + "://" + u.Host
-	}
-	return &Error{Kind: KindBadResponse, Status: resp.StatusCode, RequestID: requestID(resp), Message: "the API redirects to " + target}
 }
