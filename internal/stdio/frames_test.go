@@ -222,7 +222,7 @@ func FuzzFrames(f *testing.F) {
 	for _, tt := range frameTests {
 		f.Add([]byte(tt.in), uint64(1))
 	}
-	after := "\n" + strings.Repeat(" ", 2*maxHeader) + "\n" + framed(ping) + framed(ping)
+	after := "\n" + strings.Repeat(" ", 2*maxLine) + "\n" + framed(ping) + framed(ping)
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		got := readAll(&split{in: in, rand: rand.New(rand.NewPCG(seed, 1))})
 		if diff := cmp.Diff(readAll(bytes.NewReader(in)), got); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestNonBlockingDescriptors(t *testing.T) {
 		}
 		w.Close()
 	}()
-	got, err := io.ReadAll(retryReader{r})
+	got, err := io.ReadAll(retryReader{r, slog.New(slog.DiscardHandler)})
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("read %d bytes and %v, want %d", len(got), err, len(want))
 	}

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"syscall"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -46,18 +47,16 @@ type Transport struct {
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:     ctx,
-		end:     end,
-		in:      make(chan input),
-		out:     retryWriter{t.Out},
-		log:     t.Log,
-		calls:   map[string]*call{},
-		writing: make(chan struct{}, 1),
+		ctx:   ctx,
+		end:   end,
+		in:    make(chan jsonrpc.Message),
+		out:   retryWriter{t.Out},
+		log:   t.Log,
+		calls: map[int64]call{},
 	}
-	if t.Lines {
-		c.framing.Store(byLine)
-	}
-	r := NewReader(retryReader{t.In})
+	c.lines.Store(t.Lines)
+	c.pending.Store(1) // the input
+	r := NewReader(retryReader{t.In, t.Log})
 	r.log = t.Log
 	go c.scan(r)
 	go func() {
@@ -88,11 +87,17 @@ func WaitGone(ctx context.Context, w io.Writer) bool {
 // When one of them makes a descriptor non-blocking, reads and writes here fail
 // with EAGAIN.
 
-type retryReader struct{ r io.Reader }
+type retryReader struct {
+	r   io.Reader
+	log *slog.Logger
+}
 
 func (r retryReader) Read(p []byte) (int, error) {
 	for {
 		n, err := r.r.Read(p)
+		if n > 0 {
+			r.log.Debug("stdin", "chunk", n)
+		}
 		if n > 0 || !again(err, r.r, pollIn) {
 			return n, err
 		}
