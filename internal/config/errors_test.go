@@ -47,6 +47,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: mapping key "request" already defined at line 1`},
 		{"policy: {max_citations: 3, 'max_citations': 4}", `1: mapping key "max_citations" already defined at line 1`},
 
+		{"openai: {api_key_env: gsk_0123456789abcdefghij}", `1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)`},
+
 		// the file as a whole
 		{"- a\n- b\n", "1: cannot unmarshal !!seq into a mapping (key: value)"},
 		{"# c\ntext", "2: cannot unmarshal !!str `text` into a mapping (key: value)"},

@@ -194,6 +194,8 @@ func check(f field) string {
 		case "url":
 			u, err := url.Parse(v)
 			fine = fine && err == nil && u.Hostname() != ""
+		case "variable": // a key in its place may have the form of a name
+			fine = fine && (len(v) < 20 || !strings.ContainsAny(v, "0123456789") || v == strings.ToUpper(v))
 		case "timezone":
 			_, err := time.LoadLocation(v)
 			fine = err == nil && v != "Local"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"time"
 
@@ -76,7 +77,10 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
 	}
-	l.home = cmp.Or(l.vars["USERPROFILE"], l.vars["HOME"]) // Windows, others
+	l.home = l.vars["HOME"]
+	if runtime.GOOS == "windows" {
+		l.home = l.vars["USERPROFILE"]
+	}
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
 		if l.keys[f.key] = f; !f.section() {
 			l.origins[f.key] = byDefault

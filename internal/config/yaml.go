@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"reflect"
@@ -47,8 +48,15 @@ func (l *loader) fromFile() error {
 func (l *loader) apply(data []byte) {
 	var doc yaml.Node
 	var all map[string]any
-	err := yaml.Unmarshal(data, &doc)
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	err := d.Decode(&doc)
+	if errors.Is(err, io.EOF) { // an empty file
+		return
+	}
 	if err == nil {
+		if d.Decode(new(yaml.Node)) == nil {
+			l.problems = append(l.problems, l.File+": has more than one YAML document")
+		}
 		err = doc.Decode(&all)
 	}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -119,6 +127,13 @@ func (l *loader) section(path string, n *yaml.Node) {
 			l.report(source, key, wrong(f, nodeValue(v)))
 		default:
 			l.set(key, source)
+		}
+	}
+	if path == "request" {
+		for _, name := range []string{"model", "instructions", "input", "tools", "stream"} {
+			if _, ok := l.c.Request.ExtraBody[name]; ok {
+				l.warn(l.origins["request.extra_body"], "request.extra_body."+name, "ignored: it cannot be replaced")
+			}
 		}
 	}
 }
