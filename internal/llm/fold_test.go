@@ -13,8 +13,8 @@ import (
 )
 
 // fixture is a file of testdata/stream: comments, the payloads of a stream, the
-// events that follow from them, and the items of the response where the last
-// payload does not have them.
+// events that follow from them. The items of the response are those of the last
+// payload or, without any there, those that were streamed.
 type fixture struct {
 	name     string
 	payloads []string
@@ -41,19 +41,13 @@ func fixtures(t testing.TB) []fixture {
 				f.payloads = append(f.payloads, strings.TrimSuffix(line, "\n"))
 			}
 		}
-		var output string
-		f.events, output, _ = strings.Cut(rest, "-- output --\n")
-		for line := range strings.Lines(output) {
-			f.output = append(f.output, strings.TrimSuffix(line, "\n"))
+		f.events = rest
+		for _, item := range gjson.Get(f.payloads[len(f.payloads)-1], "response.output").Array() {
+			f.output = append(f.output, item.Raw)
 		}
-		if f.output == nil {
-			for _, item := range gjson.Get(f.payloads[len(f.payloads)-1], "response.output").Array() {
-				f.output = append(f.output, item.Raw)
-			}
-			for _, p := range f.payloads {
-				if gjson.Get(p, "type").Str == "response.output_item.done" && !gjson.Get(f.payloads[len(f.payloads)-1], "response.output.0").Exists() {
-					f.output = append(f.output, gjson.Get(p, "item").Raw)
-				}
+		for _, p := range f.payloads {
+			if gjson.Get(p, "type").Str == "response.output_item.done" && !gjson.Get(f.payloads[len(f.payloads)-1], "response.output.0").Exists() {
+				f.output = append(f.output, gjson.Get(p, "item").Raw)
 			}
 		}
 		all = append(all, f)

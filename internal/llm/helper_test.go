@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -71,7 +70,6 @@ func sseStep(payloads ...string) step {
 // scripted is an API in memory: it plays its steps, the last one again and
 // again, and keeps the requests. It works in a synctest bubble.
 type scripted struct {
-	mu     sync.Mutex
 	steps  []step
 	bodies []map[string]any
 	header http.Header
@@ -91,25 +89,19 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(data, &body); err != nil {
 		return nil, errors.New("the request is not JSON: " + err.Error())
 	}
-	s.mu.Lock()
 	next := s.steps[min(len(s.bodies), len(s.steps)-1)]
 	s.bodies = append(s.bodies, body)
 	s.header, s.url = req.Header, req.URL.String()
 	s.at = append(s.at, time.Now())
-	s.mu.Unlock()
 	return next(req)
 }
 
-func (s *scripted) requests() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.bodies)
-}
+func (s *scripted) requests() int { return len(s.bodies) }
 
 // newClient returns a client of an API that plays steps, and its log.
-func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *lockedBuffer) {
+func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
 	t.Helper()
-	api, log := &scripted{steps: steps}, &lockedBuffer{}
+	api, log := &scripted{steps: steps}, &bytes.Buffer{}
 	c := New(Options{
 		BaseURL:    "http://api.test/v1",
 		APIKey:     testKey,
@@ -119,23 +111,6 @@ func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *l
 		Logger:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	return c, api, log
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // asError returns err as an *Error, or ends the test.

@@ -27,10 +27,10 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 	c.setHeaders(req.Header)
 	if parent, ok := req.Context().Value(traceparent{}).(string); ok {
 		req.Header.Set("Traceparent", parent)
-		c.log.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
+		c.o.Logger.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
 	}
 	req.URL.RawQuery = c.query
-	if req.GetBody != nil && c.log.Enabled(req.Context(), slog.LevelDebug) {
+	if req.GetBody != nil && c.o.Logger.Enabled(req.Context(), slog.LevelDebug) {
 		if body, err := req.GetBody(); err == nil {
 			data, _ := io.ReadAll(body) // from memory
 			c.logBody(req.Context(), "openai(client): request", string(data))

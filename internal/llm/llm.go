@@ -71,11 +71,7 @@ type Client struct {
 	query      string            // of the base URL
 	setHeaders func(http.Header) // a closure, so that a printed Client shows no key
 	unusable   *Error            // why no request can be sent, or nil
-	redact     *logging.Redactor
-	log        *slog.Logger
-	maxRetries int
-	store      bool
-	encrypted  bool
+	o          Options           // without APIKey and Headers
 	refused    refusals
 }
 
@@ -110,14 +106,11 @@ func New(o Options) *Client {
 		query:      query,
 		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
 		unusable:   unusable(key, o, err),
-		redact:     o.Redactor,
-		log:        o.Logger,
-		maxRetries: o.MaxRetries,
-		store:      o.Store,
-		encrypted:  !o.OmitEncryptedReasoning,
+		o:          o,
 	}
+	c.o.APIKey, c.o.Headers = "", nil
 	if c.unusable != nil { // a base URL may hold a password
-		c.unusable.Message = c.redact.Redact(c.unusable.Message)
+		c.unusable.Message = o.Redactor.Redact(c.unusable.Message)
 	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
 	c.api = responses.NewResponseService(option.WithBaseURL(base+"/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange))

@@ -34,12 +34,12 @@ func (c *Client) body(r Request, stream bool) ([]byte, error) {
 	}
 	if !can.Reasoning {
 		p.Reasoning = shared.ReasoningParam{}
-	} else if c.encrypted {
+	} else if !c.o.OmitEncryptedReasoning {
 		p.Include = append(slices.Clip(p.Include), responses.ResponseIncludableReasoningEncryptedContent)
 	}
 	p.ToolChoice = responses.ResponseNewParamsToolChoiceUnion{OfToolChoiceMode: param.NewOpt(responses.ToolChoiceOptionsAuto)}
 	p.ParallelToolCalls = param.NewOpt(true)
-	p.Store = param.NewOpt(c.store)
+	p.Store = param.NewOpt(c.o.Store)
 	if stream {
 		p.SetExtraFields(map[string]any{"stream": true})
 	}

@@ -38,7 +38,7 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 		}
 		// A wait beyond the deadline would turn this error into a timeout.
 		deadline, ok := ctx.Deadline()
-		if !e.retryable() || t.attempt > c.maxRetries || ok && wait >= time.Until(deadline) {
+		if !e.retryable() || t.attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
 			return nil, e
 		}
 		f.send(Retrying{Attempt: t.attempt + 1, Err: e})

@@ -59,9 +59,11 @@ func TestRunEnds(t *testing.T) {
 // The failure of a tool goes back to the model and does not affect the others.
 func TestRunFailures(t *testing.T) {
 	calls := `{"id":"resp_1","status":"completed","usage":{"input_tokens":10,"output_tokens":5,"total_tokens":15},"output":[
+		{"type":"reasoning","id":"rs_0","summary":[]},
 		{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA","future":{"b":1,"a":2.50}},
 		{"type":"function_call","id":"fc_1","call_id":"call_1","name":"fail","arguments":"{}"},
-		{"type":"custom_tool_call","id":"ct_1","call_id":"call_3","name":"echo","input":"hi"}]}`
+		{"type":"custom_tool_call","id":"ct_1","call_id":"call_3","name":"echo","input":"hi"},
+		{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gBBB"}]}`
 	both := make(chan struct{})
 	tools := []Tool{
 		{function("fail"), func(context.Context, string) (string, error) {
@@ -100,19 +102,5 @@ func TestRunFailures(t *testing.T) {
 	if events[len(events)-2] != Event(tokens) || r.Tokens != tokens {
 		t.Errorf("usage = %+v, %+v, want %+v", events[len(events)-2], r.Tokens, tokens)
 	}
-	compare(t, events, `
-		start 0 thinking rs_1
-		stop 0
-		start 1 tool_use call_1 fail
-		delta 1 "{}"
-		stop 1
-		start 2 tool_use call_3 echo
-		delta 2 "hi"
-		stop 2
-		start 3 text msg_1
-		delta 3 "Yes."
-		stop 3
-		usage 18
-		done completed
-		`)
+	blocks(t, events)
 }

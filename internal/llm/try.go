@@ -43,7 +43,7 @@ func (t *try) run(ctx context.Context) (*Response, *Error) {
 		}
 		t.body.refuse(p)
 		if t.client.refused.add(t.model, p) {
-			t.client.log.Warn("the API refuses a parameter: going on without it",
+			t.client.o.Logger.Warn("the API refuses a parameter: going on without it",
 				"model", t.model, "param", p.String(), "reason", text.Truncate(e.Message, 200))
 		}
 	}
@@ -70,7 +70,7 @@ func (t *try) send(ctx context.Context) (*Response, error) {
 		return nil, e
 	}
 	t.client.logBody(ctx, "openai(client): response", r.RawJSON())
-	r.RequestID = t.client.redact.Redact(requestID(resp))
+	r.RequestID = t.client.o.Redactor.Redact(requestID(resp))
 	return r, nil
 }
 
@@ -100,14 +100,14 @@ func (c *Client) toError(ctx context.Context, err error) *Error {
 		e = connectionError(err)
 	}
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
-		*s = c.redact.Redact(*s)
+		*s = c.o.Redactor.Redact(*s)
 	}
 	return e
 }
 
 // logError writes the debug line of spec-v0.9 section 8.1.
 func (c *Client) logError(ctx context.Context, e *Error) {
-	c.log.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
 		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
 		slog.String("name", e.Name()), slog.String("code", e.Code),
 		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
@@ -115,7 +115,7 @@ func (c *Client) logError(ctx context.Context, e *Error) {
 
 // logBody writes the JSON of a request or response in debug mode.
 func (c *Client) logBody(ctx context.Context, msg string, data string) {
-	if c.log.Enabled(ctx, slog.LevelDebug) {
-		c.log.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.redact.Redact(data)))
+	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(data)))
 	}
 }
