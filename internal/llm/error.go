@@ -157,6 +157,8 @@ func (e *Error) named() Kind {
 	return 0
 }
 
+var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
+
 // statusKind classifies an error answer with an HTTP status. The API sends an
 // exhausted quota as 429, others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
@@ -164,7 +166,7 @@ func (e *Error) statusKind(status int) Kind {
 	switch {
 	case status < 400:
 		return KindBadResponse
-	case e.named() == KindQuota || status == http.StatusPaymentRequired:
+	case e.named() == KindQuota:
 		return KindQuota
 	case status >= 500:
 		return KindServer
@@ -174,16 +176,8 @@ func (e *Error) statusKind(status int) Kind {
 		status == http.StatusNotFound && strings.Contains(words, "model") && !strings.Contains(words, "invalid url"),
 		status == http.StatusBadRequest && strings.Contains(words, "is not a valid model"): // OpenRouter
 		return KindModel
-	case status == http.StatusUnauthorized:
-		return KindAuth
-	case status == http.StatusForbidden:
-		return KindPermission
-	case status == http.StatusNotFound:
-		return KindNotFound
-	case status == http.StatusTooManyRequests:
-		return KindRateLimit
 	}
-	return KindParameter
+	return cmp.Or(statusKinds[status], KindParameter)
 }
 
 // failure reads the error of a response or a stream that was accepted and then
