@@ -116,3 +116,10 @@ func TestConnect(t *testing.T) {
 		}
 	}
 }
+
+// An image made from scratch has no roots; the bundled ones replace them.
+func TestRoots(t *testing.T) {
+	if bundled := bundledRoots(); !needRoots(x509.NewCertPool(), nil) || !needRoots(nil, errors.New("no roots")) || needRoots(bundled, nil) {
+		t.Error("needRoots does not tell an empty pool from the bundled one")
+	}
+}
