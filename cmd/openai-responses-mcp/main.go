@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // policy.timezone, also where the system has no zones
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
@@ -19,7 +20,9 @@ func main() {
 	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Another signal ends the process at once, but not the copy of the first one
+	// that a launcher passes on.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	code := cli.Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
-	stop()
 	os.Exit(code)
 }

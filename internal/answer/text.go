@@ -19,8 +19,9 @@ var (
 	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai\b`)
 )
 
-// clean removes what the API adds to the text of the model.
-func clean(s string) string { return untracked(markers.ReplaceAllString(s, "")) }
+// Clean removes what the API adds to the text of the model: citation markers, and
+// utm_source=openai in links.
+func Clean(s string) string { return untracked(markers.ReplaceAllString(s, "")) }
 
 func untracked(s string) string { return tracker.ReplaceAllString(s, "$1") }
 
@@ -60,5 +61,5 @@ func messageText(m responses.ResponseOutputItemUnion) string {
 			b.WriteString("\n\n" + part.Refusal + "\n\n")
 		}
 	}
-	return strings.TrimSpace(clean(b.String()))
+	return strings.TrimSpace(Clean(b.String()))
 }

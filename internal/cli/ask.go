@@ -16,7 +16,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // maxStdin bounds what ask reads from stdin, in bytes.
@@ -37,74 +36,83 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.question.Query, err = a.query(ctx, f); err != nil {
+	if f.question.Query, err = a.query(ctx, f.words); err != nil {
 		return err
 	}
-	var s *screen
-	if !f.events {
-		s = a.newScreen(!f.json)
-	}
-	if s != nil && s.status != nil {
-		a.stderr = s // warnings must not run into the status line
-	}
+	s := a.newScreen(!f.json)
+	a.stderr = s // warnings must not run into the status line
 	f.config.Profile = f.profile()
 	w, err := a.wire(f.flags)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if w.config.Server.Debug {
-		s = nil // the log shows everything
-	}
 
-	run, stop := a.whileRead(ctx)
-	defer stop()
-	ans, err := a.answer(run, stop, w, s, f)
+	// A write would show minutes later that stdout has no reader.
+	run, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		if stdio.WaitGone(run, a.stdout) {
+			stop(errClosed)
+		}
+	}()
+
+	var ans *answer.Answer
+	live := !f.events && !w.config.Server.Debug && (s.text != nil || s.status != nil) // the debug log shows everything
 	switch {
-	case err == nil && f.usage && ans != nil:
-		return a.printUsage(ans.Meta)
-	case err != nil && errors.Is(context.Cause(run), errClosed):
-		return errClosed
-	case err != nil && ctx.Err() != nil:
+	case f.events:
+		ans, err = a.askEvents(run, w, f, stop)
+	case live:
+		s.fail = stop
+		end := s.start()
+		ans, err = w.answerer.Ask(run, f.profile(), f.question, s.watch)
+		end()
+		s.finish(ans)
+	default:
+		ans, err = w.answerer.Ask(run, f.profile(), f.question, nil)
+	}
+	switch {
+	case ctx.Err() != nil:
 		return errInterrupted
+	case run.Err() != nil:
+		return context.Cause(run)
+	case f.events:
+	case err != nil:
+		problem, hint := a.guide(w.config).Advise(f.profile(), err)
+		return &failure{exitFailed, problem, hint}
+	case f.json:
+		err = printJSON(a.stdout, ans)
+	case !live || s.text == nil:
+		_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
+	}
+	if f.usage && ans != nil && err == nil {
+		a.printUsage(ans.Meta)
 	}
 	return err
 }
 
-// answer asks the question and prints what f wants to see. ans is nil if
-// nothing could be made of the response although all its events are printed.
-func (a *app) answer(ctx context.Context, stop func(), w *wiring, s *screen, f *askFlags) (ans *answer.Answer, err error) {
-	var watch func(llm.Event)
-	var p *eventPrinter
-	switch {
-	case f.events:
-		p = &eventPrinter{out: a.stdout, stop: stop}
-		watch = p.watch
-	case s != nil:
-		s.start(stop)
-		watch = s.watch
-	}
-	ans, err = w.answerer.Ask(ctx, f.profile(), f.question, watch)
-	if f.events {
-		return ans, p.finish(w, f.profile(), err)
-	}
-	if s != nil {
-		if failed := s.finish(ans); failed != nil {
-			return nil, failed
+// askEvents asks the question and prints the events when they happen, and the
+// error. stop ends ctx when they cannot be written.
+func (a *app) askEvents(ctx context.Context, w *wiring, f *askFlags, stop func(error)) (*answer.Answer, error) {
+	done := false
+	print := func(line event) {
+		if err := printJSON(a.stdout, line); err != nil {
+			stop(fmt.Errorf("writing the events to stdout: %w", err))
 		}
 	}
-	switch {
-	case err != nil:
-		guide := w.guide()
-		problem, hint := guide.Advise(f.profile(), err)
-		return nil, &hinted{errors.New(problem), hint}
-	case s != nil && s.text != nil:
-		return ans, nil
-	case f.json:
-		return ans, a.printJSON(ans)
+	ans, err := w.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
+		if line, ok := eventOf(ev); ok {
+			print(line)
+			done = done || line.Type == "done"
+		}
+	})
+	if err == nil || done {
+		return ans, nil // no answer can be made of some complete responses
 	}
-	_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
-	return ans, err
+	line := failureOf(err, w.answerer.Explain(f.profile(), err))
+	line.Message, line.Code = a.redactor.Redact(line.Message), a.redactor.Redact(line.Code)
+	print(line)
+	return nil, errReported
 }
 
 // parseAsk parses the command line of ask.
@@ -124,38 +132,30 @@ func parseAsk(args []string) (*askFlags, error) {
 		}
 		return nil
 	})
-	f.Func("recency-days", "", number(&f.question.RecencyDays, 0, math.MaxFloat64))
-	f.Func("max-results", "", number(&f.question.MaxResults, 1, 10))
+	f.Func("recency-days", "", number(&f.question.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))
+	f.Func("max-results", "", number(&f.question.MaxResults, 1, 10, "a number from 1 to 10"))
 	var err error
 	if f.words, err = f.parse(args); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.json && f.events:
-		return nil, &usageError{problem: "--json and --events exclude each other", hint: f.seeHelp()}
+		return nil, &failure{exitUsage, "--json and --events exclude each other", f.seeHelp()}
 	case f.detailed && f.quick:
-		return nil, &usageError{problem: "--detailed and --quick exclude each other", hint: f.seeHelp()}
-	case !f.literal && len(f.words) > 1 && f.words[0] == "-":
-		return nil, &usageError{
-			problem: "- comes before the question",
-			hint:    "- alone reads the question from stdin; after a question it adds stdin as context",
-		}
+		return nil, &failure{exitUsage, "--detailed and --quick exclude each other", f.seeHelp()}
 	}
 	return f, nil
 }
 
 // number returns the function of a flag that takes a number from least to most.
-func number(to **float64, least, most float64) func(string) error {
+func number(to **float64, least, most float64, want string) func(string) error {
 	return func(s string) error {
 		n, err := strconv.ParseFloat(s, 64)
-		switch {
-		case err == nil && least <= n && n <= most:
-			*to = &n
-			return nil
-		case most == math.MaxFloat64:
-			return fmt.Errorf("not a number of at least %v", least)
+		if err != nil || !(least <= n && n <= most) {
+			return errors.New("not " + want)
 		}
-		return fmt.Errorf("not a number from %v to %v", least, most)
+		*to = &n
+		return nil
 	}
 }
 
@@ -172,13 +172,11 @@ func (f *askFlags) profile() string {
 
 // query returns the question: the words of the command line, what stdin holds
 // (`ask -`, or a pipe and no words), or both (`ask QUESTION -`).
-func (a *app) query(ctx context.Context, f *askFlags) (string, error) {
-	words := f.words
+func (a *app) query(ctx context.Context, words []string) (string, error) {
 	last := len(words) - 1
-	read := len(words) == 0 && piped(a.stdin) ||
-		last >= 0 && words[last] == "-" && (last == 0 || !f.literal)
-	if read && last >= 0 {
-		words = words[:last]
+	read := last < 0 && piped(a.stdin)
+	if last >= 0 && words[last] == "-" {
+		read, words = true, words[:last]
 	}
 	query := strings.Join(words, " ")
 	if read {
@@ -186,13 +184,15 @@ func (a *app) query(ctx context.Context, f *askFlags) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		query = strings.TrimSpace(query + "\n\n" + s)
+		query += "\n\n" + s
 	}
-	switch {
+	switch query = strings.TrimSpace(query); {
 	case !utf8.ValidString(query):
-		return "", &usageError{problem: "the question is not UTF-8 text", hint: "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
-	case strings.TrimSpace(query) == "":
-		return "", &usageError{problem: "no question", hint: `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`}
+		return "", &failure{exitUsage, "the question is not UTF-8 text", "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
+	case query == "":
+		return "", &failure{exitUsage, "no question", `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`}
+	case len(words) > 0 && words[0] == "-":
+		return "", &failure{exitUsage, "- comes before the question", "- alone reads the question from stdin; after a question it adds stdin as context"}
 	}
 	return query, nil
 }
@@ -200,27 +200,25 @@ func (a *app) query(ctx context.Context, f *askFlags) (string, error) {
 // readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
 // when ctx is done, it is left behind and ends with the program.
 func (a *app) readStdin(ctx context.Context) (string, error) {
-	type result struct {
-		text []byte
-		err  error
-	}
-	done := make(chan result, 1)
+	var b []byte
+	var err error
+	done := make(chan struct{})
 	go func() {
-		b, err := io.ReadAll(io.LimitReader(a.stdin, maxStdin+1))
-		done <- result{b, err}
+		defer close(done)
+		b, err = io.ReadAll(io.LimitReader(a.stdin, maxStdin+1))
 	}()
 	select {
 	case <-ctx.Done():
 		return "", errInterrupted
-	case r := <-done:
-		switch {
-		case r.err != nil:
-			return "", fmt.Errorf("reading stdin: %w", r.err)
-		case len(r.text) > maxStdin:
-			return "", &usageError{problem: fmt.Sprintf("stdin has more than %d bytes", maxStdin), hint: "send the part that matters"}
-		}
-		return strings.TrimSpace(strings.TrimPrefix(string(r.text), "\ufeff")), nil
+	case <-done:
 	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading stdin: %w", err)
+	case len(b) > maxStdin:
+		return "", &failure{exitUsage, fmt.Sprintf("stdin has more than %d bytes", maxStdin), "send the part that matters"}
+	}
+	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
 
 // piped reports whether in is to be read to its end: neither a terminal nor the
@@ -234,35 +232,13 @@ func piped(in io.Reader) bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0
 }
 
-// whileRead returns a context that ends with the cause errClosed when the
-// reader of stdout closes it. A write would show that minutes later.
-func (a *app) whileRead(ctx context.Context) (context.Context, func()) {
-	run, stop := context.WithCancelCause(ctx)
-	go func() {
-		if stdio.WaitGone(run, a.stdout) {
-			stop(errClosed)
-		}
-	}()
-	return run, func() { stop(nil) }
-}
-
-// printJSON prints the JSON object that the tools return (spec §3.2).
-func (a *app) printJSON(ans *answer.Answer) error {
-	b, err := unescaped.JSON(ans)
-	if err == nil {
-		_, err = escaper{a.stdout}.Write(append(b, '\n'))
-	}
-	return err
-}
-
 // printUsage prints what an answer took on stderr.
-func (a *app) printUsage(m answer.Meta) error {
+func (a *app) printUsage(m answer.Meta) {
 	searches := "searches"
 	if m.Searches == 1 {
 		searches = "search"
 	}
 	u := m.Usage
-	_, err := fmt.Fprintf(a.stderr, "usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s\n",
+	fmt.Fprintf(a.stderr, "usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s\n",
 		u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
-	return err
 }

@@ -1,22 +1,23 @@
 // Package cli is the command line: it parses flags, wires the other packages
 // together, and turns their errors into messages and exit codes (spec §5.5).
 //
-//	cli.go        the commands, errors and exit codes
-//	flags.go      the flags that commands share, suggestions, usage texts
-//	wire.go       the configuration, as the options of the other packages
-//	guide.go      the settings that advice about errors names
-//	stdio.go      --stdio, --show-config and --version
-//	serve.go      serve --http
-//	ask.go        ask, with events.go for --events
-//	screen.go     ask in a terminal, with wrap.go and terminal.go
-//	smoke.go      smoke
-//	doctor.go     doctor
-//	setup.go      setup
+//	cli.go      the commands, errors and exit codes
+//	flags.go    the flags that commands share, suggestions, usage texts
+//	wire.go     the configuration, as the options of the other packages
+//	guide.go    the settings that advice about errors names
+//	stdio.go    --stdio, --show-config and --version
+//	serve.go    serve --http
+//	ask.go      ask, with events.go for --json and --events
+//	screen.go   ask in a terminal, with wrap.go for the layout of the text
+//	smoke.go    smoke
+//	doctor.go   doctor
+//	setup.go    setup
 package cli
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -58,88 +59,71 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	return a.report(a.run(ctx, args))
 }
 
-// command is one command of the command line.
-type command struct {
-	name string
-	run  func(ctx context.Context, args []string) error
-}
-
-func (a *app) commands() []command {
-	return []command{
-		{"serve", a.serve},
-		{"ask", a.ask},
-		{"smoke", a.smoke},
-		{"doctor", a.doctor},
-		{"setup", func(_ context.Context, args []string) error { return a.setup(args) }},
-		{"help", a.help},
-	}
-}
-
-// run executes the command that args begins with. Without one they are the
-// flags of the server. A command returns errHelp to have its usage printed.
+// run executes the command that args begins with, or the server that their
+// flags describe.
 func (a *app) run(ctx context.Context, args []string) error {
-	name, run := "", a.root
-	for _, c := range a.commands() {
-		if len(args) > 0 && args[0] == c.name {
-			name, run, args = c.name, c.run, args[1:]
-			break
+	name, run := "", a.server
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+		switch name {
+		case "serve":
+			run = a.serve
+		case "ask":
+			run = a.ask
+		case "smoke":
+			run = a.smoke
+		case "doctor":
+			run = a.doctor
+		case "setup":
+			run = func(_ context.Context, args []string) error { return a.setup(args) }
+		case "help":
+			return a.usage(strings.Join(args, " "))
+		default:
+			return unknownCommand(name)
 		}
 	}
 	err := run(ctx, args)
-	if errors.Is(err, errHelp) {
+	if errors.Is(err, flag.ErrHelp) {
 		return a.usage(name)
 	}
 	return err
 }
 
-// usageError is a command line that is wrong.
-type usageError struct {
-	problem string
-	hint    string
+// failure is an error with its exit code and advice for the user. Nothing is
+// printed for one without a problem.
+type failure struct {
+	code          int
+	problem, hint string
 }
 
-func (e *usageError) Error() string { return e.problem }
-
-// hinted is an error with advice for the user.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e *hinted) Unwrap() error { return e.error }
+func (f *failure) Error() string { return f.problem }
 
 var (
-	errInterrupted = errors.New("interrupted")
-	errClosed      = errors.New("stdout is closed")
-	errReported    = errors.New("the error is printed already")
+	errReported    = &failure{code: exitFailed} // it is printed already
+	errInterrupted = &failure{code: exitInterrupted}
+	errClosed      = &failure{code: exitClosed}
 )
 
 // report prints err and returns its exit code. Each line of an error is a
 // message of its own: a configuration can have several problems.
 func (a *app) report(err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.Is(err, errReported):
-		return exitFailed
-	case errors.Is(err, errInterrupted):
-		return exitInterrupted
-	case errors.Is(err, errClosed), brokenPipe(err):
+	}
+	if brokenPipe(err) {
 		return exitClosed
 	}
-	code, hint := exitFailed, ""
-	if e, ok := errors.AsType[*usageError](err); ok {
-		code, hint = exitUsage, e.hint
-	} else if e, ok := errors.AsType[*hinted](err); ok {
-		hint = e.hint
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		f = &failure{exitFailed, err.Error(), ""}
 	}
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(f.problem) {
 		a.note("error: %s", line)
 	}
-	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", a.oneLine(hint))
+	if f.hint != "" {
+		fmt.Fprintf(a.stderr, "hint: %s\n", a.oneLine(f.hint))
 	}
-	return code
+	return f.code
 }
 
 // note prints a line for the user on stderr.
@@ -147,8 +131,14 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, a.oneLine(fmt.Sprintf(format, args...)))
 }
 
-// warn prints a warning.
-func (a *app) warn(s string) { a.note("warning: %s", s) }
+// warn prints warnings. Empty ones are left out.
+func (a *app) warn(warnings ...string) {
+	for _, s := range warnings {
+		if s != "" {
+			a.note("warning: %s", s)
+		}
+	}
+}
 
 // oneLine returns s as one line without secrets and control characters.
 func (a *app) oneLine(s string) string { return text.OneLine(a.redactor.Redact(s)) }

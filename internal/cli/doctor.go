@@ -24,7 +24,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -39,7 +38,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return &usageError{problem: fmt.Sprintf("doctor takes no %q", words[0]), hint: "--debug takes its file as --debug=PATH; " + f.seeHelp()}
+		return &failure{exitUsage, fmt.Sprintf("doctor takes no %q", words[0]), "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
 	checks, err := a.examine(ctx, f, *live)
 	switch {
@@ -346,18 +345,8 @@ func stdioCheck(ctx context.Context) doctor.Check {
 func session(ctx context.Context, lines bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	serverIn, in := io.Pipe()
-	out, serverOut := io.Pipe()
-	log := slog.New(slog.DiscardHandler)
-	ended := make(chan error, 1)
-	go func() {
-		err := server.New(server.Options{Log: log}).MCP(ctx).Run(ctx, &stdio.Transport{In: serverIn, Out: serverOut, Log: log})
-		_, _ = serverIn.Close(), serverOut.Close()
-		ended <- err
-	}()
-	p := newPeer(in, out, lines)
-	_, err := p.call("initialize", initializeParams("doctor"))
-	err = errors.Join(err, p.send("notifications/initialized", 0, nil))
-	list, listErr := p.call("tools/list", map[string]any{})
-	return int(gjson.GetBytes(list, "result.tools.#").Int()), errors.Join(err, listErr, p.end(), <-ended)
+	p := connect(ctx, server.Options{Log: slog.New(slog.DiscardHandler)}, lines)
+	p.initialize("doctor")
+	list := p.call("tools/list", object{})
+	return int(gjson.GetBytes(list, "result.tools.#").Int()), p.end()
 }

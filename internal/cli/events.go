@@ -6,10 +6,42 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
+
+// printJSON writes v on one line, with one Write.
+func printJSON(w io.Writer, v any) error {
+	b, err := unescaped.JSON(v)
+	if err == nil {
+		_, err = escaper{w}.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// escaper writes JSON and escapes in it what text.Printable would remove. JSON
+// has such characters in strings only.
+type escaper struct{ w io.Writer }
+
+func (e escaper) Write(p []byte) (int, error) {
+	var b strings.Builder
+	for _, r := range string(p) {
+		if !text.Unsafe(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	if _, err := io.WriteString(e.w, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 // event is a line of `ask --events`. Its members are in the order in which they
 // are printed; which of them a line has depends on its type.
@@ -43,10 +75,8 @@ func eventOf(ev llm.Event) (line event, ok bool) {
 			line.Name = &e.Name
 		}
 	case llm.BlockDelta:
-		if e.Text == "" && e.Thinking == "" && e.InputJSON == "" {
-			return event{}, false
-		}
 		line = event{Type: "block_delta", Index: &e.Index, Text: e.Text, Thinking: e.Thinking, InputJSON: e.InputJSON}
+		return line, e.Text+e.Thinking+e.InputJSON != ""
 	case llm.BlockStop:
 		line = event{Type: "block_stop", Index: &e.Index}
 	case llm.Search:
@@ -55,71 +85,21 @@ func eventOf(ev llm.Event) (line event, ok bool) {
 		line = event{Type: "usage", Input: &e.Input, Output: &e.Output, Total: &e.Total}
 	case llm.Done:
 		line = event{Type: "done", Status: e.Status}
-	default:
-		return event{}, false
 	}
-	return line, true
+	return line, line.Type != ""
 }
 
 // failureOf returns the line of an error: the API's own message and code, where
 // it sent any. explained is used where the message repeats a part of the key.
 func failureOf(err error, explained string) event {
 	line := event{Type: "error", Message: explained, Code: "error"}
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return line
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		switch e.Kind {
+		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
+		default:
+			line.Message = cmp.Or(strings.TrimSpace(e.Message), explained)
+		}
+		line.Code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
 	}
-	switch e.Kind {
-	case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
-	default:
-		line.Message = cmp.Or(strings.TrimSpace(e.Message), explained)
-	}
-	line.Code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
 	return line
-}
-
-// eventPrinter prints the events of a run when they happen.
-type eventPrinter struct {
-	out  io.Writer
-	stop func() // ends the run
-	done bool   // the response is complete
-	err  error  // of writing
-}
-
-func (p *eventPrinter) watch(ev llm.Event) {
-	if _, ok := ev.(llm.Done); ok {
-		p.done = true
-	}
-	if line, ok := eventOf(ev); ok {
-		p.print(line)
-	}
-}
-
-// print prints one line with one Write.
-func (p *eventPrinter) print(line event) {
-	if p.err != nil {
-		return
-	}
-	b, err := unescaped.JSON(line)
-	if err == nil {
-		_, err = escaper{p.out}.Write(append(b, '\n'))
-	}
-	if err != nil {
-		p.err = fmt.Errorf("writing the events to stdout: %w", err)
-		p.stop()
-	}
-}
-
-// finish prints the error of a run, if any. A complete response is a success
-// even if no answer could be made of it.
-func (p *eventPrinter) finish(w *wiring, profile string, err error) error {
-	if err == nil || p.done {
-		return p.err
-	}
-	line := failureOf(err, w.answerer.Explain(profile, err))
-	line.Message, line.Code = w.redactor.Redact(line.Message), w.redactor.Redact(line.Code)
-	if p.print(line); p.err != nil {
-		return p.err
-	}
-	return errReported
 }

@@ -35,7 +35,11 @@ func TestEvents(t *testing.T) {
 		{llm.Retrying{Attempt: 2, Err: &llm.Error{}}, ""},
 	} {
 		var b strings.Builder
-		(&eventPrinter{out: &b}).watch(tt.event)
+		if line, ok := eventOf(tt.event); ok {
+			if err := printJSON(&b, line); err != nil {
+				t.Error(err)
+			}
+		}
 		if got := strings.TrimSuffix(b.String(), "\n"); got != tt.want {
 			t.Errorf("line of %#v = %s, want %s", tt.event, got, tt.want)
 		}

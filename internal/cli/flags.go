@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"embed"
 	"errors"
 	"flag"
@@ -15,13 +14,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// flags are the flags of a command. newFlags declares those that most commands
-// share.
+// flags are the flags of a command.
 type flags struct {
 	*flag.FlagSet
 	config  config.Flags
 	offline bool
-	literal bool // the words follow a --
 }
 
 // newConfigFlag returns the flags of a command that takes --config only.
@@ -66,21 +63,16 @@ func joinDebug(args []string) []string {
 	return out
 }
 
-// errHelp asks for the usage text of the command.
-var errHelp = errors.New("help")
-
 // parse parses flags before and after the other arguments, which it returns.
 // Behind the first of them only arguments that begin with -- are flags, so that
 // a question may contain -l. A -- ends the flags.
-func (f *flags) parse(args []string) ([]string, error) {
-	var words []string
+func (f *flags) parse(args []string) (words []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
 			return nil, f.problem(err)
 		}
 		rest := f.Args()
 		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
-			f.literal = true
 			return append(words, rest...), nil
 		}
 		for len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
@@ -93,55 +85,44 @@ func (f *flags) parse(args []string) ([]string, error) {
 	}
 }
 
+// dashes are the places where package flag names a flag with one dash.
+var dashes = strings.NewReplacer(" argument: -", " argument: --", " for flag -", " for --", " for -", " for --")
+
 // problem words an error of package flag.
 func (f *flags) problem(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
-		return errHelp
+		return err
 	}
-	e := &usageError{problem: err.Error(), hint: f.seeHelp()}
-	if name, ok := strings.CutPrefix(e.problem, "flag provided but not defined: -"); ok {
-		name = strings.TrimPrefix(name, "-")
-		e.problem = "unknown flag --" + name
-		var known []string
-		f.VisitAll(func(fl *flag.Flag) { known = append(known, fl.Name) })
-		if near := nearest(name, known); near != "" {
-			e.hint = fmt.Sprintf("did you mean --%s? %s", near, e.hint)
-		}
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return &failure{exitUsage, dashes.Replace(err.Error()), f.seeHelp()}
 	}
-	e.problem = strings.NewReplacer(" argument: -", " argument: --", " for flag -", " for --", " for -", " for --").Replace(e.problem)
-	return e
+	name = strings.TrimPrefix(name, "-")
+	var known []string
+	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
+	return &failure{exitUsage, "unknown flag --" + name, didYouMean("--"+name, known) + f.seeHelp()}
 }
 
 // seeHelp is the hint that leads to the usage text.
 func (f *flags) seeHelp() string {
-	if f.Name() == version.Name {
-		return "see " + version.Name + " --help"
-	}
-	return "see " + version.Name + " " + f.Name() + " --help"
+	return "see " + strings.TrimSpace(version.Name+" "+f.Name()) + " --help"
 }
 
-// nearest returns the known name that s most likely stands for, or "".
-func nearest(s string, known []string) string {
+// didYouMean is a hint with the known name that s most likely stands for, or "".
+func didYouMean(s string, known []string) string {
 	best, least := "", max(2, len(s)/3)+1
 	for _, k := range known {
 		if d := levenshtein.ComputeDistance(strings.ToLower(s), k); d < min(least, len(k)) {
-			best, least = k, d
+			best, least = "did you mean "+k+"? ", d
 		}
 	}
 	return best
 }
 
 // unknownCommand says that there is no such command, and names the nearest.
-func (a *app) unknownCommand(name string) error {
-	hint := "see " + version.Name + " --help"
-	var known []string
-	for _, c := range a.commands() {
-		known = append(known, c.name)
-	}
-	if near := nearest(name, known); near != "" {
-		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
-	}
-	return &usageError{problem: fmt.Sprintf("unknown command %q", name), hint: hint}
+func unknownCommand(name string) error {
+	known := []string{"serve", "ask", "smoke", "doctor", "setup", "help"}
+	return &failure{exitUsage, fmt.Sprintf("unknown command %q", name), didYouMean(name, known) + "see " + version.Name + " --help"}
 }
 
 //go:embed usage*.txt
@@ -150,17 +131,10 @@ var usages embed.FS
 // usage prints the usage text of a command, or that of the program for "". The
 // user asked for it, so it goes to stdout.
 func (a *app) usage(command string) error {
-	file := "usage.txt"
-	if command != "" && command != "help" {
-		file = "usage_" + command + ".txt"
-	}
-	b, err := usages.ReadFile(file)
+	b, err := usages.ReadFile(strings.TrimSuffix("usage_"+command, "_") + ".txt")
 	if err != nil {
-		return a.unknownCommand(command)
+		return unknownCommand(command)
 	}
 	_, err = a.stdout.Write(b)
 	return err
 }
-
-// help prints a usage text: help, or help COMMAND.
-func (a *app) help(_ context.Context, args []string) error { return a.usage(strings.Join(args, " ")) }

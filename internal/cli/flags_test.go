@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		{in: "-l", err: "unknown flag --l"},
 		{in: "a --offlin", err: "unknown flag --offlin"},
 		{in: "a --via", err: "flag needs an argument: --via"},
-		{in: "a --help", err: "help"},
+		{in: "a --help", err: "flag: help requested"},
 		{in: "--offline=maybe", err: `invalid boolean value "maybe" for --offline: parse error`},
 	} {
 		f := newFlags("setup")
@@ -58,14 +58,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestDidYouMean(t *testing.T) {
 	known := []string{"ask", "smoke", "doctor", "setup", "recency-days"}
 	for in, want := range map[string]string{
 		"aks": "ask", "smok": "smoke", "Doctor": "doctor", "docter": "doctor", "stup": "setup", "recencydays": "recency-days",
 		"serve-http": "", "x": "", "": "", "no-such-command": "",
 	} {
-		if got := nearest(in, known); got != want {
-			t.Errorf("nearest(%s) = %q, want %q", in, got, want)
+		if want != "" {
+			want = "did you mean " + want + "? "
+		}
+		if got := didYouMean(in, known); got != want {
+			t.Errorf("didYouMean(%s) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -94,8 +97,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"--debug"}, "", "nothing to do", "MCP clients start it with --stdio; see openai-responses-mcp --help"},
 		{[]string{"aks"}, "", `unknown command "aks"`, "did you mean ask? see openai-responses-mcp --help"},
 		{[]string{"help", "smoek"}, "", `unknown command "smoek"`, "did you mean smoke? see openai-responses-mcp --help"},
-		{[]string{"--stdio", "trailing"}, "", `unknown command "trailing"`, "see openai-responses-mcp --help"},
-		{[]string{"--offline", "ask", "x"}, "", "the command ask follows a flag", "commands go first: openai-responses-mcp ask --help"},
+		{[]string{"--offline", "ask", "x"}, "", `unexpected argument "ask"`, "a command goes first, before its flags; see openai-responses-mcp --help"},
 		{[]string{"--stdoi"}, "", "unknown flag --stdoi", "did you mean --stdio? see openai-responses-mcp --help"},
 		{[]string{"--config", "/no/such/file", "--stdio"}, "", `--config: "/no/such/file": no such file`, "check the path that --config names"},
 		{[]string{"ask", "--quik", "?"}, "", "unknown flag --quik", "did you mean --quick? " + seeAsk},
@@ -140,9 +142,6 @@ func TestQuestion(t *testing.T) {
 		{"from words", "from the pipe", "from words"},
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
-		{"-- -", "from the pipe", "from the pipe"},
-		{"-- - 5", "from the pipe", "- 5"},
-		{"-- 5 -", "from the pipe", "5 -"},
 		{"7 - 5", "from the pipe", "7 - 5"},
 		{"-- --json is what?", "", "--json is what?"},
 		{"what is -l", "", "what is -l"},
@@ -153,7 +152,7 @@ func TestQuestion(t *testing.T) {
 			continue
 		}
 		a := &app{stdin: strings.NewReader(tt.stdin), stderr: io.Discard}
-		if got, err := a.query(t.Context(), f); err != nil || got != tt.want {
+		if got, err := a.query(t.Context(), f.words); err != nil || got != tt.want {
 			t.Errorf("ask %s: %q, %v, want %q", tt.args, got, err, tt.want)
 		}
 	}
@@ -161,7 +160,7 @@ func TestQuestion(t *testing.T) {
 	cancel()
 	endless, w := io.Pipe()
 	defer w.Close()
-	if _, err := (&app{stdin: endless}).query(ctx, &askFlags{}); !errors.Is(err, errInterrupted) {
+	if _, err := (&app{stdin: endless}).query(ctx, nil); !errors.Is(err, errInterrupted) {
 		t.Errorf("interrupted while reading stdin: %v", err)
 	}
 }

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/x509"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
-	"unicode"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -14,18 +15,18 @@ import (
 // guide is what advice about errors may name: the settings of cfg and where
 // each comes from. None of them is a secret.
 func (a *app) guide(cfg *config.Config) answer.Guide {
-	key := cfg.KeyEnv
+	roots := a.variable("SSL_CERT_FILE")
 	g := answer.Guide{
 		BaseURL:   answer.Setting{Name: "openai.base_url", Value: config.BareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
-		Key:       key,
-		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(key))),
+		Key:       cfg.KeyEnv,
+		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(cfg.KeyEnv))),
 		Headers:   cfg.HeaderVariables,
 		Models:    map[string]answer.Setting{},
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
-		RootsFile: a.variable("SSL_CERT_FILE"),
+		RootsFile: roots,
+		RootsFlaw: func() string { return rootsFlaw(roots) },
 	}
-	g.RootsFlaw = func() string { return rootsFlaw(g.RootsFile) }
 	for name, p := range profiles(cfg) {
 		// An inherited model has the origin of that of answer.
 		setting := "model_profiles." + name + ".model"
@@ -39,10 +40,7 @@ func (a *app) guide(cfg *config.Config) answer.Guide {
 
 // from is the origin of a key, for the middle of a sentence.
 func from(cfg *config.Config, key string) string {
-	if o := cfg.Origin(key); o != "default" {
-		return o
-	}
-	return "the default"
+	return cmp.Or(strings.TrimPrefix(cfg.Origin(key), "default"), "the default")
 }
 
 // proxyVariable is the variable that names the proxy for base, as package
@@ -58,19 +56,23 @@ func (a *app) proxyVariable(base string) string {
 	return name
 }
 
-// keyFlaw says what looks wrong about a key that the API has refused, or "".
+// keyFlaws are what looks wrong about keys that the API has refused.
+var keyFlaws = []struct {
+	pattern *regexp.Regexp
+	flaw    string
+}{
+	{regexp.MustCompile("^([$%{]|YOUR_)"), "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"},
+	{regexp.MustCompile("[\"'`“”‘’]"), "it has quotes around it"},
+	{regexp.MustCompile("(?i)^bearer "), "it begins with Bearer, which the program adds by itself"},
+	{regexp.MustCompile(`[^!-~]|\*|\.\.\.`), "it has characters that keys do not have, such as the * of one that is shown in part"},
+}
+
+// keyFlaw says what looks wrong about a key, or "".
 func keyFlaw(key string) string {
-	switch {
-	case key == "":
-		return ""
-	case strings.ContainsRune("${%", rune(key[0])), strings.HasPrefix(key, "YOUR_"):
-		return "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"
-	case strings.ContainsAny(key, "\"'`“”‘’"):
-		return "it has quotes around it"
-	case strings.HasPrefix(strings.ToLower(key), "bearer "):
-		return "it begins with Bearer, which the program adds by itself"
-	case strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || r == '*' || unicode.IsSpace(r) }), strings.Contains(key, "..."):
-		return "it has characters that keys do not have, such as the * of one that is shown in part"
+	for _, f := range keyFlaws {
+		if f.pattern.MatchString(key) {
+			return f.flaw
+		}
 	}
 	return ""
 }
@@ -78,14 +80,11 @@ func keyFlaw(key string) string {
 // rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores
 // such a file without an error.
 func rootsFlaw(path string) string {
-	if path == "" {
-		return ""
-	}
-	pem, err := os.ReadFile(path)
-	if err != nil {
+	switch pem, err := os.ReadFile(path); {
+	case path == "":
+	case err != nil:
 		return "it cannot be read"
-	}
-	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+	case !x509.NewCertPool().AppendCertsFromPEM(pem):
 		return "it has no certificate in PEM form"
 	}
 	return ""

@@ -1,115 +1,102 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// redraw is the interval between two frames of the status line.
-const redraw = 200 * time.Millisecond
+// cells measures text. Characters of ambiguous width take one cell, as current
+// terminals show them in every locale.
+var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
-const spinner = `|/-\`
-
-// screen shows a question in a terminal: whole rows of the text on stdout, and
-// below them a status line on stderr while the question runs.
-type screen struct {
-	text   io.Writer // stdout; nil: it gets the answer at the end only
-	status io.Writer // stderr; nil: no status line
-	stderr io.Writer // where Write writes
-	width  func() int
-	style  bool   // show the status line dim
-	stop   func() // ends the run
-
-	mu    sync.Mutex
-	live  answer.Live
-	wrap  wrapper
-	tail  string // the list of sources so far, which gets titles at the end
-	shown bool   // there is text below the last divider
-	stage string // what the call is doing
-	what  string // the query or URL of the last search
-	begin time.Time
-	drawn string // the status line on the terminal
-	err   error  // of writing the text
-
-	quit, ended chan struct{}
+// columns returns the width of the terminal w in cells, or 0 if w is not one.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	n, _, _ := term.GetSize(int(f.Fd()))
+	return cmp.Or(max(n, 0), 80)
 }
 
-// newScreen returns the screen for a.stdout and a.stderr, or nil if neither is
-// a terminal. Without streams it shows only the status line.
+// redraw is the interval between two updates of the status line.
+const redraw = 200 * time.Millisecond
+
+// screen shows a question in a terminal: paragraphs of the answer on stdout as
+// soon as they are complete, and below them a status line on stderr.
+type screen struct {
+	text   io.Writer // nil: it is no terminal
+	status io.Writer // nil: no status line
+	stderr io.Writer
+	width  func() int
+	fail   func(error) // gets the error of writing text
+
+	mu       sync.Mutex
+	begin    time.Time
+	stage    string   // what the call is doing
+	what     string   // the query or URL of the last search, or the reason of a retry
+	drawn    string   // the status line on the terminal
+	messages []string // what the model has written in this try
+	shown    string   // what of it is on the terminal
+	started  bool     // there is text on the terminal
+}
+
+// newScreen returns the screen for a.stdout and a.stderr. Without streams it
+// shows no text.
 func (a *app) newScreen(streams bool) *screen {
-	s := &screen{stderr: a.stderr, style: a.variable("NO_COLOR") == "", stage: "asking"}
+	s := &screen{stderr: a.stderr, stage: "asking"}
 	terminal := a.stderr
-	if _, ok := columns(a.stdout); ok && streams {
-		s.text, terminal = a.stdout, a.stdout
-	}
-	if a.obeys(a.stderr) {
+	if columns(a.stderr) > 0 && a.variable("TERM") != "dumb" {
 		s.status = a.stderr
 	}
-	if s.text == nil && s.status == nil {
-		return nil
+	if columns(a.stdout) > 0 && streams {
+		s.text, terminal = a.stdout, a.stdout
 	}
-	s.width = func() int {
-		n, _ := columns(terminal)
-		return n
-	}
+	s.width = func() int { return columns(terminal) }
 	return s
 }
 
-// start begins to show a run, which finish ends. stop is called when stdout is
-// closed.
-func (s *screen) start(stop func()) {
-	s.begin, s.stop = time.Now(), stop
-	s.quit, s.ended = make(chan struct{}), make(chan struct{})
-	s.draw()
-	go func() {
-		defer close(s.ended)
-		t := time.NewTicker(redraw)
-		defer t.Stop()
-		for {
+// start begins to show a call, until stop is called.
+func (s *screen) start() (stop func()) {
+	s.begin = time.Now()
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for t := time.NewTicker(redraw); ; {
+			s.mu.Lock()
+			s.paragraphs()
+			s.draw()
+			s.mu.Unlock()
 			select {
-			case <-s.quit:
+			case <-quit:
 				return
 			case <-t.C:
-				s.mu.Lock()
-				s.draw()
-				s.mu.Unlock()
 			}
 		}
-	}()
-}
-
-// finish ends the run. It completes the text that was shown to that of ans,
-// which is nil if the run has failed.
-func (s *screen) finish(ans *answer.Answer) error {
-	close(s.quit)
-	<-s.ended
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ans != nil && s.text != nil {
-		rest, ok := s.live.Rest(ans.Text)
-		if !ok {
-			s.divide("the answer")
-		}
-		s.tail = withTitles(s.tail+rest, ans.Citations)
+	})
+	return func() {
+		close(quit)
+		running.Wait()
+		s.erase()
 	}
-	s.endText()
-	s.erase()
-	s.status = nil
-	return s.err
 }
 
-// watch shows an event.
+// watch notes what an event means for the screen.
 func (s *screen) watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tail += s.live.See(ev)
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		switch e.Kind {
@@ -117,66 +104,91 @@ func (s *screen) watch(ev llm.Event) {
 			s.stage = "thinking"
 		case llm.BlockSearch:
 			s.stage = "searching"
-			s.divide("searching again")
 		case llm.BlockText:
 			s.stage, s.what = "writing", ""
+			s.messages = append(s.messages, "")
 		}
 	case llm.BlockDelta:
-		end := len(s.tail)
-		if at := openList.FindStringIndex(s.tail); at != nil {
-			end = at[0]
+		if n := len(s.messages); n > 0 {
+			s.messages[n-1] += e.Text
 		}
-		s.print(s.tail[:end], false)
-		s.tail = s.tail[end:]
 	case llm.Search:
 		// The API names the query when the search is over, so it stays on the
 		// line until the next one.
 		stage, what := answer.Stage(e)
-		s.stage = stage
-		if what = text.OneLine(text.Truncate(what, 200)); what != "" {
-			s.what = what
-		}
+		s.stage, s.what = stage, cmp.Or(text.OneLine(text.Truncate(what, 200)), s.what)
 	case llm.Retrying:
 		s.stage, s.what = fmt.Sprintf("retrying (%d)", e.Attempt), e.Err.Kind.String()
-		s.divide(fmt.Sprintf("cut off, starting again (%d)", e.Attempt))
+		s.divide("starting again")
+		s.messages = nil
 	}
-	s.draw()
 }
 
-// print adds to the text. With end, its last line ends.
-func (s *screen) print(text string, end bool) {
-	if s.text == nil {
-		return
+// written joins messages as the answer does.
+func written(messages []string) string {
+	var parts []string
+	for _, m := range messages {
+		if m = strings.TrimSpace(answer.Clean(m)); m != "" {
+			parts = append(parts, m)
+		}
 	}
-	if !s.shown {
-		text = strings.TrimLeft(text, "\n")
-	}
-	s.shown = s.shown || text != ""
-	s.write(s.wrap.add(text, s.width(), end))
+	return strings.Join(parts, "\n\n")
 }
 
-// endText prints what was held back of the text.
-func (s *screen) endText() {
-	s.print(s.tail, true)
-	s.tail = ""
+// paragraphs shows those that are complete. A list of sources at the end has
+// to wait for its titles, which come with the citations.
+func (s *screen) paragraphs() {
+	all := written(s.messages)
+	end := strings.LastIndex(all, "\n\n")
+	for end > 0 && strings.Count(all[:end], "```")%2 == 1 { // in a code block
+		end = strings.LastIndex(all[:end], "\n\n")
+	}
+	if end > len(s.shown) && strings.HasPrefix(all, s.shown) {
+		s.print(all[len(s.shown):end], nil)
+		s.shown = all[:end]
+	}
+}
+
+// finish shows the rest of the answer. ans is nil if the call has failed: then
+// it shows what there is.
+func (s *screen) finish(ans *answer.Answer) {
+	if ans == nil {
+		ans = &answer.Answer{Text: written(s.messages)}
+	}
+	for i := range s.messages { // the first ones may not be part of the answer
+		part, ok := strings.CutPrefix(s.shown, written(s.messages[:i]))
+		rest, found := strings.CutPrefix(ans.Text, strings.TrimPrefix(part, "\n\n"))
+		if ok && found {
+			s.print(rest, ans.Citations)
+			return
+		}
+	}
+	s.divide("the answer")
+	s.print(ans.Text, ans.Citations)
 }
 
 // divide separates the text so far, if any, from what follows it.
 func (s *screen) divide(words string) {
-	if s.endText(); s.shown {
-		s.write("\n--- " + words + " ---\n\n")
-		s.shown = false
+	if s.shown != "" {
+		s.print("--- "+words+" ---", nil)
 	}
+	s.shown = ""
 }
 
-func (s *screen) write(rows string) {
-	if s.err != nil || s.text == nil || rows == "" {
+// print shows paragraphs.
+func (s *screen) print(paragraphs string, cited []answer.Citation) {
+	paragraphs = strings.Trim(paragraphs, "\n")
+	if s.text == nil || paragraphs == "" {
 		return
 	}
+	rows := render(paragraphs, s.width(), cited)
+	if s.started {
+		rows = "\n" + rows
+	}
+	s.started = true
 	s.erase()
 	if _, err := io.WriteString(s.text, rows); err != nil {
-		s.err = fmt.Errorf("writing the answer to stdout: %w", err)
-		s.stop()
+		s.fail(fmt.Errorf("writing the answer to stdout: %w", err))
 	}
 }
 
@@ -185,34 +197,23 @@ func (s *screen) draw() {
 	if s.status == nil {
 		return
 	}
-	elapsed := time.Since(s.begin)
-	line := fmt.Sprintf("%c %v %s", spinner[int(elapsed/redraw)%len(spinner)], elapsed.Truncate(time.Second), s.stage)
+	line := fmt.Sprintf("%v %s", time.Since(s.begin).Truncate(time.Second), s.stage)
 	if s.what != "" {
 		line += ": " + s.what
 	}
-	if line = cells.Truncate(line, s.width()-1, "…"); line == s.drawn {
-		return
+	if line = cells.Truncate(line, s.width()-1, "…"); line != s.drawn {
+		s.erase()
+		s.drawn = line
+		_, _ = io.WriteString(s.status, line)
 	}
-	s.erase()
-	s.drawn = line
-	if s.style {
-		line = dim + line + normal
-	}
-	_, _ = io.WriteString(s.status, line)
 }
 
-// erase removes the status line. A terminal that became narrower has broken it
-// into several rows.
+// erase removes the status line. Blanks do that on every terminal.
 func (s *screen) erase() {
-	if s.drawn == "" {
-		return
+	if s.drawn != "" {
+		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn))+"\r")
+		s.drawn = ""
 	}
-	sequence := eraseLine
-	if up := (cells.StringWidth(s.drawn) - 1) / max(1, s.width()); up > 0 {
-		sequence = fmt.Sprintf("\x1b[%dA\r%s", up, eraseBelow)
-	}
-	_, _ = io.WriteString(s.status, sequence)
-	s.drawn = ""
 }
 
 // Write writes to stderr what others write while the screen is shown, such as

@@ -11,128 +11,91 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// newTestScreen returns a screen whose stdout and stderr are a terminal of the
-// width *columns.
-func newTestScreen(out *strings.Builder, columns *int) *screen {
-	return &screen{text: out, status: out, stderr: out, width: func() int { return *columns }, stage: "asking"}
-}
-
-// The status line shows seconds, stage and query; it follows the width of the
-// terminal and makes room for warnings.
+// The status line shows seconds, stage and query; it fits the terminal and
+// makes room for warnings.
 func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		columns := 80
-		s := newTestScreen(&out, &columns)
-		s.text = nil
-		step := func(want string) {
+		s := &screen{status: &out, stderr: &out, width: func() int { return columns }, stage: "asking"}
+		step := func(want string, events ...llm.Event) {
 			t.Helper()
+			for _, ev := range events {
+				s.watch(ev)
+			}
+			time.Sleep(redraw)
 			synctest.Wait()
-			s.mu.Lock()
-			defer s.mu.Unlock()
 			if got := out.String(); !strings.HasSuffix(got, want) {
 				t.Errorf("%q does not end with %q", got, want)
 			}
 			out.Reset()
 		}
-		s.start(func() {})
-		step("| 0s asking")
-		time.Sleep(1100 * time.Millisecond)
-		step(eraseLine + `/ 1s asking`)
-		s.watch(llm.BlockStart{Kind: llm.BlockThinking})
-		step("/ 1s thinking")
-		s.watch(llm.BlockStart{Kind: llm.BlockSearch})
-		s.watch(llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"})
-		step("/ 1s searching: weather [2Jin Tokyo")
-		s.watch(llm.Search{Action: "open_page", URL: "https://x.example/a"})
-		step("/ 1s reading: https://x.example/a")
-		s.mu.Lock()
+		stop := s.start()
+		step("0s asking")
+		time.Sleep(time.Second)
+		step("\r         \r1s asking")
+		step("1s thinking", llm.BlockStart{Kind: llm.BlockThinking})
+		step("1s searching: weather [2Jin Tokyo", llm.BlockStart{Kind: llm.BlockSearch}, llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"})
+		step("2s reading: https://x.example/a", llm.Search{Action: "open_page", URL: "https://x.example/a"})
 		columns = 15
-		s.mu.Unlock()
-		time.Sleep(redraw)
-		step("\x1b[2A\r" + eraseBelow + "- 1s reading:…")
+		step("2s reading: h…")
 		if _, err := s.Write([]byte("warning\n")); err != nil {
 			t.Error(err)
 		}
-		step(eraseLine + "warning\n")
+		step("\rwarning\n2s reading: h…")
 		columns = 80
-		s.watch(llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
-		step("retrying (2): " + llm.KindRateLimit.String())
-		s.watch(llm.BlockStart{Kind: llm.BlockText})
-		step("s writing")
-		if err := s.finish(nil); err != nil {
-			t.Error(err)
-		}
-		step(eraseLine)
+		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
+		step("s writing", llm.BlockStart{Kind: llm.BlockText})
+		stop()
+		step(" \r")
 	})
 }
 
-// What a run shows, without control sequences, and with a width of 40.
+// What a call shows on stdout at a width of 40.
 func TestScreen(t *testing.T) {
-	text := func(s string) []llm.Event {
-		events := []llm.Event{llm.BlockStart{Kind: llm.BlockText, ID: s}}
-		for _, r := range s {
-			events = append(events, llm.BlockDelta{Text: string(r)})
-		}
-		return append(events, llm.BlockStop{})
-	}
-	join := func(parts ...[]llm.Event) (all []llm.Event) {
-		for _, p := range parts {
-			all = append(all, p...)
-		}
-		for i, n := range all { // number the blocks
-			block := -1
-			for _, ev := range all[:i+1] {
-				if _, ok := ev.(llm.BlockStart); ok {
-					block++
-				}
-			}
-			switch e := n.(type) {
-			case llm.BlockStart:
-				e.Index, all[i] = block, e
-			case llm.BlockDelta:
-				e.Index, all[i] = block, e
-			}
-		}
-		return all
+	begin := func(text string) []llm.Event {
+		return []llm.Event{llm.BlockStart{Kind: llm.BlockText}, llm.BlockDelta{Text: text}}
 	}
 	const sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
 	const listed = "\nSources:\n- First — https://a.example/1\n  (2026-01-02)\n- oai-weather (2026-01-02)\n"
-	cited := []answer.Citation{{URL: "https://a.example/1", Title: "First"}}
-	search := []llm.Event{llm.BlockStart{Kind: llm.BlockSearch}, llm.Search{Query: "q"}, llm.BlockStop{}}
 	for _, tt := range []struct {
 		name   string
-		events []llm.Event
+		tries  [][]llm.Event // each lasts until the next redraw
+		live   string        // what is shown before the end
 		answer string
-		want   string
+		rest   string
 	}{
-		{"streamed", text("one [two](https://b.example/x) three four five six" + sources), "one [two](https://b.example/x) three four five six" + sources,
-			"one two (b.example) three four five six\n" + listed},
-		{"list added", text("one"), "one" + sources, "one\n" + listed},
-		{"not streamed", nil, "one" + sources, "one\n" + listed},
-		{"a list in the middle", text("- a\n- b\n\ntwo"), "- a\n- b\n\ntwo", "- a\n- b\n\ntwo\n"},
-		{"a search after text", join(text("Let me look."), search, text("one")), "one", "Let me look.\n\n--- searching again ---\n\none\n"},
-		{"cut off", join(text("on"), []llm.Event{llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, text("one")), "one", "on\n\n--- cut off, starting again (2) ---\n\none\n"},
-		{"another text", text("one"), "two", "one\n\n--- the answer ---\n\ntwo\n"},
-		{"failed", text("one tw"), "", "one tw\n"},
+		{"paragraphs", [][]llm.Event{begin("one [two](https://b.example/x) three four five six\n\nsev"), {llm.BlockDelta{Text: "en" + sources}}},
+			"one two (b.example) three four five six\n\nseven\n", "one [two](https://b.example/x) three four five six\n\nseven" + sources, listed},
+		{"list added", [][]llm.Event{begin("one")}, "", "one" + sources, "one\n" + listed},
+		{"not streamed", nil, "", "one" + sources, "one\n" + listed},
+		{"code", [][]llm.Event{begin("one\n\n```\na\n\nb")}, "one\n", "one\n\n```\na\n\nb\n```", "\n```\na\n\nb\n```\n"},
+		{"markers", [][]llm.Event{begin("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci")}, "one\n", "one\n\ntwo", "\ntwo\n"},
+		{"a commentary", [][]llm.Event{begin("Let me look."), {llm.BlockStart{Kind: llm.BlockSearch}}, begin("one")}, "Let me look.\n", "one", "\none\n"},
+		{"two messages", [][]llm.Event{begin("one\n"), begin("\ntwo")}, "one\n", "one\n\ntwo", "\ntwo\n"},
+		{"cut off", [][]llm.Event{begin("one\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")},
+			"one\n\n--- starting again ---\n\none\n", "one\n\ntwo", "\ntwo\n"},
+		{"another text", [][]llm.Event{begin("one\n\ntwo")}, "one\n", "three", "\n--- the answer ---\n\nthree\n"},
+		{"failed", [][]llm.Event{begin("one\n\ntw")}, "one\n", "", "\ntw\n"},
 	} {
 		var out strings.Builder
-		columns := 40
-		s := newTestScreen(&out, &columns)
-		s.status = nil
-		s.start(func() {})
-		for _, ev := range join(tt.events) {
-			s.watch(ev)
+		s := &screen{text: &out, width: func() int { return 40 }}
+		for _, events := range tt.tries {
+			for _, ev := range events {
+				s.watch(ev)
+			}
+			s.paragraphs()
 		}
-		ans := &answer.Answer{Text: tt.answer, Citations: cited}
+		if got := out.String(); got != tt.live {
+			t.Errorf("%s, live:\n%s\nwant\n%s", tt.name, got, tt.live)
+		}
+		out.Reset()
+		ans := &answer.Answer{Text: tt.answer, Citations: []answer.Citation{{URL: "https://a.example/1", Title: "First"}}}
 		if tt.answer == "" {
 			ans = nil
 		}
-		if err := s.finish(ans); err != nil {
-			t.Error(err)
-		}
-		if got := out.String(); got != tt.want {
-			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
+		if s.finish(ans); out.String() != tt.rest {
+			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, &out, tt.rest)
 		}
 	}
 }
@@ -141,14 +104,12 @@ type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errors.New("closed") }
 
-// When stdout is closed, the run ends.
+// When stdout is closed, the call ends.
 func TestScreenClosed(t *testing.T) {
-	stopped := false
-	s := &screen{text: closed{}, width: func() int { return 80 }}
-	s.start(func() { stopped = true })
-	s.watch(llm.BlockStart{Kind: llm.BlockText})
-	s.watch(llm.BlockDelta{Text: "one two three\n\nfour"})
-	if err := s.finish(nil); err == nil || !stopped {
-		t.Errorf("finish: %v, stopped %v", err, stopped)
+	var failed error
+	s := &screen{text: closed{}, width: func() int { return 80 }, fail: func(err error) { failed = err }}
+	s.finish(&answer.Answer{Text: "one"})
+	if failed == nil {
+		t.Error("the error of the write is lost")
 	}
 }

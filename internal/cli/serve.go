@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,109 +16,83 @@ import (
 // tokensVariable holds the bearer tokens of serve.
 const tokensVariable = "MCP_HTTP_TOKENS"
 
-// serving is a parsed command line of serve.
-type serving struct {
-	*flags
-	address, path string
-	drain         time.Duration
-	maxCalls      int
-	anonymous     bool
-	hosts         []string
-}
-
-func parseServe(args []string) (*serving, error) {
-	f := &serving{flags: newFlags("serve")}
-	f.StringVar(&f.address, "http", "", "")
-	f.StringVar(&f.path, "path", "/mcp", "")
-	f.DurationVar(&f.drain, "drain", 0, "")
-	f.IntVar(&f.maxCalls, "max-calls", 256, "")
-	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
-	f.Func("allowed-host", "", func(s string) error {
-		f.hosts = append(f.hosts, strings.ToLower(s))
-		return nil
-	})
-	words, err := f.parse(joinDebug(args))
-	problem := ""
-	switch {
-	case err != nil:
-		return nil, err
-	case len(words) > 0:
-		problem = fmt.Sprintf("unexpected argument %q", words[0])
-	case f.address == "":
-		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !strings.HasPrefix(f.path, "/") || strings.ContainsAny(f.path, "{} "):
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
-	case f.path == "/healthz" || f.path == "/readyz" || f.path == "/metrics":
-		problem = fmt.Sprintf("--path %s is taken", f.path)
-	case f.maxCalls < 1:
-		problem = fmt.Sprintf("--max-calls %d is not at least 1", f.maxCalls)
-	case f.drain < 0:
-		problem = fmt.Sprintf("--drain %s is negative", f.drain)
-	default:
-		return f, nil
-	}
-	return nil, &usageError{problem: problem, hint: f.seeHelp()}
-}
-
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
-	f, err := parseServe(args)
+	f := newFlags("serve")
+	var hosts []string
+	f.Func("allowed-host", "", func(s string) error { hosts = append(hosts, strings.ToLower(s)); return nil })
+	address := f.String("http", "", "")
+	path := f.String("path", "/mcp", "")
+	drain := f.Duration("drain", 0, "")
+	maxCalls := f.Int("max-calls", 256, "")
+	anonymous := f.Bool("allow-anonymous", false, "")
+	words, err := f.parse(joinDebug(args))
 	if err != nil {
 		return err
 	}
+	problem := ""
+	switch {
+	case len(words) > 0:
+		problem = fmt.Sprintf("unexpected argument %q", words[0])
+	case *address == "":
+		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case !strings.HasPrefix(*path, "/") || strings.ContainsAny(*path, "{} "):
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", *path)
+	case *path == "/healthz" || *path == "/readyz" || *path == "/metrics":
+		problem = fmt.Sprintf("--path %s is taken", *path)
+	case *maxCalls < 1:
+		problem = fmt.Sprintf("--max-calls %d is not at least 1", *maxCalls)
+	case *drain < 0:
+		problem = fmt.Sprintf("--drain %s is negative", *drain)
+	}
+	if problem != "" {
+		return &failure{exitUsage, problem, f.seeHelp()}
+	}
 	tokens, err := httpd.ParseTokens(a.variable(tokensVariable))
 	if err != nil {
-		return &usageError{problem: err.Error(), hint: "name:token, separated by commas or blanks"}
+		return &failure{exitUsage, err.Error(), "name:token, separated by commas or blanks"}
 	}
-	ln, err := net.Listen("tcp", f.address)
+	ln, err := net.Listen("tcp", *address)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w", f.address, err)
+		return &failure{exitFailed, err.Error(), "--http takes HOST:PORT, an address of this machine that no other program uses"}
 	}
 	defer ln.Close()
-	access := httpd.Access{Loopback: httpd.IsLoopback(ln), Tokens: tokens, Hosts: f.hosts}
-	if !access.Loopback && len(tokens) == 0 && !f.anonymous {
-		return &usageError{
-			problem: "an address other than loopback needs bearer tokens in " + tokensVariable,
-			hint:    "or --allow-anonymous, to let any caller use the key",
-		}
+	access := httpd.Access{Loopback: httpd.IsLoopback(ln), Tokens: tokens, Hosts: hosts}
+	if !access.Loopback && len(tokens) == 0 && !*anonymous {
+		return &failure{exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable, "or --allow-anonymous, to let any caller use the key"}
 	}
 	a.logsCalls = true
-	w, err := a.wire(f.flags)
+	w, err := a.wire(f)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if f.drain == 0 {
-		f.drain = w.config.Timeout()
+	if *drain == 0 {
+		*drain = w.config.Timeout()
 	}
 	metrics := httpd.NewMetrics()
-	o := w.server()
-	o.MaxCalls = f.maxCalls
+	o := a.serverOptions(w)
+	o.MaxCalls = *maxCalls
 	o.Observe = func(c server.Call) {
-		if c.Client == "" {
-			c.Client = "anonymous"
-		}
+		c.Client = cmp.Or(c.Client, "anonymous")
 		metrics.Observe(c)
 		w.log.Info("call", "tool", c.Tool, "client", c.Client, "outcome", c.Outcome,
 			"seconds", c.Duration.Round(time.Millisecond).Seconds(), "tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
 	}
-	a.note("serving MCP on http://%s%s", ln.Addr(), f.path)
+	a.note("serving MCP on http://%s%s", ln.Addr(), *path)
 	return httpd.Serve(ctx, ln, httpd.Options{
-		MCP:      server.New(o).MCP,
-		Path:     f.path,
-		Ready:    func() error { return ready(w, f.offline) },
-		Drain:    f.drain,
-		MaxCalls: f.maxCalls,
+		MCP:  server.New(o).MCP,
+		Path: *path,
+		Ready: func() error {
+			if !f.offline && !w.config.KeySet {
+				return errors.New("Missing API key: set " + w.config.KeyEnv)
+			}
+			return nil
+		},
+		Drain:    *drain,
+		MaxCalls: *maxCalls,
 		Access:   access,
 		Metrics:  metrics,
 		Log:      w.log,
 	})
-}
-
-// ready reports why calls cannot be answered: no key is set.
-func ready(w *wiring, offline bool) error {
-	if !offline && !w.config.KeySet {
-		return errors.New("Missing API key: set " + w.config.KeyEnv)
-	}
-	return nil
 }

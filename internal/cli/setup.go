@@ -29,7 +29,7 @@ func (a *app) setup(args []string) error {
 		return err
 	}
 	wrong := func(hint, format string, args ...any) error {
-		return &usageError{problem: fmt.Sprintf(format, args...), hint: hint}
+		return &failure{exitUsage, fmt.Sprintf(format, args...), hint}
 	}
 	overHTTP := *via == clients.ViaHTTP
 	switch u, err := url.Parse(*address); {

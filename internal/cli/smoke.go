@@ -1,25 +1,25 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// smoke starts this program as an MCP client does, sends initialize, tools/list
-// and tools/call, and prints each response on a line of stdout (spec §10). It
-// uses the offline API when there is no key.
+// smoke runs a session as an MCP client does: initialize, tools/list and
+// tools/call. It prints each response on a line of stdout (spec §10), and uses
+// the offline API when there is no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
 	lines := f.Bool("ldjson", false, "")
@@ -34,197 +34,155 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(words) == 0 {
-		words = []string{"What does HTTP 404 mean?"}
-	}
-	call := map[string]any{"name": *tool, "arguments": map[string]any{"query": strings.Join(words, " ")}}
 	if !f.offline && !cfg.KeySet {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
-	cmd, p, err := a.startServer(ctx, f, *lines || cfg.LineMode)
+	w, err := a.wire(f)
 	if err != nil {
 		return err
 	}
-	// One call may take the timeout; without an overflow there is time to start.
-	kill := time.AfterFunc(max(cfg.Timeout(), cfg.Timeout()+10*time.Second), func() {
-		a.note("the server does not answer; ending it")
-		_ = cmd.Process.Kill()
-	})
-	defer kill.Stop()
-	err = a.exchange(p, "initialize", initializeParams("smoke"))
-	if err == nil {
-		err = p.send("notifications/initialized", 0, nil)
+	defer w.close()
+	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
+	call := object{"name": *tool, "arguments": object{"query": query}}
+
+	p := connect(ctx, a.serverOptions(w), *lines || cfg.LineMode)
+	p.answered = func(method string, response []byte, took time.Duration) error {
+		a.note("%s: answered in %d ms", method, took.Milliseconds())
+		_, err := escaper{a.stdout}.Write(append(response, '\n'))
+		return err
 	}
-	if err == nil {
-		err = a.exchange(p, "tools/list", map[string]any{})
+	p.initialize("smoke")
+	p.call("tools/list", object{})
+	if *ping {
+		p.call("ping", nil)
 	}
-	if err == nil && *ping {
-		err = a.exchange(p, "ping", nil)
-	}
-	if err == nil && *cancel {
-		// A response to this call would arrive before the next, or at the end.
-		err = p.cancelled("tools/call", call)
+	if *cancel {
+		p.cancelled("tools/call", call)
 		a.note("call %d was cancelled and must stay silent", p.silent)
 	}
-	if err == nil {
-		err = a.exchange(p, "tools/call", call)
+	p.call("tools/call", call)
+	if err := p.end(); ctx.Err() == nil {
+		return err
 	}
-	err = errors.Join(err, p.end())
-	if ended := cmd.Wait(); ended != nil {
-		err = errors.Join(err, fmt.Errorf("running the server: %w", ended))
-	}
-	if err != nil && ctx.Err() != nil {
-		return errInterrupted
-	}
-	return err
+	return errInterrupted
 }
 
-// startServer runs this program as a server with the flags of f and connects to
-// its pipes.
-func (a *app) startServer(ctx context.Context, f *flags, lines bool) (*exec.Cmd, *peer, error) {
-	args := []string{"--stdio", fmt.Sprintf("--offline=%t", f.offline)}
-	if f.config.ConfigSet {
-		args = append(args, "--config="+f.config.Config)
-	}
-	if f.config.ModelSet {
-		args = append(args, "--model="+f.config.Model)
-	}
-	if f.config.DebugSet && f.config.Debug {
-		args = append(args, strings.TrimSuffix("--debug="+f.config.DebugFile, "="))
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, fmt.Errorf("finding this program: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env, cmd.Stderr = a.env, a.stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 2 * time.Second
-	in, errIn := cmd.StdinPipe()
-	out, errOut := cmd.StdoutPipe()
-	if err = errors.Join(errIn, errOut); err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("starting %q: %w", self, err)
-	}
-	return cmd, newPeer(in, out, lines), nil
-}
+type object = map[string]any
 
-// exchange sends a request and prints its response.
-func (a *app) exchange(p *peer, method string, params map[string]any) error {
-	begin := time.Now()
-	raw, err := p.call(method, params)
-	if raw != nil {
-		if _, err := (escaper{a.stdout}).Write(append(raw, '\n')); err != nil {
-			return err
-		}
-	}
-	if err == nil {
-		a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
-	}
-	return err
-}
-
-// peer is the client's side of a session.
+// peer is the client's side of a session. After an error it does nothing.
 type peer struct {
 	in     io.WriteCloser
-	out    *stdio.Reader
+	out    io.ReadCloser
+	reader *stdio.Reader
 	framed bool
-	last   int // id of the last request
-	silent int // id of the request that must not be answered; 0: none
+	ended  chan error // gets the result of the server
+
+	answered func(method string, response []byte, took time.Duration) error // nil: no report
+	last     int                                                            // id of the last request
+	silent   int                                                            // id of the request that must not be answered; 0: none
+	err      error
 }
 
-func newPeer(in io.WriteCloser, out io.Reader, lines bool) *peer {
-	return &peer{in: in, out: stdio.NewReader(out), framed: !lines}
-}
-
-// initializeParams are the parameters of initialize for a client of that name.
-func initializeParams(client string) map[string]any {
-	return map[string]any{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    map[string]any{},
-		"clientInfo":      map[string]any{"name": client, "version": version.Version},
-	}
+// connect starts a server inside this process. The session ends with ctx.
+func connect(ctx context.Context, o server.Options, lines bool) *peer {
+	serverIn, in := io.Pipe()
+	out, serverOut := io.Pipe()
+	p := &peer{in: in, out: out, reader: stdio.NewReader(out), framed: !lines, ended: make(chan error, 1)}
+	go func() {
+		p.ended <- server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: serverIn, Out: serverOut, Lines: lines, Log: o.Log})
+		_ = serverOut.Close()
+	}()
+	context.AfterFunc(ctx, func() { _ = in.Close() })
+	return p
 }
 
 // send writes one message; an id of 0 makes it a notification.
-func (p *peer) send(method string, id int, params map[string]any) error {
-	m := map[string]any{"jsonrpc": "2.0", "method": method}
+func (p *peer) send(id int, method string, params object) {
+	message := object{"jsonrpc": "2.0", "method": method}
 	if id != 0 {
-		m["id"] = id
+		message["id"] = id
 	}
 	if params != nil {
-		m["params"] = params
+		message["params"] = params
 	}
-	body, err := json.Marshal(m)
-	if err == nil {
+	body, err := json.Marshal(message)
+	if err == nil && p.err == nil {
 		err = stdio.Write(p.in, body, p.framed)
 	}
 	if err != nil {
-		return fmt.Errorf("sending %s to the server: %w", method, err)
+		p.err = fmt.Errorf("sending %s to the server: %w", method, err)
+	}
+}
+
+// initialize opens the session for a client of that name.
+func (p *peer) initialize(client string) {
+	p.call("initialize", object{
+		"protocolVersion": "2025-06-18",
+		"capabilities":    object{},
+		"clientInfo":      object{"name": client, "version": version.Version},
+	})
+	p.send(0, "notifications/initialized", nil)
+}
+
+// call sends a request and returns its response.
+func (p *peer) call(method string, params object) json.RawMessage {
+	begin := time.Now()
+	p.last++
+	p.send(p.last, method, params)
+	for p.err == nil {
+		raw := p.read()
+		r := gjson.ParseBytes(raw)
+		if p.err != nil {
+			p.err = fmt.Errorf("waiting for the response to %s: %w", method, p.err)
+		} else if r.Get("id").Int() == int64(p.last) { // not a notification
+			if p.answered != nil {
+				p.err = p.answered(method, raw, time.Since(begin))
+			}
+			if e := r.Get("error"); e.Exists() && p.err == nil {
+				p.err = fmt.Errorf("%s: %s (%d)", method, e.Get("message").String(), e.Get("code").Int())
+			}
+			return raw
+		}
 	}
 	return nil
 }
 
-// call sends a request and returns its response. If that is an error, it
-// returns both.
-func (p *peer) call(method string, params map[string]any) (json.RawMessage, error) {
-	p.last++
-	if err := p.send(method, p.last, params); err != nil {
-		return nil, err
-	}
-	for {
-		raw, err := p.read()
-		if err != nil {
-			return nil, fmt.Errorf("waiting for the response to %s: %w", method, err)
-		}
-		r := gjson.ParseBytes(raw)
-		if r.Get("id").Int() != int64(p.last) {
-			continue // a notification
-		}
-		if e := r.Get("error"); e.Exists() {
-			return raw, fmt.Errorf("%s: %s (%d)", method, e.Get("message").String(), e.Get("code").Int())
-		}
-		return raw, nil
-	}
-}
-
-// cancelled sends a request and cancels it.
-func (p *peer) cancelled(method string, params map[string]any) error {
+// cancelled sends a request and cancels it. A response to it would arrive before
+// that to the next request, or at the end.
+func (p *peer) cancelled(method string, params object) {
 	p.last++
 	p.silent = p.last
-	if err := p.send(method, p.last, params); err != nil {
-		return err
-	}
-	return p.send("notifications/cancelled", 0, map[string]any{"requestId": p.last, "reason": "smoke"})
+	p.send(p.last, method, params)
+	p.send(0, "notifications/cancelled", object{"requestId": p.last, "reason": "smoke"})
 }
 
 var errEnded = errors.New("the server has ended")
 
 // read reads one message.
-func (p *peer) read() (json.RawMessage, error) {
-	frame, err := p.out.Read()
+func (p *peer) read() json.RawMessage {
+	frame, err := p.reader.Read()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, errEnded
+		p.err = errEnded
 	case err != nil:
-		return nil, fmt.Errorf("reading from the server: %w", err)
+		p.err = fmt.Errorf("reading from the server: %w", err)
 	case p.silent != 0 && gjson.GetBytes(frame.Body, "id").Int() == int64(p.silent):
-		return nil, fmt.Errorf("call %d was cancelled and yet answered", p.silent)
+		p.err = fmt.Errorf("call %d was cancelled and yet answered", p.silent)
 	}
-	return frame.Body, nil
+	return frame.Body
 }
 
-// end closes the input of the server and reads the rest of its output.
+// end closes the input of the server, waits for its end, and returns the first
+// error of the session.
 func (p *peer) end() error {
 	_ = p.in.Close()
-	for {
-		if _, err := p.read(); errors.Is(err, errEnded) {
-			return nil
-		} else if err != nil {
-			return err
+	for p.err == nil {
+		if p.read(); p.err == errEnded {
+			return <-p.ended
 		}
 	}
+	_ = p.out.Close()
+	<-p.ended
+	return p.err
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// root is the program without a command: --stdio, --show-config and --version.
-func (a *app) root(ctx context.Context, args []string) error {
-	f := newFlags(version.Name)
+// server is the program without a command: --stdio, --show-config and --version.
+func (a *app) server(ctx context.Context, args []string) error {
+	f := newFlags("")
 	serve := f.Bool("stdio", false, "")
 	show := f.Bool("show-config", false, "")
 	number := f.Bool("version", false, "")
@@ -23,19 +23,19 @@ func (a *app) root(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return a.misplaced(words[0])
+		return &failure{exitUsage, fmt.Sprintf("unexpected argument %q", words[0]), "a command goes first, before its flags; " + f.seeHelp()}
 	case *number:
 		_, err := fmt.Fprintln(a.stdout, version.Version)
 		return err
 	case !*serve && !*show:
-		return &usageError{problem: "nothing to do", hint: "MCP clients start it with --stdio; " + f.seeHelp()}
+		return &failure{exitUsage, "nothing to do", "MCP clients start it with --stdio; " + f.seeHelp()}
 	}
 	w, err := a.wire(f)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if *show || *serve && w.config.Server.ShowConfigOnStart {
+	if *show || w.config.Server.ShowConfigOnStart {
 		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.Version)); err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
@@ -46,19 +46,6 @@ func (a *app) root(ctx context.Context, args []string) error {
 	return a.serveStdio(ctx, w)
 }
 
-// misplaced is the error about an argument that follows flags of the server.
-func (a *app) misplaced(word string) error {
-	for _, c := range a.commands() {
-		if c.name == word {
-			return &usageError{
-				problem: fmt.Sprintf("the command %s follows a flag", word),
-				hint:    fmt.Sprintf("commands go first: %s %s --help", version.Name, word),
-			}
-		}
-	}
-	return a.unknownCommand(word)
-}
-
 // grace is how long a session may take to end after a signal. A write to a
 // client that does not read can block forever.
 const grace = 500 * time.Millisecond
@@ -67,7 +54,7 @@ const grace = 500 * time.Millisecond
 // its end or ctx is done. Neither is an error.
 func (a *app) serveStdio(ctx context.Context, w *wiring) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: w.config.LineMode, Log: w.log}
-	mcp := server.New(w.server()).MCP(context.Background())
+	mcp := server.New(a.serverOptions(w)).MCP(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mcp.Run(ctx, t) }()
 	select {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -23,17 +22,8 @@ import (
 type wiring struct {
 	config   *config.Config
 	log      *slog.Logger
-	redactor *logging.Redactor
-	guide    func() answer.Guide
 	answerer *answer.Answerer
-	closers  []func()
-}
-
-// close releases what wire acquired, last first.
-func (w *wiring) close() {
-	for _, c := range slices.Backward(w.closers) {
-		c()
-	}
+	close    func()
 }
 
 // wire loads the configuration, prints its warnings and connects the packages.
@@ -43,33 +33,28 @@ func (a *app) wire(f *flags) (*wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wiring{config: cfg, redactor: a.redactor, guide: func() answer.Guide { return a.guide(cfg) }}
 	log, closeLog, err := a.logger(cfg)
-	w.log, w.closers = log, append(w.closers, closeLog)
+	w := &wiring{config: cfg, log: log, close: closeLog}
 	if err != nil {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
 	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
-	if warning != "" {
-		warnings = append(warnings, warning)
+	warnings = append(warnings, warning)
+	if !f.offline {
+		warnings = append(warnings, doctor.ClearText(cfg.OpenAI.BaseURL))
 	}
-	if s := doctor.ClearText(cfg.OpenAI.BaseURL); s != "" && !f.offline {
-		warnings = append(warnings, s)
-	}
-	for _, s := range warnings {
-		a.warn(s)
-	}
+	a.warn(warnings...)
 	o := clientOptions(cfg, log, a.redactor)
 	o.MaxRetries = cfg.Request.MaxRetries
 	profiles := profiles(cfg)
 	if f.offline {
 		stop, err := a.goOffline(&o, profiles)
 		if err != nil {
-			w.close()
+			closeLog()
 			return nil, err
 		}
-		w.closers = append(w.closers, stop)
+		w.close = func() { stop(); closeLog() }
 	}
 	d := cfg.Search.Defaults
 	w.answerer = answer.New(answer.Options{
@@ -84,19 +69,19 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
 		Location:        cfg.Location,
-		Guide:           w.guide,
+		Guide:           func() answer.Guide { return a.guide(cfg) },
 		Logger:          log,
 	})
 	return w, nil
 }
 
-// server returns the options that stdio and HTTP share.
-func (w *wiring) server() server.Options {
+// serverOptions are the options that stdio and HTTP share.
+func (a *app) serverOptions(w *wiring) server.Options {
 	return server.Options{
 		Ask:        w.answerer.Ask,
 		Explain:    w.answerer.Explain,
 		Structured: w.config.Server.StructuredContent,
-		Redactor:   w.redactor,
+		Redactor:   a.redactor,
 		Debug:      w.config.Server.Debug,
 		Log:        w.log,
 	}
@@ -105,17 +90,15 @@ func (w *wiring) server() server.Options {
 // config loads the configuration. From here on its secrets are redacted.
 func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
 	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	if err == nil {
+		a.redactor = logging.NewRedactor(cfg.Secrets...)
+		return cfg, warnings, nil
+	}
+	a.warn(warnings...)
 	if errors.Is(err, config.ErrNoFile) {
-		return nil, nil, &usageError{problem: err.Error(), hint: "check the path that --config names"}
+		err = &failure{exitUsage, err.Error(), "check the path that --config names"}
 	}
-	if err != nil {
-		for _, s := range warnings {
-			a.warn(s)
-		}
-		return nil, nil, err
-	}
-	a.redactor = logging.NewRedactor(cfg.Secrets...)
-	return cfg, warnings, nil
+	return nil, nil, err
 }
 
 // logger makes the log of the configuration. It can be used even with an error.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -10,43 +9,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// wrapper lays out streamed Markdown for a terminal, row by row. It returns a
-// row when further text cannot change it.
-type wrapper struct {
-	line   string // the line under way
-	width  int    // of the terminal when the line began, in cells
-	rows   int    // rows of the line that are returned already
-	fenced bool   // inside a code block
-}
-
-// add lays out more text for a terminal of this width. With end, the text and
-// its last line end.
-func (w *wrapper) add(s string, width int, end bool) string {
+// render lays out Markdown in rows of at most width cells. Code and tables keep
+// their lines, links get short, and entries of the list of sources get titles.
+func render(s string, width int, cited []answer.Citation) string {
 	var out strings.Builder
-	for w.line += text.Printable(s); w.line != ""; {
-		if w.rows == 0 {
-			w.width = width
-		}
-		line, rest, ended := strings.Cut(w.line, "\n")
-		if ended = ended || end; !ended {
-			line = openLink.ReplaceAllString(line, "")
-		}
+	fenced := false
+	for line := range strings.SplitSeq(text.Printable(s), "\n") {
 		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
-		rows := []string{line}
-		if !fence && !w.fenced && !strings.HasPrefix(line, "|") { // neither code nor a table
-			rows = wrapLine(shortLinks(line), w.width)
+		if !fence && !fenced && !strings.HasPrefix(line, "|") {
+			line = wrapLine(shortLinks(withTitle(line, cited)), width)
 		}
-		if !ended {
-			rows = rows[:len(rows)-1] // a longer word may move to the next row
-		}
-		for _, row := range rows[min(w.rows, len(rows)):] {
-			out.WriteString(row + "\n")
-			w.rows++
-		}
-		if !ended {
-			break
-		}
-		w.line, w.rows, w.fenced = rest, 0, w.fenced != fence
+		fenced = fenced != fence
+		out.WriteString(line + "\n")
 	}
 	return out.String()
 }
@@ -59,29 +33,22 @@ var (
 	word = regexp.MustCompile(`\s*(?:[「『（【〈《]*[\p{Han}\p{Hiragana}\p{Katakana}][、。，．：；！？」』】）〉》・ー]*|[^\s\p{Han}\p{Hiragana}\p{Katakana}]+)`)
 )
 
-// wrapLine breaks a line into rows of at most width cells. Rows of a list entry
-// are indented to its text. A word that is too long has a row of its own.
-func wrapLine(line string, width int) []string {
-	mark := marker.FindString(line)
-	indent := strings.Repeat(" ", cells.StringWidth(mark))
-	rows := []string{mark}
-	for _, w := range word.FindAllString(line[len(mark):], -1) {
-		last := &rows[len(rows)-1]
-		if *last != mark && *last != indent && cells.StringWidth(*last+w) > width {
-			rows = append(rows, indent)
-			last, w = &rows[len(rows)-1], strings.TrimSpace(w)
+// wrapLine breaks a line into rows. Those of a list entry are indented to its
+// text. A word that is too long has a row of its own.
+func wrapLine(line string, width int) string {
+	rows, row := "", marker.FindString(line)
+	indent := strings.Repeat(" ", cells.StringWidth(row))
+	for i, w := range word.FindAllString(line[len(row):], -1) {
+		if i > 0 && cells.StringWidth(row+w) > width {
+			rows, row, w = rows+row+"\n", indent, strings.TrimSpace(w)
 		}
-		*last += w
+		row += w
 	}
-	return rows
+	return rows + row
 }
 
-var (
-	// link is a Markdown link, with the parenthesis before it.
-	link = regexp.MustCompile(`(\(?)\[([^\[\]]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)`)
-	// openLink may become a link when more text comes.
-	openLink = regexp.MustCompile(`\(?\[[^\[\]]*(?:\](?:\([^\s()]*(?:\([^\s()]*\)?)?)?)?$`)
-)
+// link is a Markdown link, with the parenthesis before it.
+var link = regexp.MustCompile(`(\(?)\[([^\[\]]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)`)
 
 // shortLinks shortens Markdown links to their title and host.
 func shortLinks(s string) string {
@@ -105,26 +72,24 @@ func shortLinks(s string) string {
 	})
 }
 
-var (
-	// entry is a line of the list of sources: a URL or a link to it, and a date.
-	entry = regexp.MustCompile(`(?m)^- (?:\[([^\]\n]+)\]\((\S+)\)|(https?://\S+))( \(\d{4}-\d\d-\d\d\))?$`)
-	// openList may be the end of a list of sources.
-	openList = regexp.MustCompile(`(?:\n+-(?: (?:\[[^\]\n]*(?:\]\S*)?|\S*)(?: \(?[\d-]*\)?)?)?)+$`)
-)
+// entry is an entry of the list of sources: a URL or a link to it, and a date.
+var entry = regexp.MustCompile(`^- (?:\[([^\]]+)\]\((\S+)\)|(https?://\S+))( \(\d{4}-\d\d-\d\d\))?$`)
 
-// withTitles shows the list of sources in s as title and URL.
-func withTitles(s string, citations []answer.Citation) string {
-	return entry.ReplaceAllStringFunc(s, func(line string) string {
-		m := entry.FindStringSubmatch(line)
-		title, page, date := m[1], m[2]+m[3], m[4]
-		for _, c := range citations {
-			if c.URL == page && title == "" {
-				title = text.OneLine(c.Title)
-			}
+// withTitle returns an entry of the list of sources as title and URL, and any
+// other line as it is.
+func withTitle(line string, cited []answer.Citation) string {
+	m := entry.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	title, page, date := m[1], m[2]+m[3], m[4]
+	for _, c := range cited {
+		if c.URL == page && title == "" {
+			title = text.OneLine(c.Title)
 		}
-		if title == "" || title == page {
-			return line
-		}
-		return fmt.Sprintf("- %s — %s%s", title, page, date)
-	})
+	}
+	if title == "" || title == page {
+		return line
+	}
+	return "- " + title + " — " + page + date
 }
