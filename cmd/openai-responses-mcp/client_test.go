@@ -295,6 +295,7 @@ func (c *client) check() {
 func program(home string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command("openai-responses-mcp", args...)
 	cmd.Dir = home
-	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, env...)
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1",
+		"GORACE=atexit_sleep_ms=0"}, env...)
 	return cmd
 }

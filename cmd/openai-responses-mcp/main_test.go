@@ -129,6 +129,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
 			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("KEY", key)
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			s := &script{}
 			for _, v := range e.Vars {
 				name, _, _ := strings.Cut(v, "=")
