@@ -56,7 +56,6 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		}
 		w.close = func() { stop(); closeLog() }
 	}
-	d := cfg.Search.Defaults
 	w.answerer = answer.New(answer.Options{
 		Client:          llm.New(o),
 		Instructions:    instructions,
@@ -64,7 +63,7 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		Timeout:         cfg.Timeout(),
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
-		Defaults:        answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains},
+		Defaults:        defaults(cfg),
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
@@ -80,6 +79,7 @@ func (a *app) serverOptions(w *wiring) server.Options {
 	return server.Options{
 		Ask:        w.answerer.Ask,
 		Explain:    w.answerer.Explain,
+		Defaults:   defaults(w.config),
 		Structured: w.config.Server.StructuredContent,
 		Redactor:   a.redactor,
 		Debug:      w.config.Server.Debug,
@@ -171,6 +171,12 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 		"answer_detailed": convert(cfg.ModelProfiles.AnswerDetailed),
 		"answer_quick":    convert(cfg.ModelProfiles.AnswerQuick),
 	}
+}
+
+// defaults are those of the arguments that a call leaves out.
+func defaults(cfg *config.Config) answer.Defaults {
+	d := cfg.Search.Defaults
+	return answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains}
 }
 
 // search are the settings of the web search tool.

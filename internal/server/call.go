@@ -1,18 +1,19 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -21,47 +22,42 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// handle returns the handler of t. Its calls also end with session. All
+// handle returns the handler of a tool. Its calls also end with session. All
 // failures are protocol errors (spec appendix B), not results with isError.
-func (s *Server) handle(session context.Context, t tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
+func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(session, cancel)()
-		call := Call{Tool: t.name, Outcome: "error"}
-		if req.Extra != nil && req.Extra.TokenInfo != nil {
-			call.Client = req.Extra.TokenInfo.UserID
+		call := Call{Tool: tool, Outcome: "error"}
+		trace, _ := req.Params.Meta["traceparent"].(string)
+		if req.Extra != nil { // over HTTP
+			trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
+			if req.Extra.TokenInfo != nil {
+				call.Client = req.Extra.TokenInfo.UserID
+			}
 		}
-		began := time.Now()
-		defer func() {
-			if p := recover(); p != nil { // one call must not end the others
-				s.o.Log.Error("internal error", "tool", t.name, "panic", fmt.Sprint(p))
-				s.o.Log.Debug("internal error", "stack", string(debug.Stack()))
-				res, err = nil, toolError("answer failed: internal error", errorData{Message: "internal error"})
-			}
-			if ctx.Err() != nil {
-				call.Outcome = "cancelled"
-			}
-			call.Duration = time.Since(began)
-			if s.o.Observe != nil {
+		if s.o.Observe != nil {
+			defer func(began time.Time) {
+				if ctx.Err() != nil {
+					call.Outcome = "cancelled"
+				}
+				call.Duration = time.Since(began)
 				s.o.Observe(call)
-			}
-		}()
-		args, err := parseArguments(req.Params.Arguments)
-		var q answer.Question
-		if err == nil {
-			q, err = t.question(args)
+			}(time.Now())
 		}
+		args := gjson.ParseBytes(req.Params.Arguments)
+		q, err := question(tool, args)
 		s.o.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
-			t.name, slices.Sorted(maps.Keys(args)), utf8.RuneCountInString(q.Query)))
+			tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 		if err != nil {
 			call.Outcome = "invalid"
 			why := s.o.Redactor.Redact(err.Error())
-			return nil, toolError(t.name+": invalid arguments: "+why, errorData{Message: why, Reason: why})
+			return nil, toolError(tool+": invalid arguments: "+why, errorData{Message: why, Reason: why})
 		}
-		a, err := s.ask(ctx, t.name, q, req)
+		a, err := s.ask(llm.WithTraceparent(ctx, trace), tool, q, req)
 		if err != nil {
-			return nil, s.failed(t.name, err)
+			return nil, s.failed(tool, err)
 		}
 		call.Outcome, call.Meta = "ok", a.Meta
 		return s.result(a)
@@ -88,7 +84,7 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the answer: %w", err)
 	}
-	m := a.Meta
+	m, redact := a.Meta, s.o.Redactor.Redact
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
 		Meta: mcp.Meta{
@@ -99,9 +95,9 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 				"reasoning_tokens": m.Usage.Reasoning,
 				"total_tokens":     m.Usage.Total,
 			},
-			version.Name + "/resolved_model": s.o.Redactor.Redact(m.ResolvedModel),
-			version.Name + "/response_id":    s.o.Redactor.Redact(m.ResponseID),
-			version.Name + "/request_id":     s.o.Redactor.Redact(m.RequestID),
+			version.Name + "/resolved_model": redact(m.ResolvedModel),
+			version.Name + "/response_id":    redact(m.ResponseID),
+			version.Name + "/request_id":     redact(m.RequestID),
 			version.Name + "/searches":       m.Searches,
 			version.Name + "/elapsed_ms":     m.Elapsed.Milliseconds(),
 		},

@@ -19,7 +19,6 @@ const (
 	minGap      = 300 * time.Millisecond // between two notifications
 	maxGap      = 5 * time.Second        // clients end calls that are silent for 60 s
 	maxProgress = 200                    // characters of a message
-	maxNamed    = 16                     // searches and pages that wait for their notification
 )
 
 // progress starts the notifications about a call, if its client wants them;
@@ -32,7 +31,7 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Eve
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &stages{now: "thinking", changed: make(chan struct{}, 1)}
+	s := &stages{now: "thinking"}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -51,53 +50,42 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Eve
 // they may be sent, only the last one is, but each search and page is: the API
 // names them when they are over, just before the next stage.
 type stages struct {
-	changed chan struct{} // holds a value if there is something new
-
 	mu      sync.Mutex
 	now     string   // the current stage
 	named   []string // searches and pages to send before it
+	sent    string   // the last message
 	written int      // characters of the answer
 }
 
-// run sends messages until ctx is done or sending fails: the first at once,
-// further ones when the stage changes, and the same one again after maxGap.
+// run sends a message when it is new, and the last one again after maxGap,
+// until ctx is done or sending fails.
 func (s *stages) run(ctx context.Context, send func(n int, message string) error) {
-	for n := 1; ctx.Err() == nil && send(n, s.next()) == nil; n++ {
+	n := 0
+	for silent := time.Duration(0); ctx.Err() == nil; silent += minGap {
+		if message, isNew := s.next(); isNew || silent >= maxGap {
+			n, silent = n+1, 0
+			if send(n, text.Truncate(message, maxProgress)) != nil {
+				return
+			}
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(minGap):
 		}
-		select {
-		case <-ctx.Done():
-		case <-s.changed:
-		case <-time.After(maxGap - minGap):
-		}
 	}
 }
 
-// next returns the next message.
-func (s *stages) next() string {
+// next returns the message to send, and whether it differs from the last one.
+func (s *stages) next() (message string, isNew bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.changed: // by what is sent now
-	default:
-	}
-	message := s.now
+	message = s.now
 	if len(s.named) > 0 {
 		message, s.named = s.named[0], s.named[1:]
-		if len(s.named) > 0 || message != s.now {
-			s.signal()
-		}
 	}
-	return text.Truncate(message, maxProgress)
-}
-
-func (s *stages) signal() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	isNew = message != s.sent
+	s.sent = message
+	return message, isNew
 }
 
 // see takes an event.
@@ -108,51 +96,38 @@ func (s *stages) see(ev llm.Event) {
 	case llm.BlockStart:
 		switch e.Kind {
 		case llm.BlockThinking:
-			s.enter("thinking")
+			s.now = "thinking"
 		case llm.BlockSearch:
-			s.enter("searching")
+			s.now = "searching"
 		case llm.BlockText:
-			s.enter("writing (" + characters(s.written) + ")")
+			s.write(0)
 		}
 	case llm.BlockDelta:
 		if e.Text != "" {
-			s.written += utf8.RuneCountInString(e.Text)
-			s.enter("writing (" + characters(s.written) + ")")
+			s.write(utf8.RuneCountInString(e.Text))
 		}
 	case llm.Search:
 		stage, what := answer.Stage(e)
-		if what = text.OneLine(what); what == "" {
-			s.enter(stage)
-		} else if stage += ": " + what; stage != s.now {
-			s.named = append(s.named[max(0, len(s.named)-maxNamed+1):], stage)
-			s.enter(stage)
+		if what = text.OneLine(what); what != "" {
+			stage += ": " + what
+			s.named = append(s.named, stage)
 		}
+		s.now = stage
 	case llm.Retrying:
 		s.written, s.named = 0, nil
-		stage := fmt.Sprintf("retrying (%d)", e.Attempt)
+		s.now = fmt.Sprintf("retrying (%d)", e.Attempt)
 		if e.Err != nil {
-			stage += ": " + e.Err.Kind.String()
+			s.now += ": " + e.Err.Kind.String()
 		}
-		s.enter(stage)
 	}
 }
 
-// enter changes the current stage.
-func (s *stages) enter(stage string) {
-	if s.now != stage {
-		s.now = stage
-		s.signal()
-	}
-}
-
-// characters returns a number with its unit: "1,234 characters".
-func characters(n int) string {
-	if n == 1 {
-		return "1 character"
-	}
-	digits := strconv.Itoa(n)
+// write counts characters of the answer.
+func (s *stages) write(n int) {
+	s.written += n
+	digits := strconv.Itoa(s.written)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	return digits + " characters"
+	s.now = "writing (" + digits + " characters)"
 }

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type Options struct {
 	Ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
 	// Explain describes an error of Ask in one line for people.
 	Explain func(profile string, err error) string
-	// Defaults are shown in the schemas. Zero: those of spec §5.3.
+	// Defaults are shown in the schemas.
 	Defaults answer.Defaults
 	// Structured adds outputSchema to the tools and structuredContent to their
 	// results. Some clients then drop content.
@@ -65,16 +66,13 @@ type Call struct {
 // Server answers tool calls.
 type Server struct {
 	o       Options
-	tools   []tool
+	tools   []*mcp.Tool
 	running chan struct{} // holds a value for each running call
 }
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.Defaults.MaxResults == 0 {
-		o.Defaults = answer.Defaults{RecencyDays: 60, MaxResults: 5}
-	}
-	return &Server{o: o, tools: tools(o.Defaults), running: make(chan struct{}, cmp.Or(o.MaxCalls, 256))}
+	return &Server{o: o, tools: tools(o.Defaults, o.Structured), running: make(chan struct{}, cmp.Or(o.MaxCalls, 256))}
 }
 
 // MCP returns a server of the SDK with the tools. Its calls end when ctx is
@@ -97,7 +95,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 			SupportedProtocolVersions: []string{"2026-07-28", "2025-06-18"},
 		})
 	for _, t := range s.tools {
-		m.AddTool(t.describe(s.o.Structured), s.handle(ctx, t))
+		m.AddTool(t, s.handle(ctx, t.Name))
 	}
 	m.AddReceivingMiddleware(s.known)
 	return m
@@ -111,12 +109,9 @@ func (s *Server) known(next mcp.MethodHandler) mcp.MethodHandler {
 		case "initialize", "ping", "tools/list", "server/discover":
 		case "tools/call":
 			name := req.(*mcp.CallToolRequest).Params.Name
-			for _, t := range s.tools {
-				if t.name == name {
-					return next(ctx, method, req)
-				}
+			if !slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name }) {
+				return nil, unknownTool(name)
 			}
-			return nil, unknownTool(name)
 		default:
 			if !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text

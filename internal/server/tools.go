@@ -14,37 +14,39 @@ const instructions = `Answers questions with current information from the web.
 Use answer for most questions, answer_quick for simple lookups, and answer_detailed for research and comparisons, which takes longer.
 The result is a JSON object: answer is the text, citations lists the sources with URL and date, and used_search says whether the web was searched. Name the sources when you use the answer.`
 
-// tool is one of the three tools of spec §3.1. Its name is that of its profile.
-type tool struct {
-	name, title, description string
-	search                   bool // takes recency_days, max_results and domains
-	schema                   string
-}
+// quick is the tool that takes nothing but a query.
+const quick = "answer_quick"
 
-func tools(d answer.Defaults) []tool {
+// tools returns the tools of spec §3.1. A tool has the name of its profile.
+func tools(d answer.Defaults, structured bool) []*mcp.Tool {
 	domains, err := unescaped.JSON(append([]string{}, d.Domains...))
 	if err != nil {
 		panic(err) // strings are always valid JSON
 	}
 	search := fmt.Sprintf(searchSchema, d.RecencyDays, maxResults, d.MaxResults, domains)
-	return []tool{{
-		name:        "answer",
-		title:       "Answer with web search",
-		description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
-		search:      true,
-		schema:      search,
+	all := []*mcp.Tool{{
+		Name:        "answer",
+		Title:       "Answer with web search",
+		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
+		InputSchema: json.RawMessage(search),
 	}, {
-		name:        "answer_detailed",
-		title:       "Research in depth with web search",
-		description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
-		search:      true,
-		schema:      search,
+		Name:        "answer_detailed",
+		Title:       "Research in depth with web search",
+		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
+		InputSchema: json.RawMessage(search),
 	}, {
-		name:        "answer_quick",
-		title:       "Quick answer with web search",
-		description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
-		schema:      `{"type":"object","properties":{` + queryProperty + `},"required":["query"]}`,
+		Name:        quick,
+		Title:       "Quick answer with web search",
+		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{` + queryProperty + `},"required":["query"]}`),
 	}}
+	for _, t := range all {
+		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
+		if structured {
+			t.OutputSchema = json.RawMessage(outputSchema)
+		}
+	}
+	return all
 }
 
 // maxResults is the upper bound of max_results, as in the configuration.
@@ -61,19 +63,3 @@ const (
 		`},"required":["query"]}`
 	outputSchema = `{"type":"object","properties":{"answer":{"type":"string"},"used_search":{"type":"boolean"},"citations":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"title":{"type":"string"},"published_at":{"type":"string"}},"required":["url","published_at"]}},"model":{"type":"string"}},"required":["answer","used_search","citations","model"]}`
 )
-
-// describe returns the tool for tools/list.
-func (t tool) describe(structured bool) *mcp.Tool {
-	open := true
-	d := &mcp.Tool{
-		Name:        t.name,
-		Title:       t.title,
-		Description: t.description,
-		InputSchema: json.RawMessage(t.schema),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &open},
-	}
-	if structured {
-		d.OutputSchema = json.RawMessage(outputSchema)
-	}
-	return d
-}
