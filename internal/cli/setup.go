@@ -37,18 +37,20 @@ func (a *app) setup(args []string) error {
 		return wrong(f.seeHelp(), "--via %q is not one of %s", *via, strings.Join(clients.Vias(), ", "))
 	case len(words) == 0:
 		return a.listClients()
-	case overHTTP && *address == "":
-		return wrong("add --url https://HOST/mcp", "--via http needs the URL of the server")
 	case !overHTTP && *address != "":
 		return wrong("add --via http", "--url is for servers over HTTP")
 	case overHTTP && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil):
-		return wrong("give it as https://HOST/mcp, without a user", "--url is not the http or https URL of a server")
+		return wrong("add --url https://HOST/mcp, without a user", "--via http needs the http or https URL of the server")
 	}
 	name := strings.Join(words, " ") // some have a blank: VS Code
 	c, ok := clients.Find(name)
 	switch {
 	case !ok:
-		return wrong(fmt.Sprintf("did you mean %s? setup without a client lists them", c.ID), "unknown client %q", name)
+		var ids []string
+		for _, c := range clients.All() {
+			ids = append(ids, c.ID)
+		}
+		return wrong("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
 	case overHTTP && c.NoHTTP != "":
 		return wrong("use --via npx, docker or binary", "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	}
@@ -63,11 +65,8 @@ func (a *app) setup(args []string) error {
 	if command := c.Command(s); command != "" {
 		fmt.Fprintf(a.stderr, "Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
-	for _, note := range c.Notes(s) {
+	for _, note := range append(c.Notes(s), s.Notes()...) {
 		fmt.Fprintf(a.stderr, "- %s\n", note)
-	}
-	if set := a.settings(); len(set) > 0 && !overHTTP {
-		fmt.Fprintf(a.stderr, "- Set here and not in the snippet: %s. The server sees them only if the client passes them on.\n", strings.Join(set, ", "))
 	}
 	return nil
 }
@@ -85,65 +84,38 @@ func (a *app) listClients() error {
 	return nil
 }
 
-// settings are the variables of this shell that change what the server does,
-// without those that the snippet passes on.
-func (a *app) settings() []string {
-	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE"}
-	for _, k := range config.Keys() {
-		if !slices.Contains(names, k.Env) {
-			names = append(names, k.Env)
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" || a.variable(name) == "" })
-}
-
 // startedAs sets how a client starts the server, with the configuration of this
 // command line. A file that is wrong or missing may be corrected later, so its
 // problems are warnings, and the snippet names the file nevertheless.
 func (a *app) startedAs(s *clients.Server, f *flags) error {
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
+	file := f.config.Config
+	if err != nil {
+		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.KeyEnv)
+	} else {
+		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
+		if f.config.ConfigSet || s.Via == clients.ViaDocker { // a container does not find the default file
+			file = cfg.File
+		}
+	}
 	for _, w := range warnings {
 		a.warn(w)
 	}
-	file := f.config.Config
-	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			a.warn(line)
-		}
-		a.note("setup goes on without the configuration, with the key in %s", s.KeyEnv)
-	} else {
-		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
-		if s.Via == clients.ViaDocker && cfg.File != "" {
-			file = cfg.File // the container does not find the default file by itself
-		}
-	}
 	if file != "" {
-		if len(file) > 1 && file[0] == '~' && os.IsPathSeparator(file[1]) { // as config reads it
-			file = filepath.Join(a.home(), file[2:])
-		}
 		if s.Config, err = filepath.Abs(file); err != nil {
 			return fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
-	s.Binary, err = ownPath()
-	return err
-}
-
-// ownPath is the full path of this program. A path in PATH to the same file is
-// preferred, because package managers keep it over updates.
-func ownPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("finding this program: %w", err)
+		return fmt.Errorf("finding this program: %w", err)
 	}
-	found, err := exec.LookPath(version.Name)
-	if err != nil || !filepath.IsAbs(found) {
-		return self, nil
+	s.Binary = self
+	// A link in PATH is better: package managers keep it over updates.
+	found, _ := exec.LookPath(version.Name)
+	link, _ := os.Stat(found)
+	if info, _ := os.Stat(self); filepath.IsAbs(found) && os.SameFile(link, info) {
+		s.Binary = found
 	}
-	a, errA := os.Stat(self)
-	b, errB := os.Stat(found)
-	if errA == nil && errB == nil && os.SameFile(a, b) {
-		return found, nil
-	}
-	return self, nil
+	return nil
 }

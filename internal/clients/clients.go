@@ -3,7 +3,7 @@
 // without writing it down, and its own command that adds a server.
 //
 // clients.go has the table of clients, server.go the command line that starts
-// the server, and entry.go turns both into files and commands.
+// the server, and entry.go turns both into files, commands and notes.
 //
 // The documentation that the table follows, read in November 2026:
 //
@@ -20,10 +20,7 @@ package clients
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // Client is an MCP client.
@@ -32,18 +29,16 @@ type Client struct {
 	Name   string // such as Claude Code
 	NoHTTP string // why the client has no entry for a server over HTTP, or ""
 
-	aliases     []string
-	file        string // with / between folders; ~ and DATA are the folders that File knows
-	windowsFile string // where it differs
-
-	section   string // member of the file that holds the servers; "": the file is TOML
-	schema    string // $schema of the file
-	reference string // how an entry refers to a variable; NAME stands for its name
-	asks      bool   // the client asks for each secret, through an input in the file
-
-	adjust func(*entry, Server)          // makes the common form of an entry that of the client; may be nil
-	add    func(Client, Server) []string // the client's own command; nil: it has none
-	notes  []string                      // those that begin with "stdio: " or "http: " hold for these only
+	alias        string               // another name that users type, or ""
+	file         string               // with / between folders; ~ and DATA are the folders that File knows
+	windowsFile  string               // where it differs
+	section      string               // member of the file that holds the servers; "": the file is TOML
+	reference    string               // how an entry refers to a variable; NAME stands for its name
+	asks         bool                 // the client asks for each secret, through an input in the file
+	local, http  string               // type of an entry: a program, or a server over HTTP
+	adjust       func(*entry, Server) // makes the common form of an entry that of the client; may be nil
+	add, addHTTP string               // the client's own command, with the words that the method words replaces
+	notes        []string             // those that begin with "stdio: " or "http: " hold for these only
 }
 
 // fromEnvironment is the note of the clients that replace variables.
@@ -52,27 +47,28 @@ const fromEnvironment = "The file holds no secret: $CLIENT takes $VARS from the 
 // All lists the clients in the order of the documentation.
 func All() []Client {
 	return []Client{{
-		ID: "claude-code", Name: "Claude Code", aliases: []string{"claude", "claudecode"},
-		file: ".mcp.json in the project", section: "mcpServers", reference: "${NAME}",
-		adjust: func(e *entry, s Server) { e.Type = s.transport("", "http") },
-		add:    claudeAdd,
+		ID: "claude-code", Name: "Claude Code", alias: "claude",
+		file: ".mcp.json in the project", section: "mcpServers", reference: "${NAME}", http: "http",
+		add:     "claude mcp add --scope project " + name + " ENV -- COMMAND", // -e takes several values, up to --
+		addHTTP: "claude mcp add --scope project --transport http " + name + " URL --header AUTHORIZATION",
 		notes: []string{
 			fromEnvironment,
 			"For all your projects, put the entry under mcpServers of ~/.claude.json instead, or use --scope user in the command.",
-			"MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=$START_MS MCP_TOOL_TIMEOUT=$LIMIT_MS claude",
+			"MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=60000 MCP_TOOL_TIMEOUT=$LIMIT_MS claude",
 		},
 	}, {
-		ID: "claude-desktop", Name: "Claude Desktop", aliases: []string{"claudedesktop", "desktop"},
+		ID: "claude-desktop", Name: "Claude Desktop",
 		NoHTTP: "its file has no entry for them, and its connectors send no token of yours",
 		file:   "DATA/Claude/claude_desktop_config.json", section: "mcpServers", reference: "YOUR_NAME",
 		notes: []string{
-			"Claude Desktop replaces no variables: write the key in place of $PLACEHOLDERS and keep the file private.",
+			"Claude Desktop replaces no variables: write the value of $VARS in place of YOUR_… and keep the file private.",
 			"Quit and start Claude Desktop afterwards; closing the window is not enough.",
 			"The time limit of a call cannot be set there. If a call is cut off, use answer_quick.",
 		},
 	}, {
-		ID: "codex", Name: "Codex", aliases: []string{"codex-cli", "openai-codex"},
-		file: "~/.codex/config.toml", add: codexAdd,
+		ID: "codex", Name: "Codex", file: "~/.codex/config.toml",
+		add:     "codex mcp add " + name + " -- COMMAND",
+		addHTTP: "codex mcp add " + name + " --url URL --bearer-token-env-var " + tokenEnv,
 		notes: []string{
 			"http: " + fromEnvironment,
 			"http: tool_timeout_sec leaves time for a long search; codex mcp add has no option for it.",
@@ -82,36 +78,35 @@ func All() []Client {
 			"stdio: startup_timeout_sec leaves time for a slow first start, tool_timeout_sec for a long search.",
 		},
 	}, {
-		ID: "cursor", Name: "Cursor", aliases: []string{"cursor-cli"},
+		ID: "cursor", Name: "Cursor",
 		file: "~/.cursor/mcp.json", section: "mcpServers", reference: "${env:NAME}",
 		notes: []string{fromEnvironment, "For one project only, the file is .cursor/mcp.json in it."},
 	}, {
-		ID: "vscode", Name: "VS Code", aliases: []string{"vs-code", "code", "copilot"},
-		file: "DATA/Code/User/mcp.json", section: "servers", reference: "${input:NAME}", asks: true,
-		adjust: func(e *entry, s Server) { e.Type = s.transport("stdio", "http") },
-		add:    codeAdd,
+		ID: "vscode", Name: "VS Code", alias: "code",
+		file: "DATA/Code/User/mcp.json", section: "servers", reference: "${input:NAME}", asks: true, local: "stdio", http: "http",
+		add: "code --add-mcp JSON", addHTTP: "code --add-mcp JSON",
 		notes: []string{
 			"The file holds no secret: VS Code asks for it at the first start and keeps it in its secret storage.",
 			"MCP: Open User Configuration opens this file; for one workspace it is .vscode/mcp.json there.",
 		},
 	}, {
-		ID: "gemini-cli", Name: "Gemini CLI", aliases: []string{"gemini", "geminicli"},
-		file: "~/.gemini/settings.json", section: "mcpServers", reference: "${NAME}",
-		adjust: func(e *entry, s Server) { e.Type = s.transport("", "http") },
-		add:    geminiAdd,
+		ID: "gemini-cli", Name: "Gemini CLI", alias: "gemini",
+		file: "~/.gemini/settings.json", section: "mcpServers", reference: "${NAME}", http: "http",
+		// Gemini CLI takes -e in the arguments for its own option, and a -- in
+		// front of the program for the program.
+		add:     "gemini mcp add --scope user ENV " + name + " PROGRAM -- ARGUMENTS",
+		addHTTP: "gemini mcp add --scope user --transport http --header AUTHORIZATION " + name + " URL",
 		notes: []string{
 			fromEnvironment,
 			"stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets from servers that do not name them.",
 			"For one project only, the file is .gemini/settings.json in it.",
 		},
 	}, {
-		ID: "opencode", Name: "opencode", aliases: []string{"open-code"},
+		ID: "opencode", Name: "opencode",
 		// The form of opencode 1, which opencode 2 reads too.
-		file: "~/.config/opencode/opencode.json", section: "mcp", reference: "{env:NAME}",
-		schema: "https://opencode.ai/config.json",
+		file: "~/.config/opencode/opencode.json", section: "mcp", reference: "{env:NAME}", local: "local", http: "remote",
 		adjust: func(e *entry, s Server) {
-			e.Type, e.Enabled = s.transport("local", "remote"), true
-			e.Environment, e.Env = e.Env, nil
+			e.Enabled, e.Environment, e.Env = true, e.Env, nil
 			if s.Via != ViaHTTP {
 				e.Command, e.Args = s.command(), nil
 			}
@@ -122,7 +117,7 @@ func All() []Client {
 			"For one project only, the file is opencode.json in it.",
 		},
 	}, {
-		ID: "windsurf", Name: "Windsurf", aliases: []string{"cascade", "codeium", "devin-desktop"},
+		ID: "windsurf", Name: "Windsurf",
 		file: "~/.codeium/windsurf/mcp_config.json", section: "mcpServers", reference: "${env:NAME}",
 		adjust: func(e *entry, _ Server) { e.ServerURL, e.URL = e.URL, "" },
 		notes: []string{
@@ -131,38 +126,31 @@ func All() []Client {
 			"Press the refresh button of the MCP panel afterwards.",
 		},
 	}, {
-		ID: "zed", Name: "Zed", aliases: []string{"zed-editor"},
+		ID: "zed", Name: "Zed",
 		file: "~/.config/zed/settings.json", windowsFile: "DATA/Zed/settings.json",
 		section: "context_servers", reference: "YOUR_NAME",
 		// A server inherits the environment, so that the entry need not name the key.
 		adjust: func(e *entry, s Server) { e.Env, e.Timeout = nil, s.callLimit() },
 		notes: []string{
 			"stdio: The file holds no secret: Zed replaces no variables, but the server inherits $VARS when Zed is started from a shell that has it.",
-			`stdio: Otherwise add "env": $ENV to the entry and write the key there.`,
-			"http: Zed replaces no variables: write the token in place of $PLACEHOLDERS and keep the file private.",
+			"stdio: Otherwise add env to the entry, as for Claude Desktop, and write the key there.",
+			"http: Zed replaces no variables: write the token in place of YOUR_$VARS and keep the file private.",
 			"The timeout is in seconds and bounds a call; without it Zed gives up after 60.",
 		},
 	}}
 }
 
-// Find looks a client up by id, name or alias, in any case. When there is none,
-// it returns the client with the nearest id or alias, and false.
-func Find(name string) (Client, bool) {
-	name = strings.ToLower(strings.TrimSpace(name))
-	name = strings.NewReplacer(" ", "-", "_", "-").Replace(name)
-	nearest, least := Client{}, -1
+// Find looks a client up by id, name or alias. Case, blanks, - and _ make no
+// difference.
+func Find(s string) (Client, bool) {
+	fold := strings.NewReplacer(" ", "", "-", "", "_", "").Replace
+	s = fold(strings.ToLower(s))
 	for _, c := range All() {
-		for _, known := range append([]string{c.ID}, c.aliases...) {
-			d := levenshtein.ComputeDistance(name, known)
-			if d == 0 {
-				return c, true
-			}
-			if least < 0 || d < least {
-				nearest, least = c, d
-			}
+		if s == fold(c.ID) || s != "" && s == c.alias {
+			return c, true
 		}
 	}
-	return nearest, false
+	return Client{}, false
 }
 
 // File is the file that the client reads on a system, a GOOS, in the notation
@@ -175,40 +163,4 @@ func (c Client) File(goos string) string {
 		return strings.Replace(c.file, "DATA", "~/Library/Application Support", 1)
 	}
 	return strings.Replace(c.file, "DATA", "~/.config", 1)
-}
-
-// Notes are what a user has to know about the snippet: where the secret comes
-// from, time limits, what else to do. Each is a line.
-func (c Client) Notes(s Server) []string { return append(c.ownNotes(s), s.notes()...) }
-
-// ownNotes are the notes that do not hold for every client.
-func (c Client) ownNotes(s Server) []string {
-	var placeholders, notes []string
-	for _, v := range s.secrets() {
-		placeholders = append(placeholders, c.refer(v))
-	}
-	r := strings.NewReplacer(
-		"$CLIENT", c.Name,
-		"$VARS", listed(s.secrets()),
-		"$PLACEHOLDERS", listed(placeholders),
-		"$ENV", encode(c.values(s.secrets()), ""),
-		"$START_MS", strconv.FormatInt(startLimit.Milliseconds(), 10),
-		"$LIMIT_MS", strconv.FormatInt(s.callLimit()*1000, 10),
-	)
-	for _, n := range c.notes {
-		if strings.HasPrefix(n, s.transport("http: ", "stdio: ")) {
-			continue
-		}
-		notes = append(notes, r.Replace(strings.TrimPrefix(n, s.transport("stdio: ", "http: "))))
-	}
-	return notes
-}
-
-// listed joins words in a sentence: "A, B and C".
-func listed(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -3,7 +3,6 @@ package clients
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
@@ -22,49 +21,28 @@ type entry struct {
 	Timeout     int64             `json:"timeout,omitempty"`     // Zed; seconds
 }
 
-// input is a value that VS Code asks for.
-type input struct {
-	Type        string `json:"type"`
-	ID          string `json:"id"`
-	Description string `json:"description"`
-	Password    bool   `json:"password"`
-}
-
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	if c.section == "" {
 		return codexSnippet(s)
 	}
 	file := map[string]any{c.section: map[string]entry{name: c.entry(s)}}
-	if c.schema != "" {
-		file["$schema"] = c.schema
-	}
 	if c.asks {
-		file["inputs"] = c.inputs(s)
+		file["inputs"] = inputs(s)
 	}
 	return encode(file, "  ") + "\n"
 }
 
-// Command is the client's own command that adds the server, quoted for the
-// shell of s.OS (on Windows, the Command Prompt), or "" when there is none.
-func (c Client) Command(s Server) string {
-	if c.add == nil {
-		return ""
-	}
-	words := c.add(c, s)
-	for i, w := range words {
-		words[i] = shellWord(w, s.OS)
-	}
-	return strings.Join(words, " ")
-}
-
 func (c Client) entry(s Server) entry {
-	var e entry
+	e := entry{Type: s.choose(c.local, c.http)}
 	if s.Via == ViaHTTP {
 		e.URL, e.Headers = s.URL, map[string]string{"Authorization": "Bearer " + c.refer(tokenEnv)}
 	} else {
 		line := s.command()
-		e.Command, e.Args, e.Env = line[0], line[1:], c.values(s.secrets())
+		e.Command, e.Args, e.Env = line[0], line[1:], map[string]string{}
+		for _, v := range s.secrets() {
+			e.Env[v] = c.refer(v)
+		}
 	}
 	if c.adjust != nil {
 		c.adjust(&e, s)
@@ -74,93 +52,71 @@ func (c Client) entry(s Server) entry {
 
 // refer is how the client's file refers to a variable.
 func (c Client) refer(variable string) string {
-	if c.asks {
-		variable = inputID(variable)
-	}
 	return strings.Replace(c.reference, "NAME", variable, 1)
 }
 
-// values gives each variable as the client's file refers to it.
-func (c Client) values(variables []string) map[string]string {
-	m := map[string]string{}
-	for _, v := range variables {
-		m[v] = c.refer(v)
-	}
-	return m
-}
-
-func (c Client) inputs(s Server) []input {
-	var list []input
+// inputs are the values that VS Code asks for.
+func inputs(s Server) (list []map[string]any) {
 	for _, v := range s.secrets() {
-		description := v
-		if v == "OPENAI_API_KEY" {
-			description = "OpenAI API key"
-		}
-		list = append(list, input{"promptString", inputID(v), description, true})
+		list = append(list, map[string]any{"type": "promptString", "id": v, "description": v, "password": true})
 	}
 	return list
 }
 
-func inputID(variable string) string {
-	return strings.ReplaceAll(strings.ToLower(variable), "_", "-")
-}
-
-// codexSnippet is the TOML table of Codex.
+// codexSnippet is the TOML table of Codex. Its strings are those of JSON.
 func codexSnippet(s Server) string {
+	list := func(words []string) string { return strings.ReplaceAll(encode(words, ""), `","`, `", "`) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "[mcp_servers.%s]\n", name)
 	if s.Via == ViaHTTP {
-		fmt.Fprintf(&b, "url = %s\nbearer_token_env_var = %s\n", quote(s.URL), quote(tokenEnv))
+		fmt.Fprintf(&b, "url = %s\nbearer_token_env_var = %q\n", encode(s.URL, ""), tokenEnv)
 	} else {
 		line := s.command()
-		fmt.Fprintf(&b, "command = %s\nargs = %s\nenv_vars = %s\n", quote(line[0]), quoteList(line[1:]), quoteList(s.secrets()))
-		fmt.Fprintf(&b, "startup_timeout_sec = %d\n", startLimit/time.Second)
+		fmt.Fprintf(&b, "command = %s\nargs = %s\nenv_vars = %s\nstartup_timeout_sec = 60\n", encode(line[0], ""), list(line[1:]), list(s.secrets()))
 	}
 	fmt.Fprintf(&b, "tool_timeout_sec = %d\n", s.callLimit())
 	return b.String()
 }
 
-// claudeAdd ends the options with --, as --env takes several values.
-func claudeAdd(c Client, s Server) []string {
-	line := []string{"claude", "mcp", "add", "--scope", "project"}
-	if s.Via == ViaHTTP {
-		return append(line, "--transport", "http", name, s.URL, "--header", "Authorization: Bearer "+c.refer(tokenEnv))
+// Command is the client's own command that adds the server, quoted for the
+// shell of s.OS (on Windows, the Command Prompt), or "" when there is none.
+func (c Client) Command(s Server) string {
+	words := c.words(s)
+	for i, w := range words {
+		words[i] = shellWord(w, s.OS)
 	}
-	line = append(line, name)
-	for _, v := range s.secrets() {
-		line = append(line, "-e", v+"="+c.refer(v))
-	}
-	return append(append(line, "--"), s.command()...)
+	return strings.Join(words, " ")
 }
 
-func codexAdd(_ Client, s Server) []string {
-	line := []string{"codex", "mcp", "add", name}
-	if s.Via == ViaHTTP {
-		return append(line, "--url", s.URL, "--bearer-token-env-var", tokenEnv)
+// words are the words of Command before they are quoted.
+func (c Client) words(s Server) (words []string) {
+	for _, w := range strings.Fields(s.choose(c.add, c.addHTTP)) {
+		switch w {
+		case "URL":
+			words = append(words, s.URL)
+		case "AUTHORIZATION":
+			words = append(words, "Authorization: Bearer "+c.refer(tokenEnv))
+		case "ENV":
+			for _, v := range s.secrets() {
+				words = append(words, "-e", v+"="+c.refer(v))
+			}
+		case "COMMAND":
+			words = append(words, s.command()...)
+		case "PROGRAM":
+			words = append(words, s.command()[0])
+		case "ARGUMENTS":
+			words = append(words, s.command()[1:]...)
+		case "JSON":
+			words = append(words, encode(struct {
+				Name string `json:"name"`
+				entry
+				Inputs []map[string]any `json:"inputs"`
+			}{name, c.entry(s), inputs(s)}, ""))
+		default:
+			words = append(words, w)
+		}
 	}
-	return append(append(line, "--"), s.command()...)
-}
-
-// geminiAdd puts -- behind the program: Gemini CLI takes -e in its arguments
-// for an option of its own, and a -- in front of the program for the program.
-func geminiAdd(c Client, s Server) []string {
-	line := []string{"gemini", "mcp", "add", "--scope", "user"}
-	if s.Via == ViaHTTP {
-		return append(line, "--transport", "http", "--header", "Authorization: Bearer "+c.refer(tokenEnv), name, s.URL)
-	}
-	for _, v := range s.secrets() {
-		line = append(line, "-e", v+"="+c.refer(v))
-	}
-	command := s.command()
-	return append(append(line, name, command[0], "--"), command[1:]...)
-}
-
-func codeAdd(c Client, s Server) []string {
-	return []string{"code", "--add-mcp", encode(struct {
-		Name string `json:"name"`
-		entry
-		Inputs []input `json:"inputs"`
-	}{name, c.entry(s), c.inputs(s)}, "")}
+	return words
 }
 
 // shellWord quotes a word of a command line where that is needed.
@@ -175,18 +131,16 @@ func shellWord(w, goos string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// quoteList writes an array of strings in TOML.
-func quoteList(list []string) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = quote(s)
+// Notes are what a user has to know about the snippet: where the secret comes
+// from, time limits, what else to do. Each is a line.
+func (c Client) Notes(s Server) (notes []string) {
+	r := strings.NewReplacer("$CLIENT", c.Name, "$VARS", strings.Join(s.secrets(), ", "), "$LIMIT_MS", fmt.Sprint(s.callLimit()*1000))
+	for _, n := range c.notes {
+		if !strings.HasPrefix(n, s.choose("http: ", "stdio: ")) {
+			notes = append(notes, r.Replace(strings.TrimPrefix(n, s.choose("stdio: ", "http: "))))
+		}
 	}
-	return "[" + strings.Join(words, ", ") + "]"
-}
-
-// quote writes a basic string of TOML, which is a JSON string except for DEL.
-func quote(s string) string {
-	return strings.ReplaceAll(encode(s, ""), "\x7f", `\u007f`)
+	return notes
 }
 
 func encode(v any, indent string) string {

@@ -1,8 +1,7 @@
 package clients
 
 import (
-	"math"
-	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -30,8 +29,6 @@ const (
 	pinned = version.Name + "@" + version.Version
 	// tokenEnv is the variable of the client's machine with the bearer token.
 	tokenEnv = "MCP_HTTP_TOKEN"
-	// startLimit leaves time to fill a cold npx cache.
-	startLimit = time.Minute
 	// margin is how much longer a client waits than the server, whose clock
 	// starts later and whose error says what is wrong.
 	margin = 10 * time.Second
@@ -50,8 +47,8 @@ type Server struct {
 	Timeout time.Duration // of a call, as the server is configured
 }
 
-// transport is local when the client starts the server, and http otherwise.
-func (s Server) transport(local, http string) string {
+// choose returns local when the client starts the server, and http otherwise.
+func (s Server) choose(local, http string) string {
 	if s.Via == ViaHTTP {
 		return http
 	}
@@ -59,10 +56,7 @@ func (s Server) transport(local, http string) string {
 }
 
 // callLimit is how long a client should wait for an answer, in whole seconds.
-func (s Server) callLimit() int64 {
-	limit := max(s.Timeout, s.Timeout+margin) // the sum may overflow
-	return int64(math.Ceil(limit.Seconds()))
-}
+func (s Server) callLimit() int64 { return int64((s.Timeout + margin).Round(time.Second).Seconds()) }
 
 // secrets are the variables that the client passes on.
 func (s Server) secrets() []string {
@@ -73,49 +67,38 @@ func (s Server) secrets() []string {
 }
 
 // command is the command line that starts the server, the program first.
-func (s Server) command() []string {
-	args := []string{"--stdio"}
-	if s.Config != "" {
-		args = append(args, "--config", s.Config)
-	}
+func (s Server) command() (line []string) {
+	config := s.Config
 	switch s.Via {
 	case ViaBinary:
-		return append([]string{s.Binary}, args...)
+		line = []string{s.Binary}
 	case ViaDocker:
-		return s.docker()
+		line = []string{"docker", "run", "-i", "--rm"}
+		for _, v := range s.secrets() {
+			line = append(line, "-e", v) // without a value it copies the variable
+		}
+		if config != "" {
+			// The folder is mounted and not the file, as it may hold a policy
+			// too. -v would stop at a colon in the name.
+			line = append(line, "--mount", "type=bind,source="+filepath.ToSlash(filepath.Dir(config))+",target=/config,readonly")
+			config = "/config/" + filepath.Base(config)
+		}
+		line = append(line, image)
+	default:
+		if s.OS == "windows" { // npx is a script there, which only a shell can start
+			line = []string{"cmd", "/c"}
+		}
+		line = append(line, "npx", "-y", pinned)
 	}
-	line := append([]string{"npx", "-y", pinned}, args...)
-	if s.OS == "windows" { // npx is a script there, which only a shell can start
-		line = append([]string{"cmd", "/c"}, line...)
+	line = append(line, "--stdio")
+	if config != "" {
+		line = append(line, "--config", config)
 	}
 	return line
 }
 
-// docker passes secrets by name: -e without a value copies the variable that
-// the client sets for docker itself.
-func (s Server) docker() []string {
-	line := []string{"docker", "run", "-i", "--rm"}
-	for _, v := range s.secrets() {
-		line = append(line, "-e", v)
-	}
-	if s.Config == "" {
-		return append(line, image)
-	}
-	// The folder is mounted and not the file, as it may hold a policy too.
-	folder, base := path.Dir(s.Config), path.Base(s.Config)
-	if i := strings.LastIndexByte(s.Config, '\\'); i >= 0 && s.OS == "windows" {
-		folder, base = s.Config[:i], s.Config[i+1:]
-	}
-	// -v would stop at a colon in the name. --mount takes a line of CSV.
-	source := "source=" + folder
-	if strings.ContainsAny(source, `,"`) {
-		source = `"` + strings.ReplaceAll(source, `"`, `""`) + `"`
-	}
-	return append(line, "--mount", "type=bind,"+source+",target=/config,readonly", image, "--stdio", "--config", "/config/"+base)
-}
-
-// notes are those that hold for every client.
-func (s Server) notes() []string {
+// Notes are what a user has to know about the way to the server. Each is a line.
+func (s Server) Notes() []string {
 	switch s.Via {
 	case ViaHTTP:
 		list := []string{tokenEnv + " is a token of the server's MCP_HTTP_TOKENS, without the name before the colon. A server on a loopback address needs none: leave it out of the entry."}
@@ -126,21 +109,15 @@ func (s Server) notes() []string {
 	case ViaBinary:
 		return []string{"The path is that of this program. Move the program to its final place first, or correct the path."}
 	case ViaDocker:
-		list := []string{
+		return []string{
 			"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image,
 			`The container has only the variables that -e names: behind a proxy add "-e", "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`,
+			"In the container 127.0.0.1 is the container itself; of your files it sees only the configuration's folder, as /config.",
 		}
-		if s.Config != "" {
-			list = append(list, "In the container 127.0.0.1 is the container itself, and only the configuration's folder is there, as /config.")
-		}
-		return list
 	}
-	list := []string{
+	return []string{
 		"The first start downloads the package, which a client may not wait for. Do it once in a terminal: npx -y " + pinned + " --version",
 		"The version is pinned; raise the number to update.",
+		"Applications started from the desktop have a shorter PATH: if npx is not found, write its full path.",
 	}
-	if s.OS == "windows" {
-		return append(list, "npx is a script on Windows, hence cmd /c.")
-	}
-	return append(list, "Applications started from the desktop have a shorter PATH: if npx is not found, write its full path (command -v npx).")
 }
