@@ -169,7 +169,7 @@ func balance(replicas []atomic.Pointer[process]) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			for range replicas {
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 				s := replicas[turn.Add(1)%int64(len(replicas))].Load()
 				if s.ready() {
 					u, _ := url.Parse(s.url)
