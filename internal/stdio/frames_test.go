@@ -163,10 +163,8 @@ func TestWrite(t *testing.T) {
 type repeat byte
 
 func (r repeat) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(r)
-	}
-	return len(p), nil
+	n := copy(p, bytes.Repeat([]byte{byte(r)}, len(p)))
+	return n, nil
 }
 
 // gauge is a reader that measures the heap every few MiB.
@@ -191,20 +189,21 @@ func (g *gauge) Read(p []byte) (int, error) {
 // TestReaderMemory sends more than a message may have. The memory is bounded,
 // and the message after it is understood.
 func TestReaderMemory(t *testing.T) {
-	const size = 100 << 20
+	const garbage, message = 16 << 20, maxMessage + 1<<20
 	for _, tt := range []struct {
 		name, head, tail string
 		fill             byte
+		size             int64
 		most             uint64 // MiB
 	}{
-		{"garbage line", "", "\n" + ping + "\n", 'x', 8},
-		{"header without end", "X-Y: ", "\n" + ping + "\n", 'x', 8},
-		{"body to skip", fmt.Sprintf("Content-Length: %d\r\n\r\n", size), framed(ping), 'x', 8},
-		{"string without end", `{"a":"`, "\n" + ping + "\n", 'x', 400},
-		{"99 GB declared", "Content-Length: 99000000000\r\n\r\n{\"a\":\"", framed(ping), 'x', 400},
+		{"garbage line", "", "\n" + ping + "\n", 'x', garbage, 8},
+		{"header without end", "X-Y: ", "\n" + ping + "\n", 'x', garbage, 8},
+		{"body to skip", fmt.Sprintf("Content-Length: %d\r\n\r\n", garbage), framed(ping), 'x', garbage, 8},
+		{"string without end", `{"a":"`, "\n" + ping + "\n", 'x', message, 400},
+		{"99 GB declared", "Content-Length: 99000000000\r\n\r\n{\"a\":\"", framed(ping), 'x', message, 400},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			in := &gauge{r: io.MultiReader(strings.NewReader(tt.head), io.LimitReader(repeat(tt.fill), size), strings.NewReader(tt.tail))}
+			in := &gauge{r: io.MultiReader(strings.NewReader(tt.head), io.LimitReader(repeat(tt.fill), tt.size), strings.NewReader(tt.tail))}
 			got := readAll(in)
 			if len(got) != 2 || got[0] != "E" || !strings.HasSuffix(got[1], ping) {
 				t.Errorf("read %d messages, the last one %.50q, want an error and %q", len(got), got[max(0, len(got)-1):], ping)
