@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -20,7 +21,9 @@ func keepAlive(next http.Handler) http.Handler {
 			return
 		}
 		s := &stream{w: w, header: http.Header{}}
+		s.mu.Lock() // comment reads the timer
 		s.timer = time.AfterFunc(silence, s.comment)
+		s.mu.Unlock()
 		defer s.end()
 		next.ServeHTTP(s, r)
 	})
@@ -66,9 +69,7 @@ func (s *stream) begin(status int, header http.Header) {
 		return
 	}
 	s.begun = true
-	for name, values := range header {
-		s.w.Header()[name] = values
-	}
+	maps.Copy(s.w.Header(), header)
 	s.w.WriteHeader(status)
 }
 
