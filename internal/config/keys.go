@@ -85,7 +85,7 @@ func Keys() (list []Key) {
 // effective returns the value of a key as the file would have it, without what is
 // secret in it. A string that is not set is nil.
 func effective(f field) any {
-	switch s, isString := f.value.Interface().(string); {
+	switch s, isString := reflect.TypeAssert[string](f.value); {
 	case isString && s == "":
 		return nil
 	case f.key == "openai.base_url":
