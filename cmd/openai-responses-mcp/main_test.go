@@ -80,9 +80,10 @@ func serve(t *testing.T, steps string, args ...string) (*client, *fakeapi.Server
 // script is the state of a script, and its tester.
 type script struct {
 	*testscript.TestScript
-	names []string // of the variables that a session inherits
-	api   *fakeapi.Server
-	c     *client
+	names   []string // of the variables that a session inherits
+	api     *fakeapi.Server
+	c       *client
+	printed string // by the command
 }
 
 func (s *script) Helper() {}
@@ -92,35 +93,43 @@ func (s *script) Helper() {}
 //	api STEP...              starts an API with these steps (see fakeapi.ParseStep)
 //	requests N, aborted N    waits until the API has had N requests, N aborted ones
 //	count N                  the API has had N requests
-//	body N, headers N        prints the body or the headers of request N
+//	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
 //	code N ARG...            runs the program and wants exit code N
 //	mcp [NAME=VALUE...] ARG...  starts a session, and initializes it unless ARG is "raw"
 //	line JSON, frame JSON, raw GOSTRING  sends a message or bytes
 //	ask ID WORD...           sends a call of answer; watch ID WORD... one with progress
 //	call ID TOOL JSON        sends a call
 //	cancel ID, ping ID       sends these
-//	want ID                  waits for a message and prints it
-//	answer ID                waits for an answer and prints it
-//	error ID                 waits for an error and prints code, message and data
+//	want ID [REGEXP...]      waits for a message and prints it
+//	answer ID [REGEXP...]    waits for an answer and prints it
+//	error ID [REGEXP...]     waits for an error and prints code, message and data
 //	logged TEXT              waits for a text on stderr
 //	progress                 prints the progress so far
 //	eof                      closes stdin, wants exit code 0, prints other messages and stderr
 //
-// What is different in each run is replaced: see steady.
+// What is printed must match the regular expressions. What is different in each
+// run is replaced: see steady.
 func TestScript(t *testing.T) {
-	wrap := func(f func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
+	wrap := func(name string, f func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
 		return func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg {
 				ts.Fatalf("! is not supported")
 			}
 			s := ts.Value("script").(*script)
-			s.TestScript = ts
+			s.TestScript, s.printed = ts, ""
 			f(s, args)
+			if slices.Contains([]string{"want", "answer", "error", "body", "headers"}, name) {
+				for _, pattern := range args[1:] {
+					if !regexp.MustCompile("(?m)" + pattern).MatchString(s.printed) {
+						ts.Fatalf("no match for %s in:\n%s", pattern, s.printed)
+					}
+				}
+			}
 		}
 	}
 	commands := map[string]func(*testscript.TestScript, bool, []string){}
 	for name, f := range scriptCommands {
-		commands[name] = wrap(f)
+		commands[name] = wrap(name, f)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
@@ -270,7 +279,9 @@ var scriptCommands = map[string]func(s *script, args []string){
 }
 
 func (s *script) print(format string, args ...any) {
-	fmt.Fprint(s.Stdout(), s.steady(fmt.Sprintf(format, args...)))
+	text := s.steady(fmt.Sprintf(format, args...))
+	s.printed += text
+	fmt.Fprint(s.Stdout(), text)
 }
 
 func (s *script) await(wait func(context.Context, int) error, args []string) {
