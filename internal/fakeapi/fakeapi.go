@@ -40,11 +40,10 @@ type Options struct {
 
 // Recorded is a request as it arrived.
 type Recorded struct {
-	Method  string
-	Path    string
-	Header  http.Header
-	Body    []byte
-	Aborted bool // the client left before the answer was complete
+	Method string
+	Path   string
+	Header http.Header
+	Body   []byte
 }
 
 // Server is the API, an [http.Handler] that is safe for concurrent use.
@@ -56,7 +55,7 @@ type Server struct {
 	queue   []Step
 	always  Step
 	choose  func(question string) Step
-	log     []*Recorded
+	log     []Recorded
 	arrived int // all requests so far, also those that log has forgotten
 	aborted int
 	changed chan struct{} // closed and replaced when a count above changes
@@ -111,11 +110,7 @@ func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 func (s *Server) Requests() []Recorded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]Recorded, len(s.log))
-	for i, r := range s.log {
-		out[i] = *r
-	}
-	return out
+	return slices.Clone(s.log)
 }
 
 // WaitRequests returns nil when n requests have arrived since the start, or the
@@ -194,12 +189,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// net/http notices that a client leaves only after the body was read.
 	body, err := io.ReadAll(r.Body)
 	x := &exchange{s: s, w: w, r: r}
-	rec := s.arrive(x, body, err == nil)
+	s.arrive(x, body, err == nil)
 	defer func() {
 		if !x.done && (err != nil || r.Context().Err() != nil) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			rec.Aborted = true
 			s.aborted++
 			s.notify()
 		}
@@ -215,8 +209,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // arrive records a request and takes its step, so that the request after one
 // that was waited for gets the next step.
-func (s *Server) arrive(x *exchange, body []byte, whole bool) *Recorded {
-	rec := &Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body}
+func (s *Server) arrive(x *exchange, body []byte, whole bool) {
+	rec := Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.notify()
@@ -230,7 +224,7 @@ func (s *Server) arrive(x *exchange, body []byte, whole bool) *Recorded {
 	}
 	x.req.n = s.arrived
 	if !whole {
-		return rec
+		return
 	}
 	x.step = s.always
 	switch {
@@ -240,7 +234,6 @@ func (s *Server) arrive(x *exchange, body []byte, whole bool) *Recorded {
 	case s.choose != nil:
 		x.step = s.choose(x.req.question())
 	}
-	return rec
 }
 
 // answer picks the endpoint by the end of the path; base URLs have any prefix.

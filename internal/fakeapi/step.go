@@ -28,26 +28,11 @@ type Step struct {
 	replay    []recording             // turns, one a request
 }
 
-// ParseSteps reads steps from words that are separated by white space. Its
-// errors are those of ParseStep.
-func ParseSteps(words string) ([]Step, error) {
-	var steps []Step
-	for word := range strings.FieldsSeq(words) {
-		st, err := ParseStep(word)
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, st)
-	}
-	return steps, nil
-}
-
 // ParseStep reads a step from a word. Parts that are joined by "+" apply
 // together; text=, redirect= and file= take the rest of the word.
 //
 //	ok, search, weather, uncited, phases, refusal, empty   what the model says
 //	text=TEXT                                              the answer, without a search
-//	tools[:rounds=N,parallel=N|:unknown]                   calls of the offered function tools
 //	incomplete[:REASON|:empty], failed[:CODE]              the status of the response
 //	error[:CODE]                                           a stream ends with an error event
 //	400, 401, 403, 404, quota, 500 ... 599                 errors
@@ -96,8 +81,6 @@ func (st *Step) apply(part string) (err error) {
 		st.refuses = append(st.refuses, "unverified:stream", "unverified:reasoning.summary")
 	case "text":
 		st.say = func(r *request) []object { return r.thought(message(r, value)) }
-	case "tools":
-		st.say = toolCalls(value)
 	case "incomplete":
 		if st.status = name; value == "empty" {
 			st.say, value = says["empty"], ""

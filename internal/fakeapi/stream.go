@@ -64,8 +64,6 @@ func items(final []byte) []object {
 				}
 				add("content_part.done", at, "part", json.RawMessage(part.Raw))
 			}
-		case "function_call":
-			text(add, object{}, "function_call_arguments", "arguments", it)
 		}
 		add("output_item.done", object{}, "item", json.RawMessage(it.Raw))
 	}
@@ -75,7 +73,7 @@ func items(final []byte) []object {
 // opened is an item as its first event shows it. Its encrypted content is not
 // the final one: only a finished item can be sent back.
 func opened(it gjson.Result) string {
-	raw := set(it.Raw, "content", `[]`, "summary", `[]`, "arguments", `""`, "encrypted_content", `"gAAAAABunfinished"`)
+	raw := set(it.Raw, "content", `[]`, "summary", `[]`, "encrypted_content", `"gAAAAABunfinished"`)
 	raw, _ = sjson.Delete(raw, "action") // The path is valid.
 	return set(raw, "status", `"in_progress"`)
 }

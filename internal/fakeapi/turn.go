@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -57,11 +56,6 @@ func (r *request) question() string {
 	}
 	text, _, _ = strings.Cut(text, "\n[Hints]")
 	return strings.TrimSpace(text)
-}
-
-// tools returns the offered tools of a type.
-func (r *request) tools(kind string) []gjson.Result {
-	return slices.DeleteFunc(r.Get("tools").Array(), func(t gjson.Result) bool { return t.Get("type").String() != kind })
 }
 
 // included returns the index of an element of include, or -1.
@@ -175,14 +169,12 @@ var says = map[string]func(*request) []object{
 	"empty": func(r *request) []object { return r.thought() },
 }
 
-// judge is what a model does: it calls the functions that it is offered,
-// searches for what changes from day to day, and answers the rest.
+// judge is what a model does: it searches for what changes from day to day, if
+// it is offered a search, and answers the rest.
 func judge(r *request) []object {
 	q := r.question()
 	switch {
-	case len(r.tools("function")) > 0:
-		return toolCalls("")(r)
-	case len(r.tools("web_search")) == 0:
+	case !r.Get(`tools.#(type=="web_search")`).Exists():
 		return plain(r)
 	case aboutWeather.MatchString(q):
 		return weather(r)
@@ -295,46 +287,4 @@ func shorten(s string, n int) string {
 		return string(c)
 	}
 	return strings.TrimSpace(string(c[:n-1])) + "…"
-}
-
-// toolCalls returns a conversation in which the model calls the functions that it
-// is offered, and answers once it has their outputs. args is "unknown" for a
-// function that was not offered, or the number of responses with calls and of
-// calls in each: "rounds=2,parallel=3".
-func toolCalls(args string) func(*request) []object {
-	a, _ := url.ParseQuery(strings.ReplaceAll(args, ",", "&")) // Bad numbers count as 1.
-	rounds, _ := strconv.Atoi(a.Get("rounds"))
-	parallel, _ := strconv.Atoi(a.Get("parallel"))
-	rounds, parallel = max(rounds, 1), max(parallel, 1)
-	return func(r *request) []object {
-		text, outputs := words(r, ""), 0
-		for _, it := range r.Get("input").Array() {
-			if strings.HasSuffix(it.Get("type").String(), "_call_output") {
-				text += "\n- " + it.Get("output").String()
-				outputs++
-			}
-		}
-		offered := r.tools("function")
-		if a.Has("unknown") {
-			offered = []gjson.Result{gjson.Parse(`{"type":"function","name":"not_offered"}`)}
-		} else if len(offered) == 0 || outputs >= rounds*parallel {
-			return r.thought(message(r, text))
-		}
-		var calls []object
-		for i := range parallel {
-			calls = append(calls, call(r, i, offered[i%len(offered)]))
-		}
-		return r.thought(calls...)
-	}
-}
-
-// call is the i-th call of a response. Every required parameter of a function is
-// the question.
-func call(r *request, i int, tool gjson.Result) object {
-	args := object{}
-	for _, name := range tool.Get("parameters.required").Array() {
-		args[name.String()] = r.question()
-	}
-	return object{"id": r.id("fc", fmt.Sprint(i)), "type": "function_call", "status": "completed", "name": tool.Get("name").String(),
-		"call_id": r.id("call", fmt.Sprint(i)), "arguments": string(encode(args))}
 }
