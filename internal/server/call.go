@@ -53,7 +53,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if err != nil {
 			call.Outcome = "invalid"
 			why := s.o.Redactor.Redact(err.Error())
-			return nil, toolError(tool+": invalid arguments: "+why, errorData{Message: why, Reason: why})
+			return nil, toolError(tool+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
 		}
 		a, err := s.ask(llm.WithTraceparent(ctx, trace), tool, q, req)
 		if err != nil {
@@ -108,35 +108,24 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// errorData is the data of an error (spec §8.2, appendix B). It holds neither
-// content nor instructions nor the key.
-type errorData struct {
-	Message   string `json:"message"`
-	Name      string `json:"name,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	RequestID string `json:"request_id,omitempty"`
-	Status    any    `json:"status,omitempty"`
-	Type      string `json:"type,omitempty"`
-}
-
-// failed is the error of a call without an answer.
+// failed is the error of a call without an answer. Its data (spec §8.2) holds
+// neither content nor instructions nor the key.
 func (s *Server) failed(tool string, err error) error {
 	redact := s.o.Redactor.Redact
-	data := errorData{Message: text.Truncate(redact(s.o.Explain(tool, err)), 400)}
-	var e *llm.Error
-	if s.o.Debug && errors.As(err, &e) {
-		data.Type, data.Name, data.RequestID = redact(e.Type), e.Name(), redact(e.RequestID)
-		if e.Status != 0 {
-			data.Status = e.Status
-		} else if e.Code != "" {
-			data.Status = redact(e.Code)
+	why := text.Truncate(redact(s.o.Explain(tool, err)), 400)
+	data := map[string]any{"message": why}
+	if e, ok := errors.AsType[*llm.Error](err); ok && s.o.Debug {
+		data["name"], data["type"], data["request_id"] = e.Name(), redact(e.Type), redact(e.RequestID)
+		if data["status"] = e.Status; e.Status == 0 {
+			data["status"] = redact(e.Code)
 		}
+		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
 	}
-	return toolError("answer failed: "+data.Message, data)
+	return toolError("answer failed: "+why, data)
 }
 
 // toolError is the error of a tool, with the code of spec appendix B.
-func toolError(message string, data errorData) error {
+func toolError(message string, data map[string]any) error {
 	b, err := unescaped.JSON(data)
 	if err != nil {
 		return fmt.Errorf("encoding the data of an error: %w", err)

@@ -99,12 +99,11 @@ func (s *stages) see(ev llm.Event) {
 			s.now = "thinking"
 		case llm.BlockSearch:
 			s.now = "searching"
-		case llm.BlockText:
-			s.write(0)
 		}
 	case llm.BlockDelta:
 		if e.Text != "" {
-			s.write(utf8.RuneCountInString(e.Text))
+			s.written += utf8.RuneCountInString(e.Text)
+			s.now = "writing (" + grouped(s.written) + " characters)"
 		}
 	case llm.Search:
 		stage, what := answer.Stage(e)
@@ -122,12 +121,11 @@ func (s *stages) see(ev llm.Event) {
 	}
 }
 
-// write counts characters of the answer.
-func (s *stages) write(n int) {
-	s.written += n
-	digits := strconv.Itoa(s.written)
+// grouped returns a number with commas, such as 1,234.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	s.now = "writing (" + digits + " characters)"
+	return digits
 }

@@ -32,7 +32,6 @@ func TestStages(t *testing.T) {
 		{"an unknown action", []llm.Event{llm.Search{Action: "dig"}}, []string{"searching"}},
 		{"the same query twice", []llm.Event{find("a"), find("a")}, []string{"searching: a"}},
 		{"many queries", []llm.Event{find("a"), find("b"), find("c")}, []string{"searching: a", "searching: b", "searching: c"}},
-		{"writing begins", []llm.Event{start("text")}, []string{"writing (0 characters)"}},
 		{"characters, not bytes", []llm.Event{start("text"), delta("天")}, []string{"writing (1 characters)"}},
 		{"thousands", []llm.Event{delta(strings.Repeat("x", 1234))}, []string{"writing (1,234 characters)"}},
 		{"millions", []llm.Event{delta(strings.Repeat("x", 1234567))}, []string{"writing (1,234,567 characters)"}},

@@ -2,11 +2,10 @@
 // answers questions (spec §3). It knows the protocol and nothing about the
 // Responses API behind the function.
 //
-//	server.go     Server, and which methods and tools it has
-//	tools.go      the tools as tools/list shows them
-//	arguments.go  the arguments of a call
-//	call.go       a call, its result and its errors
-//	progress.go   notifications about a call
+//	server.go    Server, and which methods and tools it has
+//	tools.go     the tools as tools/list shows them, and their arguments
+//	call.go      a call, its result and its errors
+//	progress.go  notifications about a call
 package server
 
 import (
@@ -47,8 +46,7 @@ type Options struct {
 	// MaxCalls is the number of calls that run at the same time; others wait.
 	// 0: 256.
 	MaxCalls int
-	// Observe, if set, is called at the end of each call. It must be safe for
-	// concurrent use.
+	// Observe, if set, is called at the end of each call, also concurrently.
 	Observe func(Call)
 	// Log receives one line per call at debug level (spec §8.1). It is required.
 	Log *slog.Logger

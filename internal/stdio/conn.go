@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -92,9 +93,9 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.Framed && (f.Body[0] == '{' || f.Body[0] == '[') {
 		c.lines.Store(true)
 	}
-	m, err := parse(f.Body)
-	if err != nil {
-		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: "+err.Error())
+	m, ok := parse(f.Body)
+	if !ok {
+		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC 2.0 request")
 	}
 	c.log.Debug("recv", "method", m.method, "id", m.id.Raw, "json", string(f.Body))
 	switch {
@@ -117,7 +118,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 func (c *conn) begin(m message) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.find(m.id) != 0 {
+	if c.number(m.id) != 0 {
 		return nil
 	}
 	c.last++
@@ -141,7 +142,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
-	n := c.find(id)
+	n := c.number(id)
 	if n == 0 || c.calls[n].method == "initialize" {
 		return nil
 	}
@@ -151,8 +152,8 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	return &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, n)}
 }
 
-// find returns the number of the call with that id, or 0. c.mu is held.
-func (c *conn) find(id gjson.Result) int64 {
+// number returns the number of the call with that id, or 0. c.mu is held.
+func (c *conn) number(id gjson.Result) int64 {
 	for n, k := range c.calls {
 		if key(k.id) == key(id) {
 			return n
@@ -166,42 +167,45 @@ func (c *conn) find(id gjson.Result) int64 {
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	switch m := m.(type) {
-	case *jsonrpc.Response:
-		n, _ := m.ID.Raw().(int64)
-		c.mu.Lock()
-		k, ok := c.calls[n]
-		delete(c.calls, n) // from now on the client may use the id again
-		c.mu.Unlock()
+	if r, ok := m.(*jsonrpc.Response); ok {
+		n, _ := r.ID.Raw().(int64)
+		k, ok := c.find(n, true)
 		if !ok {
 			return nil
 		}
 		defer c.done()
-		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: m.Result, Error: wireError(m.Error)})
-	case *jsonrpc.Request:
-		c.mu.Lock()
-		token := c.calls[gjson.GetBytes(m.Params, "progressToken").Int()].token
-		c.mu.Unlock()
-		if token == "" {
-			return nil
-		}
-		params, err := sjson.SetRawBytes(m.Params, "progressToken", []byte(token))
-		if err != nil {
-			return fmt.Errorf("setting the progress token: %w", err)
-		}
-		return c.write(wire{Method: m.Method, Params: params})
+		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(r.Error)})
 	}
-	return nil
+	n := m.(*jsonrpc.Request)
+	k, ok := c.find(gjson.GetBytes(n.Params, "progressToken").Int(), false)
+	if !ok {
+		return nil
+	}
+	params, err := sjson.SetRawBytes(n.Params, "progressToken", []byte(k.token))
+	if err != nil {
+		return fmt.Errorf("setting the progress token: %w", err)
+	}
+	return c.write(wire{Method: n.Method, Params: params})
+}
+
+// find returns the call in flight with that number. After the last use its id is
+// free.
+func (c *conn) find(n int64, last bool) (k call, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok = c.calls[n]
+	if last {
+		delete(c.calls, n)
+	}
+	return k, ok
 }
 
 // refuse answers input that does not reach the SDK. It returns nil, since there
-// is no message for the SDK.
+// is no message for the SDK. A failed write ends the session by itself.
 func (c *conn) refuse(code int64, why string) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err := c.write(wire{ID: json.RawMessage("null"), Error: &jsonrpc.Error{Code: code, Message: why}}); err != nil {
-		c.log.Debug("refusing", "err", err) // the session has ended
-	}
+	_ = c.write(wire{ID: json.RawMessage("null"), Error: &jsonrpc.Error{Code: code, Message: why}})
 	return nil
 }
 
@@ -233,3 +237,60 @@ func (c *conn) Close() error {
 
 // SessionID is empty: a process serves one session.
 func (c *conn) SessionID() string { return "" }
+
+// message is a request or notification as the client sent it. Its method is
+// empty if it is a response.
+type message struct {
+	method string
+	id     gjson.Result
+	params json.RawMessage // nil if there are none
+}
+
+// parse reads a JSON value as a message. Unlike the fields of a struct, the
+// names of members are case-sensitive.
+func parse(v []byte) (m message, ok bool) {
+	o := gjson.ParseBytes(v)
+	method := o.Get("method")
+	m = message{method: method.Str, id: o.Get("id")}
+	if p := o.Get("params"); p.Exists() {
+		m.params = json.RawMessage(p.Raw)
+	}
+	isResponse := !method.Exists() && m.id.Exists() && (o.Get("result").Exists() || o.Get("error").Exists())
+	validID := !m.id.Exists() || key(m.id) != "" // not null, a boolean, an object
+	return m, o.Get("jsonrpc").Str == "2.0" && validID && (m.method != "" || isResponse)
+}
+
+// key makes ids comparable: strings by their value, numbers by their digits. It
+// is empty if v cannot be an id.
+func key(v gjson.Result) string {
+	switch v.Type {
+	case gjson.String:
+		return `"` + v.Str
+	case gjson.Number:
+		return v.Raw
+	}
+	return ""
+}
+
+// wire is a response or a notification in JSON.
+type wire struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *jsonrpc.Error  `json:"error,omitempty"`
+}
+
+// wireError returns the error for the client.
+func wireError(err error) *jsonrpc.Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code != 0 {
+		return e // without the text around it, in which the SDK quotes params
+	}
+	// A request before initialize, or params that the SDK cannot decode.
+	why, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + why}
+}

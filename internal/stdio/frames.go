@@ -71,7 +71,8 @@ func (r *Reader) Read() (Frame, error) {
 		return Frame{Body: body}, err
 	}
 	line := r.line()
-	if startsBlock(line) {
+	// "warning: x" is a log line unless it ends or is named as headers are.
+	if m := header.FindSubmatch(line); m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))) {
 		return r.framed()
 	}
 	if !json.Valid(line) {
@@ -85,13 +86,6 @@ func (r *Reader) Read() (Frame, error) {
 }
 
 var header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
-
-// startsBlock reports whether a line is the first of a header block, and not
-// that of a log ("warning: x").
-func startsBlock(line []byte) bool {
-	m := header.FindSubmatch(line)
-	return m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-")))
-}
 
 // framed reads a header block and the value after it. The value ends where its
 // JSON ends, even if the length differs: clients declare wrong lengths, and so

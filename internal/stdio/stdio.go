@@ -4,12 +4,11 @@
 // The SDK's own transport reads lines only, rounds large ids, ends the session
 // at input that it cannot parse, and cancels calls at the end of the input.
 //
-//	stdio.go    Transport
-//	frames.go   bytes to messages: lines and Content-Length
-//	conn.go     messages to requests for the SDK, and answers back: ids,
-//	            cancellation, the end of the session
-//	message.go  JSON-RPC requests and errors
-//	poll_*.go   whether a pipe still has a reader
+//	stdio.go   Transport
+//	frames.go  bytes to messages: lines and Content-Length
+//	conn.go    messages to requests for the SDK, and answers back: ids,
+//	           cancellation, errors, the end of the session
+//	poll_*.go  whether a pipe still has a reader
 package stdio
 
 import (
@@ -72,12 +71,9 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 // not an open file, or the system is not Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		got, ok := poll(w, 0) // pollGone is reported without being asked for
-		if !ok {
-			return false
-		}
-		if got&pollGone != 0 {
-			return true
+		// pollGone is reported without being asked for.
+		if got, ok := poll(w, 0); !ok || got&pollGone != 0 {
+			return ok
 		}
 	}
 	return false

@@ -1,0 +1,96 @@
+package stdio
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// session is a connection with its client's ends of the pipes.
+type session struct {
+	mcp.Connection
+	t   *testing.T
+	in  *io.PipeWriter
+	out *bufio.Scanner
+}
+
+func connect(t *testing.T) *session {
+	t.Helper()
+	in, input := io.Pipe()
+	output, out := io.Pipe()
+	c, err := (&Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _, _ = c.Close(), input.Close(), output.Close() })
+	return &session{Connection: c, t: t, in: input, out: bufio.NewScanner(output)}
+}
+
+// send sends a line and returns what the SDK reads.
+func (s *session) send(format string, args ...any) *jsonrpc.Request {
+	s.t.Helper()
+	if _, err := fmt.Fprintf(s.in, format+"\n", args...); err != nil {
+		s.t.Fatal(err)
+	}
+	m, err := s.Read(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m.(*jsonrpc.Request)
+}
+
+// answer writes progress and a result, as the SDK does.
+func (s *session) answer(r *jsonrpc.Request, result string) {
+	for _, m := range []jsonrpc.Message{
+		&jsonrpc.Request{Method: "notifications/progress", Params: fmt.Appendf(nil, `{"progressToken":%v,"message":"<b>"}`, r.ID.Raw())},
+		&jsonrpc.Response{ID: r.ID, Result: []byte(result)},
+	} {
+		if err := s.Write(s.t.Context(), m); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+func (s *session) receive(want string) {
+	s.t.Helper()
+	if !s.out.Scan() || s.out.Text() != want {
+		s.t.Fatalf("received %q, want %q", s.out.Text(), want)
+	}
+}
+
+const (
+	aCall   = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`
+	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
+)
+
+// The messages of a call that wait because the client is slow to read are
+// dropped if the call is cancelled meanwhile. Afterwards its id is free.
+func TestCancelWhileAnswerWaits(t *testing.T) {
+	s := connect(t)
+	first, second := s.send(aCall, "1"), s.send(aCall, "2")
+	go s.answer(first, `{}`)
+	if s.out.Scan(); s.out.Text() != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"<b>"}}` {
+		t.Fatalf("received %q", s.out.Text())
+	}
+	s.send(aCancel, "2")
+	go s.answer(second, `{}`)
+	again := s.send(aCall, "2")
+	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	go s.answer(again, `{"again":1}`)
+	s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"message":"<b>"}}`)
+	s.receive(`{"jsonrpc":"2.0","id":2,"result":{"again":1}}`)
+}
+
+func TestIDsAndTokensComeBackAsSent(t *testing.T) {
+	for _, id := range []string{"9007199254740993", "1.5", "-0", `"x"`, `"é\" 1"`, `"\u00e9"`, `""`, "1e3"} {
+		s := connect(t)
+		go s.answer(s.send(aCall, id), `{"a":"<b>"}`)
+		s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"message":"<b>"}}`)
+		s.receive(`{"jsonrpc":"2.0","id":` + id + `,"result":{"a":"<b>"}}`)
+	}
+}
