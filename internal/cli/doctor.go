@@ -346,7 +346,8 @@ func session(ctx context.Context, lines bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	p := connect(ctx, server.Options{Log: slog.New(slog.DiscardHandler)}, lines)
-	p.initialize("doctor")
-	list := p.call("tools/list", object{})
+	p.call("initialize", initializeParams("doctor"))
+	p.send(0, "notifications/initialized", nil)
+	list := p.call("tools/list", nil)
 	return int(gjson.GetBytes(list, "result.tools.#").Int()), p.end()
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ func TestEvents(t *testing.T) {
 		{llm.BlockStart{Kind: "tool_use"}, `{"type":"block_start","index":0,"kind":"tool_use","id":"","name":""}`},
 		{llm.BlockStart{Kind: "thinking", ID: "rs_1", Name: "no"}, `{"type":"block_start","index":0,"kind":"thinking","id":"rs_1"}`},
 		{llm.BlockDelta{Text: "<a> & 天\n"}, `{"type":"block_delta","index":0,"text":"<a> & 天\n"}`},
-		{llm.BlockDelta{Text: "\x7f\u009b\u202e"}, `{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e"}`},
+		{llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"}, `{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`},
 		{llm.BlockDelta{Index: 2, Thinking: "hm"}, `{"type":"block_delta","index":2,"thinking":"hm"}`},
 		{llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`}, `{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`},
 		{llm.BlockDelta{Index: 3}, ""},
@@ -64,20 +63,5 @@ func TestFailure(t *testing.T) {
 		if diff := cmp.Diff(want, failureOf(tt.err, "explained")); diff != "" {
 			t.Errorf("failureOf(%v) (-want +got):\n%s", tt.err, diff)
 		}
-	}
-}
-
-func TestEscaper(t *testing.T) {
-	const text = "a\u009b\x7f\u202e\u2028\U000e0041天\U0001f600\x00\n\t"
-	var b strings.Builder
-	if err := json.NewEncoder(escaper{&b}).Encode(text); err != nil {
-		t.Fatal(err)
-	}
-	if want := `"a\u009b\u007f\u202e\u2028\udb40\udc41天😀\u0000\n\t"` + "\n"; b.String() != want {
-		t.Errorf("%s, want %s", b.String(), want)
-	}
-	var back string
-	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back != text {
-		t.Errorf("decoded %q, %v, want %q", back, err, text)
 	}
 }

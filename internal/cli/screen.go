@@ -46,7 +46,7 @@ type screen struct {
 	mu       sync.Mutex
 	begin    time.Time
 	stage    string   // what the call is doing
-	what     string   // the query or URL of the last search, or the reason of a retry
+	what     string   // the query or URL of the last search
 	drawn    string   // the status line on the terminal
 	messages []string // what the model has written in this try
 	shown    string   // what of it is on the terminal
@@ -118,7 +118,7 @@ func (s *screen) watch(ev llm.Event) {
 		stage, what := answer.Stage(e)
 		s.stage, s.what = stage, cmp.Or(text.OneLine(text.Truncate(what, 200)), s.what)
 	case llm.Retrying:
-		s.stage, s.what = fmt.Sprintf("retrying (%d)", e.Attempt), e.Err.Kind.String()
+		s.stage, s.what = fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
 		s.divide("starting again")
 		s.messages = nil
 	}

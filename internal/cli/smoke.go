@@ -47,21 +47,29 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	call := object{"name": *tool, "arguments": object{"query": query}}
 
 	p := connect(ctx, a.serverOptions(w), *lines || cfg.LineMode)
-	p.answered = func(method string, response []byte, took time.Duration) error {
-		a.note("%s: answered in %d ms", method, took.Milliseconds())
-		_, err := escaper{a.stdout}.Write(append(response, '\n'))
-		return err
+	show := func(method string, params object) {
+		begin := time.Now()
+		if response := p.call(method, params); response != nil {
+			a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
+			if _, err := (escaper{a.stdout}).Write(append(response, '\n')); err != nil {
+				p.err = err
+			}
+		}
 	}
-	p.initialize("smoke")
-	p.call("tools/list", object{})
+	show("initialize", initializeParams("smoke"))
+	p.send(0, "notifications/initialized", nil)
+	show("tools/list", nil)
 	if *ping {
-		p.call("ping", nil)
+		show("ping", nil)
 	}
-	if *cancel {
-		p.cancelled("tools/call", call)
+	if *cancel { // a response would arrive before that to the next request
+		p.last++
+		p.silent = p.last
+		p.send(p.silent, "tools/call", call)
+		p.send(0, "notifications/cancelled", object{"requestId": p.silent, "reason": "smoke"})
 		a.note("call %d was cancelled and must stay silent", p.silent)
 	}
-	p.call("tools/call", call)
+	show("tools/call", call)
 	if err := p.end(); ctx.Err() == nil {
 		return err
 	}
@@ -70,18 +78,25 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 type object = map[string]any
 
+// initializeParams are the parameters of initialize for a client of that name.
+func initializeParams(client string) object {
+	return object{
+		"protocolVersion": "2025-06-18",
+		"capabilities":    object{},
+		"clientInfo":      object{"name": client, "version": version.Version},
+	}
+}
+
 // peer is the client's side of a session. After an error it does nothing.
 type peer struct {
 	in     io.WriteCloser
 	out    io.ReadCloser
 	reader *stdio.Reader
 	framed bool
+	last   int        // id of the last request
+	silent int        // id of the request that must not be answered; 0: none
 	ended  chan error // gets the result of the server
-
-	answered func(method string, response []byte, took time.Duration) error // nil: no report
-	last     int                                                            // id of the last request
-	silent   int                                                            // id of the request that must not be answered; 0: none
-	err      error
+	err    error
 }
 
 // connect starts a server inside this process. The session ends with ctx.
@@ -99,14 +114,12 @@ func connect(ctx context.Context, o server.Options, lines bool) *peer {
 
 // send writes one message; an id of 0 makes it a notification.
 func (p *peer) send(id int, method string, params object) {
-	message := object{"jsonrpc": "2.0", "method": method}
-	if id != 0 {
-		message["id"] = id
-	}
-	if params != nil {
-		message["params"] = params
-	}
-	body, err := json.Marshal(message)
+	body, err := json.Marshal(struct {
+		JSONRPC string `json:"jsonrpc"`
+		ID      int    `json:"id,omitempty"`
+		Method  string `json:"method"`
+		Params  object `json:"params,omitempty"`
+	}{"2.0", id, method, params})
 	if err == nil && p.err == nil {
 		err = stdio.Write(p.in, body, p.framed)
 	}
@@ -115,46 +128,22 @@ func (p *peer) send(id int, method string, params object) {
 	}
 }
 
-// initialize opens the session for a client of that name.
-func (p *peer) initialize(client string) {
-	p.call("initialize", object{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    object{},
-		"clientInfo":      object{"name": client, "version": version.Version},
-	})
-	p.send(0, "notifications/initialized", nil)
-}
-
 // call sends a request and returns its response.
 func (p *peer) call(method string, params object) json.RawMessage {
-	begin := time.Now()
 	p.last++
 	p.send(p.last, method, params)
 	for p.err == nil {
 		raw := p.read()
-		r := gjson.ParseBytes(raw)
 		if p.err != nil {
 			p.err = fmt.Errorf("waiting for the response to %s: %w", method, p.err)
-		} else if r.Get("id").Int() == int64(p.last) { // not a notification
-			if p.answered != nil {
-				p.err = p.answered(method, raw, time.Since(begin))
-			}
-			if e := r.Get("error"); e.Exists() && p.err == nil {
+		} else if r := gjson.ParseBytes(raw); r.Get("id").Int() == int64(p.last) { // not a notification
+			if e := r.Get("error"); e.Exists() {
 				p.err = fmt.Errorf("%s: %s (%d)", method, e.Get("message").String(), e.Get("code").Int())
 			}
 			return raw
 		}
 	}
 	return nil
-}
-
-// cancelled sends a request and cancels it. A response to it would arrive before
-// that to the next request, or at the end.
-func (p *peer) cancelled(method string, params object) {
-	p.last++
-	p.silent = p.last
-	p.send(p.last, method, params)
-	p.send(0, "notifications/cancelled", object{"requestId": p.last, "reason": "smoke"})
 }
 
 var errEnded = errors.New("the server has ended")
@@ -178,11 +167,11 @@ func (p *peer) read() json.RawMessage {
 func (p *peer) end() error {
 	_ = p.in.Close()
 	for p.err == nil {
-		if p.read(); p.err == errEnded {
-			return <-p.ended
-		}
+		p.read()
 	}
 	_ = p.out.Close()
-	<-p.ended
+	if err := <-p.ended; p.err == errEnded {
+		return err
+	}
 	return p.err
 }

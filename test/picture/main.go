@@ -57,7 +57,7 @@ func run(ctx context.Context) error {
 	ask := fmt.Sprintf("%s ask --usage %q", program, question)
 	cmd := exec.CommandContext(ctx, "script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
-		"TERM=xterm-256color", "NO_COLOR=", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
+		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("asking: %w\n%s", err, out)
@@ -67,8 +67,8 @@ func run(ctx context.Context) error {
 	return os.WriteFile(picture, []byte(svg), 0o644)
 }
 
-// status is the status line, which ask draws dim, and the sequence that erases it.
-var status = regexp.MustCompile("\x1b\\[2m([^\x1b]*)\x1b\\[0m|\r\x1b\\[K")
+// status is the status line and what erases it.
+var status = regexp.MustCompile(`([^\r\n]*)\r *\r`)
 
 // frames returns the status line with the query of the search, and what the
 // terminal shows at the end.
