@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,7 @@ const secret = "Zq7XbT0wPl94mKfR8uHs"
 // newServer returns a server in debug, and where it puts the calls observed.
 func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, *[]Call) {
 	var calls []Call
+	var mu sync.Mutex
 	return New(Options{
 		Ask: func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
 			return ask(ctx)
@@ -35,8 +37,12 @@ func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, 
 		Redactor: logging.NewRedactor(secret),
 		Debug:    true,
 		MaxCalls: 1,
-		Observe:  func(call Call) { calls = append(calls, call) },
-		Log:      slog.New(slog.DiscardHandler),
+		Observe: func(call Call) {
+			mu.Lock()
+			defer mu.Unlock()
+			calls = append(calls, call)
+		},
+		Log: slog.New(slog.DiscardHandler),
 	}), &calls
 }
 
@@ -106,6 +112,7 @@ func TestMaxCalls(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		var got []string
 		for _, call := range *calls {
 			got = append(got, call.Outcome+" "+call.Duration.String())

@@ -174,7 +174,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 			return nil
 		}
 		defer c.done()
-		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(r.Error)})
+		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(k.method, r.Error)})
 	}
 	n := m.(*jsonrpc.Request)
 	k, ok := c.find(gjson.GetBytes(n.Params, "progressToken").Int(), false)
@@ -283,7 +283,7 @@ type wire struct {
 }
 
 // wireError returns the error for the client.
-func wireError(err error) *jsonrpc.Error {
+func wireError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
@@ -291,6 +291,9 @@ func wireError(err error) *jsonrpc.Error {
 		return e // without the text around it, in which the SDK quotes params
 	}
 	// A request before initialize, or params that the SDK cannot decode.
+	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+	}
 	why, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + why}
 }
