@@ -152,13 +152,9 @@ func (s *Server) notify() {
 // "http://127.0.0.1:49152/v1". stop closes the port and every connection, and
 // returns when serving has ended; it may be called again.
 func (s *Server) Listen() (baseURL string, stop func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		// A host without IPv4 has a loopback of IPv6.
-		var err6 error
-		if l, err6 = net.Listen("tcp", "[::1]:0"); err6 != nil {
-			return "", nil, fmt.Errorf("listening on loopback: %w", err)
-		}
+		return "", nil, fmt.Errorf("listening on loopback: %w", err)
 	}
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan struct{})

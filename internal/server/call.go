@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -64,8 +65,14 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	}
 }
 
-// ask waits until the call may run, and runs it.
-func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest) (*answer.Answer, error) {
+// ask waits until the call may run, and runs it. A panic fails this call only.
+func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest) (a *answer.Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.o.Log.Error("panic in a call", "tool", profile, "panic", p, "stack", string(debug.Stack()))
+			err = errors.New("internal error")
+		}
+	}()
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
 	select {

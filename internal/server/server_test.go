@@ -68,6 +68,7 @@ func TestOutcomes(t *testing.T) {
 		}, `{"answer":"<42>","used_search":false,"citations":[],"model":"m"}`, Call{Outcome: "ok", Meta: meta}},
 		{"x", func(context.Context) (*answer.Answer, error) { return nil, failure },
 			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error"}},
+		{"x", func(context.Context) (*answer.Answer, error) { panic("bug") }, "answer failed: internal error", Call{Outcome: "error"}},
 		{" ", nil, "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}},
 		{"x", func(ctx context.Context) (*answer.Answer, error) { <-ctx.Done(); return nil, ctx.Err() },
 			"answer failed: context canceled", Call{Outcome: "cancelled", Duration: time.Second}},
@@ -91,7 +92,7 @@ func TestOutcomes(t *testing.T) {
 			if !ok || e.Code != -32001 || !strings.Contains(e.Message, tt.want) || strings.Contains(e.Message+string(e.Data), secret) {
 				t.Errorf("fails with %v %s, want %s", err, e.Data, tt.want)
 			}
-			if data := `,"name":"InternalServerError","request_id":"req","status":503,"type":"t[redacted]"}`; tt.outcome.Outcome == "error" && !strings.HasSuffix(string(e.Data), data) {
+			if data := `,"name":"InternalServerError","request_id":"req","status":503,"type":"t[redacted]"}`; strings.Contains(tt.want, "503") && !strings.HasSuffix(string(e.Data), data) {
 				t.Errorf("data = %s, want %s", e.Data, data)
 			}
 		})
