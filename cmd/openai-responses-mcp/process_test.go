@@ -96,6 +96,16 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// run starts a command, and kills it if it does not end.
+func run(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { timer.Stop() })
+}
+
 // pipe closes its ends after the test.
 func pipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
@@ -118,9 +128,7 @@ func TestSignalWithFullPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Stdout = w
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		run(t, cmd)
 		w.Close()
 		go func() { _, _ = io.WriteString(in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
 		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
@@ -148,9 +156,7 @@ func TestStdoutGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	run(t, cmd)
 	w.Close()
 	if _, err := io.WriteString(in, initialize+"\n"+ask("1", "x")+"\n"); err != nil {
 		t.Fatal(err)
@@ -158,7 +164,7 @@ func TestStdoutGone(t *testing.T) {
 	requests(t, api, 1)
 	r.Close()
 	aborted(t, api, 1)
-	if _, err := cmd.Process.Wait(); err != nil {
+	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
 }
@@ -173,9 +179,7 @@ func TestNonblockingPipes(t *testing.T) {
 	cmd.Stdin, cmd.Stdout = stdin, stdout
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	run(t, cmd)
 	// The server is up, with blocking pipes, once it has answered.
 	if _, err := io.WriteString(in, ping1+"\n"); err != nil {
 		t.Fatal(err)
@@ -228,7 +232,8 @@ func TestStdoutFull(t *testing.T) {
 	cmd := program(t.TempDir(), nil, "--stdio")
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(ping1), full, &stderr
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "no space left") {
+	run(t, cmd)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "no space left") {
 		t.Errorf("%v, stderr: %s", err, &stderr)
 	}
 }
@@ -287,9 +292,7 @@ func TestCommandsEnd(t *testing.T) {
 			if tt.step == "" {
 				tt.end(cmd, r)
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			run(t, cmd)
 			w.Close()
 			if tt.step != "" {
 				requests(t, api, 1)
