@@ -47,6 +47,9 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer w.close()
+	if w.config.Server.Debug { // the log shows everything
+		s.text, s.status = nil, nil
+	}
 
 	// A write would show minutes later that stdout has no reader.
 	run, stop := context.WithCancelCause(ctx)
@@ -58,11 +61,10 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}()
 
 	var ans *answer.Answer
-	live := !f.events && !w.config.Server.Debug && (s.text != nil || s.status != nil) // the debug log shows everything
 	switch {
 	case f.events:
 		ans, err = a.askEvents(run, w, f, stop)
-	case live:
+	case s.text != nil || s.status != nil:
 		s.fail = stop
 		end := s.start()
 		ans, err = w.answerer.Ask(run, f.profile(), f.question, s.watch)
@@ -82,7 +84,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return &failure{exitFailed, problem, hint}
 	case f.json:
 		err = printJSON(a.stdout, ans)
-	case !live || s.text == nil:
+	case s.text == nil:
 		_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
 	}
 	if f.usage && ans != nil && err == nil {

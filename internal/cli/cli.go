@@ -163,11 +163,3 @@ func (a *app) variable(name string) string {
 	}
 	return ""
 }
-
-// home returns the user's home folder.
-func (a *app) home() string {
-	if runtime.GOOS == "windows" {
-		return a.variable("USERPROFILE")
-	}
-	return a.variable("HOME")
-}

@@ -89,6 +89,8 @@ func (s *screen) start() (stop func()) {
 	return func() {
 		close(quit)
 		running.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.erase()
 	}
 }
@@ -152,13 +154,14 @@ func (s *screen) paragraphs() {
 // finish shows the rest of the answer. ans is nil if the call has failed: then
 // it shows what there is.
 func (s *screen) finish(ans *answer.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if ans == nil {
 		ans = &answer.Answer{Text: written(s.messages)}
 	}
 	for i := range s.messages { // the first ones may not be part of the answer
 		part, ok := strings.CutPrefix(s.shown, written(s.messages[:i]))
-		rest, found := strings.CutPrefix(ans.Text, strings.TrimPrefix(part, "\n\n"))
-		if ok && found {
+		if rest, found := strings.CutPrefix(ans.Text, strings.TrimPrefix(part, "\n\n")); ok && found {
 			s.print(rest, ans.Citations)
 			return
 		}
