@@ -20,8 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -53,10 +51,22 @@ type app struct {
 // Run executes the command line args, without the program's name, and returns
 // the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
 // closed. env has the form of os.Environ. Run returns within a second after ctx
-// has ended.
+// has ended, except that serve lets its calls finish.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.report(a.run(ctx, args))
+}
+
+// commands are the commands by name.
+func (a *app) commands() map[string]func(context.Context, []string) error {
+	return map[string]func(context.Context, []string) error{
+		"serve":  a.serve,
+		"ask":    a.ask,
+		"smoke":  a.smoke,
+		"doctor": a.doctor,
+		"setup":  func(_ context.Context, args []string) error { return a.setup(args) },
+		"help":   func(_ context.Context, args []string) error { return a.usage(strings.Join(args, " ")) },
+	}
 }
 
 // run executes the command that args begins with, or the server that their
@@ -65,21 +75,8 @@ func (a *app) run(ctx context.Context, args []string) error {
 	name, run := "", a.server
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]
-		switch name {
-		case "serve":
-			run = a.serve
-		case "ask":
-			run = a.ask
-		case "smoke":
-			run = a.smoke
-		case "doctor":
-			run = a.doctor
-		case "setup":
-			run = func(_ context.Context, args []string) error { return a.setup(args) }
-		case "help":
-			return a.usage(strings.Join(args, " "))
-		default:
-			return unknownCommand(name)
+		if run = a.commands()[name]; run == nil {
+			return a.unknownCommand(name)
 		}
 	}
 	err := run(ctx, args)
@@ -143,15 +140,11 @@ func (a *app) warn(warnings ...string) {
 // oneLine returns s as one line without secrets and control characters.
 func (a *app) oneLine(s string) string { return text.OneLine(a.redactor.Redact(s)) }
 
-// brokenPipe reports whether err is a write to stdout or stderr after the
-// reader has closed the pipe.
+// brokenPipe reports whether err is a write after the reader has closed the
+// pipe.
 func brokenPipe(err error) bool {
-	e, ok := errors.AsType[*fs.PathError](err)
-	if !ok || e.Path != os.Stdout.Name() && e.Path != os.Stderr.Name() {
-		return false
-	}
 	const windowsNoData = syscall.Errno(232)
-	return errors.Is(e, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(e, windowsNoData)
+	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
 }
 
 // variable returns an environment variable. The last of several values wins.

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -120,8 +122,8 @@ func didYouMean(s string, known []string) string {
 }
 
 // unknownCommand says that there is no such command, and names the nearest.
-func unknownCommand(name string) error {
-	known := []string{"serve", "ask", "smoke", "doctor", "setup", "help"}
+func (a *app) unknownCommand(name string) error {
+	known := slices.Sorted(maps.Keys(a.commands()))
 	return &failure{exitUsage, fmt.Sprintf("unknown command %q", name), didYouMean(name, known) + "see " + version.Name + " --help"}
 }
 
@@ -131,9 +133,12 @@ var usages embed.FS
 // usage prints the usage text of a command, or that of the program for "". The
 // user asked for it, so it goes to stdout.
 func (a *app) usage(command string) error {
+	if command == "help" {
+		command = ""
+	}
 	b, err := usages.ReadFile(strings.TrimSuffix("usage_"+command, "_") + ".txt")
 	if err != nil {
-		return unknownCommand(command)
+		return a.unknownCommand(command)
 	}
 	_, err = a.stdout.Write(b)
 	return err
