@@ -97,14 +97,14 @@ func (a *app) ask(ctx context.Context, args []string) error {
 // error. stop ends ctx when they cannot be written.
 func (a *app) askEvents(ctx context.Context, w *wiring, f *askFlags, stop func(error)) (*answer.Answer, error) {
 	done := false
-	print := func(line event) {
+	write := func(line event) {
 		if err := printJSON(a.stdout, line); err != nil {
 			stop(fmt.Errorf("writing the events to stdout: %w", err))
 		}
 	}
 	ans, err := w.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
 		if line, ok := eventOf(ev); ok {
-			print(line)
+			write(line)
 			done = done || line.Type == "done"
 		}
 	})
@@ -113,7 +113,7 @@ func (a *app) askEvents(ctx context.Context, w *wiring, f *askFlags, stop func(e
 	}
 	line := failureOf(err, w.answerer.Explain(f.profile(), err))
 	line.Message, line.Code = a.redactor.Redact(line.Message), a.redactor.Redact(line.Code)
-	print(line)
+	write(line)
 	return nil, errReported
 }
 

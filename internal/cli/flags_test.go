@@ -58,21 +58,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestDidYouMean(t *testing.T) {
-	known := []string{"ask", "smoke", "doctor", "setup", "recency-days"}
-	for in, want := range map[string]string{
-		"aks": "ask", "smok": "smoke", "Doctor": "doctor", "docter": "doctor", "stup": "setup", "recencydays": "recency-days",
-		"serve-http": "", "x": "", "": "", "no-such-command": "",
-	} {
-		if want != "" {
-			want = "did you mean " + want + "? "
-		}
-		if got := didYouMean(in, known); got != want {
-			t.Errorf("didYouMean(%s) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // run runs the program in an empty environment.
 func run(ctx context.Context, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	var out, errs strings.Builder
@@ -94,6 +79,9 @@ func TestUsageErrors(t *testing.T) {
 		problem, hint string
 	}{
 		{nil, "", "nothing to do", "MCP clients start it with --stdio; see openai-responses-mcp --help"},
+		{[]string{"Docter"}, "", `unknown command "Docter"`, "did you mean doctor? see openai-responses-mcp --help"},
+		{[]string{"x"}, "", `unknown command "x"`, "see openai-responses-mcp --help"},
+		{[]string{"ask", "--recencydays", "1", "?"}, "", "unknown flag --recencydays", "did you mean --recency-days? " + seeAsk},
 		{[]string{"help", "smoek"}, "", `unknown command "smoek"`, "did you mean smoke? see openai-responses-mcp --help"},
 		{[]string{"--offline", "ask", "x"}, "", `unexpected argument "ask"`, "a command goes first, before its flags; see openai-responses-mcp --help"},
 		{[]string{"ask", "--json", "--events", "?"}, "", "--json and --events exclude each other", seeAsk},
