@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,8 +17,9 @@ import (
 func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		columns := 80
-		s := &screen{status: &out, stderr: &out, width: func() int { return columns }, stage: "asking"}
+		var columns atomic.Int64
+		columns.Store(80)
+		s := &screen{status: &out, stderr: &out, width: func() int { return int(columns.Load()) }, stage: "asking"}
 		step := func(want string, events ...llm.Event) {
 			t.Helper()
 			for _, ev := range events {
@@ -25,6 +27,8 @@ func TestStatusLine(t *testing.T) {
 			}
 			time.Sleep(redraw)
 			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			if got := out.String(); !strings.HasSuffix(got, want) {
 				t.Errorf("%q does not end with %q", got, want)
 			}
@@ -37,13 +41,13 @@ func TestStatusLine(t *testing.T) {
 		step("1s thinking", llm.BlockStart{Kind: llm.BlockThinking})
 		step("1s searching: weather [2Jin Tokyo", llm.BlockStart{Kind: llm.BlockSearch}, llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"})
 		step("2s reading: https://x.example/a", llm.Search{Action: "open_page", URL: "https://x.example/a"})
-		columns = 15
+		columns.Store(15)
 		step("2s reading: h…")
 		if _, err := s.Write([]byte("warning\n")); err != nil {
 			t.Error(err)
 		}
 		step("\rwarning\n2s reading: h…")
-		columns = 80
+		columns.Store(80)
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
 		stop()
