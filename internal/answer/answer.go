@@ -27,13 +27,13 @@ import (
 // Empty and zero fields are not sent, and neither are those that the model does
 // not take.
 type Profile struct {
-	Model           string
-	Effort          string // reasoning.effort
-	Verbosity       string // text.verbosity
-	Summary         string // reasoning.summary
-	ServiceTier     string
-	MaxOutputTokens int
-	MaxToolCalls    int
+	Model            string
+	ReasoningEffort  string
+	Verbosity        string
+	ReasoningSummary string
+	MaxOutputTokens  int
+	MaxToolCalls     int
+	ServiceTier      string
 }
 
 // Options configures an Answerer.
@@ -154,7 +154,7 @@ func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
 		profile, p.Model, can.Verbosity, can.Reasoning))
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: request summary tools=web_search(on) reasoning=%s text.verbosity=%s",
-		onOff[can.Reasoning && p.Effort != ""], onOff[can.Verbosity && p.Verbosity != ""]))
+		onOff[can.Reasoning && p.ReasoningEffort != ""], onOff[can.Verbosity && p.Verbosity != ""]))
 }
 
 // decimal formats a number as callers write it: 60, 0.5.

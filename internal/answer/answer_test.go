@@ -54,7 +54,7 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 	o := Options{
 		Client:       llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: a}, MaxRetries: 1}),
 		Instructions: "be right",
-		Profiles:     map[string]Profile{"answer": {Model: "gpt-5.2", Effort: "medium", Verbosity: "low"}},
+		Profiles:     map[string]Profile{"answer": {Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"}},
 		Defaults:     Defaults{RecencyDays: 60, MaxResults: 5},
 		Location:     tokyo,
 		Guide:        func() Guide { return Guide{} },

@@ -58,8 +58,8 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 		params.Text.Verbosity = responses.ResponseTextConfigVerbosity(p.Verbosity)
 	}
 	if can.Reasoning {
-		params.Reasoning.Effort = shared.ReasoningEffort(p.Effort)
-		params.Reasoning.Summary = shared.ReasoningSummary(p.Summary)
+		params.Reasoning.Effort = shared.ReasoningEffort(p.ReasoningEffort)
+		params.Reasoning.Summary = shared.ReasoningSummary(p.ReasoningSummary)
 	}
 	if p.MaxOutputTokens > 0 {
 		params.MaxOutputTokens = param.NewOpt(int64(p.MaxOutputTokens))

@@ -321,9 +321,9 @@ func sent(p answer.Profile) string {
 	can := llm.CapabilityOf(p.Model)
 	switch {
 	case can.Reasoning && can.Verbosity:
-		return fmt.Sprintf("effort %s and verbosity %s are sent", p.Effort, p.Verbosity)
+		return fmt.Sprintf("effort %s and verbosity %s are sent", p.ReasoningEffort, p.Verbosity)
 	case can.Reasoning:
-		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.Effort)
+		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.ReasoningEffort)
 	}
 	return "effort and verbosity are not sent: it takes neither"
 }

@@ -155,21 +155,10 @@ func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redac
 
 // profiles are the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
-	convert := func(p config.Profile) answer.Profile {
-		return answer.Profile{
-			Model:           p.Model,
-			Effort:          p.ReasoningEffort,
-			Verbosity:       p.Verbosity,
-			Summary:         p.ReasoningSummary,
-			ServiceTier:     p.ServiceTier,
-			MaxOutputTokens: p.MaxOutputTokens,
-			MaxToolCalls:    p.MaxToolCalls,
-		}
-	}
 	return map[string]answer.Profile{
-		"answer":          convert(cfg.ModelProfiles.Answer),
-		"answer_detailed": convert(cfg.ModelProfiles.AnswerDetailed),
-		"answer_quick":    convert(cfg.ModelProfiles.AnswerQuick),
+		"answer":          answer.Profile(cfg.ModelProfiles.Answer),
+		"answer_detailed": answer.Profile(cfg.ModelProfiles.AnswerDetailed),
+		"answer_quick":    answer.Profile(cfg.ModelProfiles.AnswerQuick),
 	}
 }
 
