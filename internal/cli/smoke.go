@@ -170,7 +170,7 @@ func (p *peer) end() error {
 		p.read()
 	}
 	_ = p.out.Close()
-	if err := <-p.ended; p.err == errEnded {
+	if err := <-p.ended; errors.Is(p.err, errEnded) {
 		return err
 	}
 	return p.err

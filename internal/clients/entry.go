@@ -90,7 +90,7 @@ func (c Client) Command(s Server) string {
 
 // words are the words of Command before they are quoted.
 func (c Client) words(s Server) (words []string) {
-	for _, w := range strings.Fields(s.choose(c.add, c.addHTTP)) {
+	for w := range strings.FieldsSeq(s.choose(c.add, c.addHTTP)) {
 		switch w {
 		case "URL":
 			words = append(words, s.URL)
