@@ -1,10 +1,10 @@
 // Package fakeapi is an OpenAI Responses API inside the process: it answers
 // POST /responses and GET /models/{id} in the shapes of the real one, and fails on
-// request. It serves --offline and the tests of the packages that use the API.
+// request. It serves --offline and the tests of the program.
 //
 // A turn of the model is described once, as a finished response. The stream of
 // it is derived from that, so that both say the same. A [Step] changes what the
-// next request gets: another turn, an error, a broken connection, a recording.
+// next request gets: another turn, an error, a broken connection, a file.
 //
 // In reading order: fakeapi.go has the server, step.go the behaviours that can be
 // scripted, turn.go what the model says, stream.go the events of a turn, and
@@ -48,8 +48,7 @@ type Recorded struct {
 
 // Server is the API, an [http.Handler] that is safe for concurrent use.
 type Server struct {
-	o      Options
-	closed chan struct{} // ends answers that wait
+	o Options
 
 	mu      sync.Mutex
 	queue   []Step
@@ -59,51 +58,33 @@ type Server struct {
 	arrived int // all requests so far, also those that log has forgotten
 	aborted int
 	changed chan struct{} // closed and replaced when a count above changes
-	once    sync.Once
 }
 
 // New returns a server that answers every request as a model would, until
 // [Server.Queue], [Server.Choose] or [Server.Always] change that.
 func New(o Options) *Server {
 	o.Keep = cmp.Or(o.Keep, 4096)
-	return &Server{o: o, closed: make(chan struct{}), changed: make(chan struct{})}
+	return &Server{o: o, changed: make(chan struct{})}
 }
 
-// Queue adds steps for the next requests, one request each. A step with a
-// recording of several turns answers as many requests.
+// Queue adds steps for the next requests, one request each.
 func (s *Server) Queue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, st := range steps {
-		s.queue = append(s.queue, st)
-		for i := 1; i < len(st.replay); i++ {
-			next := st
-			next.replay = st.replay[i:]
-			s.queue = append(s.queue, next)
-		}
-	}
+	s.queue = append(s.queue, steps...)
 }
 
 // Always sets the step of every request that finds the queue empty.
-func (s *Server) Always(step Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.always = step
-}
+func (s *Server) Always(step Step) { s.Choose(func(string) Step { return step }) }
 
 // Choose sets a function that picks the step of a request that finds the queue
-// empty, by its question: the last user message without the hints, "" without
-// one. It comes before [Server.Always]. Calls of choose do not overlap, and it
-// must not call the server.
+// empty, by its question: the last user message without the hints. It replaces
+// [Server.Always]. Calls of choose do not overlap, and it must not call the server.
 func (s *Server) Choose(choose func(question string) Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.choose = choose
 }
-
-// Close ends every answer that waits. Call it before httptest.Server.Close,
-// which waits for them.
-func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 
 // Requests returns a copy of the requests so far, oldest first, at most
 // Options.Keep of them.
@@ -115,23 +96,18 @@ func (s *Server) Requests() []Recorded {
 
 // WaitRequests returns nil when n requests have arrived since the start, or the
 // error of the context.
-func (s *Server) WaitRequests(ctx context.Context, n int) error {
-	return s.wait(ctx, func() bool { return s.arrived >= n })
-}
+func (s *Server) WaitRequests(ctx context.Context, n int) error { return s.wait(ctx, &s.arrived, n) }
 
 // WaitAborted returns nil when the clients of n requests have left before the
 // answer was complete, or the error of the context.
-func (s *Server) WaitAborted(ctx context.Context, n int) error {
-	return s.wait(ctx, func() bool { return s.aborted >= n })
-}
+func (s *Server) WaitAborted(ctx context.Context, n int) error { return s.wait(ctx, &s.aborted, n) }
 
-// wait returns once cond, which is called under the lock, holds.
-func (s *Server) wait(ctx context.Context, cond func() bool) error {
+func (s *Server) wait(ctx context.Context, count *int, n int) error {
 	for {
 		s.mu.Lock()
-		ok, changed := cond(), s.changed
+		enough, changed := *count >= n, s.changed
 		s.mu.Unlock()
-		if ok {
+		if enough {
 			return nil
 		}
 		select {
@@ -142,8 +118,9 @@ func (s *Server) wait(ctx context.Context, cond func() bool) error {
 	}
 }
 
-// notify wakes the calls of wait. The lock is held.
-func (s *Server) notify() {
+// add raises a count and wakes the calls of wait. The lock is held.
+func (s *Server) add(count *int) {
+	*count++
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -162,11 +139,10 @@ func (s *Server) Listen() (baseURL string, stop func(), err error) {
 		defer close(done)
 		_ = srv.Serve(l) // It always ends with an error, caused by stop.
 	}()
-	stop = sync.OnceFunc(func() {
-		s.Close()
+	stop = func() {
 		_ = srv.Close()
 		<-done
-	})
+	}
 	return "http://" + l.Addr().String() + "/v1", stop, nil
 }
 
@@ -185,44 +161,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// net/http notices that a client leaves only after the body was read.
 	body, err := io.ReadAll(r.Body)
 	x := &exchange{s: s, w: w, r: r}
-	s.arrive(x, body, err == nil)
+	x.arrive(body)
 	defer func() {
 		if !x.done && (err != nil || r.Context().Err() != nil) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.aborted++
-			s.notify()
+			s.add(&s.aborted)
 		}
 	}()
-	if err != nil {
-		return
-	}
-	w.Header().Set("x-request-id", x.req.id("req", "")[:36])
-	if x.pause(x.step.delay) {
+	w.Header().Set("x-request-id", x.req.id("req"))
+	if err == nil && x.pause(x.step.delay) {
 		x.answer()
 	}
 }
 
 // arrive records a request and takes its step, so that the request after one
 // that was waited for gets the next step.
-func (s *Server) arrive(x *exchange, body []byte, whole bool) {
-	rec := Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body}
+func (x *exchange) arrive(body []byte) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.notify()
 	if len(s.log) >= s.o.Keep {
 		s.log = slices.Delete(s.log, 0, 1)
 	}
-	s.log = append(s.log, rec)
-	s.arrived++
-	if gjson.ValidBytes(body) {
-		x.req.Result = gjson.ParseBytes(body)
-	}
-	x.req.n = s.arrived
-	if !whole {
-		return
-	}
-	x.step = s.always
+	s.log = append(s.log, Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body})
+	s.add(&s.arrived)
+	x.req = request{Result: gjson.ParseBytes(body), n: s.arrived}
 	switch {
 	case len(s.queue) > 0:
 		x.step = s.queue[0]
@@ -232,57 +196,55 @@ func (s *Server) arrive(x *exchange, body []byte, whole bool) {
 	}
 }
 
+// key is the API key of the request.
+func (x *exchange) key() string {
+	return strings.TrimPrefix(x.r.Header.Get("Authorization"), "Bearer ")
+}
+
+// model is the id of the model that the request names, in its path or its body.
+func (x *exchange) model() string {
+	_, id, _ := strings.Cut(x.r.URL.Path, "/models/")
+	return cmp.Or(id, x.req.Get("model").String())
+}
+
 // answer picks the endpoint by the end of the path; base URLs have any prefix.
 func (x *exchange) answer() {
-	path := strings.TrimSuffix(x.r.URL.Path, "/")
-	_, id, isModel := strings.Cut(path, "/models/")
-	key, _ := strings.CutPrefix(x.r.Header.Get("Authorization"), "Bearer ")
-	switch {
+	switch path := x.r.URL.Path; {
 	case x.step.send != nil:
 		x.step.send(x)
-	case x.s.o.Key != "" && key != x.s.o.Key:
-		x.fail(wrongKey(key))
-	case strings.HasSuffix(path, "/responses") && x.r.Method == http.MethodPost:
+	case x.s.o.Key != "" && x.key() != x.s.o.Key:
+		x.fail(wrongKey(x.key()))
+	case x.r.Method == http.MethodPost && strings.HasSuffix(path, "/responses"):
 		x.respond()
-	case isModel && x.r.Method == http.MethodGet:
-		x.json(http.StatusOK, object{"id": id, "object": "model", "created": 1765313051, "owned_by": "system"})
+	case x.r.Method == http.MethodGet && strings.Contains(path, "/models/"):
+		model := object{"id": x.model(), "object": "model", "created": 1765313051, "owned_by": "system"}
+		x.body(http.StatusOK, "application/json", encode(model))
 	default:
-		x.fail(invalid(http.StatusNotFound, "", "", fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)))
+		x.fail(invalid(http.StatusNotFound, "", "", fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, path)))
 	}
 }
 
 // pause waits for d. It reports whether the client still waits for an answer.
 func (x *exchange) pause(d time.Duration) bool {
-	if d <= 0 {
-		return x.r.Context().Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
-		return true
 	case <-x.r.Context().Done():
-	case <-x.s.closed:
+	case <-time.After(d):
 	}
-	return false
+	return x.r.Context().Err() == nil
 }
 
-// hang answers nothing until the client or the server closes.
+// hang answers nothing until the connection is closed.
 func (x *exchange) hang() { x.pause(math.MaxInt64) }
 
 // cut closes the connection: net/http does so for this panic, without a log.
 func (x *exchange) cut() { panic(http.ErrAbortHandler) }
 
 // fail sends an error.
-func (x *exchange) fail(e apiError) { x.json(e.status, object{"error": e}) }
-
-// json sends a value.
-func (x *exchange) json(status int, v any) { x.body(status, "application/json", encode(v)) }
+func (x *exchange) fail(e apiError) { x.body(e.status, "application/json", encode(object{"error": e})) }
 
 // body sends a whole body.
 func (x *exchange) body(status int, contentType string, b []byte) {
 	x.w.Header().Set("Content-Type", contentType)
-	x.w.Header().Set("Content-Length", fmt.Sprint(len(b)))
 	x.w.WriteHeader(status)
 	x.done = x.write(b)
 }
@@ -296,9 +258,6 @@ func (x *exchange) write(b []byte) bool {
 
 // encode marshals a value of this package, which cannot fail.
 func encode(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("fakeapi: encoding an answer: " + err.Error())
-	}
+	b, _ := json.Marshal(v)
 	return b
 }
