@@ -12,7 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -122,6 +122,11 @@ func (e *Error) Error() string {
 	return s
 }
 
+// retryable reports whether the same request may succeed later.
+func (e *Error) retryable() bool {
+	return !e.final && (e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection)
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -131,31 +136,27 @@ func (e *Error) Name() string {
 	return cmp.Or(kinds[e.Kind].class, classes[e.Status], "APIError")
 }
 
-// namedKinds are the codes and types that say what went wrong whatever the
-// status.
-var namedKinds = map[Kind][]string{
-	KindQuota: {"insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
-		"insufficient_credits", "insufficient_balance", "insufficient_funds", "credit_limit_reached"},
-	KindRateLimit: {"rate_limit_exceeded", "rate_limit_error", "too_many_requests"},
-	KindServer: {"server_error", "internal_error", "internal_server_error", "api_error", "overloaded", "overloaded_error",
-		"server_overloaded", "server_is_overloaded", "engine_overloaded", "slow_down", "service_unavailable",
-		"service_unavailable_error", "upstream_error", "gateway_timeout", "vector_store_timeout"},
+// namedKinds are the codes and types that say what went wrong whatever the status.
+var namedKinds = map[string]Kind{
+	"insufficient_quota":           KindQuota,
+	"quota_exceeded":               KindQuota,
+	"exceeded_current_quota_error": KindQuota,
+	"usage_limit_reached":          KindQuota,
+	"billing_hard_limit_reached":   KindQuota,
+	"billing_not_active":           KindQuota,
+	"rate_limit_exceeded":          KindRateLimit,
+	"rate_limit_error":             KindRateLimit,
+	"server_error":                 KindServer,
+	"internal_server_error":        KindServer,
+	"overloaded_error":             KindServer,
+	"server_is_overloaded":         KindServer,
+	"slow_down":                    KindServer,
+	"service_unavailable":          KindServer,
+	"vector_store_timeout":         KindServer,
 }
 
-// named returns the kind that code and type name, or 0. Quota comes first,
-// because it does not pass by waiting.
-func (e *Error) named() Kind {
-	code, typ := strings.ToLower(e.Code), strings.ToLower(e.Type)
-	if strings.HasPrefix(code, "billing_") || strings.HasPrefix(typ, "billing_") { // billing_not_active, ...
-		return KindQuota
-	}
-	for _, kind := range []Kind{KindQuota, KindRateLimit, KindServer} {
-		if names := namedKinds[kind]; slices.Contains(names, code) || slices.Contains(names, typ) {
-			return kind
-		}
-	}
-	return 0
-}
+// named returns the kind that code or type names, or 0.
+func (e *Error) named() Kind { return cmp.Or(namedKinds[e.Code], namedKinds[e.Type]) }
 
 var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
 
@@ -182,24 +183,19 @@ func (e *Error) statusKind(status int) Kind {
 
 // failure reads the error of a response or a stream that was accepted and then
 // failed; message is for an API that does not say why. Such an error has a code
-// and no status, but some gateways put the status in the code or beside it.
+// and no status, but OpenRouter's code is the status.
 func failure(data []byte, message string) *Error {
 	e := apiError(data)
 	e.Message = cmp.Or(e.Message, message)
-	status, _ := strconv.Atoi(e.Code)
-	if status == 0 {
-		status = int(gjson.GetBytes(data, "status").Int())
-	}
-	switch kind := e.named(); {
-	case kind != 0:
-		e.Kind = kind
-	case status >= 400 && status < 600:
+	e.Kind = cmp.Or(e.named(), KindFailed)
+	if status, _ := strconv.Atoi(e.Code); status >= 400 && status < 600 {
 		e.Kind = e.statusKind(status)
-	default:
-		e.Kind = KindFailed
 	}
 	return e
 }
+
+// plainHTTP is how the servers of Go, nginx and Apache refuse http on a TLS port.
+var plainHTTP = regexp.MustCompile(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
 // statusError reads an HTTP answer that is not a success.
 func statusError(resp *http.Response) *Error {
@@ -216,36 +212,31 @@ func statusError(resp *http.Response) *Error {
 			e.Message += ": " + text.Truncate(line, 200)
 		}
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
-		e.Err = ErrWebPage
-	}
-	if u, err := resp.Location(); err == nil && e.Status < 400 {
-		e.Message = "the API redirects to " + u.Scheme + "://" + u.Host
-	}
 	e.Kind = e.statusKind(e.Status)
-	words := strings.ToLower(string(data[:min(len(data), 4096)]))
-	for _, s := range []string{"http request to an https server", "http request was sent to https port", "plain http to an ssl-enabled server port"} {
-		if e.Status == http.StatusBadRequest && strings.Contains(words, s) { // of Go, nginx and Apache
-			e.Message, e.Err = ErrPlainHTTP.Error(), ErrPlainHTTP
-		}
+	switch location, err := resp.Location(); {
+	case err == nil && e.Status < 400:
+		e.Message = "the API redirects to " + location.Scheme + "://" + location.Host
+	case e.Status == http.StatusBadRequest && plainHTTP.Match(data):
+		e.Message, e.Err = ErrPlainHTTP.Error(), ErrPlainHTTP
+	case isPage(data):
+		e.Err = ErrWebPage
 	}
 	return e
 }
 
+// isPage reports whether data is a web page, as a login or a firewall sends it.
+func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) }
+
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible
-// servers and gateways send instead (a list around it, a string, a bare message
-// or detail). Without JSON it is empty.
+// servers and gateways send instead (a string, a bare message or detail).
+// Without JSON it is empty.
 func apiError(data []byte) *Error {
 	e := &Error{body: text.Truncate(string(data), 300)}
 	if !gjson.ValidBytes(data) {
 		return e
 	}
 	doc := gjson.ParseBytes(data)
-	if doc.IsArray() {
-		doc = doc.Get("0")
-	}
-	inner := doc.Get("error")
-	fields := doc
+	fields, inner := doc, doc.Get("error")
 	if inner.IsObject() {
 		fields, inner = inner, gjson.Result{}
 	}
@@ -254,30 +245,33 @@ func apiError(data []byte) *Error {
 	return e
 }
 
-// streamError reads an error event. OpenAI nests the error or not.
+// streamError reads an error event. OpenAI nests the error or not; if not, its
+// type is that of the event.
 func streamError(data []byte) *Error {
-	if r := gjson.GetBytes(data, "response"); r.Exists() {
-		data = []byte(r.Raw)
-	}
 	e := failure(data, "the stream ended with an error")
 	if e.Type == "error" {
-		e.Type = "" // of the event
+		e.Type = ""
 	}
 	return e
 }
 
-// answerError is the error of an answer that was not read to its end.
-func answerError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
+// answerError is the error of an answer that was not read to its end, or is not
+// what it should be.
+func answerError(resp *http.Response, err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	event, inStream := errors.AsType[*ssestream.StreamError](err)
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case ok:
+	case inStream:
+		e = streamError(event.Event.Data)
+	case tooLarge || errors.Is(err, bufio.ErrTooLong):
+		e = &Error{Kind: KindBadResponse, Message: "the answer is larger than 64 MiB", Err: err}
+	default:
+		e = &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
 	}
-	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
-		return streamError(e.Event.Data)
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, bufio.ErrTooLong) {
-		return &Error{Kind: KindBadResponse, Message: "the answer is larger than 64 MiB", Err: err}
-	}
-	return &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
+	e.Status, e.RequestID = resp.StatusCode, requestID(resp)
+	return e
 }
 
 // connectionError is the error of a request without an answer. A certificate or
@@ -286,15 +280,9 @@ func connectionError(err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the address, which may hold a password
 	}
-	e := &Error{Kind: KindConnection, Message: strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: "), Err: err}
+	e := &Error{Kind: KindConnection, Message: err.Error(), Err: err}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Message = "the server closed the connection without an answer"
-	}
-	if _, reply, ok := strings.Cut(e.Message, "malformed HTTP "); ok {
-		e.Kind, e.Message = KindBadResponse, "the answer is not HTTP: malformed "+text.Truncate(reply, 100)
-		if strings.Contains(reply, `"\x15\x03`) { // a TLS alert
-			e.Err = ErrPlainHTTP
-		}
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)

@@ -93,6 +93,8 @@ func (f *feed) start(kind, id, name string) int {
 	return index
 }
 
+func (f *feed) isOpen(index int) bool { return slices.Contains(f.open, index) }
+
 func (f *feed) stop(index int) {
 	if i := slices.Index(f.open, index); i >= 0 {
 		f.open = slices.Delete(f.open, i, i+1)

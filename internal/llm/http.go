@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"io"
 	"log/slog"
 	"maps"
@@ -17,9 +16,7 @@ const (
 )
 
 // exchange is the middleware of openai-go. It completes and logs the request,
-// bounds the body of the answer, and turns all but a result into an *Error. It
-// repairs what openai-go cannot read: an answer without a correct content type,
-// and a stream without its last blank line.
+// bounds the body of the answer, and turns any status but 2xx into an *Error.
 func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
@@ -44,36 +41,8 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}
-	// Only the first bytes go through the buffer: reads that exceed it do not.
-	buffered := bufio.NewReaderSize(http.MaxBytesReader(nil, resp.Body, maxBody), 16)
-	setContentType(resp, buffered)
-	body := struct {
-		io.Reader
-		io.Closer
-	}{buffered, resp.Body}
-	if isStream(resp) {
-		body.Reader = io.MultiReader(buffered, strings.NewReader("\n\n"))
-	}
-	resp.Body = body
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil
-}
-
-// setContentType corrects the content type by the first bytes of the body: some
-// servers send none, or the one that the request expects.
-func setContentType(resp *http.Response, body *bufio.Reader) {
-	start, _ := body.Peek(5) // a read reports the error
-	switch s := string(start); {
-	case strings.HasPrefix(s, "{"):
-		resp.Header.Set("Content-Type", "application/json")
-	case strings.HasPrefix(s, "<") && isStream(resp):
-		resp.Header.Set("Content-Type", "text/html")
-	case s == "data:" || s == "event" || strings.HasPrefix(s, ":"):
-		resp.Header.Set("Content-Type", "text/event-stream")
-	}
-}
-
-func isStream(resp *http.Response) bool {
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type"))), "text/event-stream")
 }
 
 // requestID is the id that OpenAI's support asks for, or "".

@@ -6,10 +6,9 @@
 //	llm.go         Client and its options; Create, Stream and Replay
 //	request.go     the JSON body of a call
 //	capability.go  which optional parameters a model takes
-//	retry.go       the loop over the tries: when one is repeated, after what wait
-//	try.go         one try: a request, and its answer read to the end
+//	send.go        the loop over the tries; a try is a request and its answer, read to the end
 //	refusal.go     parameters that the API refuses and the answer can do without
-//	http.go        the HTTP exchange below openai-go: headers, bound, content type, log
+//	http.go        the HTTP exchange below openai-go: headers, bound, log
 //	transport.go   the HTTP client: roots, proxies, redirects
 //	fold.go        events of a stream to blocks ...
 //	event.go       ... which a caller sees as these events, numbered by feed
@@ -31,6 +30,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
@@ -72,7 +72,7 @@ type Client struct {
 	setHeaders func(http.Header) // a closure, so that a printed Client shows no key
 	unusable   *Error            // why no request can be sent, or nil
 	o          Options           // without APIKey and Headers
-	refused    refusals
+	refused    sync.Map          // set of [2]string{model, parameter}
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the

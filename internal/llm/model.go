@@ -19,10 +19,7 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 	}
 	data, err := c.model(ctx, id)
 	if err != nil {
-		e := c.toError(ctx, err)
-		e.Attempts = 1
-		c.logError(ctx, e)
-		return nil, e
+		return nil, c.failed(ctx, err, 1)
 	}
 	return data, nil
 }
@@ -40,13 +37,11 @@ func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, answerError(err)
+	if err == nil && (!gjson.ValidBytes(data) || !gjson.ParseBytes(data).IsObject()) {
+		err = notResponse(data, resp.Header.Get("Content-Type"))
 	}
-	if !gjson.ValidBytes(data) || !gjson.ParseBytes(data).IsObject() {
-		e := notResponse(data, resp.Header.Get("Content-Type"))
-		e.Status, e.RequestID = resp.StatusCode, requestID(resp)
-		return nil, e
+	if err != nil {
+		return nil, answerError(resp, err)
 	}
 	return data, nil
 }

@@ -26,7 +26,7 @@ type Request struct {
 }
 
 // body returns the JSON of r, without what the model is known to refuse.
-func (c *Client) body(r Request, stream bool) ([]byte, error) {
+func (c *Client) body(r Request, stream bool) *editor {
 	p := r.Params
 	can := CapabilityOf(p.Model)
 	if !can.Verbosity {
@@ -44,15 +44,17 @@ func (c *Client) body(r Request, stream bool) ([]byte, error) {
 		p.SetExtraFields(map[string]any{"stream": true})
 	}
 	data, err := json.Marshal(p)
-	b := editor{data: data, err: err}
+	b := &editor{data: data, err: err}
 	b.extend("", r.Extra)
 	if !stream {
 		b.drop("stream_options") // the API takes it only with stream
 	}
-	for _, p := range c.refused.of(r.Params.Model) {
-		b.refuse(p)
+	for key := range c.refused.Range {
+		if k := key.([2]string); k[0] == p.Model {
+			b.refuse(k[1])
+		}
 	}
-	return b.data, b.err
+	return b
 }
 
 // editor changes a JSON object. The first error stays and stops the editing.

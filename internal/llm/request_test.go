@@ -50,7 +50,8 @@ func TestBody(t *testing.T) {
 	for _, tt := range tests {
 		r := question()
 		tt.change(&r)
-		data, err := New(tt.options).body(r, false)
+		b := New(tt.options).body(r, false)
+		data, err := b.data, b.err
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
@@ -74,7 +73,7 @@ func decodeResponse(data []byte, contentType string) (*Response, error) {
 	}
 	switch r.Status {
 	case "failed", "cancelled":
-		return nil, failure(data, "the response "+strings.Replace(string(r.Status), "cancelled", "was cancelled", 1))
+		return nil, failure(data, "the response failed")
 	case "queued", "in_progress":
 		return nil, &Error{Kind: KindBadResponse, Message: fmt.Sprintf("the response is still %s: background responses are not supported", r.Status)}
 	case "incomplete":
@@ -103,7 +102,7 @@ func notResponse(data []byte, contentType string) *Error {
 	if start := text.Truncate(string(bytes.TrimSpace(data)), 60); start != "" {
 		e.Message = "the answer is not a response object (" + cmp.Or(contentType, "no content type") + "): " + strconv.Quote(start)
 	}
-	if strings.HasPrefix(contentType, "text/html") {
+	if isPage(data) {
 		e.Err = ErrWebPage
 	}
 	return e

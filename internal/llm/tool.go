@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
 )
 
 const maxRounds = 8 // responses of one Run
@@ -94,12 +93,7 @@ func callsOf(r *Response, tools []Tool) []call {
 	var calls []call
 	for i := range r.Output {
 		item := &r.Output[i]
-		input := item.Input
-		switch item.Type {
-		case "function_call":
-			input = gjson.Get(item.RawJSON(), "arguments").String()
-		case "custom_tool_call":
-		default:
+		if item.Type != "function_call" && item.Type != "custom_tool_call" {
 			continue
 		}
 		i := slices.IndexFunc(tools, func(t Tool) bool {
@@ -109,7 +103,7 @@ func callsOf(r *Response, tools []Tool) []call {
 		if i < 0 || item.CallID == "" {
 			return nil
 		}
-		calls = append(calls, call{tools[i], item.Type, item.CallID, input})
+		calls = append(calls, call{tools[i], item.Type, item.CallID, toolInput(item)})
 	}
 	return calls
 }

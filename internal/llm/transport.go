@@ -18,30 +18,23 @@ import (
 // root certificates where the system has none (an image made from scratch). It
 // bounds connecting but not the wait for an answer: that is the context's job.
 func NewHTTPClient() *http.Client {
-	return &http.Client{
-		Transport:     &transport{plain: newTransport(), secure: newTransport()},
-		CheckRedirect: checkRedirect,
-	}
+	return &http.Client{Transport: &transport{Transport: newTransport()}, CheckRedirect: checkRedirect}
 }
 
-// transport looks for root certificates at the first TLS request, because they
-// cost milliseconds and megabytes that a start does not need. The secure
-// transport can be changed before its first use while the plain one works.
+// transport looks for root certificates at the first request, because they cost
+// milliseconds and megabytes that a start does not need.
 type transport struct {
-	plain, secure *http.Transport
-	roots         sync.Once
+	*http.Transport
+	roots sync.Once
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme != "https" {
-		return t.plain.RoundTrip(req)
-	}
 	t.roots.Do(func() {
 		if needRoots(x509.SystemCertPool()) {
-			t.secure.TLSClientConfig.RootCAs = bundledRoots()
+			t.TLSClientConfig.RootCAs = bundledRoots()
 		}
 	})
-	return t.secure.RoundTrip(req)
+	return t.Transport.RoundTrip(req)
 }
 
 // needRoots reports whether a system has no certificates. On macOS and Windows,

@@ -1,0 +1,153 @@
+package llm
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// do makes a call. This loop is the only place where a request is repeated. A
+// try includes reading the answer to its end, so a stream that breaks counts.
+// Leaving out a refused parameter is not another try; each time the body gets
+// smaller, so that ends.
+func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Response, error) {
+	if c.unusable != nil {
+		return nil, c.unusable
+	}
+	body := c.body(r, stream)
+	if err := body.err; err != nil {
+		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
+	}
+	waits := &backoff.ExponentialBackOff{
+		InitialInterval:     500 * time.Millisecond,
+		RandomizationFactor: 0.25,
+		Multiplier:          2,
+		MaxInterval:         8 * time.Second,
+	}
+	waits.Reset()
+	for attempt := 1; ; {
+		resp, err := c.send(ctx, body, f)
+		f.stopAll()
+		if err == nil {
+			resp.Retries = attempt - 1
+			return resp, nil
+		}
+		e := c.failed(ctx, err, attempt)
+		if path := body.refusedBy(e); path != "" {
+			body.refuse(path)
+			c.remember(r.Params.Model, path, e)
+			continue
+		}
+		wait := cmp.Or(e.RetryAfter, waits.NextBackOff())
+		// A wait beyond the deadline would turn this error into a timeout.
+		deadline, ok := ctx.Deadline()
+		if !e.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
+			return nil, e
+		}
+		f.send(Retrying{Attempt: attempt + 1, Err: e})
+		select {
+		case <-time.After(wait):
+			attempt++
+		case <-ctx.Done():
+			return nil, c.failed(ctx, ctx.Err(), attempt)
+		}
+	}
+}
+
+// send makes one request and reads its answer.
+func (c *Client) send(ctx context.Context, body *editor, f *feed) (*Response, error) {
+	var params responses.ResponseNewParams
+	param.SetJSON(body.data, &params)
+	accept := "application/json"
+	if body.get("stream").Bool() {
+		accept = "text/event-stream"
+	}
+	// The answer is read here, for a server may answer either kind of call with
+	// an object or with a stream. NewStreaming would also keep an event of 10 KB,
+	// the size of the union type, while it waits for the next one.
+	var resp *http.Response
+	if _, err := c.api.New(ctx, params, option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept)); err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	r, err := read(resp, f)
+	if err != nil {
+		return nil, answerError(resp, err)
+	}
+	c.logBody(ctx, "openai(client): response", r.RawJSON())
+	r.RequestID = c.o.Redactor.Redact(requestID(resp))
+	return r, nil
+}
+
+// read reads a stream or an object. The first bytes tell them apart where they
+// can: some servers send no content type, or the one that the request expects.
+func read(resp *http.Response, f *feed) (*Response, error) {
+	contentType := resp.Header.Get("Content-Type")
+	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
+	start, _ := body.Peek(5)                   // a read reports the error
+	stream := strings.HasPrefix(strings.ToLower(contentType), "text/event-stream")
+	switch s := string(start); {
+	case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "<"):
+		stream = false
+	case s == "data:", s == "event", strings.HasPrefix(s, ":"):
+		stream = true
+	}
+	if stream {
+		// The decoder loses a last event that no blank line follows.
+		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
+		return newFold(f).read(ssestream.NewStream[json.RawMessage](ssestream.NewDecoder(resp), nil))
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decodeResponse(data, contentType)
+	if err == nil {
+		f.replay(r)
+	}
+	return r, err
+}
+
+// failed makes an *Error without secrets of an error that ended a try, and logs
+// it (spec-v0.9 section 8.1). When the context is over, that is the cause of any
+// other failure.
+func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case ctx.Err() != nil:
+		e = contextError(ctx)
+	case !ok:
+		e = connectionError(err)
+	}
+	e.Attempts = attempt
+	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
+		*s = c.o.Redactor.Redact(*s)
+	}
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
+		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
+		slog.String("name", e.Name()), slog.String("code", e.Code),
+		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
+	return e
+}
+
+// logBody writes the JSON of a request or response in debug mode.
+func (c *Client) logBody(ctx context.Context, msg string, data string) {
+	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(data)))
+	}
+}
