@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"html"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,8 +105,8 @@ func capped(list []Citation, limit int, body string) []Citation {
 		return list
 	}
 	inText := map[string]bool{}
-	for _, u := range link.FindAllString(body, -1) {
-		inText[pageKey(pageURL(u))] = true
+	for _, at := range links(body) {
+		inText[pageKey(pageURL(body[at[0]:at[1]]))] = true
 	}
 	var linked, pages, names []Citation
 	for _, c := range list {
@@ -148,12 +150,16 @@ func hostOf(u string) string {
 	return ""
 }
 
-// pageKey is equal for URLs of one page: the scheme, the case of the host, an
-// anchor and a final slash do not count. The key of a name is the name.
+// pageKey is equal for URLs of one page: the scheme, www, the case of the host,
+// escapes, an anchor and a final slash do not count. The key of a name is the
+// name.
 func pageKey(u string) string {
-	if _, rest, ok := strings.Cut(u, "://"); ok {
+	if _, rest, ok := strings.Cut(html.UnescapeString(u), "://"); ok {
 		u, _, _ = strings.Cut(rest, "#")
 	}
 	host, path, _ := strings.Cut(u, "/")
-	return strings.TrimRight(strings.ToLower(host)+"/"+path, "/")
+	if p, err := url.PathUnescape(path); err == nil {
+		path = p
+	}
+	return strings.TrimRight(strings.TrimPrefix(strings.ToLower(host), "www.")+"/"+path, "/")
 }

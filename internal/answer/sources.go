@@ -12,17 +12,21 @@ var (
 	// heading matches the line above a list of sources: plain, bold or a
 	// Markdown heading.
 	heading = regexp.MustCompile(`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
-	// entry matches a line of the list: a word or something with a URL, and the
-	// date at the end.
-	entry = regexp.MustCompile(`^\s*(?:(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*)?(?:[^\s　]+|.*https?://.*)` +
-		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)(\d{4}-\d{2}-\d{2})[)）.。*_\s]*$`)
+	// entry matches a line of the list: something with a URL, or an identifier
+	// such as oai-weather, and the date at the end.
+	entry = regexp.MustCompile("^\\s*(?:(?:[-*+•・]|\\d{1,3}[.)]|\\[\\d{1,3}\\])\\s*)?(?:`?[a-z0-9]+(?:-[a-z0-9]+)+`?|.*https?://.*)" +
+		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)(\d{4}-\d{2}-\d{2})(?: JST)?[)）.。*_\s]*$`)
 	// link matches a URL in text without the punctuation that follows it.
 	// Parentheses belong to it in pairs.
 	link = regexp.MustCompile("https?://(?:[^" + outside + "]|" + parens + ")*(?:[^.,;:!?*_'`|" + outside + "]|" + parens + ")")
-	// date matches 2025-12-05, 2025/12/05, 2025年12月5日 and 20251205.
-	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-/年](\d{1,2})[-/月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
-	// endsInDay matches a text that ends in a day, apart from punctuation.
-	endsInDay = regexp.MustCompile(`\d日?[^\pL\pN]*$`)
+	// date matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205.
+	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
+	// english matches 5 December 2025 and Dec. 5, 2025.
+	english = regexp.MustCompile(`(?i)\b(\d{1,2} )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2}, )?((?:19|20)\d\d)\b`)
+	// besides matches what may stand between a link and its date in prose.
+	besides = regexp.MustCompile(`^[^\pL\pN|.。!?！？]*(?:(?i:published|updated|dated|as of|公開日?|更新日?)[\s:：]*)?`)
+	// datedEnd matches a date that link takes for a part of the URL.
+	datedEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 )
 
 const (
@@ -49,7 +53,9 @@ func endsInSources(body string) bool {
 // one in the path of the URL, else today, the date of access. Dates in the
 // future are ignored.
 func publishedAt(c Citation, body, today string) string {
-	path, _, _ := strings.Cut(c.URL, "?")
+	_, rest, _ := strings.Cut(c.URL, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	path = path[:strings.IndexAny(path+"?", "?#")]
 	for _, d := range []string{dateInText(c, body), firstDate(path)} {
 		if d != "" && d <= today {
 			return d
@@ -58,12 +64,29 @@ func publishedAt(c Citation, body, today string) string {
 	return today
 }
 
-// dateInText returns the date that the text gives for a source, or "". The list
-// of sources is at the end, so the last line with a date for it counts.
+// dateInText returns the date that the text gives for a source, or "": in the
+// closing list of sources the date of its entry, elsewhere only one that follows
+// the source at once. The last one counts.
 func dateInText(c Citation, body string) string {
-	for _, line := range slices.Backward(strings.Split(body, "\n")) {
-		for _, rest := range mentions(c, line) {
-			if d := firstDate(rest); d != "" && endsInDay.MatchString(rest) {
+	lines := strings.Split(body, "\n")
+	inList := slices.ContainsFunc(lines, heading.MatchString)
+	for i, line := range slices.Backward(lines) {
+		inList = inList && !heading.MatchString(line)
+		for _, at := range mentions(c, line) {
+			after := line[at.end:at.next]
+			if !inList {
+				after = besides.ReplaceAllString(after, "")
+				if d := date.FindStringIndex(iso(after)); d == nil || d[0] > 0 {
+					continue
+				}
+			}
+			d := firstDate(after)
+			if d == "" && inList && at.next == len(line) { // the date comes first, in this line or the one above
+				if d = firstDate(line[:at.start]); d == "" && i > 0 && links(lines[i-1]) == nil {
+					d = firstDate(lines[i-1])
+				}
+			}
+			if d != "" {
 				return d
 			}
 		}
@@ -71,33 +94,54 @@ func dateInText(c Citation, body string) string {
 	return ""
 }
 
-// mentions returns what follows each mention of a source in a line, up to the
-// next link.
-func mentions(c Citation, line string) []string {
+// mention is where a line names a source, and where the next link begins.
+type mention struct{ start, end, next int }
+
+func mentions(c Citation, line string) (list []mention) {
 	if !c.isPage() {
-		return strings.Split(line, c.URL)[1:]
-	}
-	var list []string
-	links := link.FindAllStringIndex(line, -1)
-	for i, at := range links {
-		end := len(line)
-		if i+1 < len(links) {
-			end = links[i+1][0]
+		if i := strings.Index(line, c.URL); i >= 0 {
+			list = append(list, mention{i, i + len(c.URL), len(line)})
 		}
-		if pageKey(pageURL(line[at[0]:at[1]])) == pageKey(c.URL) {
-			list = append(list, line[at[1]:end])
+		return list
+	}
+	all := links(line)
+	for i, at := range all {
+		m := mention{at[0], at[1], len(line)}
+		if i+1 < len(all) {
+			m.next = all[i+1][0]
+		}
+		if pageKey(pageURL(line[m.start:m.end])) == pageKey(c.URL) {
+			list = append(list, m)
 		}
 	}
 	return list
 }
 
+// links returns where the URLs in a text are.
+func links(s string) [][]int {
+	all := link.FindAllStringIndex(s, -1)
+	for _, at := range all {
+		at[1] -= len(datedEnd.FindString(s[at[0]:at[1]]))
+	}
+	return all
+}
+
 // firstDate returns the first date in s as YYYY-MM-DD, or "".
 func firstDate(s string) string {
-	for _, m := range date.FindAllStringSubmatch(s, -1) {
+	for _, m := range date.FindAllStringSubmatch(iso(s), -1) {
 		d := fmt.Sprintf("%s-%02s-%02s", m[1], m[2]+m[4], m[3]+m[5])
 		if _, err := time.Parse(time.DateOnly, d); err == nil {
 			return d
 		}
 	}
 	return ""
+}
+
+// iso rewrites English dates as 2025-12-5.
+func iso(s string) string {
+	return english.ReplaceAllStringFunc(s, func(d string) string {
+		m := english.FindStringSubmatch(d)
+		month := strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(m[2]))/3 + 1
+		return fmt.Sprintf("%s-%02d-%s", m[4], month, strings.Trim(m[1]+m[3], ", "))
+	})
 }

@@ -14,16 +14,16 @@ var (
 	// U+E202 separates its fields, U+E201 closes it unless the text was cut
 	// short.
 	markers = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
-	// tracker matches the query parameter that the API adds to links. What
-	// stays is the first submatch.
-	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai\b`)
+	// tracker matches the query parameter that the API adds to links. The
+	// submatches stay.
+	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
 )
 
 // Clean removes what the API adds to the text of the model: citation markers, and
 // utm_source=openai in links.
 func Clean(s string) string { return untracked(markers.ReplaceAllString(s, "")) }
 
-func untracked(s string) string { return tracker.ReplaceAllString(s, "$1") }
+func untracked(s string) string { return tracker.ReplaceAllString(s, "$1$2") }
 
 // finalMessages returns the messages that make up the answer: those of phase
 // final_answer that have text, else all messages. Phases are optional.
