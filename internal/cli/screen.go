@@ -204,17 +204,18 @@ func (s *screen) draw() {
 	if s.what != "" {
 		line += ": " + s.what
 	}
-	if line = cells.Truncate(line, s.width()-1, "…"); line != s.drawn {
+	if line = cells.Truncate(line, s.width()-3, "…"); line != s.drawn {
 		s.erase()
 		s.drawn = line
 		_, _ = io.WriteString(s.status, line)
 	}
 }
 
-// erase removes the status line. Blanks do that on every terminal.
+// erase removes the status line, and the ^C that a terminal may have written
+// after it. Blanks do that on every terminal.
 func (s *screen) erase() {
 	if s.drawn != "" {
-		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn))+"\r")
+		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn)+2)+"\r")
 		s.drawn = ""
 	}
 }

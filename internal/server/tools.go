@@ -130,7 +130,7 @@ func domains(v gjson.Result) ([]string, error) {
 	names := []string{}
 	for _, name := range v.Array() { // of itself, if it is no array
 		if !answer.IsHostName(name.Str) {
-			return nil, fmt.Errorf(`domains must be host names such as ["example.com"], got %s`, quote(v))
+			return nil, fmt.Errorf(`domains must be host names with a dot, such as ["example.com"], got %s`, quote(name))
 		}
 		names = append(names, name.Str)
 	}

@@ -40,7 +40,7 @@ func TestInvalidArguments(t *testing.T) {
 	const (
 		recency = "recency_days must be a number of at least 0, got "
 		results = "max_results must be a number of at least 1, got "
-		hosts   = `domains must be host names such as ["example.com"], got `
+		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
 	)
 	for args, want := range map[string]string{
 		``:                                    "query is required",
@@ -64,14 +64,14 @@ func TestInvalidArguments(t *testing.T) {
 		`{"query":"x","max_results":[]}`:      results + "[]",
 		`{"query":"x","domains":5}`:           hosts + "5",
 		`{"query":"x","domains":{"a":1}}`:     hosts + `{"a":1}`,
-		`{"query":"x","domains":[1]}`:         hosts + "[1]",
+		`{"query":"x","domains":[1]}`:         hosts + "1",
 		`{"query":"x","domains":""}`:          hosts + `""`,
-		`{"query":"x","domains":[""]}`:        hosts + `[""]`,
-		`{"query":"x","domains":["."]}`:       hosts + `["."]`,
-		`{"query":"x","domains":[null]}`:      hosts + "[null]",
-		`{"query":"x","domains":["//x"]}`:     hosts + `["//x"]`,
-		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `["a.example","b.example, c.example"]`,
-		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `["https://a.example"]`,
+		`{"query":"x","domains":[""]}`:        hosts + `""`,
+		`{"query":"x","domains":["."]}`:       hosts + `"."`,
+		`{"query":"x","domains":[null]}`:      hosts + "null",
+		`{"query":"x","domains":["//x"]}`:     hosts + `"//x"`,
+		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
+		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,
 		`{"query":["` + strings.Repeat("x", 1000) + `"]}`:               `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 	} {
 		if _, err := question("answer", gjson.Parse(args)); err == nil || err.Error() != want {
