@@ -38,7 +38,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"responses: {stream: 5}", "1: responses.stream: \"5\" is not one of auto, true, false"},
 		{"policy:\n  system:\n    source: file\n", `3: policy.system.source: "file" needs policy.system.path`},
 		{`server: {debug_file: "C:\temp\new.log"}`, `1: server.debug_file: "C:\temp\new.log" is not a path (in double quotes a backslash starts an escape, use single quotes)`},
-		{`server: {debug_file: "C:\Users\x.log"}`, `1: not YAML: in double quotes a backslash starts an escape, use single quotes for a path`},
+		{`server: {debug_file: "C:\Users\x.log"}`, "1: not YAML: did not find expected hexdecimal number"},
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
 		{"openai: {base_url: api.example.com/v1}", `1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://h:port/'}", `1: openai.base_url: "http://h:port/" is not an absolute http or https URL`},
@@ -53,12 +53,12 @@ func TestYAMLErrors(t *testing.T) {
 		{"- a\n- b\n", "1: cannot unmarshal !!seq into a mapping (key: value)"},
 		{"# c\ntext", "2: cannot unmarshal !!str `text` into a mapping (key: value)"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
-		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: a tab cannot indent, only spaces can"},
+		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: found character that cannot start any token"},
 		{"request: {}\nserver: *s\n", "1: not YAML: unknown anchor 's' referenced"},
 		{"a: b: c", "1: not YAML: mapping values are not allowed in this context"},
 		{"server:\n  debug_file: \"open\n", "2: not YAML: found unexpected end of stream"},
 
-		{"openai:\n  headers: {api-key: ${A}}\nserver: {}\n", `2: not YAML: ${NAME} inside { } needs quotes: "${NAME}"`},
+		{"openai:\n  headers: {api-key: ${A}}\nserver: {}\n", "1: not YAML: did not find expected ',' or '}'"},
 		{"request: {extra_body: {a: .nan}}\n", "1: request.extra_body: cannot be written as JSON: unsupported value: NaN"},
 
 		// all of them
@@ -68,6 +68,9 @@ func TestYAMLErrors(t *testing.T) {
 	for _, tt := range tests {
 		_, _, err := Load(input(tt.yaml))
 		want := file + ":" + strings.ReplaceAll(tt.want, "\n", "\n"+file+":")
+		if strings.Contains(want, "not YAML") {
+			want += " (indent with spaces, and put paths and ${NAME} in single quotes)"
+		}
 		if err == nil || err.Error() != want {
 			t.Errorf("Load(%q)\n got %v\nwant %s", tt.yaml, err, want)
 		}
@@ -84,9 +87,9 @@ func TestUnknownKeys(t *testing.T) {
 		{"model: x", "model: unknown key, did you mean model_profiles.answer.model?"},
 		{"model_profiles: {detailed: {}}", "model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?"},
 		{"model_profiles: {answer: {effort: low}}", "model_profiles.answer.effort: unknown key, did you mean model_profiles.answer.reasoning_effort?"},
-		{"policy: {zebra: 1}", "policy.zebra: unknown key, the keys here are max_citations, requery_attempts, timezone, system"},
-		{"zebra: 1", "zebra: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
-		{"\"a\\nb\": 1", "a b: unknown key, the keys here are openai, request, responses, model_profiles, policy, search, server"},
+		{"policy: {zebra: 1}", "policy.zebra: unknown key"},
+		{"zebra: 1", "zebra: unknown key"},
+		{"\"a\\nb\": 1", "a b: unknown key"},
 	}
 	for _, tt := range tests {
 		_, _, err := Load(input(tt.yaml))

@@ -109,35 +109,35 @@ func BareURL(s string) string {
 // key comes from and the effective values, as indented JSON with a line feed. Of
 // the API key and of the headers it shows only whether they are set.
 func (c *Config) Show(version string) []byte {
-	doc := []byte("{}")
+	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
 		if raw, err := unescaped.JSON(v); err == nil {
 			doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
 		}
 	}
 	set("version", version)
-	set("sources", json.RawMessage(`{"defaults":true,"yaml":null,"env":[],"cli":[]}`))
 	if c.File != "" {
 		set("sources.yaml", c.File)
 	}
 	for _, name := range c.used {
-		set(map[bool]string{true: "sources.cli.-1", false: "sources.env.-1"}[name[0] == '-'], name)
+		if strings.HasPrefix(name, "--") {
+			set("sources.cli.-1", name)
+		} else {
+			set("sources.env.-1", name)
+		}
 	}
 	set("origins", c.origins)
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
-		switch {
-		case f.section():
-		case f.key == "openai.headers":
-			set("effective.openai.api_key_set", c.KeySet)
-			headers := map[string]string{}
-			for name := range c.OpenAI.Headers {
-				headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
-			}
-			set("effective.openai.headers", headers)
-		default:
+		if !f.section() {
 			set("effective."+f.key, effective(f))
 		}
 	}
+	set("effective.openai.api_key_set", c.KeySet)
+	headers := map[string]string{}
+	for name := range c.OpenAI.Headers {
+		headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
+	}
+	set("effective.openai.headers", headers)
 	indented, _ := unescaped.Indented(json.RawMessage(doc), "  ") // doc is valid
 	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
 }
@@ -161,36 +161,36 @@ var formats = map[string]struct {
 
 // check returns what is wrong with the value of a key, or "".
 func check(f field) string {
-	fine, tag, v := true, f.Tag, f.value.Interface()
-	switch v := v.(type) {
+	fine, format := true, f.Tag.Get("format")
+	switch v := f.value.Interface().(type) {
 	case int, float64:
 		x := f.value.Convert(reflect.TypeFor[float64]()).Float()
-		low, _ := strconv.ParseFloat(tag.Get("min"), 64)
-		high, err := strconv.ParseFloat(tag.Get("max"), 64)
+		low, _ := strconv.ParseFloat(f.Tag.Get("min"), 64)
+		high, err := strconv.ParseFloat(f.Tag.Get("max"), 64)
 		if err != nil {
 			high = math.MaxFloat64 // not infinity
 		}
-		if fine = low <= x && x <= high; !fine && err == nil {
-			return fmt.Sprintf("%v is not in %s..%s", v, tag.Get("min"), tag.Get("max"))
-		}
+		fine = low <= x && x <= high
 	case []string:
 		for _, host := range v {
 			if !answer.IsHostName(host) {
 				return strconv.Quote(text.Truncate(host, 80)) + " is not a host name"
 			}
 		}
+	case map[string]string:
+		return checkHeaders(v)
 	case map[string]any:
 		if _, err := json.Marshal(v); err != nil {
 			return "cannot be written as JSON: " + strings.TrimPrefix(err.Error(), "json: ")
 		}
 	case string:
-		if words, ok := tag.Lookup("enum"); ok {
+		if words, ok := f.Tag.Lookup("enum"); ok {
 			fine = slices.Contains(strings.Split(words, "|"), v)
 		}
-		if p := formats[tag.Get("format")].pattern; p != nil {
+		if p := formats[format].pattern; p != nil {
 			fine = p.MatchString(v)
 		}
-		switch tag.Get("format") {
+		switch format {
 		case "url":
 			u, err := url.Parse(v)
 			fine = fine && err == nil && u.Hostname() != ""
@@ -204,7 +204,7 @@ func check(f field) string {
 	if fine {
 		return ""
 	}
-	return wrong(f, v)
+	return wrong(f, f.value.Interface())
 }
 
 // allowed says what a key takes.
@@ -230,42 +230,37 @@ func allowed(f field) string {
 // wrong says that a value is not what its key takes. It does not repeat what could
 // be a secret.
 func wrong(f field, v any) string {
+	shown, takes := fmt.Sprint(v), allowed(f)
 	s, quoted := v.(string)
-	shown := fmt.Sprint(v)
 	switch format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind(); {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
 		shown = redacted
 	case quoted:
 		shown = strconv.Quote(text.Truncate(s, 80))
-	case kind == reflect.Map:
-		shown = "a mapping"
-	case kind == reflect.Slice:
-		shown = "a list"
+	case kind == reflect.Map, kind == reflect.Slice:
+		shown = "a mapping or list"
+	case kind == reflect.Int && f.Tag.Get("max") != "":
+		takes = strings.TrimPrefix(takes, "a whole number ")
 	}
-	return shown + " is not " + allowed(f)
+	return shown + " is not " + takes
 }
 
 // unknown says what to write in place of a key that does not exist: the nearest
-// key of the section, the same name in another section, or the keys that there are.
+// one, of the same section first, unless all are far.
 func (l *loader) unknown(path, name string) string {
-	if strings.HasSuffix(strings.ToLower(strings.ReplaceAll(name, "_", "")), "apikey") {
-		return "the API key is read from the environment only (openai.api_key_env names the variable)"
-	}
-	nearest, least, names := "", math.MaxInt, []string{}
+	problem, least := "unknown key", 6
 	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
 		known := f.Tag.Get("yaml")
-		distance := levenshtein.ComputeDistance(name, known)
-		if join(path, known) == f.key {
-			names = append(names, known)
-		} else if distance > 0 {
-			continue
+		distance := 2 * levenshtein.ComputeDistance(name, known)
+		if distance > 0 && strings.Contains(known, name) {
+			distance = 2
 		}
-		if distance < least && (3*distance <= len(known) || len(name) > 3 && strings.Contains(known, name)) {
-			nearest, least = f.key, distance
+		if join(path, known) != f.key {
+			distance++
+		}
+		if distance < least {
+			problem, least = "unknown key, did you mean "+f.key+"?", distance
 		}
 	}
-	if nearest != "" {
-		return "unknown key, did you mean " + nearest + "?"
-	}
-	return "unknown key, the keys here are " + strings.Join(names, ", ")
+	return problem
 }

@@ -224,6 +224,11 @@ func (l *loader) inherit() {
 	case system.Source == "builtin" && system.Path != "":
 		l.warn(l.origins["policy.system.path"], "policy.system.path", "not used while policy.system.source is builtin")
 	}
+	for _, name := range []string{"model", "instructions", "input", "tools", "stream"} {
+		if _, ok := l.c.Request.ExtraBody[name]; ok {
+			l.warn(l.origins["request.extra_body"], "request.extra_body."+name, "ignored: it cannot be replaced")
+		}
+	}
 	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
 }
 

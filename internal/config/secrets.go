@@ -2,26 +2,15 @@ package config
 
 import (
 	"cmp"
-	"log/slog"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
-// Secret is a text that is never printed: it formats, marshals and logs as
-// [redacted]. Convert it to string where it is sent.
-type Secret string
-
+// redacted stands for what could be a secret.
 const redacted = "[redacted]"
-
-func (Secret) String() string               { return redacted }
-func (Secret) GoString() string             { return redacted }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 var (
 	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
@@ -31,21 +20,20 @@ var (
 	credential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
 )
 
-// headers sets openai.headers to what the file says. Each header has its own line.
-func (l *loader) headers(n *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i].Value, n.Content[i+1]
-		key, source := join("openai.headers", name), l.source(n.Content[i])
+// checkHeaders returns what is wrong with openai.headers, or "". An empty value is
+// a header that is not sent.
+func checkHeaders(headers map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			l.report(source, "openai.headers", redacted+" is not the name of a header")
-		case value.ShortTag() == "!!null":
-		case headerReference.MatchString(value.Value), !credential.MatchString(name) && headerLiteral.MatchString(value.Value):
-			l.c.OpenAI.Headers[name], l.origins[key] = value.Value, source
+			return redacted + " is not the name of a header"
+		case value == "", headerReference.MatchString(value), !credential.MatchString(name) && headerLiteral.MatchString(value):
 		default:
-			l.report(source, key, "the value is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
+			return "the value of " + name + " is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)"
 		}
 	}
+	return ""
 }
 
 // resolve looks up the API key and the variables of openai.headers, and collects
@@ -61,7 +49,7 @@ func (l *loader) resolve() {
 		return value
 	}
 	d.KeyEnv, d.SentHeaders = l.c.OpenAI.APIKeyEnv, map[string]string{}
-	d.APIKey = Secret(lookup(d.KeyEnv))
+	d.APIKey = lookup(d.KeyEnv)
 	d.KeySet = d.APIKey != ""
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
 		value := l.c.OpenAI.Headers[name]
@@ -70,8 +58,8 @@ func (l *loader) resolve() {
 			if value = lookup(variable); value != "" {
 				value = m[1] + value
 			} else {
-				key := join("openai.headers", name)
-				l.warn(l.origins[key], key, variable+" is not set: the header is not sent")
+				key := "openai.headers"
+				l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent")
 			}
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 				d.KeyEnv, d.APIKey, d.KeySet = variable, "", value != ""
@@ -92,22 +80,21 @@ func (l *loader) resolve() {
 }
 
 // urlSecrets returns the password of a URL, or the user if there is none, and the
-// query values that are secrets by name. A URL with @ that cannot be parsed is a
-// secret as a whole, because package net/http repeats it in its error.
-func urlSecrets(raw string) []string {
-	full := raw
-	if !strings.Contains(raw, "://") {
-		full = "http://" + raw // as net/http reads the address of a proxy
+// query values that are secrets by name. It also finds them in a URL that cannot be
+// parsed, which package net/http repeats in its error.
+func urlSecrets(raw string) (list []string) {
+	if _, address, ok := strings.Cut(raw, "://"); ok {
+		raw = address
 	}
-	u, err := url.Parse(full)
-	if err != nil && strings.Contains(raw, "@") {
-		return []string{raw}
-	} else if err != nil {
-		return nil
+	if at := strings.LastIndex(raw, "@"); at >= 0 {
+		user, password, _ := strings.Cut(raw[:at], ":")
+		secret := cmp.Or(password, user)
+		decoded, _ := url.PathUnescape(secret)
+		list = append(list, secret, decoded)
 	}
-	password, _ := u.User.Password()
-	list := []string{cmp.Or(password, u.User.Username())}
-	for name, values := range u.Query() {
+	_, query, _ := strings.Cut(raw, "?")
+	members, _ := url.ParseQuery(query)
+	for name, values := range members {
 		if credential.MatchString(name) {
 			list = append(list, values...)
 		}

@@ -27,7 +27,7 @@ openai:
 	if diff := cmp.Diff(want, c.SentHeaders); diff != "" {
 		t.Errorf("SentHeaders (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{file + ":6: openai.headers.X-Missing: NOT_THERE is not set: the header is not sent"}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{file + ":3: openai.headers: NOT_THERE is not set: X-Missing is not sent"}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"NOT_THERE", "TEAM"}, c.HeaderVariables); diff != "" {
@@ -51,7 +51,7 @@ func TestKey(t *testing.T) {
 		openai   string
 		environ  []string
 		variable string
-		key      Secret
+		key      string
 		set      bool
 	}{
 		{"{}", nil, "OPENAI_API_KEY", "", false},
@@ -69,7 +69,7 @@ func TestKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.KeyEnv != tt.variable || c.APIKey != tt.key || c.KeySet != tt.set {
-			t.Errorf("%s with %q: %q, %q, %v, want %q, %q, %v", tt.openai, tt.environ, c.KeyEnv, string(c.APIKey), c.KeySet, tt.variable, string(tt.key), tt.set)
+			t.Errorf("%s with %q: %q, %q, %v, want %q, %q, %v", tt.openai, tt.environ, c.KeyEnv, c.APIKey, c.KeySet, tt.variable, tt.key, tt.set)
 		}
 	}
 }
@@ -78,14 +78,14 @@ func TestKey(t *testing.T) {
 func TestHeaderErrors(t *testing.T) {
 	const secret = "hunter2hunter2"
 	for headers, want := range map[string]string{
-		"{api-key: hunter2hunter2}":           "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: '${hunter2hunter2'}":       "openai.headers.api-key: the value is not ${NAME}",
-		"{api-key: 'hunter2hunter2 ${A}'}":    "openai.headers.api-key: the value is not ${NAME}",
-		`{api-key: "${A}\n"}`:                 "openai.headers.api-key: the value is not ${NAME}",
-		"{X-Title: '${hunter2hunter2'}":       "openai.headers.X-Title: the value is not ${NAME}",
+		"{api-key: hunter2hunter2}":           "openai.headers: the value of api-key is not ${NAME}",
+		"{api-key: '${hunter2hunter2'}":       "openai.headers: the value of api-key is not ${NAME}",
+		"{api-key: 'hunter2hunter2 ${A}'}":    "openai.headers: the value of api-key is not ${NAME}",
+		`{api-key: "${A}\n"}`:                 "openai.headers: the value of api-key is not ${NAME}",
+		"{X-Title: '${hunter2hunter2'}":       "openai.headers: the value of X-Title is not ${NAME}",
 		"{'api-key: hunter2hunter2': '${A}'}": "openai.headers: [redacted] is not the name of a header",
 		"'api-key: hunter2hunter2'":           "openai.headers: [redacted] is not a mapping of header names",
-		"{api-key: [hunter2hunter2]}":         "openai.headers.api-key: the value is not ${NAME}",
+		"{api-key: [hunter2hunter2]}":         "openai.headers: [redacted] is not a mapping of header names",
 		"[hunter2hunter2]":                    "openai.headers: [redacted] is not a mapping of header names",
 	} {
 		_, _, err := Load(input("openai:\n  headers: " + headers))
@@ -110,8 +110,8 @@ func TestPasswords(t *testing.T) {
 		{"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1", []string{"hunter2", "q1w2e3"}, []string{"1", "v1", "me"}},
 		{"OPENAI_BASE_URL=https://tok%40en@h.example/v1", []string{"tok@en"}, nil},
 		{"HTTPS_PROXY=http://me:hunter2@proxy.example:3128", []string{"hunter2"}, nil},
-		{"https_proxy=me:hun/ter2@proxy.example:3128", []string{"me:hun/ter2@proxy.example:3128"}, nil},
-		{"HTTP_PROXY=http://me:hun ter?2@proxy.example", []string{"http://me:hun ter?2@proxy.example"}, nil},
+		{"https_proxy=me:hun/ter2@proxy.example:3128", []string{"hun/ter2"}, nil},
+		{"HTTP_PROXY=http://me:hun ter?2@proxy.example", []string{"hun ter?2"}, nil},
 	} {
 		got := mustLoad(t, input("", tt.env)).Secrets
 		for _, s := range tt.want {

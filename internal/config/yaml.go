@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -64,7 +63,12 @@ func (l *loader) apply(data []byte) {
 			l.problems = append(l.problems, l.File+":"+strings.Replace(problem[len("line "):], "map[string]interface {}", "a mapping (key: value)", 1))
 		}
 	} else if err != nil {
-		l.problems = append(l.problems, l.File+":"+syntax(data, err))
+		line, message := "1", strings.TrimPrefix(err.Error(), "yaml: ")
+		if rest, ok := strings.CutPrefix(message, "line "); ok { // line 3: found unexpected end of stream
+			line, message, _ = strings.Cut(rest, ": ")
+		}
+		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
+		l.problems = append(l.problems, l.File+":"+line+": not YAML: "+message+hint)
 		return
 	}
 	if all != nil {
@@ -75,30 +79,6 @@ func (l *loader) apply(data []byte) {
 			*path = filepath.Join(filepath.Dir(l.expand(l.File)), *path)
 		}
 	}
-}
-
-// hints explain common mistakes better than the parser, and find their line.
-var hints = []struct {
-	message, line *regexp.Regexp
-	hint          string
-}{
-	{regexp.MustCompile(`cannot start any token|tab`), regexp.MustCompile(`(?m)^ *\t`), "a tab cannot indent, only spaces can"},
-	{regexp.MustCompile(`escape character|hexdecimal`), regexp.MustCompile(`"[^"\n]*\\`), "in double quotes a backslash starts an escape, use single quotes for a path"},
-	{regexp.MustCompile(`did not find expected`), regexp.MustCompile(`\{[^"'\n]*\$\{`), `${NAME} inside { } needs quotes: "${NAME}"`},
-}
-
-// syntax returns the line of a parser's error, 1 if it has none, and a message.
-func syntax(data []byte, err error) string {
-	for _, h := range hints {
-		if at := h.line.FindIndex(data); at != nil && h.message.MatchString(err.Error()) {
-			return fmt.Sprintf("%d: not YAML: %s", 1+bytes.Count(data[:at[0]], []byte("\n")), h.hint)
-		}
-	}
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	if line, rest, ok := strings.Cut(message, ": "); ok && strings.HasPrefix(line, "line ") {
-		return line[5:] + ": not YAML: " + rest
-	}
-	return "1: not YAML: " + message
 }
 
 // section sets the keys of the mapping at path, which is "" for the whole file.
@@ -119,21 +99,11 @@ func (l *loader) section(path string, n *yaml.Node) {
 		case v.Kind == yaml.MappingNode && f.section():
 			l.profiles = l.profiles || key == "model_profiles"
 			l.section(key, v)
-		case v.Kind == yaml.MappingNode && key == "openai.headers":
-			l.origins[key] = source
-			l.headers(v)
 		case f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float", // the decoder makes 1 of 1.5
 			f.section(), v.Decode(f.value.Addr().Interface()) != nil:
 			l.report(source, key, wrong(f, nodeValue(v)))
 		default:
 			l.set(key, source)
-		}
-	}
-	if path == "request" {
-		for _, name := range []string{"model", "instructions", "input", "tools", "stream"} {
-			if _, ok := l.c.Request.ExtraBody[name]; ok {
-				l.warn(l.origins["request.extra_body"], "request.extra_body."+name, "ignored: it cannot be replaced")
-			}
 		}
 	}
 }
