@@ -11,15 +11,12 @@ func TestYAMLErrors(t *testing.T) {
 	tests := []struct{ yaml, want string }{
 		// ranges
 		{"policy:\n  max_citations: 50\n", "2: policy.max_citations: 50 is not in 1..10"},
-		{"policy: {max_citations: 0}", "1: policy.max_citations: 0 is not in 1..10"},
-		{"request: {max_retries: 11}", "1: request.max_retries: 11 is not in 0..10"},
 		{"request: {timeout_ms: 99999999999999999999}", "1: request.timeout_ms: 1e+20 is not a whole number of at least 1"},
 		{"search: {defaults: {recency_days: -0.5}}", "1: search.defaults.recency_days: -0.5 is not a number of at least 0"},
 		{"search: {defaults: {recency_days: .nan}}", "1: search.defaults.recency_days: NaN is not a number of at least 0"},
 
 		// types
 		{"request:\n\n  timeout_ms: abc\n", `3: request.timeout_ms: "abc" is not a whole number of at least 1`},
-		{"request: {timeout_ms: '5'}", `1: request.timeout_ms: "5" is not a whole number of at least 1`},
 		{"request: {timeout_ms: 1.5}", "1: request.timeout_ms: 1.5 is not a whole number of at least 1"},
 		{"request: {timeout_ms: !!int abc}", "1: not YAML: cannot decode !!str `abc` as a !!int"},
 		{"request: 5", "1: request: 5 is not a mapping"},
@@ -36,7 +33,6 @@ func TestYAMLErrors(t *testing.T) {
 		{"model_profiles: {answer: {reasoning_effort: High}}", `1: model_profiles.answer.reasoning_effort: "High" is not one of none, minimal, low, medium, high, xhigh, max`},
 		{"model_profiles: {answer: {model: gpt 5}}", `1: model_profiles.answer.model: "gpt 5" is not a model id`},
 		{"responses: {stream: 5}", "1: responses.stream: \"5\" is not one of auto, true, false"},
-		{"policy:\n  system:\n    source: file\n", `3: policy.system.source: "file" needs policy.system.path`},
 		{`server: {debug_file: "C:\temp\new.log"}`, `1: server.debug_file: "C:\temp\new.log" is not a path (in double quotes a backslash starts an escape, use single quotes)`},
 		{`server: {debug_file: "C:\Users\x.log"}`, "1: not YAML: did not find expected hexdecimal number"},
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
@@ -45,17 +41,14 @@ func TestYAMLErrors(t *testing.T) {
 
 		// keys
 		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: mapping key "request" already defined at line 1`},
-		{"policy: {max_citations: 3, 'max_citations': 4}", `1: mapping key "max_citations" already defined at line 1`},
 
 		{"openai: {api_key_env: gsk_0123456789abcdefghij}", `1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)`},
 
 		// the file as a whole
 		{"- a\n- b\n", "1: cannot unmarshal !!seq into a mapping (key: value)"},
-		{"# c\ntext", "2: cannot unmarshal !!str `text` into a mapping (key: value)"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
 		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: found character that cannot start any token"},
 		{"request: {}\nserver: *s\n", "1: not YAML: unknown anchor 's' referenced"},
-		{"a: b: c", "1: not YAML: mapping values are not allowed in this context"},
 		{"server:\n  debug_file: \"open\n", "2: not YAML: found unexpected end of stream"},
 
 		{"openai:\n  headers: {api-key: ${A}}\nserver: {}\n", "1: not YAML: did not find expected ',' or '}'"},
@@ -108,14 +101,11 @@ func TestEnvAndFlagErrors(t *testing.T) {
 		{[]string{"MAX_CITATIONS=50"}, "", "MAX_CITATIONS: policy.max_citations: 50 is not in 1..10"},
 		{[]string{"OPENAI_API_TIMEOUT=abc"}, "", `OPENAI_API_TIMEOUT: request.timeout_ms: "abc" is not a whole number of at least 1`},
 		{[]string{"OPENAI_API_TIMEOUT=0x10"}, "", `OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a whole number of at least 1`},
-		{[]string{"OPENAI_MAX_RETRIES=-1"}, "", "OPENAI_MAX_RETRIES: request.max_retries: -1 is not in 0..10"},
 		{[]string{"SEARCH_RECENCY_DAYS=NaN"}, "", "SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0"},
 		{[]string{"SEARCH_MAX_RESULTS=2.5"}, "", "SEARCH_MAX_RESULTS: search.defaults.max_results: \"2.5\" is not a whole number in 1..10"},
 		{[]string{"OPENAI_BASE_URL=ftp://u:p@h/?key=5"}, "", `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL`},
-		{[]string{"ANSWER_EFFORT=extreme"}, "", `ANSWER_EFFORT: model_profiles.answer.reasoning_effort: "extreme" is not one of none, minimal, low, medium, high, xhigh, max`},
 		{[]string{"MODEL_ANSWER=a\tb"}, "", `MODEL_ANSWER: model_profiles.answer.model: "a\tb" is not a model id`},
 		{[]string{`MODEL_ANSWER="gpt-5.2"`}, "", `MODEL_ANSWER: model_profiles.answer.model: "\"gpt-5.2\"" is not a model id`},
-		{nil, "a b", `--model: model_profiles.answer.model: "a b" is not a model id`},
 		{nil, "", `--model: model_profiles.answer.model: "" is not a model id`},
 		// All of them, in the order of the table, and the flags last.
 		{[]string{"MAX_CITATIONS=0", "OPENAI_MAX_RETRIES=x"}, "a b", "OPENAI_MAX_RETRIES: request.max_retries: \"x\" is not a whole number in 0..10\nMAX_CITATIONS: policy.max_citations: 0 is not in 1..10\n--model: model_profiles.answer.model: \"a b\" is not a model id"},
@@ -127,11 +117,6 @@ func TestEnvAndFlagErrors(t *testing.T) {
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("Load(%q, --model %q)\n got %v\nwant %s", tt.environ, tt.model, err, tt.want)
 		}
-	}
-	// The problems of the file come first.
-	_, _, err := Load(input("x: 1", "MAX_CITATIONS=0"))
-	if err == nil || !strings.HasPrefix(err.Error(), file+":1: x: ") || !strings.Contains(err.Error(), "\nMAX_CITATIONS: policy.max_citations: 0 ") {
-		t.Errorf("Load() = %v, want both", err)
 	}
 }
 
