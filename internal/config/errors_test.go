@@ -10,7 +10,6 @@ import (
 func TestYAMLErrors(t *testing.T) {
 	tests := []struct{ yaml, want string }{
 		// ranges
-		{"policy:\n  max_citations: 50\n", "2: policy.max_citations: 50 is not in 1..10"},
 		{"request: {timeout_ms: 99999999999999999999}", "1: request.timeout_ms: 1e+20 is not a whole number of at least 1"},
 		{"search: {defaults: {recency_days: -0.5}}", "1: search.defaults.recency_days: -0.5 is not a number of at least 0"},
 		{"search: {defaults: {recency_days: .nan}}", "1: search.defaults.recency_days: NaN is not a number of at least 0"},
@@ -19,9 +18,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"request:\n\n  timeout_ms: abc\n", `3: request.timeout_ms: "abc" is not a whole number of at least 1`},
 		{"request: {timeout_ms: 1.5}", "1: request.timeout_ms: 1.5 is not a whole number of at least 1"},
 		{"request: {timeout_ms: !!int abc}", "1: not YAML: cannot decode !!str `abc` as a !!int"},
-		{"request: 5", "1: request: 5 is not a mapping"},
 		{"server: {debug: maybe}", `1: server.debug: "maybe" is not true or false`},
-		{"server: {debug: 1}", "1: server.debug: 1 is not true or false"},
 		{"search: {defaults: {domains: a.example}}", `1: search.defaults.domains: "a.example" is not a list of host names`},
 		{"search:\n  defaults:\n    domains:\n      - a.example\n      - 5\n", `3: search.defaults.domains: "5" is not a host name`},
 		{"search: {blocked_domains: ['a.jp, b.jp']}", `1: search.blocked_domains: "a.jp, b.jp" is not a host name`},
@@ -72,10 +69,8 @@ func TestYAMLErrors(t *testing.T) {
 
 func TestUnknownKeys(t *testing.T) {
 	tests := []struct{ yaml, want string }{
-		{"request: {timeout: 1}", "request.timeout: unknown key, did you mean request.timeout_ms?"},
 		{"request: {timeuot_ms: 1}", "request.timeuot_ms: unknown key, did you mean request.timeout_ms?"},
 		{"timeout_ms: 1", "timeout_ms: unknown key, did you mean request.timeout_ms?"},
-		{"debug: true", "debug: unknown key, did you mean server.debug?"},
 		{"search: {domains: []}", "search.domains: unknown key, did you mean search.defaults.domains?"},
 		{"model: x", "model: unknown key, did you mean model_profiles.answer.model?"},
 		{"model_profiles: {detailed: {}}", "model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?"},

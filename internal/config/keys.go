@@ -148,12 +148,14 @@ var formats = map[string]struct {
 	pattern *regexp.Regexp
 	allowed string
 }{
-	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`), "the name of an environment variable (the variable holds the key, this file does not)"},
-	"url":      {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
-	"id":       {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "an id"},
-	"model":    {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
-	"country":  {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
-	"path":     {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`), "a path (in double quotes a backslash starts an escape, use single quotes)"},
+	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+		"the name of an environment variable (the variable holds the key, this file does not)"},
+	"url":     {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
+	"id":      {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "an id"},
+	"model":   {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
+	"country": {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
+	"path": {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
+		"a path (in double quotes a backslash starts an escape, use single quotes)"},
 	"timezone": {nil, "an IANA time zone"},
 	"hosts":    {nil, "a list of host names"},
 	"headers":  {nil, "a mapping of header names to values"},
@@ -216,7 +218,8 @@ func allowed(f field) string {
 		return words
 	}
 	words := map[reflect.Kind]string{
-		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number", reflect.Map: "a mapping", reflect.Struct: "a mapping", reflect.String: "a string",
+		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number",
+		reflect.String: "a string", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	}[f.Type.Kind()]
 	switch low, high := f.Tag.Get("min"), f.Tag.Get("max"); {
 	case high != "":

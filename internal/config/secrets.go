@@ -25,11 +25,11 @@ var (
 func checkHeaders(headers map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
-		switch {
-		case !headerName.MatchString(name):
+		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
+		if !headerName.MatchString(name) {
 			return redacted + " is not the name of a header"
-		case value == "", headerReference.MatchString(value), !credential.MatchString(name) && headerLiteral.MatchString(value):
-		default:
+		}
+		if value != "" && !literal && !headerReference.MatchString(value) {
 			return "the value of " + name + " is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)"
 		}
 	}
@@ -71,12 +71,12 @@ func (l *loader) resolve() {
 		}
 	}
 	slices.Sort(d.HeaderVariables)
-	d.HeaderVariables = slices.DeleteFunc(slices.Compact(d.HeaderVariables), func(name string) bool { return name == d.KeyEnv })
-	for _, raw := range []string{
-		l.c.OpenAI.BaseURL, l.vars["HTTP_PROXY"], l.vars["http_proxy"], l.vars["HTTPS_PROXY"], l.vars["https_proxy"],
-	} {
-		d.Secrets = append(d.Secrets, urlSecrets(raw)...)
+	isKey := func(name string) bool { return name == d.KeyEnv }
+	d.HeaderVariables = slices.DeleteFunc(slices.Compact(d.HeaderVariables), isKey)
+	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		d.Secrets = append(d.Secrets, urlSecrets(l.vars[variable])...)
 	}
+	d.Secrets = append(d.Secrets, urlSecrets(l.c.OpenAI.BaseURL)...)
 }
 
 // urlSecrets returns the password of a URL, or the user if there is none, and the

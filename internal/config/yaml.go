@@ -60,7 +60,8 @@ func (l *loader) apply(data []byte) {
 	}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
 		for _, problem := range typed.Errors { // line 3: mapping key "request" already defined at line 1
-			l.problems = append(l.problems, l.File+":"+strings.Replace(problem[len("line "):], "map[string]interface {}", "a mapping (key: value)", 1))
+			problem = strings.Replace(problem, "map[string]interface {}", "a mapping (key: value)", 1)
+			l.problems = append(l.problems, l.File+":"+strings.TrimPrefix(problem, "line "))
 		}
 	} else if err != nil {
 		line, message := "1", strings.TrimPrefix(err.Error(), "yaml: ")
@@ -88,7 +89,7 @@ func (l *loader) section(path string, n *yaml.Node) {
 		if v.Kind == yaml.AliasNode {
 			v = v.Alias
 		}
-		key, source := join(path, name), l.source(n.Content[i])
+		key, source := join(path, name), l.File+":"+strconv.Itoa(n.Content[i].Line)
 		f, known := l.keys[key]
 		switch {
 		case ignored[key] != "":
@@ -101,17 +102,11 @@ func (l *loader) section(path string, n *yaml.Node) {
 			l.section(key, v)
 		case f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float", // the decoder makes 1 of 1.5
 			f.section(), v.Decode(f.value.Addr().Interface()) != nil:
-			l.report(source, key, wrong(f, nodeValue(v)))
+			var value any
+			_ = v.Decode(&value) // Only a message needs it.
+			l.report(source, key, wrong(f, value))
 		default:
 			l.set(key, source)
 		}
 	}
-}
-
-func (l *loader) source(n *yaml.Node) string { return l.File + ":" + strconv.Itoa(n.Line) }
-
-// nodeValue is a value for messages.
-func nodeValue(n *yaml.Node) (v any) {
-	_ = n.Decode(&v)
-	return v
 }
