@@ -25,14 +25,14 @@
 //	how a message is framed                stdio   Reader.Read, conn.write
 //	whether a cancelled call is silent     stdio   conn.cancel forgets the call,
 //	                                               conn.Write drops what is for it
-//	what happens at the end of stdin       stdio   conn.drain
-//	which arguments are valid              server  arguments.go
-//	what an error says and advises         answer  Guide.advise
+//	what happens at the end of stdin       stdio   conn.scan, conn.done
+//	which arguments are valid              server  question
+//	what an error says and advises         answer  Guide.Advise
 //	which sources become citations         answer  Answerer.citations
-//	which date a citation has              answer  publishedAt
+//	which date a citation has              answer  publishedAt, dateInText
 //	whether a list of sources is appended  answer  endsInSources
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
-//	which parameter is dropped after a 400 llm     try.go
+//	which parameter is dropped after a 400 llm     editor.refusedBy
 //	which value of a setting wins          config  Load
 //	what is removed from logs and errors   logging Redactor
 //

@@ -125,6 +125,26 @@ func TestVersions(t *testing.T) {
 		}
 	}
 
+	// Documents and manifests name the package or the image with its version.
+	named := regexp.MustCompile(`openai-responses-mcp[@:](\d+\.\d+\.\d+[-0-9A-Za-z.]*)`)
+	for _, pattern := range []string{"README*.md", "docs/reference/*.md", "config/*.yaml", "config/kubernetes/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s: %v (%v)", pattern, files, err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range named.FindAllStringSubmatch(string(b), -1) {
+				if m[1] != v {
+					t.Errorf("%s names %s, want version %s", file, m[0], v)
+				}
+			}
+		}
+	}
+
 	// The registry of MCP servers compares its entry with each package.
 	type pack struct{ RegistryType, Identifier, Version string }
 	var entry struct {
