@@ -83,6 +83,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"x"}, "", `unknown command "x"`, "see openai-responses-mcp --help"},
 		{[]string{"ask", "--recencydays", "1", "?"}, "", "unknown flag --recencydays", "did you mean --recency-days? " + seeAsk},
 		{[]string{"help", "smoek"}, "", `unknown command "smoek"`, "did you mean smoke? see openai-responses-mcp --help"},
+		{[]string{"--stdio", "--config"}, "", "flag needs an argument: --config", "see openai-responses-mcp --help"},
+		{[]string{"setup", "codex", "--offline"}, "", "unknown flag --offline", "see openai-responses-mcp setup --help"},
 		{[]string{"--offline", "ask", "x"}, "", `unexpected argument "ask"`, "a command goes first, before its flags; see openai-responses-mcp --help"},
 		{[]string{"ask", "--json", "--events", "?"}, "", "--json and --events exclude each other", seeAsk},
 		{[]string{"ask", "?", "--detailed", "--quick"}, "", "--detailed and --quick exclude each other", seeAsk},

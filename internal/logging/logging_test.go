@@ -8,9 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,51 +123,6 @@ func TestRedact(t *testing.T) {
 	var none *Redactor
 	if got := none.Redact("sk-0123456789 abcd"); got != "[redacted] abcd" {
 		t.Errorf("Redact of a nil Redactor = %q", got)
-	}
-}
-
-func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "debug.log")
-	if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	log, end := open(t, Options{Debug: true, Stderr: &out, File: path, Redactor: NewRedactor("hush-hush")})
-	log.Debug("first", "k", "hush-hush")
-	end()
-	got, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(got), "old\n") || !strings.HasSuffix(string(got), " DBG first k=[redacted]\n") {
-		t.Errorf("the file holds %q, %v", got, err)
-	}
-	if !strings.HasSuffix(out.String(), " DBG first k=[redacted]\n") {
-		t.Errorf("stderr got %q", out.String())
-	}
-	if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
-		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
-	}
-}
-
-// A file that cannot be opened is an error, and stderr gets the log all the same.
-func TestFileRefused(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		dir:                                "not a regular file",
-		filepath.Join(dir, "new", "x.log"): "opening debug file",
-		filepath.Join(file, "x.log"):       "opening debug file",
-	} {
-		var out bytes.Buffer
-		log, end, err := New(Options{Debug: true, Stderr: &out, File: path})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New with file %q: %v, want %q", path, err, want)
-		}
-		log.Debug("goes on")
-		if err := end(); err != nil || !strings.HasSuffix(out.String(), " DBG goes on\n") {
-			t.Errorf("with file %q stderr got %q, %v", path, out.String(), err)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -36,24 +35,6 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	tests := []struct{ mode, wantPrefix, wantSuffix string }{
-		{"replace", "be brief", "be brief"},
-		{"", "be brief", "be brief"}, // unset: the default
-		{"prepend", "be brief\n\n# Role\n", "not opened.\n"},
-		{"append", "# Role\n", "not opened.\n\nbe brief\n"},
-	}
-	for _, tt := range tests {
-		got := merge("be brief", tt.mode)
-		if !strings.HasPrefix(got, tt.wantPrefix) || !strings.HasSuffix(got, tt.wantSuffix) {
-			t.Errorf("merge(%q, %q) = %.40q…, want %q…%q", "be brief", tt.mode, got, tt.wantPrefix, tt.wantSuffix)
-		}
-	}
-	if got := merge("  exact \n", "replace"); got != "  exact \n" {
-		t.Errorf("merge(replace) = %q, want the text untouched", got)
-	}
-}
-
 func TestLoad(t *testing.T) {
 	files := map[string]string{
 		"/p.md":     "be brief\n",
@@ -76,6 +57,7 @@ func TestLoad(t *testing.T) {
 		{"", "", "", builtin, ""},
 		{"file", "/p.md", "replace", "be brief\n", ""},
 		{"file", "/bom.md", "replace", "be brief\n", ""},
+		{"file", "/p.md", "", "be brief\n", ""}, // unset: the default
 		{"file", "/p.md", "append", merge("be brief", "append"), ""},
 		{"file", "", "replace", builtin, "policy.system.path"},
 		{"file", "/none.md", "replace", builtin, `"/none.md"`},
@@ -90,12 +72,5 @@ func TestLoad(t *testing.T) {
 		if (warning == "") != (tt.warning == "") || !strings.Contains(warning, tt.warning) || strings.Contains(warning, "\n") {
 			t.Errorf("Load(%q, %q, %q) warns %q, want one line with %q", tt.source, tt.path, tt.mode, warning, tt.warning)
 		}
-	}
-}
-
-func TestLoadKeepsTheCause(t *testing.T) {
-	_, warning := Load("file", "/p.md", "replace", func(string) ([]byte, error) { return nil, errors.New("permission denied") })
-	if want := `reading policy "/p.md": permission denied; using the built-in policy`; !strings.HasPrefix(warning, want) {
-		t.Errorf("Load warns %q, want %q…", warning, want)
 	}
 }

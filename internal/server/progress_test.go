@@ -110,27 +110,3 @@ func TestProgress(t *testing.T) {
 		}
 	})
 }
-
-// Over a long stream there are at most four notifications in any second, and
-// one at least every ten seconds.
-func TestProgressPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := follow(t, func(watch func(llm.Event)) {
-			for i := range 4000 {
-				watch(delta("word "))
-				time.Sleep(17 * time.Millisecond)
-				if i%1000 == 0 {
-					time.Sleep(25 * time.Second)
-				}
-			}
-		})
-		for i := range got {
-			if i >= 4 && got[i].At-got[i-4].At <= time.Second {
-				t.Fatalf("more than four in a second: %v", got[i-4:i+1])
-			}
-			if i > 0 && got[i].At-got[i-1].At > 10*time.Second {
-				t.Fatalf("silent between %v and %v", got[i-1], got[i])
-			}
-		}
-	})
-}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -96,82 +95,5 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("data = %s, want %s", e.Data, data)
 			}
 		})
-	}
-}
-
-// Calls beyond the limit wait. They can be cancelled while they wait.
-func TestMaxCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(context.Context) (*answer.Answer, error) {
-			time.Sleep(time.Minute)
-			return &answer.Answer{}, nil
-		})
-		short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		for _, ctx := range []context.Context{t.Context(), short, t.Context()} {
-			go func() { _, _ = s.handle(t.Context(), "answer")(ctx, request("x")) }()
-			synctest.Wait()
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		var got []string
-		for _, call := range *calls {
-			got = append(got, call.Outcome+" "+call.Duration.String())
-		}
-		if diff := cmp.Diff([]string{"cancelled 10s", "ok 1m0s", "ok 2m0s"}, got); diff != "" {
-			t.Errorf("observed (-want +got):\n%s", diff)
-		}
-	})
-}
-
-type transport struct{ header http.Header }
-
-func (c *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.header = r.Header
-	return nil, errors.New("no network")
-}
-
-// The API gets the traceparent of _meta, or else that of the HTTP request.
-func TestTraceparent(t *testing.T) {
-	const one, two = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for _, tt := range []struct {
-		meta       mcp.Meta
-		http, want string
-	}{
-		{mcp.Meta{"traceparent": one}, two, one},
-		{mcp.Meta{"traceparent": 1}, two, two},
-		{nil, "", ""},
-	} {
-		api := &transport{}
-		c := llm.New(llm.Options{APIKey: "key", HTTPClient: &http.Client{Transport: api}, Logger: slog.New(slog.DiscardHandler)})
-		s, _ := newServer(func(ctx context.Context) (*answer.Answer, error) {
-			_, err := c.Model(ctx, "m")
-			return nil, err
-		})
-		r := request("x")
-		r.Params.Meta = tt.meta
-		r.Extra.Header.Set("traceparent", tt.http)
-		if _, err := s.handle(t.Context(), quick)(t.Context(), r); err == nil || api.header.Get("traceparent") != tt.want {
-			t.Errorf("_meta %v, header %q: the API gets %q, want %q", tt.meta, tt.http, api.header, tt.want)
-		}
-	}
-}
-
-// The defaults are those of the configuration.
-func TestDefaults(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct{ Default any }
-	}
-	tool := tools(answer.Defaults{RecencyDays: 7.5, MaxResults: 3, Domains: []string{"a.example"}}, false)[0]
-	if err := json.Unmarshal(tool.InputSchema.(json.RawMessage), &schema); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]any{}
-	for name, p := range schema.Properties {
-		got[name] = p.Default
-	}
-	want := map[string]any{"query": nil, "recency_days": 7.5, "max_results": 3.0, "domains": []any{"a.example"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
