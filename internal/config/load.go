@@ -125,8 +125,8 @@ const byDefault = "default"
 // set records where the value of a key comes from, and checks the value.
 func (l *loader) set(key, source string) {
 	l.origins[key] = source
-	if problem := check(l.keys[key]); problem != "" {
-		l.report(source, key, problem)
+	for problem := range strings.Lines(check(l.keys[key])) {
+		l.report(source, key, strings.TrimSpace(problem))
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"log/slog"
 	"maps"
 	"net/url"
 	"regexp"
@@ -12,6 +13,21 @@ import (
 // redacted stands for what could be a secret.
 const redacted = "[redacted]"
 
+// Secret is a text that prints as [redacted].
+type Secret string
+
+// String returns [redacted].
+func (Secret) String() string { return redacted }
+
+// GoString returns [redacted].
+func (Secret) GoString() string { return redacted }
+
+// LogValue returns [redacted].
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText returns [redacted].
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
 var (
 	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
 	headerLiteral   = regexp.MustCompile(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
@@ -20,20 +36,20 @@ var (
 	credential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
 )
 
-// checkHeaders returns what is wrong with openai.headers, or "". An empty value is
-// a header that is not sent.
+// checkHeaders returns what is wrong with openai.headers, a line for each header,
+// or "". An empty value is a header that is not sent.
 func checkHeaders(headers map[string]string) string {
+	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
 		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
 		if !headerName.MatchString(name) {
-			return redacted + " is not the name of a header"
-		}
-		if value != "" && !literal && !headerReference.MatchString(value) {
-			return "the value of " + name + " is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)"
+			problems = append(problems, redacted+" is not the name of a header")
+		} else if value != "" && !literal && !headerReference.MatchString(value) {
+			problems = append(problems, "the value of "+name+" is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
 		}
 	}
-	return ""
+	return strings.Join(problems, "\n")
 }
 
 // resolve looks up the API key and the variables of openai.headers, and collects
@@ -49,7 +65,7 @@ func (l *loader) resolve() {
 		return value
 	}
 	d.KeyEnv, d.SentHeaders = l.c.OpenAI.APIKeyEnv, map[string]string{}
-	d.APIKey = lookup(d.KeyEnv)
+	d.APIKey = Secret(lookup(d.KeyEnv))
 	d.KeySet = d.APIKey != ""
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
 		value := l.c.OpenAI.Headers[name]
