@@ -17,93 +17,29 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// within runs what must take less than a second. A busy machine gets three tries.
-func within(t *testing.T, try func() time.Duration) {
+// await waits for something that the API counts, such as its requests.
+func await(t *testing.T, wait func(context.Context, int) error, n int) {
 	t.Helper()
-	var took time.Duration
-	for range 3 {
-		if took = try(); took < time.Second {
-			return
-		}
-	}
-	t.Errorf("took %v, want less than a second", took)
-}
-
-func deadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
+	defer cancel()
+	if err := wait(ctx, n); err != nil {
+		t.Fatalf("waiting for %d: %v", n, err)
+	}
 }
 
-func requests(t *testing.T, api *fakeapi.Server, n int) {
+// launch starts the program, and kills it if it does not end. It collects stderr.
+func launch(t *testing.T, cmd *exec.Cmd, stdin, stdout *os.File) *bytes.Buffer {
 	t.Helper()
-	if err := api.WaitRequests(deadline(t), n); err != nil {
-		t.Fatalf("waiting for %d requests: %v", n, err)
-	}
-}
-
-func aborted(t *testing.T, api *fakeapi.Server, n int) {
-	t.Helper()
-	if err := api.WaitAborted(deadline(t), n); err != nil {
-		t.Fatalf("waiting for %d aborted requests: %v", n, err)
-	}
-}
-
-// kill sends a signal and returns how long the server takes to end, without
-// answers and with exit code 0.
-func kill(t *testing.T, c *client, sig syscall.Signal) time.Duration {
-	t.Helper()
-	begin := time.Now()
-	if err := c.cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
-	code, rest := c.end()
-	if code != 0 || len(rest) > 0 {
-		t.Errorf("after %v: exit code %d, messages %v\n%s", sig, code, rest, c.log())
-	}
-	return time.Since(begin)
-}
-
-// A signal ends the session within a second, whatever it waits for.
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		sig  syscall.Signal
-		step string
-		wait func(c *client, api *fakeapi.Server)
-	}{
-		{"a call", syscall.SIGTERM, "hang", func(*client, *fakeapi.Server) {}},
-		{"a call", syscall.SIGINT, "hang", func(*client, *fakeapi.Server) {}},
-		{"a call", syscall.SIGHUP, "hang", func(*client, *fakeapi.Server) {}},
-		{"a retry", syscall.SIGTERM, "429:retry-after=50", func(c *client, _ *fakeapi.Server) { c.logged("status=429") }},
-		{"the last answer", syscall.SIGTERM, "hang", func(c *client, _ *fakeapi.Server) { _ = c.stdin.Close() }},
-	} {
-		t.Run(tt.name+" "+tt.sig.String(), func(t *testing.T) {
-			t.Parallel()
-			within(t, func() time.Duration {
-				c, api := serve(t, tt.step, "--debug")
-				c.begin().line(ask("1", "x"))
-				requests(t, api, 1)
-				tt.wait(c, api)
-				return kill(t, c, tt.sig)
-			})
-		})
-	}
-}
-
-// run starts a command, and kills it if it does not end.
-func run(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() { timer.Stop() })
+	return &stderr
 }
 
 // pipe closes its ends after the test.
@@ -117,55 +53,73 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
+// A signal ends the session at once with exit code 0 and without answers. All
+// that it could wait for takes longer than soon.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	const soon = 40 * time.Second
+	for _, tt := range []struct {
+		name string
+		sig  syscall.Signal
+		step string
+		wait func(c *client)
+	}{
+		{"a call", syscall.SIGTERM, "hang", func(*client) {}},
+		{"a call", syscall.SIGINT, "hang", func(*client) {}},
+		{"a call", syscall.SIGHUP, "hang", func(*client) {}},
+		{"a retry", syscall.SIGTERM, "429:retry-after=50", func(c *client) { c.logged("status=429") }},
+		{"the last answer", syscall.SIGTERM, "hang", func(c *client) { _ = c.stdin.Close() }},
+	} {
+		t.Run(tt.name+" "+tt.sig.String(), func(t *testing.T) {
+			t.Parallel()
+			c, api := serve(t, tt.step, "--debug")
+			c.begin().line(ask("1", "x"))
+			await(t, api.WaitRequests, 1)
+			tt.wait(c)
+			begin := time.Now()
+			_ = c.cmd.Process.Signal(tt.sig)
+			if code, rest := c.end(); code != 0 || len(rest) > 0 || time.Since(begin) > soon {
+				t.Errorf("exit code %d after %v, messages %v\n%s", code, time.Since(begin), rest, c.log())
+			}
+		})
+	}
+}
+
 // A signal also ends a session whose client does not read.
 func TestSignalWithFullPipe(t *testing.T) {
 	t.Parallel()
-	within(t, func() time.Duration {
-		r, w := pipe(t)
-		cmd := program(t.TempDir(), nil, "--stdio")
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stdout = w
-		run(t, cmd)
-		w.Close()
-		go func() { _, _ = io.WriteString(in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
-		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
-		begin := time.Now()
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if _, err := cmd.Process.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		return time.Since(begin)
-	})
+	stdin, in := pipe(t)
+	out, stdout := pipe(t)
+	cmd := program(t.TempDir(), nil, "--stdio")
+	stderr := launch(t, cmd, stdin, stdout)
+	go func() { _, _ = io.WriteString(in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, stderr)
+	}
 }
 
 // Without a reader of stdout the session ends at once, and its calls with it,
 // also while stdin stays open.
 func TestStdoutGone(t *testing.T) {
 	t.Parallel()
-	r, w := pipe(t)
 	api, env, stop := newAPI(t, "hang")
 	t.Cleanup(stop)
+	stdin, in := pipe(t)
+	out, stdout := pipe(t)
 	cmd := program(t.TempDir(), env, "--stdio")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = w
-	run(t, cmd)
-	w.Close()
+	stderr := launch(t, cmd, stdin, stdout)
 	if _, err := io.WriteString(in, initialize+"\n"+ask("1", "x")+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	requests(t, api, 1)
-	r.Close()
-	aborted(t, api, 1)
+	await(t, api.WaitRequests, 1)
+	out.Close()
+	await(t, api.WaitAborted, 1)
 	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+		t.Errorf("%v\n%s", err, stderr)
 	}
 }
 
@@ -176,17 +130,14 @@ func TestNonblockingPipes(t *testing.T) {
 	stdin, in := pipe(t)
 	out, stdout := pipe(t)
 	cmd := program(t.TempDir(), nil, "--stdio")
-	cmd.Stdin, cmd.Stdout = stdin, stdout
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	run(t, cmd)
+	stderr := launch(t, cmd, stdin, stdout)
 	// The server is up, with blocking pipes, once it has answered.
 	if _, err := io.WriteString(in, ping1+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReaderSize(out, 1)
 	if m, err := readMessage(r); m.id != "1" {
-		t.Fatalf("%v\n%s", err, &stderr)
+		t.Fatalf("%v\n%s", err, stderr)
 	}
 	for _, f := range []*os.File{stdin, stdout} {
 		if err := syscall.SetNonblock(int(f.Fd()), true); err != nil {
@@ -206,18 +157,13 @@ func TestNonblockingPipes(t *testing.T) {
 			break // The pipe is full, so a write has failed.
 		}
 	}
-	stdin.Close()
 	stdout.Close()
 	ids := map[string]bool{}
-	for {
-		m, err := readMessage(r)
-		if err != nil {
-			break
-		}
+	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
 		ids[m.id] = true
 	}
 	if err := cmd.Wait(); err != nil || len(ids) != n {
-		t.Errorf("%d answers, want %d; %v\n%s", len(ids), n, err, &stderr)
+		t.Errorf("%d answers, want %d; %v\n%s", len(ids), n, err, stderr)
 	}
 }
 
@@ -228,13 +174,12 @@ func TestStdoutFull(t *testing.T) {
 	if err != nil {
 		t.Skip("only Linux has /dev/full")
 	}
-	defer full.Close()
+	stdin, in := pipe(t)
 	cmd := program(t.TempDir(), nil, "--stdio")
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(ping1), full, &stderr
-	run(t, cmd)
+	stderr := launch(t, cmd, stdin, full)
+	_, _ = io.WriteString(in, ping1+"\n")
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "no space left") {
-		t.Errorf("%v, stderr: %s", err, &stderr)
+		t.Errorf("%v, stderr: %s", err, stderr)
 	}
 }
 
@@ -246,7 +191,7 @@ func TestCallLimit(t *testing.T) {
 	for i := range 258 {
 		c.line(ask(fmt.Sprint(i), "x"))
 	}
-	requests(t, api, 256)
+	await(t, api.WaitRequests, 256)
 	c.line(cancelled("257"), ping(`"sync"`))
 	c.want(`"sync"`)
 	if n := len(api.Requests()); n != 256 {
@@ -255,8 +200,7 @@ func TestCallLimit(t *testing.T) {
 	c.line(ask("257", "x"), ping("257")) // the id is free again
 	c.want("null")
 	c.line(cancelled("0"))
-	requests(t, api, 257)
-	kill(t, c, syscall.SIGTERM)
+	await(t, api.WaitRequests, 257)
 }
 
 // Commands end with the reader of their output and with a signal, and their
@@ -265,49 +209,46 @@ func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		args, step string
-		end        func(cmd *exec.Cmd, reader *os.File)
-		code       int
+		code       int // 130: interrupted, 141: nothing reads stdout
 	}{
-		{"ask x", "hang", interrupt, 130},
-		{"smoke x", "hang", interrupt, 130},
-		{"doctor --live", "always hang", interrupt, 130},
-		{"ask x", "hang", unread, 141},
-		{"ask --json x", "hang", unread, 141},
-		{"ask --events x", "ok+hang-after=2", unread, 141},
-		{"ask x", "", unread, 141},
-		{"setup", "", unread, 141},
-		{"setup codex", "", unread, 141},
-		{"doctor --offline", "", unread, 141},
-		{"smoke --offline", "", unread, 141},
-		{"--help", "", unread, 141},
+		{"ask x", "hang", 130},
+		{"smoke x", "hang", 130},
+		{"doctor --live", "always hang", 130},
+		{"ask x", "hang", 141},
+		{"ask --json x", "hang", 141},
+		{"ask --events x", "ok+hang-after=2", 141},
+		{"ask x", "", 141},
+		{"setup", "", 141},
+		{"setup codex", "", 141},
+		{"doctor --offline", "", 141},
+		{"smoke --offline", "", 141},
+		{"--help", "", 141},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Parallel()
 			api, env, stop := newAPI(t, strings.Fields(tt.step)...)
 			t.Cleanup(stop)
-			r, w := pipe(t)
-			cmd := program(t.TempDir(), env, strings.Fields(tt.args)...)
-			var stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = w, &stderr
+			stdin, _ := pipe(t)
+			out, stdout := pipe(t)
 			if tt.step == "" {
-				tt.end(cmd, r)
+				out.Close()
 			}
-			run(t, cmd)
-			w.Close()
+			cmd := program(t.TempDir(), env, strings.Fields(tt.args)...)
+			stderr := launch(t, cmd, stdin, stdout)
 			if tt.step != "" {
-				requests(t, api, 1)
-				tt.end(cmd, r)
+				await(t, api.WaitRequests, 1)
+			}
+			if tt.code == 130 {
+				_ = cmd.Process.Signal(os.Interrupt)
+			} else {
+				out.Close()
 			}
 			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != tt.code || strings.Contains(stderr.String(), "error") {
-				t.Errorf("%v, want %d\nstderr: %s", cmd.ProcessState, tt.code, &stderr)
+				t.Errorf("%v, want %d\nstderr: %s", cmd.ProcessState, tt.code, stderr)
 			}
 			if tt.step == "hang" {
-				aborted(t, api, 1)
+				await(t, api.WaitAborted, 1)
 			}
 		})
 	}
 }
-
-func interrupt(cmd *exec.Cmd, _ *os.File) { _ = cmd.Process.Signal(os.Interrupt) }
-
-func unread(_ *exec.Cmd, reader *os.File) { reader.Close() }
