@@ -3,11 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,10 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
+
+// leaked is more memory, in kB, than the garbage of 16 users takes, and less than
+// the messages of the session.
+const leaked = 32 << 10
 
 // What the API does with a question is its first word, a step of fakeapi. The
 // result is what the client must get: an answer, an error, or nothing, because
@@ -45,9 +50,8 @@ var churn = []struct{ step, result string }{
 // lane is one of the users of a session. It sends one message after the other,
 // and knows what each must result in.
 type lane struct {
+	*client
 	t    *testing.T
-	c    *client
-	api  *fakeapi.Server
 	name string
 	rand *rand.Rand
 	n    int // of messages
@@ -59,16 +63,16 @@ func (l *lane) run(end time.Time) {
 		l.n++
 		switch l.rand.IntN(12) {
 		case 0:
-			l.put(ping(l.id()))
-			l.want(`"result":{}`)
+			l.send(ping(l.id()))
+			l.result(`"result":{}`)
 		case 1:
-			l.put(call(l.id(), "answer", `{"query":""}`))
-			l.want(`"code":-32001`)
+			l.send(call(l.id(), "answer", `{"query":""}`))
+			l.result(`"code":-32001`)
 		case 2:
-			l.put(call(l.id(), "none", `{}`))
-			l.want(`"code":-32601`)
+			l.send(call(l.id(), "none", `{}`))
+			l.result(`"code":-32601`)
 		case 3:
-			l.put(cancelled(l.id())) // not in flight
+			l.send(cancelled(l.id())) // not in flight
 		default:
 			l.call()
 		}
@@ -77,18 +81,11 @@ func (l *lane) run(end time.Time) {
 
 func (l *lane) id() string { return fmt.Sprintf(`"%s-%d"`, l.name, l.n) }
 
-// put sends a message in one of the framings.
-func (l *lane) put(message string) {
-	if l.rand.IntN(2) == 0 {
-		message = framed(message)
-	} else {
-		message += "\n"
-	}
-	l.c.put(message)
-}
+// send sends a message in one of the framings.
+func (l *lane) send(message string) { l.put([]string{framed(message), message + "\n"}[l.rand.IntN(2)]) }
 
-func (l *lane) want(text string) {
-	if m := l.c.want(l.id()); !strings.Contains(m.raw, text) {
+func (l *lane) result(text string) {
+	if m := l.want(l.id()); !strings.Contains(m.raw, text) {
 		l.t.Errorf("answer %s, want %s", m.raw, text)
 	}
 }
@@ -98,73 +95,74 @@ func (l *lane) call() {
 	kind := churn[l.rand.IntN(len(churn))]
 	question := kind.step + " " + l.id()
 	message := call(l.id(), []string{"answer", "answer_detailed", "answer_quick"}[l.rand.IntN(3)], fmt.Sprintf(`{"query":%q}`, question))
-	if l.rand.IntN(2) == 0 || strings.Contains(kind.step, "after") && kind.result == "nothing" {
+	if l.rand.IntN(2) == 0 || strings.Contains(kind.step, "hang-after") {
 		message = watched(message)
 	}
-	l.put(message)
+	l.send(message)
 	if kind.result == "nothing" || l.rand.IntN(5) == 0 {
 		for range l.rand.IntN(4) { // round trips, so that calls are cancelled at different times
-			l.c.line(ping(`"` + l.name + `"`))
-			l.c.want(`"` + l.name + `"`)
+			l.line(ping(`"` + l.name + `"`))
+			l.want(`"` + l.name + `"`)
 		}
-		l.put(cancelled(l.id()))
+		l.send(cancelled(l.id()))
 		// The id is free, so the answer to a ping has it. The call may have been
 		// answered before it was cancelled, but not afterwards.
-		l.put(ping(l.id()))
-		if m := l.c.want(l.id()); !strings.Contains(m.raw, `"result":{}`) {
+		l.send(ping(l.id()))
+		if m := l.want(l.id()); !strings.Contains(m.raw, `"result":{}`) {
 			if kind.result == "nothing" {
 				l.t.Errorf("a hanging call was answered: %s", m.raw)
 			}
-			l.want(`"result":{}`)
+			l.result(`"result":{}`)
 		}
 		return
 	}
-	m := l.c.want(l.id())
+	m := l.want(l.id())
 	answered := strings.Contains(m.raw, `"used_search`)
 	if want := kind.result; want != "either" && answered != (want == "answer") {
 		l.t.Errorf("%s: %s, want %s", question, m.raw, want)
 	}
-	if repeated := strings.Contains(m.raw, l.name+"-"+strconv.Itoa(l.n)+`\\\"`); answered && kind.step != "refusal" && !repeated {
+	if answered && kind.step != "refusal" && !strings.Contains(m.raw, strings.Trim(l.id(), `"`)+`\\\"`) {
 		l.t.Errorf("%s: answer to another question: %s", question, m.raw)
 	}
 }
 
 // state is what a server uses when no call runs.
-type state struct{ goroutines, descriptors, rss int }
+type state struct{ goroutines, descriptors, kB int }
 
-// idle stops the API, waits until its connections are closed, and dumps the
-// goroutines, which ends the server.
-func idle(t *testing.T, c *client, stop func(), descriptors int) (s state) {
+// idle waits until the server has closed its connections to the API, which has
+// ended, and dumps the goroutines, which ends the server.
+func idle(t *testing.T, c *client, descriptors int) (s state) {
 	t.Helper()
-	stop()
-	dir := fmt.Sprintf("/proc/%d/", c.cmd.Process.Pid)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		files, err := os.ReadDir(dir + "fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.descriptors = len(files); s.descriptors <= descriptors || time.Now().After(end) {
+		if s.descriptors = open(t, c); s.descriptors <= descriptors || time.Now().After(end) {
 			break
 		}
 	}
-	status, err := os.ReadFile(dir + "status")
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status); m != nil {
-		s.rss, _ = strconv.Atoi(string(m[1]))
+		s.kB, _ = strconv.Atoi(string(m[1]))
 	}
-	if err := c.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		t.Fatal(err)
-	}
+	_ = c.cmd.Process.Signal(syscall.SIGQUIT)
 	c.end()
 	// The idle goroutines of the runtime come and go.
-	for stack := range bytes.SplitSeq([]byte(c.log()), []byte("\n\n")) {
-		if bytes.HasPrefix(stack, []byte("goroutine ")) && bytes.Contains(stack, []byte("openai-responses-mcp")) {
+	for stack := range strings.SplitSeq(c.log(), "\n\n") {
+		if strings.HasPrefix(stack, "goroutine ") && strings.Contains(stack, "openai-responses-mcp") {
 			s.goroutines++
 		}
 	}
 	return s
+}
+
+// open returns the number of the server's open files.
+func open(t *testing.T, c *client) int {
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
 }
 
 // In one session calls, cancellations and faults go on side by side. Every call
@@ -172,7 +170,7 @@ func idle(t *testing.T, c *client, stop func(), descriptors int) (s state) {
 // before.
 func TestChurn(t *testing.T) {
 	t.Parallel()
-	begin := func() (*client, *fakeapi.Server, func()) {
+	begin := func() (c *client, stop func()) {
 		api, env, stop := newAPI(t)
 		t.Cleanup(stop)
 		api.Choose(func(question string) fakeapi.Step {
@@ -183,53 +181,46 @@ func TestChurn(t *testing.T) {
 			}
 			return step
 		})
-		c := start(t, program(t.TempDir(), append(env, "OPENAI_MAX_RETRIES=0"), "--stdio"))
+		c = start(t, program(t.TempDir(), append(env, "OPENAI_MAX_RETRIES=0"), "--stdio"))
 		t.Cleanup(func() { _ = c.cmd.Process.Kill() })
 		c.begin().line(watched(ask("1", "ok 1")))
 		c.want("1")
-		return c, api, stop
+		return c, stop
 	}
-	c, _, stop := begin()
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := idle(t, c, stop, len(files)-1) // without the connection to the API
+	c, stop := begin()
+	descriptors := open(t, c) - 1 // without the connection to the API
+	stop()
+	before := idle(t, c, descriptors)
 
-	c, api, stop := begin()
-	seed := uint64(time.Now().UnixNano())
-	length := 3 * time.Second
-	end := time.Now().Add(length)
+	c, stop = begin()
+	seed, end := uint64(time.Now().UnixNano()), time.Now().Add(3*time.Second)
 	var lanes sync.WaitGroup
-	var total int
-	var mu sync.Mutex
 	for i := range 16 {
-		l := &lane{t: t, c: c, api: api, name: "lane" + strconv.Itoa(i), rand: rand.New(rand.NewPCG(seed, uint64(i)))}
-		lanes.Go(func() {
-			l.run(end)
-			mu.Lock()
-			defer mu.Unlock()
-			total += l.n
-		})
+		l := &lane{client: c, t: t, name: fmt.Sprint("lane", i), rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+		lanes.Go(func() { l.run(end) })
 	}
 	lanes.Wait()
 	c.line(ping(`"last"`))
 	c.want(`"last"`)
-	c.mu.Lock()
+	stop()
+	for line := range strings.Lines(c.log()) {
+		if !strings.Contains(line, "warning: ") { // of refused parameters, one each
+			t.Errorf("stderr: %s", line)
+		}
+	}
+	after := idle(t, c, before.descriptors)
 	for _, m := range c.unread {
 		if !m.progress && m.id != "" {
 			t.Errorf("answered twice, or after it was cancelled: %s", m.raw)
 		}
 	}
-	for line := range strings.Lines(c.stderr.String()) {
-		if !strings.Contains(line, "warning: ") { // of refused parameters, one each
-			t.Errorf("stderr: %s", line)
-		}
-	}
-	c.mu.Unlock()
-	after := idle(t, c, stop, before.descriptors)
-	t.Logf("seed %d: %d messages, %d requests; before %+v, after %+v", seed, total, len(api.Requests()), before, after)
-	if after.goroutines != before.goroutines || after.descriptors > before.descriptors || after.rss > before.rss*3/2 {
+	t.Logf("seed %d: %d messages; before %+v, after %+v", seed, len(c.all), before, after)
+	if after.goroutines != before.goroutines || after.descriptors > before.descriptors {
 		t.Errorf("before %+v, after %+v:\n%s", before, after, c.log())
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Log("memory is not compared: the race detector keeps its own")
+	} else if after.kB > before.kB+leaked {
+		t.Errorf("memory: %d kB before, %d kB after", before.kB, after.kB)
 	}
 }

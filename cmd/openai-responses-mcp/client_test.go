@@ -171,21 +171,23 @@ func (c *client) wait(what string, cond func() bool) {
 	timeout := time.After(patience)
 	for {
 		c.mu.Lock()
-		ok, over, bad, changed := cond(), c.over, c.bad, c.changed
-		c.mu.Unlock()
-		if ok && bad == nil {
-			return
+		ok, problem, changed := cond(), c.bad, c.changed
+		if problem == nil && !ok && c.over {
+			problem = errors.New("the server has ended")
 		}
-		late := false
-		if bad == nil && !over {
+		c.mu.Unlock()
+		if problem == nil {
+			if ok {
+				return
+			}
 			select {
 			case <-changed:
 				continue
 			case <-timeout:
-				late = true
+				problem = errors.New("timeout")
 			}
 		}
-		c.t.Fatalf("waiting for %s: ended: %t, timeout: %t, %v\nstdout: %s\nstderr: %s", what, over, late, bad, c.output(), c.log())
+		c.t.Fatalf("waiting for %s: %v\nstdout: %s\nstderr: %s", what, problem, c.output(), c.log())
 	}
 }
 
@@ -250,14 +252,6 @@ func (c *client) eof() []message {
 		c.t.Fatalf("exit code %d\nstderr: %s", code, c.log())
 	}
 	return rest
-}
-
-// silent is eof for a session in which no message is left.
-func (c *client) silent() {
-	c.t.Helper()
-	if rest := c.eof(); len(rest) > 0 {
-		c.t.Fatalf("more came: %v", rest)
-	}
 }
 
 // log returns stderr.

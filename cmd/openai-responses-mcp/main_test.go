@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
@@ -168,16 +168,13 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"body": func(s *script, args []string) {
-		var members map[string]json.RawMessage
-		s.Check(json.Unmarshal(s.request(args).Body, &members))
+		members := gjson.ParseBytes(s.request(args).Body).Map()
 		text, _ := policy.Load("builtin", "", "", nil)
 		instructions, err := json.Marshal(text)
 		s.Check(err)
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			var b bytes.Buffer
-			s.Check(json.Compact(&b, members[name]))
-			value := strings.ReplaceAll(b.String(), strings.Trim(string(instructions), `"`), "POLICY")
-			s.print("%s: %s\n", name, value)
+			value := members[name].Get("@ugly").Raw
+			s.print("%s: %s\n", name, strings.ReplaceAll(value, strings.Trim(string(instructions), `"`), "POLICY"))
 		}
 	},
 	"headers": func(s *script, args []string) {
@@ -246,25 +243,35 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"answer": func(s *script, args []string) {
 		raw := s.c.want(args[0]).raw
-		text, meta := answerOf(s, raw)
-		s.print("%s\n", text.Answer)
-		for _, c := range text.Citations {
-			s.print("citation %s %q %s\n", c.URL, c.Title, c.PublishedAt)
+		text := gjson.Get(raw, "result.content.0.text").String()
+		if !gjson.Get(text, "citations").IsArray() || gjson.Get(raw, "result.isError").Exists() || strings.Contains(raw, "structuredContent") {
+			s.Fatalf("not an answer: %s", raw)
 		}
-		s.print("used_search=%t model=%s\n", text.UsedSearch, text.Model)
-		s.print("meta %s\n", meta)
+		s.print("%s\n", gjson.Get(text, "answer"))
+		for _, c := range gjson.Get(text, "citations").Array() {
+			s.print("citation %s %q %s\n", c.Get("url"), c.Get("title"), c.Get("published_at"))
+		}
+		s.print("used_search=%s model=%s\n", gjson.Get(text, "used_search"), gjson.Get(text, "model"))
+		s.print("meta %s\n", gjson.Get(raw, "result._meta"))
 	},
 	"error": func(s *script, args []string) {
 		e := errorOf(s, s.c.want(args[0]).raw)
-		s.print("%d %s\n%s\n", e.Code, e.Message, e.Data)
+		s.print("%s %s\n%s\n", e.Get("code"), e.Get("message"), e.Get("data"))
 	},
 	"logged": func(s *script, args []string) { s.c.logged(strings.Join(args, " ")) },
 	"progress": func(s *script, _ []string) {
-		s.c.mu.Lock()
-		defer s.c.mu.Unlock()
-		s.print("") // so that a script sees that there is none
-		for _, text := range progressOf(s, s.c.all) {
-			s.print("%s\n", text)
+		s.print("")           // so that a script sees that there is none
+		var last gjson.Result // null is less than a number
+		for raw := range strings.Lines(s.c.output()) {
+			p := gjson.Get(raw, "params")
+			if !p.Get("progress").Exists() {
+				continue
+			}
+			if p.Get("progressToken").String() != "token" || !last.Less(p.Get("progress"), true) {
+				s.Fatalf("bad progress after %s: %s", last, raw)
+			}
+			last = p.Get("progress")
+			s.print("%s\n", p.Get("message"))
 		}
 	},
 	"eof": func(s *script, _ []string) {
@@ -325,91 +332,12 @@ func (s *script) steady(text string) string {
 	return text
 }
 
-// decode reads JSON that has no other members than v.
-func decode(t tester, raw string, v any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		t.Fatalf("reading %s: %v", raw, err)
-	}
-}
-
-// answerText is the JSON of content[0].text.
-type answerText struct {
-	Answer     string `json:"answer"`
-	UsedSearch bool   `json:"used_search"`
-	Citations  []struct {
-		URL         string `json:"url"`
-		Title       string `json:"title"`
-		PublishedAt string `json:"published_at"`
-	} `json:"citations"`
-	Model string `json:"model"`
-}
-
-// answerOf reads the answer in a result.
-func answerOf(t tester, raw string) (a answerText, meta string) {
-	t.Helper()
-	var m struct {
-		JSONRPC, ID any
-		Result      struct {
-			Meta       json.RawMessage `json:"_meta"`
-			Content    []struct{ Type, Text string }
-			Structured json.RawMessage `json:"structuredContent"`
-		}
-	}
-	decode(t, raw, &m)
-	if len(m.Result.Content) != 1 || m.Result.Content[0].Type != "text" {
-		t.Fatalf("not an answer: %s", raw)
-	}
-	decode(t, m.Result.Content[0].Text, &a)
-	if a.Citations == nil {
-		t.Fatalf("citations is not a list: %s", raw)
-	}
-	return a, string(m.Result.Meta)
-}
-
-type rpcError struct {
-	Code    int
-	Message string
-	Data    json.RawMessage
-}
-
 // errorOf reads the error in a message.
-func errorOf(t tester, raw string) rpcError {
+func errorOf(t tester, raw string) gjson.Result {
 	t.Helper()
-	var m struct {
-		JSONRPC, ID any
-		Error       *rpcError
-	}
-	decode(t, raw, &m)
-	if m.Error == nil || strings.ContainsAny(m.Error.Message, "\r\n") {
+	e := gjson.Get(raw, "error")
+	if message := e.Get("message").String(); message == "" || strings.ContainsAny(message, "\r\n") {
 		t.Fatalf("not an error of one line: %s", raw)
 	}
-	return *m.Error
-}
-
-// progressOf returns the messages of the progress, which must increase.
-func progressOf(t tester, all []message) (texts []string) {
-	t.Helper()
-	last := -1.0
-	for _, m := range all {
-		if !m.progress {
-			continue
-		}
-		var n struct {
-			JSONRPC, Method any
-			Params          struct {
-				ProgressToken string
-				Progress      float64
-				Message       string
-			}
-		}
-		decode(t, m.raw, &n)
-		if n.Params.ProgressToken != "token" || n.Params.Progress <= last || len([]rune(n.Params.Message)) > 200 {
-			t.Fatalf("bad progress after %v: %s", last, m.raw)
-		}
-		last, texts = n.Params.Progress, append(texts, n.Params.Message)
-	}
-	return texts
+	return e
 }
