@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,20 +64,14 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 	return New(o), a
 }
 
-func fixture(t *testing.T, name string) string {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
-}
-
 func TestAskMeta(t *testing.T) {
+	const body = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-15","output":[{"type":"web_search_call","action":{"type":"search"}},
+		{"type":"web_search_call","action":{"type":"open_page"}},{"type":"message","content":[{"type":"output_text","text":"A."}]}],
+		"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":8},"total_tokens":30}}`
 	clock := midnight
 	a, _ := newAnswerer(func(o *Options) {
 		o.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
-	}, "", fixture(t, "cited"))
+	}, "", body)
 	got, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func TestPageKey(t *testing.T) {
 	}
 }
 
-// cited are the URLs of the citations of a response.
+// cited are the URLs of the citations of a response with these items.
 func cited(t *testing.T, o Options, items ...string) []string {
 	t.Helper()
 	ans, err := compose(t, o, output(items...))

@@ -8,7 +8,6 @@ import (
 )
 
 func TestInput(t *testing.T) {
-	num := func(f float64) *float64 { return &f }
 	const today = " today: 2025-08-09 (Asia/Tokyo)."
 	a := New(Options{Now: fixedNow, Location: tokyo, Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{"a.example"}}})
 	tests := []struct {
@@ -18,8 +17,8 @@ func TestInput(t *testing.T) {
 		{Question{Query: "q"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
 		{Question{Query: "q", Domains: []string{}}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
 		{Question{Query: "q", Domains: []string{"b.example", "c.example"}}, "q\n[Hints] recency_days=60, max_results=5. domains: b.example, c.example." + today},
-		{Question{Query: "q", RecencyDays: num(0), MaxResults: num(2.5)}, "q\n[Hints] recency_days=0, max_results=2.5. domains: a.example." + today},
-		{Question{Query: "q", RecencyDays: num(1e21)}, "q\n[Hints] recency_days=1000000000000000000000, max_results=5. domains: a.example." + today},
+		{Question{Query: "q", RecencyDays: new(0.0), MaxResults: new(2.5)}, "q\n[Hints] recency_days=0, max_results=2.5. domains: a.example." + today},
+		{Question{Query: "q", RecencyDays: new(1e21)}, "q\n[Hints] recency_days=1000000000000000000000, max_results=5. domains: a.example." + today},
 		{Question{Query: " two\nlines ", Style: "summary"}, " two\nlines \n[Hints] recency_days=60, max_results=5. domains: a.example. style: summary." + today},
 		{Question{Query: "q", Style: "poem"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
 	}
