@@ -94,28 +94,24 @@ var header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
 func (r *Reader) framed() (Frame, error) {
 	size, length, known := 0, restOfLine, false
 	line := r.line()
-	for ; header.Match(line); line = r.line() {
-		if m := header.FindSubmatch(line); bytes.EqualFold(m[1], []byte("Content-Length")) {
-			var err error
-			if length, err = strconv.Atoi(string(m[2])); err != nil || length < 0 || length > maxMessage {
+	for m := header.FindSubmatch(line); m != nil; m = header.FindSubmatch(line) {
+		if bytes.EqualFold(m[1], []byte("Content-Length")) {
+			n, err := strconv.Atoi(string(m[2]))
+			if known, length = true, n; err != nil || n < 0 || n > maxMessage {
 				length = restOfLine
 			}
-			known = true
 		}
 		size += len(line)
 		_, _ = r.in.Discard(len(line))
+		line = r.line()
 	}
 	// The empty line may be missing, as in transports.md §1.8.
 	if !known && len(bytes.TrimSpace(line)) > 0 {
 		return Frame{}, errHeader // the line may be the next message
 	}
 	r.log.Debug("header", "headerEnd", size, "length", length)
-	b, err := r.start()
-	if err != nil {
-		return Frame{}, errHeader // the next Read returns err
-	}
 	limit := maxMessage
-	if b != '{' && b != '[' && length > 0 {
+	if b, _ := r.start(); b != '{' && b != '[' && length > 0 {
 		limit = length // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
@@ -223,10 +219,11 @@ func (r *Reader) has(s string) bool {
 // Write writes a message in one call of w.Write, with a Content-Length header
 // or followed by a line feed.
 func Write(w io.Writer, body []byte, framed bool) error {
-	head, tail := "", "\n"
 	if framed {
-		head, tail = fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)), ""
+		body = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	} else {
+		body = slices.Concat(body, []byte("\n"))
 	}
-	_, err := w.Write(slices.Concat([]byte(head), body, []byte(tail)))
+	_, err := w.Write(body)
 	return err
 }
