@@ -89,29 +89,6 @@ func TestRequeryIsStateless(t *testing.T) {
 	}
 }
 
-// There is a stream when there is a watcher or the options say so.
-func TestStream(t *testing.T) {
-	for _, tt := range []struct {
-		stream string
-		watch  bool
-		want   any // in the request
-	}{
-		{"auto", false, nil}, {"auto", true, true},
-		{"true", false, true}, {"true", true, true},
-		{"false", false, nil}, {"false", true, nil},
-	} {
-		a, api := newAnswerer(func(o *Options) { o.Stream = tt.stream }, cites)
-		var watch func(llm.Event)
-		if tt.watch {
-			watch = func(llm.Event) {}
-		}
-		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, watch)
-		if err != nil || !strings.HasPrefix(ans.Text, "Cited.") || api.sent[0]["stream"] != tt.want {
-			t.Errorf("%+v: %+v, %v, request %v", tt, ans, err, api.sent)
-		}
-	}
-}
-
 // The events of several requests are numbered as one run and end once.
 func TestWatch(t *testing.T) {
 	a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)

@@ -33,28 +33,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFile(t *testing.T) {
-	tests := []struct{ id, goos, want string }{
-		{"claude-code", "windows", ".mcp.json in the project"},
-		{"claude-desktop", "darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"},
-		{"claude-desktop", "linux", "~/.config/Claude/claude_desktop_config.json"},
-		{"claude-desktop", "windows", `%APPDATA%\Claude\claude_desktop_config.json`},
-		{"codex", "darwin", "~/.codex/config.toml"},
-		{"codex", "windows", `%USERPROFILE%\.codex\config.toml`},
-		{"vscode", "darwin", "~/Library/Application Support/Code/User/mcp.json"},
-		{"opencode", "windows", `%USERPROFILE%\.config\opencode\opencode.json`},
-		{"windsurf", "freebsd", "~/.codeium/windsurf/mcp_config.json"},
-		{"zed", "darwin", "~/.config/zed/settings.json"},
-		{"zed", "windows", `%APPDATA%\Zed\settings.json`},
-	}
-	for _, tt := range tests {
-		c, _ := Find(tt.id)
-		if got := c.File(tt.goos); got != tt.want {
-			t.Errorf("File(%q) of %s = %q, want %q", tt.goos, tt.id, got, tt.want)
-		}
-	}
-}
-
 // odd has what a path may have: blanks, quotes, markup, Japanese.
 const odd = "Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
 
