@@ -13,7 +13,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,85 +178,58 @@ func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (
 
 // ask sends a message and waits for its answer.
 func (p *process) ask(message string) error {
-	if _, err := io.WriteString(p.in, message); err != nil {
-		return err
+	_, err := io.WriteString(p.in, message)
+	return cmp.Or(err, p.answer())
+}
+
+// answer reads the next answer.
+func (p *process) answer() error {
+	line, err := p.out.ReadString('\n')
+	if err == nil && !strings.Contains(line, `"result":`) {
+		err = fmt.Errorf("unexpected answer %.200q", line)
 	}
-	_, err := p.answer()
 	return err
 }
 
-// answer reads the next answer and returns its id.
-func (p *process) answer() (int, error) {
-	line, err := p.out.ReadBytes('\n')
-	if err != nil {
-		return 0, err
-	}
-	var m struct {
-		ID     *int
-		Result json.RawMessage
-	}
-	if err := json.Unmarshal(line, &m); err != nil || m.ID == nil || m.Result == nil {
-		return 0, fmt.Errorf("unexpected answer %.200q", line)
-	}
-	return *m.ID, nil
-}
-
 func (p *process) idle() (float64, error) {
-	if err := p.ask(list); err != nil {
-		return 0, err
-	}
+	err := p.ask(list)
 	time.Sleep(settled)
-	return p.memory("VmRSS:")
+	return p.memory("VmRSS:", err)
 }
 
-func (p *process) peak() (float64, error) {
-	if err := p.many(side); err != nil {
-		return 0, err
-	}
-	return p.memory("VmHWM:")
-}
+func (p *process) peak() (float64, error) { return p.memory("VmHWM:", p.many(side)) }
 
 func (p *process) rate() (float64, error) {
-	if err := p.many(side); err != nil { // opens the connections
-		return 0, err
-	}
+	err := p.many(side) // opens the connections
 	begin := time.Now()
-	err := p.many(calls)
+	err = cmp.Or(err, p.many(calls))
 	return calls / time.Since(begin).Seconds(), err
 }
 
 // many makes n calls, at most side at the same time.
 func (p *process) many(n int) error {
-	open := map[int]bool{}
 	for sent, done := 0, 0; done < n; done++ {
-		for ; sent < n && len(open) < side; sent++ {
+		for ; sent < min(n, done+side); sent++ {
 			if _, err := fmt.Fprintf(p.in, call, sent); err != nil {
 				return err
 			}
-			open[sent] = true
 		}
-		id, err := p.answer()
-		if err != nil {
+		if err := p.answer(); err != nil {
 			return err
 		}
-		if !open[id] {
-			return fmt.Errorf("unexpected answer to call %d", id)
-		}
-		delete(open, id)
 	}
 	return nil
 }
 
-// memory reads a field of /proc/PID/status, in MiB.
-func (p *process) memory(field string) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+// memory returns a field of /proc/PID/status, in MiB, or err.
+func (p *process) memory(field string, err error) (kb float64, _ error) {
+	text, readErr := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if errors.Is(readErr, os.ErrNotExist) {
+		return 0, err
 	}
 	_, rest, _ := strings.Cut(string(text), field)
-	var kb float64
 	_, scanErr := fmt.Sscan(rest, &kb)
-	return kb / 1024, cmp.Or(err, scanErr)
+	return kb / 1024, cmp.Or(err, readErr, scanErr)
 }
 
 func median(v []float64) float64 {
