@@ -80,10 +80,7 @@ type client struct {
 func start(t tester, cmd *exec.Cmd) *client {
 	t.Helper()
 	c := &client{t: t, cmd: cmd, changed: make(chan struct{})}
-	if cmd.Stderr == nil {
-		cmd.Stderr = c // see Write
-	}
-	cmd.WaitDelay = patience
+	cmd.Stderr, cmd.WaitDelay = c, patience
 	var err error
 	if c.stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatalf("%v", err)

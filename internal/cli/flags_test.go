@@ -126,9 +126,7 @@ func TestQuestion(t *testing.T) {
 		{"from words", "from the pipe", "from words"},
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
-		{"7 - 5", "from the pipe", "7 - 5"},
 		{"-- --json is what?", "", "--json is what?"},
-		{"what is -l", "", "what is -l"},
 	} {
 		f, err := parseAsk(strings.Fields(tt.args))
 		if err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,19 +100,5 @@ func TestScreen(t *testing.T) {
 		if s.finish(ans); out.String() != tt.rest {
 			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, &out, tt.rest)
 		}
-	}
-}
-
-type closed struct{}
-
-func (closed) Write([]byte) (int, error) { return 0, errors.New("closed") }
-
-// When stdout is closed, the call ends.
-func TestScreenClosed(t *testing.T) {
-	var failed error
-	s := &screen{text: closed{}, width: func() int { return 80 }, fail: func(err error) { failed = err }}
-	s.finish(&answer.Answer{Text: "one"})
-	if failed == nil {
-		t.Error("the error of the write is lost")
 	}
 }
