@@ -70,7 +70,8 @@ type client struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when a field below changes
 	all     []message
-	unread  []message // messages that no want has returned
+	unread  []message    // messages that no want has returned
+	stdout  bytes.Buffer // all messages, one on a line
 	stderr  bytes.Buffer
 	bad     error // what is wrong with stdout
 	over    bool  // the server has ended, and its output is read
@@ -122,6 +123,7 @@ func (c *client) read(out io.Reader) {
 		c.update(func() {
 			if err == nil {
 				c.all, c.unread = append(c.all, m), append(c.unread, m)
+				c.stdout.WriteString(m.raw + "\n")
 			} else if !errors.Is(err, io.EOF) {
 				c.bad = err
 			}
@@ -258,15 +260,11 @@ func (c *client) log() string {
 	return c.stderr.String()
 }
 
-// output returns all messages, one on a line.
+// output returns all messages.
 func (c *client) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var b strings.Builder
-	for _, m := range c.all {
-		b.WriteString(m.raw + "\n")
-	}
-	return b.String()
+	return c.stdout.String()
 }
 
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)

@@ -117,6 +117,7 @@ func TestScript(t *testing.T) {
 			}
 			s := ts.Value("script").(*script)
 			s.TestScript, s.printed = ts, ""
+			s.print("") // so that a script sees that there is nothing
 			f(s, args)
 			if slices.Contains([]string{"want", "answer", "error", "body", "headers"}, name) {
 				for _, pattern := range args[1:] {
@@ -275,7 +276,6 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"eof": func(s *script, _ []string) {
-		s.print("") // so that a script sees that there is nothing
 		for _, m := range s.c.eof() {
 			if !m.progress || m.raw == s.c.all[len(s.c.all)-1].raw { // There is none after the answer.
 				s.print("%s\n", m.raw)

@@ -3,8 +3,6 @@ package answer
 import (
 	"encoding/json"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestInput(t *testing.T) {
@@ -34,41 +32,21 @@ func TestInput(t *testing.T) {
 }
 
 func TestTool(t *testing.T) {
-	domains := []string{"www.JMA.go.jp", "tenki.jp"}
-	tests := []struct {
+	for _, tt := range []struct {
 		search  Search
 		domains []string
 		want    string
 	}{
-		{Search{}, domains, `{"type":"web_search"}`},
+		{Search{}, []string{"a.example"}, `{"type":"web_search"}`},
 		{Search{EnforceDomains: true}, nil, `{"type":"web_search"}`},
-		{Search{EnforceDomains: true}, domains, `{"type":"web_search","filters":{"allowed_domains":["www.JMA.go.jp","tenki.jp"]}}`},
-		{Search{BlockedDomains: []string{"Bad.example"}}, domains, `{"type":"web_search","filters":{"blocked_domains":["Bad.example"]}}`},
-		{Search{EnforceDomains: true, BlockedDomains: []string{"bad.example"}}, []string{"a.example"},
-			`{"type":"web_search","filters":{"allowed_domains":["a.example"],"blocked_domains":["bad.example"]}}`},
-		{Search{ContextSize: "high"}, nil, `{"type":"web_search","search_context_size":"high"}`},
+		{Search{EnforceDomains: true}, []string{"www.A.example", "b.example"}, `{"type":"web_search","filters":{"allowed_domains":["www.A.example","b.example"]}}`},
+		{Search{BlockedDomains: []string{"Bad.example"}}, []string{"a.example"}, `{"type":"web_search","filters":{"blocked_domains":["Bad.example"]}}`},
 		{Search{UserLocation: map[string]string{"city": "", "type": "exact"}}, nil, `{"type":"web_search"}`},
-		{Search{UserLocation: map[string]string{"country": "JP", "city": "Tokyo", "region": ""}}, nil,
-			`{"type":"web_search","user_location":{"type":"approximate","city":"Tokyo","country":"JP"}}`},
-	}
-	for _, tt := range tests {
-		got, err := json.Marshal(tt.search.tool(tt.domains))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(decoded(t, tt.want), decoded(t, string(got))); diff != "" {
-			t.Errorf("tool(%+v, %q) (-want +got):\n%s", tt.search, tt.domains, diff)
+	} {
+		if got, err := json.Marshal(tt.search.tool(tt.domains)); err != nil || string(got) != tt.want {
+			t.Errorf("tool(%+v, %q) = %s, %v, want %s", tt.search, tt.domains, got, err, tt.want)
 		}
 	}
-}
-
-func decoded(t *testing.T, body string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 func TestIsHostName(t *testing.T) {

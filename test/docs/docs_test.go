@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -118,21 +117,16 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+var (
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
 
 // anchors are the headings as GitHub makes link targets of them.
 func anchors(p page) []string {
 	var list []string
 	for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
-		list = append(list, strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, strings.TrimSpace(m[1])))
+		list = append(list, strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(m[1], "")), " ", "-"))
 	}
 	return list
 }
