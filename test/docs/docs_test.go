@@ -5,10 +5,8 @@ package docs_test
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -40,24 +38,16 @@ type block struct {
 	line int
 }
 
-func pages(t *testing.T) []page {
+func pages(t *testing.T) (all []page) {
 	t.Helper()
-	names, err := fs.Glob(os.DirFS(root), "*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = fs.WalkDir(os.DirFS(root), "docs", func(name string, _ fs.DirEntry, err error) error {
-		if path.Ext(name) == ".md" {
-			names = append(names, name)
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		names, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: no pages, error %v", pattern, err)
 		}
-		return err
-	})
-	if err != nil || len(names) < 10 {
-		t.Fatalf("found %d pages, error %v", len(names), err)
-	}
-	var all []page
-	for _, name := range names {
-		all = append(all, parse(name, read(t, name)))
+		for _, name := range names {
+			all = append(all, parse(name, read(t, name)))
+		}
 	}
 	return all
 }
@@ -185,8 +175,7 @@ func TestConfigReference(t *testing.T) {
 
 var reference = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// JSON blocks are one or more values, YAML blocks are
-// configurations.
+// JSON blocks are one or more values, YAML blocks are configurations.
 func TestBlocks(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
@@ -194,11 +183,9 @@ func TestBlocks(t *testing.T) {
 			switch b.kind {
 			case "json":
 				d := json.NewDecoder(strings.NewReader(b.text))
-				var v any
-				for err := error(nil); !errors.Is(err, io.EOF); {
-					if err = d.Decode(&v); err != nil && !errors.Is(err, io.EOF) {
+				for err := error(nil); err == nil && d.More(); {
+					if err = d.Decode(new(any)); err != nil {
 						t.Errorf("%s: %v", at, err)
-						break
 					}
 				}
 			case "yaml":
