@@ -3,6 +3,7 @@
 package manifests
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -30,6 +32,16 @@ func read[T any](t *testing.T, name string) *T {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return object
+}
+
+// kustomization is kustomization.yaml.
+type kustomization struct {
+	APIVersion, Kind string
+	Resources        []string
+	Labels           []struct {
+		Pairs                              map[string]string
+		IncludeSelectors, IncludeTemplates bool
+	}
 }
 
 func TestManifests(t *testing.T) {
@@ -60,8 +72,17 @@ func TestManifests(t *testing.T) {
 	if got := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef.Name; got != deployment.Name {
 		t.Errorf("the autoscaler scales %q, want %q", got, deployment.Name)
 	}
-	read[policy.PodDisruptionBudget](t, "disruption.yaml")
-	read[networking.NetworkPolicy](t, "network.yaml")
+
+	// Kustomize puts the label into the other selectors, but not into these.
+	label := read[kustomization](t, "kustomization.yaml").Labels[0].Pairs
+	for name, selector := range map[string]*meta.LabelSelector{
+		"disruption.yaml": read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector,
+		"network.yaml":    &read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector,
+	} {
+		if selector == nil || len(label) == 0 || !maps.Equal(selector.MatchLabels, label) {
+			t.Errorf("%s selects %v, want %v", name, selector, label)
+		}
+	}
 
 	files, err := filepath.Glob(folder + "*.yaml")
 	if err != nil || len(files) != 6 {
