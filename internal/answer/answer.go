@@ -96,11 +96,12 @@ type NoTextError struct {
 
 func (e *NoTextError) Error() string { return e.Reason }
 
-// timeoutError says that a question took longer than request.timeout_ms.
-type timeoutError struct{ limit time.Duration }
+// TimeoutError says that a question took longer than request.timeout_ms, which
+// it is.
+type TimeoutError time.Duration
 
-func (e *timeoutError) Error() string {
-	return "timed out after " + decimal(e.limit.Seconds()) + " s"
+func (e TimeoutError) Error() string {
+	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
 }
 
 // Ask answers q with the profile of that name. Its errors are those of package
@@ -118,7 +119,7 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	a.logRequest(ctx, profile, p)
 	if a.o.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Timeout, &timeoutError{a.o.Timeout})
+		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Timeout, TimeoutError(a.o.Timeout))
 		defer cancel()
 	}
 	w := &watcher{watch: watch}

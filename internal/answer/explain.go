@@ -82,7 +82,7 @@ func (g Guide) advise(profile string, err error) advice {
 		return advice{}
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-	if e, ok := errors.AsType[*timeoutError](err); ok {
+	if e, ok := errors.AsType[TimeoutError](err); ok {
 		return advice{what: e.Error(), do: raise}
 	}
 	if e, ok := errors.AsType[*NoTextError](err); ok {

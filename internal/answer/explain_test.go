@@ -43,8 +43,8 @@ func TestExplain(t *testing.T) {
 	}{
 		{nil, "", "", ""},
 		{errors.New("looking up profile\n\"x\": not configured"), `looking up profile "x": not configured`, "", ""},
-		{&timeoutError{1500 * time.Millisecond}, "timed out after 1.5 s", timeout, ""},
-		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, &timeoutError{time.Second})}, "timed out after 1 s", timeout, ""},
+		{TimeoutError(1500 * time.Millisecond), "timed out after 1.5 s", timeout, ""},
+		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, TimeoutError(time.Second))}, "timed out after 1 s", timeout, ""},
 		{&NoTextError{"incomplete: content_filter"}, "incomplete: content_filter; the model wrote no answer", "rephrase the question", ""},
 		{&NoTextError{"incomplete: max_output_tokens"}, "incomplete: max_output_tokens; the model wrote no answer", "ask for less, or raise max_output_tokens of the profile", ""},
 		{&NoTextError{"no output"}, "no output; the model wrote no answer", "try again", ""},

@@ -83,6 +83,7 @@ func (a *app) serverOptions(w *wiring) server.Options {
 		Structured: w.config.Server.StructuredContent,
 		Redactor:   a.redactor,
 		Debug:      w.config.Server.Debug,
+		Timeout:    w.config.Timeout(),
 		Log:        w.log,
 	}
 }

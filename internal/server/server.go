@@ -46,6 +46,8 @@ type Options struct {
 	// MaxCalls is the number of calls that run at the same time; others wait.
 	// 0: 256.
 	MaxCalls int
+	// Timeout bounds a call, the wait for others included. 0: none.
+	Timeout time.Duration
 	// Observe, if set, is called at the end of each call, also concurrently.
 	Observe func(Call)
 	// Log receives one line per call at debug level (spec §8.1). It is required.
@@ -57,8 +59,9 @@ type Call struct {
 	Tool     string
 	Client   string // user of the bearer token; "" without one, as over stdio
 	Outcome  string // ok, error, invalid or cancelled
+	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
-	Meta     answer.Meta // zero unless Outcome is ok
+	Meta     answer.Meta // of a call without an answer only Retries
 }
 
 // Server answers tool calls.

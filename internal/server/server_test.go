@@ -97,3 +97,25 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 }
+
+// The time limit of a call includes its wait for the others.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(ctx context.Context) (*answer.Answer, error) {
+			time.Sleep(time.Minute)
+			return &answer.Answer{}, nil
+		})
+		s.o.Timeout = 30 * time.Second
+		var first sync.WaitGroup
+		defer first.Wait()
+		first.Go(func() { s.handle(t.Context(), "answer")(t.Context(), request("x")) })
+		synctest.Wait()
+		_, err := s.handle(t.Context(), "answer")(t.Context(), request("x"))
+		if err == nil || !strings.HasSuffix(err.Error(), "timed out after 30 s") {
+			t.Errorf("fails with %v", err)
+		}
+		if c := (*calls)[0]; c.Outcome != "error" || c.Duration != s.o.Timeout {
+			t.Errorf("observed %+v", c)
+		}
+	})
+}
