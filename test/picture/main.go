@@ -8,9 +8,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"html"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,43 +28,29 @@ const (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "picture:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	step, err := fakeapi.ParseStep(steps)
-	if err != nil {
-		return err
-	}
+	log.SetFlags(0)
 	api := fakeapi.New(fakeapi.Options{})
-	api.Always(step)
+	api.Always(must(fakeapi.ParseStep(steps)))
 	base, stop, err := api.Listen()
-	if err != nil {
-		return err
-	}
-	defer stop()
-	dir, err := os.MkdirTemp("", "picture-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", dir, "./cmd/"+program).CombinedOutput(); err != nil {
-		return fmt.Errorf("building the program: %w\n%s", err, out)
-	}
+	dir := must(os.MkdirTemp("", "picture-"))
+	must(base, err)
+	must(exec.Command("go", "build", "-o", dir, "./cmd/"+program).Output())
 	ask := fmt.Sprintf("%s ask --usage %q", program, question)
-	cmd := exec.CommandContext(ctx, "script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
+	cmd := exec.Command("script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("asking: %w\n%s", err, out)
-	}
-	during, after := frames(string(out))
+	during, after := frames(string(must(cmd.Output())))
 	svg := draw(append([]string{"$ " + ask, during, ""}, strings.Split("$ "+ask+"\n"+after+"$ ", "\n")...))
-	return os.WriteFile(picture, []byte(svg), 0o644)
+	must(dir, os.WriteFile(picture, []byte(svg), 0o644))
+	must(dir, os.RemoveAll(dir))
+	stop()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatalf("picture: %v", err)
+	}
+	return v
 }
 
 // status is the status line and what erases it.
