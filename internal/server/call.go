@@ -38,6 +38,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 				call.Client = req.Extra.TokenInfo.UserID
 			}
 		}
+		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
+			ctx, call.Trace = traced, trace
+		}
 		if s.o.Observe != nil {
 			defer func(began time.Time) {
 				if ctx.Err() != nil {
@@ -56,8 +59,11 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 			why := s.o.Redactor.Redact(err.Error())
 			return nil, toolError(tool+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
 		}
-		a, err := s.ask(llm.WithTraceparent(ctx, trace), tool, q, req)
+		a, err := s.ask(ctx, tool, q, req)
 		if err != nil {
+			if e, ok := errors.AsType[*llm.Error](err); ok {
+				call.Meta.Retries = max(0, e.Attempts-1)
+			}
 			return nil, s.failed(tool, err)
 		}
 		call.Outcome, call.Meta = "ok", a.Meta

@@ -22,7 +22,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-const secret = "Zq7XbT0wPl94mKfR8uHs"
+const (
+	secret      = "Zq7XbT0wPl94mKfR8uHs"
+	traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+)
 
 // newServer returns a server in debug, and where it puts the calls observed.
 func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, *[]Call) {
@@ -49,13 +52,13 @@ func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, 
 func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Arguments: fmt.Appendf(nil, `{"query":%q}`, query)},
-		Extra:  &mcp.RequestExtra{Header: http.Header{}, TokenInfo: &auth.TokenInfo{UserID: "alice"}},
+		Extra:  &mcp.RequestExtra{Header: http.Header{"Traceparent": {traceparent}}, TokenInfo: &auth.TokenInfo{UserID: "alice"}},
 	}
 }
 
 func TestOutcomes(t *testing.T) {
 	meta := answer.Meta{Usage: llm.Usage{Input: 3, Total: 5}, ResponseID: "resp_" + secret, Searches: 2}
-	failure := &llm.Error{Kind: llm.KindServer, Status: 503, Type: "t" + secret, Message: secret + strings.Repeat("x", 500), RequestID: "req"}
+	failure := &llm.Error{Kind: llm.KindServer, Status: 503, Type: "t" + secret, Message: secret + strings.Repeat("x", 500), RequestID: "req", Attempts: 3}
 	for _, tt := range []struct {
 		query   string
 		ask     func(context.Context) (*answer.Answer, error)
@@ -66,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 			return &answer.Answer{Text: "<42>", Citations: []answer.Citation{}, Model: "m", Meta: meta}, nil
 		}, `{"answer":"<42>","used_search":false,"citations":[],"model":"m"}`, Call{Outcome: "ok", Meta: meta}},
 		{"x", func(context.Context) (*answer.Answer, error) { return nil, failure },
-			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error"}},
+			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}},
 		{"x", func(context.Context) (*answer.Answer, error) { panic("bug") }, "answer failed: internal error", Call{Outcome: "error"}},
 		{" ", nil, "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}},
 		{"x", func(ctx context.Context) (*answer.Answer, error) { <-ctx.Done(); return nil, ctx.Err() },
@@ -77,7 +80,7 @@ func TestOutcomes(t *testing.T) {
 			defer cancel()
 			s, calls := newServer(tt.ask)
 			res, err := s.handle(session, "answer")(t.Context(), request(tt.query))
-			tt.outcome.Tool, tt.outcome.Client = "answer", "alice"
+			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
 			if diff := cmp.Diff([]Call{tt.outcome}, *calls); diff != "" {
 				t.Errorf("observed (-want +got):\n%s", diff)
 			}
