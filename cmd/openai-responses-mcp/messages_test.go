@@ -57,6 +57,7 @@ var inputs = []struct {
 	{"a line of text", "F-32700 L1", []string{"hello\n", ping1 + "\n"}},
 	{"text, framed", "F-32700 F1", []string{framed("hello"), framed(ping1)}},
 	{"half a message, framed", "F-32700+F1", []string{framed(`{"jsonrpc":"2.0","id":`) + framed(ping1)}},
+	{"broken, with a short length", "F-32700+F-32700+F1+F2", []string{"Content-Length: 5\r\n\r\n" + `{"a":{"b":1,}}` + framed(ping1) + framed(ping2)}},
 	{"half a message, a line", "F-32700 L1", []string{`{"jsonrpc":"2.0","id":` + "\n", ping1 + "\n"}},
 	{"open string", "F-32700+F1", []string{framed(`{"a":"b`) + framed(ping1)}},
 	{"wrong brackets", "F-32700 F1", []string{framed(`{"a":[1}]`), framed(ping1)}},

@@ -142,9 +142,10 @@ func (g Guide) advise(profile string, err error) advice {
 		a.do = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
 	case kind == llm.KindParameter && e.Param == "model":
 		a.do = g.otherModel(profile)
-	case kind == llm.KindBadResponse && (page || e.Status/100 == 3):
-		a.what = "received a redirect or a web page, not an answer"
-		a.do += ", and whether a firewall or a login page of the network answers instead"
+	case kind == llm.KindBadResponse && e.Status/100 == 3:
+		a = advice{cmp.Or(e.Message, "the API redirects"), a.do + ", and whether the network requires a login", ""}
+	case kind == llm.KindBadResponse && page:
+		a = advice{"received a web page, not an answer", a.do + ", and whether a firewall or a login page of the network answers instead", ""}
 	}
 	a.what += status
 	return a

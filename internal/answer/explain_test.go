@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 		{&llm.Error{Kind: llm.KindAuth, Message: "the key in K has a line break"}, "the key in K has a line break", "set K to the key alone, in one line", ""},
 		{&llm.Error{Kind: llm.KindPermission, Status: 403, Code: "unsupported_country", Message: "Country not supported"},
 			"access denied (403)", "check the permissions of the key in K, your region, and any firewall", "Country not supported"},
-		{&llm.Error{Kind: llm.KindPermission, Status: 403, Err: llm.ErrWebPage}, "received a redirect or a web page, not an answer (403)", base + firewall, ""},
+		{&llm.Error{Kind: llm.KindPermission, Status: 403, Err: llm.ErrWebPage}, "received a web page, not an answer (403)", base + firewall, ""},
 		{&llm.Error{Kind: llm.KindUnverified, Status: 400, Param: "stream", Message: unproved}, "the organization is not verified (400)",
 			"verify it at https://platform.openai.com/settings/organization/general, or choose another model", unproved},
 		{&llm.Error{Kind: llm.KindModel, Status: 404, Message: model}, "model not found (404)", "check model_profiles (MODEL_ANSWER)", model},
@@ -74,7 +74,8 @@ func TestExplain(t *testing.T) {
 		{&llm.Error{Kind: llm.KindCanceled}, "cancelled", "", ""},
 		{&llm.Error{Kind: llm.KindFailed, Status: 200, Code: "invalid_prompt", Message: "flagged"}, "the response failed (invalid_prompt)", "rephrase the question or try again", "flagged"},
 		{&llm.Error{Kind: llm.KindBadResponse, Status: 200, Message: "the answer is empty"}, "not an answer of the Responses API", base, "the answer is empty"},
-		{&llm.Error{Kind: llm.KindBadResponse, Status: 302}, "received a redirect or a web page, not an answer (302)", base + firewall, ""},
+		{&llm.Error{Kind: llm.KindBadResponse, Status: 302, Message: "the API redirects to https://login.example"},
+			"the API redirects to https://login.example (302)", base + ", and whether the network requires a login", ""},
 		{&llm.Error{Kind: llm.KindParameter, Status: 407}, "the proxy requires a password", "put user and password into HTTPS_PROXY", ""},
 
 		{connection("", &net.DNSError{Err: "no such host", Name: "api.invalid"}), `cannot resolve "api.invalid"`, "check the network, openai.base_url and HTTPS_PROXY", ""},

@@ -19,8 +19,6 @@ import (
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Kind says what went wrong with a call, as far as the remedy depends on it.
@@ -87,7 +85,7 @@ type Error struct {
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	final bool   // not retried although its kind is
-	body  string // start of the error body, for the debug log
+	body  string // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not tell, for errors.Is.
@@ -209,7 +207,7 @@ func statusError(resp *http.Response) *Error {
 		e.Message = statusName(e.Status)
 		line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 		if line != "" && !strings.ContainsAny(line[:1], "<{[") {
-			e.Message += ": " + text.Truncate(line, 200)
+			e.Message += ": " + line
 		}
 	}
 	e.Kind = e.statusKind(e.Status)
@@ -231,7 +229,7 @@ func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []
 // servers and gateways send instead (a string, a bare message or detail).
 // Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: text.Truncate(string(data), 300)}
+	e := &Error{body: string(data)}
 	if !gjson.ValidBytes(data) {
 		return e
 	}
@@ -240,8 +238,12 @@ func apiError(data []byte) *Error {
 	if inner.IsObject() {
 		fields, inner = inner, gjson.Result{}
 	}
-	e.Type, e.Code, e.Param = fields.Get("type").String(), fields.Get("code").String(), fields.Get("param").String()
+	e.Type, e.Param = fields.Get("type").String(), fields.Get("param").String()
+	e.Code = cmp.Or(fields.Get("code").String(), inner.String()) // a string may be either
 	e.Message = cmp.Or(fields.Get("message").String(), inner.String(), doc.Get("detail").String())
+	if namedKinds[e.Code] == 0 && e.Code == inner.String() {
+		e.Code = ""
+	}
 	return e
 }
 

@@ -47,6 +47,7 @@ func TestErrorAnswers(t *testing.T) {
 			fields{Kind: KindModel, Code: "400", Message: "x/y is not a valid model ID", Name: "BadRequestError"}},
 		{403, apiBody("", "", "", "Your organization must be verified to use this model."),
 			fields{Kind: KindUnverified, Message: "Your organization must be verified to use this model.", Name: "PermissionDeniedError"}},
+		{429, `{"error":"insufficient_quota"}`, fields{Kind: KindQuota, Code: "insufficient_quota", Message: "insufficient_quota", Name: "RateLimitError"}},
 		{429, `{"error":{"type":"insufficient_quota","code":null,"message":"No."}}`,
 			fields{Kind: KindQuota, Type: "insufficient_quota", Message: "No.", Name: "RateLimitError"}},
 		{400, apiBody("", "billing_hard_limit_reached", "", "No."),

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -45,10 +46,26 @@ func (f *fold) read(stream *ssestream.Stream[json.RawMessage]) (*Response, error
 		}
 	}
 	err := stream.Err()
-	if _, bad := errors.AsType[*json.SyntaxError](err); bad || err == nil {
-		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did", Err: err}
+	if _, bad := errors.AsType[*json.SyntaxError](err); bad {
+		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did, in an event that is not JSON", Err: err}
+	}
+	if err == nil {
+		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
 	}
 	return nil, err
+}
+
+// events skips events without data, which some servers send to keep a stream
+// open and which the SDK takes for broken JSON.
+type events struct{ ssestream.Decoder }
+
+func (e events) Next() bool {
+	for e.Decoder.Next() {
+		if len(bytes.TrimSpace(e.Event().Data)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // take handles one event. It returns a response or an error when the event

@@ -1,16 +1,20 @@
 package llm
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -85,6 +89,42 @@ func TestConnect(t *testing.T) {
 		}
 		if e := asError(t, err); e.Attempts != 1 || !strings.Contains(e.Message, tt.message) || tt.cause != nil && !errors.Is(err, tt.cause) {
 			t.Errorf("%s: %v after %d attempts, want %q after 1", tt.name, err, e.Attempts, tt.message)
+		}
+	}
+}
+
+// A redirect from https to http is not followed, also on default ports.
+func TestRedirectToPlainHTTP(t *testing.T) {
+	var seen []string
+	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		seen = append(seen, req.URL.String())
+		return answer(307, "", "Location", "http://api.test/v1/responses")(req)
+	})}})
+	_, err := c.Create(t.Context(), question())
+	if e := asError(t, err); e.Kind != KindBadResponse || e.Status != 307 || e.Message != "the API redirects to http://api.test" || len(seen) != 1 {
+		t.Errorf("Create = %v (%q) after requests to %q", err, e.Message, seen)
+	}
+}
+
+// No part of a key is left where a text is shortened.
+func TestKeyAcrossTheEndOfAText(t *testing.T) {
+	key := "xai-" + strings.Repeat("AbCd0123", 8)
+	for n := range 450 {
+		said := strings.Repeat("x", n) + key
+		for _, step := range []step{
+			answer(200, "says: "+said, "Content-Type", "text/plain"),
+			answer(400, said),
+			answer(400, `{"error":{"message":"`+said+`"}}`),
+		} {
+			var log bytes.Buffer
+			c := New(Options{
+				BaseURL: "https://api.test/v1", APIKey: key, HTTPClient: &http.Client{Transport: roundTripper(step)},
+				Redactor: logging.NewRedactor(key), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			})
+			_, err := c.Create(t.Context(), question())
+			if err == nil || strings.Contains(err.Error()+log.String(), key[:8]) {
+				t.Fatalf("after %d characters: %v\n%s", n, err, log.String())
+			}
 		}
 	}
 }

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Response is a finished response. RawJSON returns it as the API sent it.
@@ -98,9 +96,9 @@ func decodeResponse(data []byte, contentType string) (*Response, error) {
 
 // notResponse describes a body that should have been a response.
 func notResponse(data []byte, contentType string) *Error {
-	e := &Error{Kind: KindBadResponse, Message: "the answer is empty", body: text.Truncate(string(data), 300)}
-	if start := text.Truncate(string(bytes.TrimSpace(data)), 60); start != "" {
-		e.Message = "the answer is not a response object (" + cmp.Or(contentType, "no content type") + "): " + strconv.Quote(start)
+	e := &Error{Kind: KindBadResponse, Message: "the answer is empty", body: string(data[:min(len(data), maxErrorBody)])}
+	if start := strings.TrimSpace(e.body); start != "" {
+		e.Message = "the answer is not a response object (" + cmp.Or(contentType, "no content type") + "): " + start
 	}
 	if isPage(data) {
 		e.Err = ErrWebPage

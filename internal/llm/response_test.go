@@ -56,11 +56,11 @@ func TestBadResponses(t *testing.T) {
 		message string
 	}{
 		{"", KindBadResponse, "the answer is empty"},
-		{"<html><body>Sign in</body></html>", KindBadResponse, `the answer is not a response object (application/json): "<html><body>Sign in</body></html>"`},
-		{"null", KindBadResponse, `the answer is not a response object (application/json): "null"`},
-		{"[]", KindBadResponse, `the answer is not a response object (application/json): "[]"`},
-		{"42", KindBadResponse, `the answer is not a response object (application/json): "42"`},
-		{`{"id": oops}`, KindBadResponse, `the answer is not a response object (application/json): "{\"id\": oops}"`},
+		{"<html><body>Sign in</body></html>", KindBadResponse, `the answer is not a response object (application/json): <html><body>Sign in</body></html>`},
+		{"null", KindBadResponse, `the answer is not a response object (application/json): null`},
+		{"[]", KindBadResponse, `the answer is not a response object (application/json): []`},
+		{"42", KindBadResponse, `the answer is not a response object (application/json): 42`},
+		{`{"id": oops}`, KindBadResponse, `the answer is not a response object (application/json): {"id": oops}`},
 		{`{}`, KindBadResponse, "the response has no output"},
 		{`{"output":{}}`, KindBadResponse, "the response has no output"},
 		{`{"status":"completed","output":"text"}`, KindBadResponse, "the response has no output"},

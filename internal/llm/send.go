@@ -110,7 +110,7 @@ func read(resp *http.Response, f *feed) (*Response, error) {
 	if stream {
 		// The decoder loses a last event that no blank line follows.
 		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
-		return newFold(f).read(ssestream.NewStream[json.RawMessage](ssestream.NewDecoder(resp), nil))
+		return newFold(f).read(ssestream.NewStream[json.RawMessage](events{ssestream.NewDecoder(resp)}, nil))
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -138,10 +138,12 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
 		*s = c.o.Redactor.Redact(*s)
 	}
+	// Shortened afterwards: a part of a secret would not be found.
+	e.Message = text.Truncate(text.OneLine(e.Message), 400)
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
 		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
 		slog.String("name", e.Name()), slog.String("code", e.Code),
-		slog.String("msg", text.Truncate(e.Message, 400)), slog.String("body", e.body))
+		slog.String("msg", e.Message), slog.String("body", text.Truncate(e.body, 300)))
 	return e
 }
 

@@ -62,9 +62,9 @@ func TestStreamErrors(t *testing.T) {
 		{"nothing but done", sseStep("[DONE]"), KindConnection, 2, "the stream ended before the response did"},
 		{"a heartbeat of another kind", answer(200, "data: {}\n\n", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
 		{"broken off", cutStream(eventCreated, eventItem, eventPart), KindConnection, 2, "the answer was cut off: unexpected EOF"},
-		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
+		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did, in an event that is not JSON"},
 		{"empty", answer(200, "", "Content-Type", "text/event-stream"), KindConnection, 2, "the stream ended before the response did"},
-		{"HTML", answer(200, "<html>Log in</html>", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the answer is not a response object (text/event-stream): "<html>Log in</html>"`},
+		{"HTML", answer(200, "<html>Log in</html>", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the answer is not a response object (text/event-stream): <html>Log in</html>`},
 		{"HTTP error", answer(429, rateLimited), KindRateLimit, 2, "Slow down."},
 	}
 	for _, tt := range tests {
@@ -201,5 +201,14 @@ func TestStreamBreak(t *testing.T) {
 				t.Errorf("left at event %d: %d events, %d requests, waited %v", n, seen, api.requests(), waited)
 			}
 		})
+	}
+}
+
+// Some servers keep a stream open with events without data.
+func TestHeartbeats(t *testing.T) {
+	body := "event: ping\ndata:\n\ndata: " + eventCompleted + "\n\n"
+	c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", "text/event-stream"))
+	if _, _, err := collect(c.Stream(t.Context(), question())); err != nil {
+		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
@@ -35,9 +36,10 @@ type conn struct {
 }
 
 // call is a request in flight. The SDK rounds large numbers, so its ids are
-// numbers of ours.
+// numbers of ours, and these are also the progress tokens that it sees.
 type call struct {
 	id     gjson.Result // as the client sent it
+	token  string       // JSON as the client sent it; "" for no progress
 	method string
 }
 
@@ -91,57 +93,60 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.Framed && (f.Body[0] == '{' || f.Body[0] == '[') {
 		c.lines.Store(true)
 	}
-	m := gjson.ParseBytes(f.Body) // unlike those of a struct, its members' names are case-sensitive
-	id, method := m.Get("id"), m.Get("method")
-	isResponse := !method.Exists() && id.Exists() && (m.Get("result").Exists() || m.Get("error").Exists())
-	validID := !id.Exists() || key(id) != "" // not null, a boolean, an object
-	if m.Get("jsonrpc").Str != "2.0" || !validID || method.Str == "" && !isResponse {
+	m, ok := parse(f.Body)
+	if !ok {
 		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC 2.0 request")
 	}
-	c.log.Debug("recv", "method", method.Str, "id", id.Raw, "json", string(f.Body))
-	params := append(json.RawMessage(nil), m.Get("params").Raw...) // nil if there are none
+	c.log.Debug("recv", "method", m.method, "id", m.id.Raw, "json", string(f.Body))
 	switch {
-	case isResponse: // but the server sends no requests
+	case m.method == "": // a response, but the server sends no requests
 		return nil
-	case id.Exists():
-		n := c.begin(call{id, method.Str})
-		if n == 0 {
-			// A response with that id would look like that of the first call.
-			return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: id "+text.Truncate(id.Raw, 100)+" is in use")
+	case m.id.Exists():
+		if r := c.begin(m); r != nil {
+			return r
 		}
-		number, _ := jsonrpc.MakeID(float64(n)) // a number is always an id
-		return &jsonrpc.Request{ID: number, Method: method.Str, Params: params}
-	case method.Str == "notifications/cancelled":
-		return c.cancel(m.Get("params"))
+		// A response with that id would look like that of the first call.
+		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: id "+text.Truncate(m.id.Raw, 100)+" is in use")
+	case m.method == "notifications/cancelled":
+		return c.cancel(m.params)
 	}
-	return &jsonrpc.Request{Method: method.Str, Params: params}
+	return &jsonrpc.Request{Method: m.method, Params: m.params}
 }
 
-// begin registers a call and returns its number, or 0 if the id is in flight.
-func (c *conn) begin(k call) int64 {
+// begin registers a call and returns the request for the SDK. It returns nil if
+// the id is in flight.
+func (c *conn) begin(m message) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.number(k.id) != 0 {
-		return 0
+	if c.number(m.id) != 0 {
+		return nil
 	}
 	c.last++
+	k := call{id: m.id, method: m.method}
+	id, _ := jsonrpc.MakeID(float64(c.last)) // a number is always an id
+	const path = "_meta.progressToken"
+	if t := gjson.GetBytes(m.params, path); key(t) != "" {
+		if params, err := sjson.SetBytes(m.params, path, c.last); err == nil {
+			k.token, m.params = t.Raw, params
+		}
+	}
 	c.calls[c.last] = k
 	c.pending.Add(1)
-	return c.last
+	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
 }
 
 // cancel forgets a call, so that nothing is written for it (see Write) and its
 // id may be used again. It returns the cancellation for the SDK. Ids that are
 // not in flight are ignored; initialize cannot be cancelled (spec §6.1).
-func (c *conn) cancel(params gjson.Result) jsonrpc.Message {
+func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := params.Get("requestId")
+	id := gjson.GetBytes(params, "requestId")
 	n := c.number(id)
 	if n == 0 || c.calls[n].method == "initialize" {
 		return nil
 	}
-	c.log.Debug("cancelled", "requestId", id.Raw, "reason", params.Get("reason").String())
+	c.log.Debug("cancelled", "requestId", id.Raw, "reason", gjson.GetBytes(params, "reason").String())
 	delete(c.calls, n)
 	c.done()
 	return &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, n)}
@@ -157,31 +162,41 @@ func (c *conn) number(id gjson.Result) int64 {
 	return 0
 }
 
-// Write writes progress, or a response unless its call has been cancelled, even
-// while it waited for its turn. The server sends nothing else.
+// Write writes a response or a progress notification, unless its call has been
+// cancelled, even while it waited for its turn. The server sends nothing else.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if n, ok := m.(*jsonrpc.Request); ok {
-		return c.write(wire{Method: n.Method, Params: n.Params})
+	if r, ok := m.(*jsonrpc.Response); ok {
+		n, _ := r.ID.Raw().(int64)
+		k, ok := c.find(n, true)
+		if !ok {
+			return nil
+		}
+		defer c.done()
+		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(k.method, r.Error)})
 	}
-	r := m.(*jsonrpc.Response)
-	n, _ := r.ID.Raw().(int64)
-	k, ok := c.take(n)
+	n := m.(*jsonrpc.Request)
+	k, ok := c.find(gjson.GetBytes(n.Params, "progressToken").Int(), false)
 	if !ok {
 		return nil
 	}
-	defer c.done()
-	return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(k.method, r.Error)})
+	params, err := sjson.SetRawBytes(n.Params, "progressToken", []byte(k.token))
+	if err != nil {
+		return fmt.Errorf("setting the progress token: %w", err)
+	}
+	return c.write(wire{Method: n.Method, Params: params})
 }
 
-// take ends the call with that number and returns it. From then on its id is
+// find returns the call in flight with that number. After the last use its id is
 // free.
-func (c *conn) take(n int64) (k call, ok bool) {
+func (c *conn) find(n int64, last bool) (k call, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, ok = c.calls[n]
-	delete(c.calls, n)
+	if last {
+		delete(c.calls, n)
+	}
 	return k, ok
 }
 
@@ -201,9 +216,15 @@ func (c *conn) write(m wire) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	lines := c.lines.Load()
-	c.log.Debug(map[bool]string{true: "send line", false: "send framed"}[lines], "bytes", len(body), "json", string(body))
-	if err := Write(c.out, body, !lines); err != nil {
+	framed, how := true, "send framed"
+	if c.lines.Load() {
+		framed, how = false, "send line"
+	}
+	if framed && m.Error != nil && string(m.ID) == "null" {
+		body = append(body, '\n') // for a client of lines whose first line was not JSON
+	}
+	c.log.Debug(how, "bytes", len(body), "json", string(body))
+	if err := Write(c.out, body, framed); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
 		return err
@@ -219,6 +240,28 @@ func (c *conn) Close() error {
 
 // SessionID is empty: a process serves one session.
 func (c *conn) SessionID() string { return "" }
+
+// message is a request or notification as the client sent it. Its method is
+// empty if it is a response.
+type message struct {
+	method string
+	id     gjson.Result
+	params json.RawMessage // nil if there are none
+}
+
+// parse reads a JSON value as a message. Unlike the fields of a struct, the
+// names of members are case-sensitive.
+func parse(v []byte) (m message, ok bool) {
+	o := gjson.ParseBytes(v)
+	method := o.Get("method")
+	m = message{method: method.Str, id: o.Get("id")}
+	if p := o.Get("params"); p.Exists() {
+		m.params = json.RawMessage(p.Raw)
+	}
+	isResponse := !method.Exists() && m.id.Exists() && (o.Get("result").Exists() || o.Get("error").Exists())
+	validID := !m.id.Exists() || key(m.id) != "" // not null, a boolean, an object
+	return m, o.Get("jsonrpc").Str == "2.0" && validID && (m.method != "" || isResponse)
+}
 
 // key makes ids comparable: strings by their value, numbers by their digits. It
 // is empty if v cannot be an id.

@@ -44,9 +44,15 @@ func (s *session) send(format string, args ...any) *jsonrpc.Request {
 	return m.(*jsonrpc.Request)
 }
 
+// answer writes progress and a result, as the SDK does.
 func (s *session) answer(r *jsonrpc.Request, result string) {
-	if err := s.Write(s.t.Context(), &jsonrpc.Response{ID: r.ID, Result: []byte(result)}); err != nil {
-		s.t.Error(err)
+	for _, m := range []jsonrpc.Message{
+		&jsonrpc.Request{Method: "notifications/progress", Params: fmt.Appendf(nil, `{"progressToken":%v,"message":"<b>"}`, r.ID.Raw())},
+		&jsonrpc.Response{ID: r.ID, Result: []byte(result)},
+	} {
+		if err := s.Write(s.t.Context(), m); err != nil {
+			s.t.Error(err)
+		}
 	}
 }
 
@@ -58,28 +64,33 @@ func (s *session) receive(want string) {
 }
 
 const (
-	aCall   = `{"jsonrpc":"2.0","id":%s,"method":"tools/call"}`
+	aCall   = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`
 	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
 )
 
-// An answer that waits because the client is slow to read is dropped if its call
-// is cancelled meanwhile. Afterwards the id is free.
+// The messages of a call that wait because the client is slow to read are
+// dropped if the call is cancelled meanwhile. Afterwards its id is free.
 func TestCancelWhileAnswerWaits(t *testing.T) {
 	s := connect(t)
 	first, second := s.send(aCall, "1"), s.send(aCall, "2")
-	go s.answer(first, `{"a":"<b>"}`)
+	go s.answer(first, `{}`)
+	if s.out.Scan(); s.out.Text() != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"<b>"}}` {
+		t.Fatalf("received %q", s.out.Text())
+	}
 	s.send(aCancel, "2")
 	go s.answer(second, `{}`)
 	again := s.send(aCall, "2")
-	s.receive(`{"jsonrpc":"2.0","id":1,"result":{"a":"<b>"}}`)
+	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	go s.answer(again, `{"again":1}`)
+	s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"message":"<b>"}}`)
 	s.receive(`{"jsonrpc":"2.0","id":2,"result":{"again":1}}`)
 }
 
-func TestIDsComeBackAsSent(t *testing.T) {
+func TestIDsAndTokensComeBackAsSent(t *testing.T) {
 	for _, id := range []string{"9007199254740993", "1.5", "-0", `"x"`, `"é\" 1"`, `"\u00e9"`, `""`, "1e3"} {
 		s := connect(t)
-		go s.answer(s.send(aCall, id), `{}`)
-		s.receive(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		go s.answer(s.send(aCall, id), `{"a":"<b>"}`)
+		s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"message":"<b>"}}`)
+		s.receive(`{"jsonrpc":"2.0","id":` + id + `,"result":{"a":"<b>"}}`)
 	}
 }

@@ -132,7 +132,8 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	// Put everything back. The next Read skips it.
 	r.skip = length
 	next, _ := r.in.Peek(r.in.Buffered())
-	r.in.Reset(io.MultiReader(dec.Buffered(), bytes.NewReader(bytes.Clone(next)), r.src))
+	r.src = io.MultiReader(dec.Buffered(), bytes.NewReader(bytes.Clone(next)), r.src)
+	r.in.Reset(r.src)
 	if s.left == 0 && limit == maxMessage {
 		return nil, errTooLong
 	}
