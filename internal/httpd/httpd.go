@@ -85,6 +85,12 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain)
 	}
 	cancel()
+	for range 100 { // cancelled calls are observed at their end
+		if o.Metrics.inFlight.Load() == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	return srv.Close()
 }
 

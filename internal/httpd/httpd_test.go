@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,12 +214,16 @@ func TestDrain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPipes()
 				begun := make(chan struct{})
+				var finished atomic.Bool
 				stop, ended := start(t, p, func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
 					close(begun)
 					select {
 					case <-time.After(tt.takes):
+						finished.Store(true)
 						return &answer.Answer{}, nil
 					case <-ctx.Done():
+						time.Sleep(100 * time.Millisecond)
+						finished.Store(true)
 						return nil, ctx.Err()
 					}
 				})
@@ -244,8 +249,8 @@ func TestDrain(t *testing.T) {
 				if err := <-result; (err == nil) != tt.ok {
 					t.Errorf("call: %v", err)
 				}
-				if err := <-ended; err != nil {
-					t.Errorf("Serve: %v", err)
+				if err := <-ended; err != nil || !finished.Load() {
+					t.Errorf("Serve: %v; the call has ended: %v", err, finished.Load())
 				}
 				session.Close()
 				c.CloseIdleConnections()
