@@ -45,6 +45,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
+	secrets        []string          // further ones: the tokens of serve
 	logsCalls      bool              // log each call, also without debug
 }
 

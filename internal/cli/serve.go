@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path"
 	"strings"
 	"time"
 
@@ -16,14 +17,24 @@ import (
 // tokensVariable holds the bearer tokens of serve.
 const tokensVariable = "MCP_HTTP_TOKENS"
 
+// notGiven is the default of --drain.
+const notGiven time.Duration = -1
+
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
 	f := newFlags("serve")
 	var hosts []string
-	f.Func("allowed-host", "", func(s string) error { hosts = append(hosts, strings.ToLower(s)); return nil })
+	f.Func("allowed-host", "", func(s string) error {
+		host := httpd.HostName(s)
+		if host == "" || strings.Contains(s, "/") {
+			return errors.New("not a host")
+		}
+		hosts = append(hosts, host)
+		return nil
+	})
 	address := f.String("http", "", "")
-	path := f.String("path", "/mcp", "")
-	drain := f.Duration("drain", 0, "")
+	endpoint := f.String("path", "/mcp", "")
+	drain := f.Duration("drain", notGiven, "")
 	maxCalls := f.Int("max-calls", 256, "")
 	anonymous := f.Bool("allow-anonymous", false, "")
 	words, err := f.parse(joinDebug(args))
@@ -36,13 +47,13 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		problem = fmt.Sprintf("unexpected argument %q", words[0])
 	case *address == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !strings.HasPrefix(*path, "/") || strings.ContainsAny(*path, "{} "):
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", *path)
-	case *path == "/healthz" || *path == "/readyz" || *path == "/metrics":
-		problem = fmt.Sprintf("--path %s is taken", *path)
+	case !strings.HasPrefix(*endpoint, "/") || strings.ContainsAny(*endpoint, "{} ?#%") || path.Clean(*endpoint) != *endpoint:
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", *endpoint)
+	case *endpoint == "/healthz" || *endpoint == "/readyz" || *endpoint == "/metrics":
+		problem = fmt.Sprintf("--path %s is taken", *endpoint)
 	case *maxCalls < 1:
 		problem = fmt.Sprintf("--max-calls %d is not at least 1", *maxCalls)
-	case *drain < 0:
+	case *drain < 0 && *drain != notGiven:
 		problem = fmt.Sprintf("--drain %s is negative", *drain)
 	}
 	if problem != "" {
@@ -62,12 +73,15 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return &failure{exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable, "or --allow-anonymous, to let any caller use the key"}
 	}
 	a.logsCalls = true
+	for _, t := range tokens {
+		a.secrets = append(a.secrets, t.Secret)
+	}
 	w, err := a.wire(f)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if *drain == 0 {
+	if *drain == notGiven {
 		*drain = w.config.Timeout()
 	}
 	metrics := httpd.NewMetrics()
@@ -76,13 +90,17 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	o.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		metrics.Observe(c)
-		w.log.Info("call", "tool", c.Tool, "client", c.Client, "outcome", c.Outcome,
-			"seconds", c.Duration.Round(time.Millisecond).Seconds(), "tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
+		log := w.log
+		if c.Trace != "" {
+			log = log.With("traceparent", c.Trace)
+		}
+		log.Info("call", "tool", c.Tool, "client", c.Client, "outcome", c.Outcome,
+			"ms", c.Duration.Milliseconds(), "tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
 	}
-	a.note("serving MCP on http://%s%s", ln.Addr(), *path)
+	a.note("serving MCP on http://%s%s", ln.Addr(), *endpoint)
 	return httpd.Serve(ctx, ln, httpd.Options{
 		MCP:  server.New(o).MCP,
-		Path: *path,
+		Path: *endpoint,
 		Ready: func() error {
 			if !f.offline && !w.config.KeySet {
 				return errors.New("Missing API key: set " + w.config.KeyEnv)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -92,7 +93,7 @@ func (a *app) serverOptions(w *wiring) server.Options {
 func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
 	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
 	if err == nil {
-		a.redactor = logging.NewRedactor(cfg.Secrets...)
+		a.redactor = logging.NewRedactor(slices.Concat(cfg.Secrets, a.secrets)...)
 		return cfg, warnings, nil
 	}
 	a.warn(warnings...)

@@ -20,7 +20,7 @@ type Access struct {
 	Loopback bool
 	// Tokens are the bearer tokens. With any, every request needs one of them.
 	Tokens []Token
-	// Hosts are the accepted Host headers, without port. Empty: loopback names
+	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names
 	// on a loopback address; otherwise all when there are tokens, and IP
 	// addresses and localhost when there are none.
 	Hosts []string
@@ -93,10 +93,7 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 // acceptsHost guards against DNS rebinding: a web page can make a browser send
 // requests here only under a name of its own.
 func (a Access) acceptsHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
+	host = HostName(host)
 	switch {
 	case len(a.Hosts) > 0:
 		return slices.Contains(a.Hosts, host)
@@ -106,6 +103,15 @@ func (a Access) acceptsHost(host string) bool {
 		return true
 	}
 	return host == "localhost" || net.ParseIP(host) != nil
+}
+
+// HostName returns the name or address in a Host header: without port and
+// brackets, in lower case.
+func HostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
 // IsLoopback reports whether ln listens on a loopback address only.
