@@ -39,7 +39,7 @@
 // # The other packages
 //
 // The commands doctor and setup use internal/doctor and internal/clients.
-// internal/fakeapi is the API of --offline and of the tests. internal/text cleans
-// text that others wrote, internal/logging writes the log, internal/unescaped
+// internal/fakeapi is the API of --offline and of the tests. internal/text
+// truncates and sanitizes text, internal/logging writes the log, internal/unescaped
 // encodes JSON without HTML escapes, and internal/version holds the version.
 package main

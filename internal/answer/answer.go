@@ -1,5 +1,5 @@
 // Package answer turns a question into a request to the Responses API, and the
-// response into an answer with its sources (spec-v0.9 sections 3.2 to 3.5 and 6).
+// response into an answer with its sources (spec §3.2 to §3.5 and §6).
 //
 //	answer.go     the Answerer, and what goes in and out
 //	request.go    question and profile -> request with its web search tool
@@ -8,7 +8,6 @@
 //	text.go       the messages that make up the text
 //	citations.go  the pages and other sources that it cites
 //	sources.go    the list of sources at the end of the text, and the dates
-//	live.go       the text while it is streamed
 //	explain.go    an error as advice
 package answer
 
@@ -23,7 +22,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Profile is the model of a tool and its parameters (spec-v0.9 section 3.0).
+// Profile is the model of a tool and its parameters (spec §3.0).
 // Empty and zero fields are not sent, and neither are those that the model does
 // not take.
 type Profile struct {
@@ -59,7 +58,7 @@ type Answerer struct{ o Options }
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
-	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec-v0.9 section 5.3
+	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -69,7 +68,7 @@ func New(o Options) *Answerer {
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
-// with exactly the fields of spec-v0.9 section 3.2.
+// with exactly the fields of spec §3.2.
 type Answer struct {
 	Text       string     `json:"answer"`
 	UsedSearch bool       `json:"used_search"` // there is a url_citation or a web_search_call
@@ -96,8 +95,7 @@ type NoTextError struct {
 
 func (e *NoTextError) Error() string { return e.Reason }
 
-// TimeoutError says that a question took longer than request.timeout_ms, which
-// it is.
+// TimeoutError is the time limit that a question exceeded.
 type TimeoutError time.Duration
 
 func (e TimeoutError) Error() string {
@@ -148,7 +146,7 @@ func (a *Answerer) Explain(profile string, err error) string {
 // today is the current date, YYYY-MM-DD.
 func (a *Answerer) today() string { return a.o.Now().In(a.o.Location).Format(time.DateOnly) }
 
-// logRequest writes the debug lines of spec-v0.9 section 8.1.
+// logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
 	onOff := map[bool]string{true: "on", false: "off"}
 	can := llm.CapabilityOf(p.Model)

@@ -13,7 +13,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// Citation is one source of an answer (spec-v0.9 section 3.2).
+// Citation is one source of an answer (spec §3.2).
 type Citation struct {
 	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
 	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
@@ -98,8 +98,8 @@ func (a *Answerer) blocked(u string) bool {
 }
 
 // capped keeps at most limit sources: pages that the text links to, then other
-// pages, then sources without a URL. These have all places but one, which is
-// left for a page unless it is the only one.
+// pages, then sources without a URL. At least one place is theirs, and one
+// is left for a page.
 func capped(list []Citation, limit int, body string) []Citation {
 	if len(list) <= limit {
 		return list
@@ -126,7 +126,7 @@ func capped(list []Citation, limit int, body string) []Citation {
 
 func title(s string) string { return text.Truncate(text.OneLine(s), 300) }
 
-// pageURL returns an http or https URL without what says how the page was found
+// pageURL returns an http or https URL without tracking
 // (utm_source=openai, a text fragment), or "" for anything else.
 func pageURL(raw string) string {
 	u := strings.ReplaceAll(text.OneLine(raw), " ", "%20")

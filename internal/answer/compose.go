@@ -46,7 +46,7 @@ func (a *Answerer) compose(rounds []*llm.Response) (*Answer, error) {
 	return ans, nil
 }
 
-// usedSearch follows spec-v0.9 section 3.3.
+// usedSearch follows spec §3.3.
 func usedSearch(items []responses.ResponseOutputItemUnion) bool {
 	return len(annotations(items)) > 0 || slices.ContainsFunc(items, func(it responses.ResponseOutputItemUnion) bool {
 		return it.Type == "web_search_call"

@@ -30,7 +30,7 @@ type Defaults struct {
 }
 
 // Search holds the options of the web search tool. Without any of them the tool
-// is exactly {"type":"web_search"}, as in spec-v0.9 section 6.
+// is exactly {"type":"web_search"}, as in spec §6.
 type Search struct {
 	EnforceDomains bool              // search the domains of the question only
 	BlockedDomains []string          // never searched or cited, subdomains included

@@ -1,4 +1,4 @@
-// Package clients knows the MCP clients that setup prints a configuration for:
+// Package clients lists the MCP clients that setup prints a configuration for:
 // the file each one reads, the form of an entry, how it passes a secret on
 // without writing it down, and its own command that adds a server.
 //

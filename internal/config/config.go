@@ -1,5 +1,5 @@
 // Package config turns defaults, a YAML file, environment variables and flags
-// into one checked value that knows where each of its parts comes from.
+// into one checked value with the origin of each key.
 //
 // A later layer wins over an earlier one (spec §5.1). Mappings are merged key by
 // key and lists are replaced. A null in the file and an empty variable count as
@@ -41,7 +41,7 @@ type Config struct {
 	// MCP_LINE_MODE=1 sets it (spec §5.4).
 	LineMode bool `yaml:"-"`
 
-	// Behind a pointer, because %+v prints all other fields.
+	// A pointer, so that %+v of a Config does not print the secrets in it.
 	*Derived `yaml:"-" json:"-"`
 }
 

@@ -52,7 +52,6 @@ type Server struct {
 
 	mu      sync.Mutex
 	queue   []Step
-	always  Step
 	choose  func(question string) Step
 	log     []Recorded
 	arrived int // all requests so far, also those that log has forgotten

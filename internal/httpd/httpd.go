@@ -1,5 +1,5 @@
 // Package httpd serves the MCP tools over Streamable HTTP, stateless, for a
-// team that shares one deployment (DESIGN 4.11). The MCP SDK implements the
+// team that shares one deployment. The MCP SDK implements the
 // protocol; this package is the listener around it:
 //
 //	httpd.go    routes, limits, drain

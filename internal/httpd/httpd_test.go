@@ -61,13 +61,17 @@ func (p *pipes) client() *http.Client {
 	}}}
 }
 
-const secret = "0123456789abcdef"
+const (
+	secret = "0123456789abcdef"
+	trace  = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+)
 
 type bearer struct{ http.Transport }
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+secret)
+	r.Header.Set("Traceparent", trace)
 	return b.Transport.RoundTrip(r)
 }
 
@@ -81,7 +85,11 @@ func start(t *testing.T, p *pipes, ask ask) (stop context.CancelFunc, ended chan
 	s := server.New(server.Options{
 		Ask:     ask,
 		Explain: func(_ string, err error) string { return err.Error() },
-		Observe: m.Observe,
+		Observe: func(c server.Call) {
+			if m.Observe(c); c.Trace != trace {
+				t.Errorf("traceparent %q, want %q", c.Trace, trace)
+			}
+		},
 		Log:     log,
 	})
 	o := Options{

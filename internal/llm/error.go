@@ -32,14 +32,14 @@ const (
 	KindPermission                  // 403
 	KindNotFound                    // 404 about something other than the model
 	KindQuota                       // credit or budget is used up, with any status
-	KindRateLimit                   // 429 that passes
+	KindRateLimit                   // temporary 429
 	KindParameter                   // 400, 422 and other 4xx: the request itself
 	KindServer                      // 5xx, or a response that failed with a server error
 	KindTimeout                     // the deadline of the context passed
 	KindCanceled                    // the context was canceled
 	KindConnection                  // DNS, refused, TLS, proxy, cut off
 	KindBadResponse                 // not a response: a web page, a redirect, no output
-	KindFailed                      // the response failed for a reason that stays
+	KindFailed                      // the response failed for a permanent reason
 	KindModel                       // the API has no such model, or not for this key
 	KindUnverified                  // the organization must be verified first
 )
@@ -88,7 +88,7 @@ type Error struct {
 	body  string // the error body, for the debug log
 }
 
-// Causes of an Error that its kind and status do not tell, for errors.Is.
+// Causes of an Error that its kind and status do not show, for errors.Is.
 var (
 	ErrWebPage   = errors.New("the answer is a web page")                    // of a login or a firewall, say
 	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port") // http in place of https
@@ -129,7 +129,7 @@ func (e *Error) retryable() bool {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Name returns the class that OpenAI's SDKs have for the error, which is what
-// people search for (spec-v0.9 section 8.2, data.name).
+// people search for (spec §8.2, data.name).
 func (e *Error) Name() string {
 	return cmp.Or(kinds[e.Kind].class, classes[e.Status], "APIError")
 }
@@ -277,7 +277,7 @@ func answerError(resp *http.Response, err error) *Error {
 }
 
 // connectionError is the error of a request without an answer. A certificate or
-// a scheme is as wrong the next time; the rest may pass.
+// a scheme stays wrong; other errors may be temporary.
 func connectionError(err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the address, which may hold a password

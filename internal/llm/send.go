@@ -22,9 +22,9 @@ import (
 )
 
 // do makes a call. This loop is the only place where a request is repeated. A
-// try includes reading the answer to its end, so a stream that breaks counts.
+// try includes reading the answer to its end, so a stream that breaks is a failed try.
 // Leaving out a refused parameter is not another try; each time the body gets
-// smaller, so that ends.
+// smaller, so the loop ends.
 func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Response, error) {
 	if c.unusable != nil {
 		return nil, c.unusable
@@ -77,7 +77,7 @@ func (c *Client) send(ctx context.Context, body *editor, f *feed) (*Response, er
 	if body.get("stream").Bool() {
 		accept = "text/event-stream"
 	}
-	// The answer is read here, for a server may answer either kind of call with
+	// The answer is read here, because a server may answer either kind of call with
 	// an object or with a stream. NewStreaming would also keep an event of 10 KB,
 	// the size of the union type, while it waits for the next one.
 	var resp *http.Response
@@ -124,7 +124,7 @@ func read(resp *http.Response, f *feed) (*Response, error) {
 }
 
 // failed makes an *Error without secrets of an error that ended a try, and logs
-// it (spec-v0.9 section 8.1). When the context is over, that is the cause of any
+// it (spec §8.1). When the context is over, that is the cause of any
 // other failure.
 func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e, ok := errors.AsType[*Error](err)

@@ -1,7 +1,7 @@
 // Package policy holds the instructions of every request: the built-in
 // policy.md, merged with the user's own file.
 //
-// The text is sent unchanged (spec-v0.9 section 4). Today's date is part of the
+// The text is sent unchanged (spec §4). Today's date is part of the
 // question instead, so the API's prompt cache can serve the instructions.
 package policy
 

@@ -22,7 +22,7 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// The rules of spec-v0.9 sections 4 and 9 must survive an edit.
+// The rules of spec §4 and §9 must survive an edit.
 func TestBuiltinCoversTheRules(t *testing.T) {
 	for _, want := range []string{
 		"`web_search`", "Asia/Tokyo", "YYYY-MM-DD", "Japanese in, Japanese out", "English in, English out",

@@ -1,6 +1,6 @@
 // Package server is the MCP server: three tools in front of one function that
-// answers questions (spec §3). It knows the protocol and nothing about the
-// Responses API behind the function.
+// answers questions (spec §3). It imports llm only
+// for errors and events.
 //
 //	server.go    Server, and which methods and tools it has
 //	tools.go     the tools as tools/list shows them, and their arguments

@@ -110,13 +110,13 @@ func TestTimeout(t *testing.T) {
 		})
 		s.o.Timeout = 30 * time.Second
 		var first sync.WaitGroup
-		defer first.Wait()
 		first.Go(func() { s.handle(t.Context(), "answer")(t.Context(), request("x")) })
 		synctest.Wait()
 		_, err := s.handle(t.Context(), "answer")(t.Context(), request("x"))
 		if err == nil || !strings.HasSuffix(err.Error(), "timed out after 30 s") {
 			t.Errorf("fails with %v", err)
 		}
+		first.Wait()
 		if c := (*calls)[0]; c.Outcome != "error" || c.Duration != s.o.Timeout {
 			t.Errorf("observed %+v", c)
 		}

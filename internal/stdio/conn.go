@@ -43,10 +43,10 @@ type call struct {
 	method string
 }
 
-// scan reads the input to its end. It outlives the session if a Read of the
-// operating system does. A disconnect is not a cancellation (spec §6.1), but the
-// SDK cancels calls at the end of its input, so it learns of the end when all
-// calls are answered.
+// scan reads the input to its end. It ends after the session if a Read blocks
+// in the operating system. A disconnect is not a cancellation (spec §6.1), but the
+// SDK cancels calls at the end of its input, so it is told of the end when
+// all calls are answered.
 func (c *conn) scan(r *Reader) {
 	defer c.done()
 	for {
@@ -162,8 +162,9 @@ func (c *conn) number(id gjson.Result) int64 {
 	return 0
 }
 
-// Write writes a response or a progress notification, unless its call has been
-// cancelled, even while it waited for its turn. The server sends nothing else.
+// Write writes a response or a progress notification; the server sends nothing
+// else. It writes nothing for a call that was cancelled, even if that happened
+// while it waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -188,8 +189,8 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	return c.write(wire{Method: n.Method, Params: params})
 }
 
-// find returns the call in flight with that number. After the last use its id is
-// free.
+// find returns the call in flight with that number. With last, the call ends and
+// its id is free.
 func (c *conn) find(n int64, last bool) (k call, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -71,7 +71,7 @@ func (r *Reader) Read() (Frame, error) {
 		return Frame{Body: body}, err
 	}
 	line := r.line()
-	// "warning: x" is a log line unless it ends or is named as headers are.
+	// "warning: x" is a log line, unless it ends in \r\n or its name has a hyphen.
 	if m := header.FindSubmatch(line); m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))) {
 		return r.framed()
 	}
@@ -88,9 +88,8 @@ func (r *Reader) Read() (Frame, error) {
 var header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
 
 // framed reads a header block and the value after it. The value ends where its
-// JSON ends, even if the length differs: clients declare wrong lengths, and so
-// do the examples of spec §2.3. A length that is possible says where a body
-// ends that is not JSON.
+// JSON ends, even if the length differs: clients declare wrong lengths. If the
+// body is not JSON, a valid length says where it ends.
 func (r *Reader) framed() (Frame, error) {
 	size, length, known := 0, restOfLine, false
 	line := r.line()
@@ -105,7 +104,7 @@ func (r *Reader) framed() (Frame, error) {
 		_, _ = r.in.Discard(len(line))
 		line = r.line()
 	}
-	// The empty line may be missing, as in transports.md §1.8.
+	// Some clients omit the empty line.
 	if !known && len(bytes.TrimSpace(line)) > 0 {
 		return Frame{}, errHeader // the line may be the next message
 	}
@@ -184,8 +183,8 @@ func (r *Reader) start() (byte, error) {
 }
 
 // line returns the next line with its end, or what is left of the input, without
-// consuming it. A line that is too long is cut, and one with an object or an
-// array is not waited for.
+// consuming it. A line that is too long is cut. A line that begins with { or [
+// is returned at once.
 func (r *Reader) line() []byte {
 	for n := 1; ; n++ {
 		b, err := r.in.Peek(n)
@@ -211,7 +210,7 @@ func (r *Reader) resync() {
 	r.skip = 0
 }
 
-// has reports whether the input continues with s, in any case.
+// has reports whether the input continues with s, in upper or lower case.
 func (r *Reader) has(s string) bool {
 	b, _ := r.in.Peek(len(s))
 	return strings.EqualFold(string(b), s)

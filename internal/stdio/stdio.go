@@ -28,7 +28,7 @@ var ErrGone = errors.New("stdout has no reader")
 // Transport serves one MCP session over In and Out. It implements
 // [mcp.Transport].
 type Transport struct {
-	// In is the client's half, usually standard input. It is never closed.
+	// In carries what the client sends, usually standard input. It is never closed.
 	In io.Reader
 	// Out receives each message in one Write. If it is an *os.File on Unix, the
 	// session ends as soon as Out has no reader.
@@ -36,7 +36,7 @@ type Transport struct {
 	// Lines answers in lines from the start (MCP_LINE_MODE=1). Otherwise answers
 	// are framed until the first line-delimited message arrives.
 	Lines bool
-	// Log receives the stages of transports.md §1.8 at debug level.
+	// Log receives the stages of transports.md §1.6 at debug level.
 	Log *slog.Logger
 }
 

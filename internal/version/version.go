@@ -1,4 +1,4 @@
-// Package version names this build: the one place in Go that knows its number.
+// Package version holds the name and the version of the program.
 //
 // npm/package.json, server.json and the bundle's manifest carry the same
 // number; a test compares them, so no linker flag is needed and `go install`
