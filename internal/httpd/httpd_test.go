@@ -90,7 +90,7 @@ func start(t *testing.T, p *pipes, ask ask) (stop context.CancelFunc, ended chan
 				t.Errorf("traceparent %q, want %q", c.Trace, trace)
 			}
 		},
-		Log:     log,
+		Log: log,
 	})
 	o := Options{
 		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Drain: time.Minute,
