@@ -72,8 +72,8 @@ func leak(text string) string {
 	return ""
 }
 
-// No command repeats a secret on stdout, on stderr or in a file, whatever the API
-// answers, and secrets are sent in their headers only.
+// No command repeats a secret on stdout, on stderr or in a file, with any answer of
+// the API, and secrets are sent in their headers only.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for name, answer := range echoes {

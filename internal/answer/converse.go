@@ -2,9 +2,11 @@ package answer
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // The questions of a second request.
@@ -106,11 +108,20 @@ func (w *watcher) see(ev llm.Event) {
 	}
 }
 
-// Stage says in words what a search does: "searching" and the query, or
-// "reading" and the URL. what is "" until it is known.
-func Stage(e llm.Search) (stage, what string) {
-	if e.Action != "search" && e.URL != "" {
-		return "reading", e.URL
+// Stage says in words what an event means for a status line: "thinking",
+// "searching" and the query, "reading" and the URL, "retrying (2): the reason".
+// what is "" until it is known, and stage is "" if the event changes nothing.
+func Stage(ev llm.Event) (stage, what string) {
+	switch e := ev.(type) {
+	case llm.BlockStart:
+		return map[string]string{llm.BlockThinking: "thinking", llm.BlockSearch: "searching"}[e.Kind], ""
+	case llm.Search:
+		if e.Action != "search" && e.URL != "" {
+			return "reading", text.OneLine(e.URL)
+		}
+		return "searching", text.OneLine(e.Query)
+	case llm.Retrying:
+		return fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
 	}
-	return "searching", e.Query
+	return "", ""
 }

@@ -99,14 +99,17 @@ func (s *screen) start() (stop func()) {
 func (s *screen) watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if stage, what := answer.Stage(ev); stage != "" {
+		// The API names the query when the search is over, so it stays on the
+		// line until the next one.
+		if what != "" || stage != "searching" {
+			s.what = text.Truncate(what, 200)
+		}
+		s.stage = stage
+	}
 	switch e := ev.(type) {
 	case llm.BlockStart:
-		switch e.Kind {
-		case llm.BlockThinking:
-			s.stage = "thinking"
-		case llm.BlockSearch:
-			s.stage = "searching"
-		case llm.BlockText:
+		if e.Kind == llm.BlockText {
 			s.stage, s.what = "writing", ""
 			s.messages = append(s.messages, "")
 		}
@@ -114,13 +117,7 @@ func (s *screen) watch(ev llm.Event) {
 		if n := len(s.messages); n > 0 {
 			s.messages[n-1] += e.Text
 		}
-	case llm.Search:
-		// The API names the query when the search is over, so it stays on the
-		// line until the next one.
-		stage, what := answer.Stage(e)
-		s.stage, s.what = stage, cmp.Or(text.OneLine(text.Truncate(what, 200)), s.what)
 	case llm.Retrying:
-		s.stage, s.what = fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
 		s.divide("starting again")
 		s.messages = nil
 	}

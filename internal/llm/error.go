@@ -134,7 +134,7 @@ func (e *Error) Name() string {
 	return cmp.Or(kinds[e.Kind].class, classes[e.Status], "APIError")
 }
 
-// namedKinds are the codes and types that say what went wrong whatever the status.
+// namedKinds are the codes and types that say what went wrong with any status.
 var namedKinds = map[string]Kind{
 	"insufficient_quota":           KindQuota,
 	"quota_exceeded":               KindQuota,

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -92,32 +91,21 @@ func (s *stages) next() (message string, isNew bool) {
 func (s *stages) see(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch e := ev.(type) {
-	case llm.BlockStart:
-		switch e.Kind {
-		case llm.BlockThinking:
-			s.now = "thinking"
-		case llm.BlockSearch:
-			s.now = "searching"
+	if stage, what := answer.Stage(ev); stage != "" {
+		if what != "" {
+			stage += ": " + what
+			s.named = append(s.named, stage)
 		}
+		s.now = stage
+	}
+	switch e := ev.(type) {
 	case llm.BlockDelta:
 		if e.Text != "" {
 			s.written += utf8.RuneCountInString(e.Text)
 			s.now = "writing (" + grouped(s.written) + " characters)"
 		}
-	case llm.Search:
-		stage, what := answer.Stage(e)
-		if what = text.OneLine(what); what != "" {
-			stage += ": " + what
-			s.named = append(s.named, stage)
-		}
-		s.now = stage
 	case llm.Retrying:
 		s.written, s.named = 0, nil
-		s.now = fmt.Sprintf("retrying (%d)", e.Attempt)
-		if e.Err != nil {
-			s.now += ": " + e.Err.Kind.String()
-		}
 	}
 }
 

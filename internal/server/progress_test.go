@@ -37,7 +37,7 @@ func TestStages(t *testing.T) {
 		{"millions", []llm.Event{delta(strings.Repeat("x", 1234567))}, []string{"writing (1,234,567 characters)"}},
 		{"text after a search", []llm.Event{delta("ab"), start("search"), delta("c")}, []string{"writing (3 characters)"}},
 		{"a retry", []llm.Event{find("a"), delta("abc"), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindServer}}}, []string{"retrying (2): server error"}},
-		{"text after a retry", []llm.Event{delta("abc"), llm.Retrying{Attempt: 3}, delta("d")}, []string{"writing (1 characters)"}},
+		{"text after a retry", []llm.Event{delta("abc"), llm.Retrying{Attempt: 3, Err: &llm.Error{Kind: llm.KindServer}}, delta("d")}, []string{"writing (1 characters)"}},
 		{"other events", []llm.Event{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}}, []string{"thinking"}},
 		{"control characters", []llm.Event{find("a\nb\x1b[31mc\u202ed")}, []string{"searching: a b[31mcd"}},
 		{"a blank query", []llm.Event{find(" \n ")}, []string{"searching"}},

@@ -91,7 +91,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 			Instructions: instructions,
 			// Exactly {"tools":{}}: the SDK would add logging and listChanged.
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			// initialize agrees on the second one whatever the client asks for (spec
+			// initialize agrees on the second one for any request (spec
 			// §2.3). The first is for stateless clients, which do not initialize.
 			SupportedProtocolVersions: []string{"2026-07-28", "2025-06-18"},
 		})
