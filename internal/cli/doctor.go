@@ -235,11 +235,13 @@ func (p *probe) live(ctx context.Context) doctor.Check {
 		return doctor.Fail("live", text, cure)
 	}
 	p.answered, p.fault = p.profiles["answer"].Model, nil
-	text := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ", cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
+	text := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
+		cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
 	if p.streams.last {
 		return doctor.OK("live", text+"allowed")
 	}
-	return doctor.Warn("live", text+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+"; until then, or if the server cannot stream, answers come in one piece")
+	return doctor.Warn("live", text+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+
+		"; until then, or if the server cannot stream, answers come in one piece")
 }
 
 // streams notes whether the last response was a stream: where streams are
@@ -287,9 +289,11 @@ func (p *probe) http() doctor.Check {
 	case e == nil, e.Kind == llm.KindAuth && e.Status != 0 && !p.lacksScope():
 		return doctor.OK("http", fmt.Sprintf("answers in %d ms", p.took.Milliseconds()))
 	case p.lacksScope():
-		return doctor.Warn("http", fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message), "give the key that right, or see with --live whether it may ask questions")
+		return doctor.Warn("http", fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message),
+			"give the key that right, or see with --live whether it may ask questions")
 	case e.Kind == llm.KindTimeout:
-		return doctor.Fail("http", fmt.Sprintf("no answer within %v", lookupLimit), "check the network, the firewall, openai.base_url and "+p.guide.Proxy+"; try again later")
+		return doctor.Fail("http", fmt.Sprintf("no answer within %v", lookupLimit),
+			"check the network, the firewall, openai.base_url and "+p.guide.Proxy+"; try again later")
 	}
 	text, cure := p.guide.Advise("", e)
 	if do, ok := p.guide.NoModels(e); ok {
@@ -334,7 +338,8 @@ func stdioCheck(ctx context.Context) doctor.Check {
 	for _, lines := range []bool{false, true} {
 		var err error
 		if n, err = session(ctx, lines); err != nil {
-			return doctor.Fail("stdio", fmt.Sprintf("initialize and tools/list with --ldjson=%t: %v", lines, err), "run smoke, with and without --ldjson, and report what it prints")
+			return doctor.Fail("stdio", fmt.Sprintf("initialize and tools/list with --ldjson=%t: %v", lines, err),
+				"run smoke, with and without --ldjson, and report what it prints")
 		}
 	}
 	return doctor.OK("stdio", fmt.Sprintf("initialize and tools/list answer with %d tools, in both framings", n))

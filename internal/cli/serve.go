@@ -70,7 +70,10 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	defer ln.Close()
 	access := httpd.Access{Loopback: httpd.IsLoopback(ln), Tokens: tokens, Hosts: hosts}
 	if !access.Loopback && len(tokens) == 0 && !*anonymous {
-		return &failure{exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable, "or --allow-anonymous, to let any caller use the key"}
+		return &failure{
+			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable,
+			"or --allow-anonymous, to let any caller use the key",
+		}
 	}
 	a.logsCalls = true
 	for _, t := range tokens {
