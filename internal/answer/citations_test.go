@@ -166,6 +166,11 @@ func TestPublishedAt(t *testing.T) {
 		{"dots", "A.\n\nSources:\n- https://a.example/x (2025.02.10)", page, "2025-02-10"},
 		{"www and entity", "A.\n\nSources:\n- https://www.a.example/x?a=1&amp;b=2 (2025-02-10)", "https://a.example/x?a=1&b=2", "2025-02-10"},
 		{"escapes", "A。\n\n出典:\n- https://a.example/東京 (2025-02-10)", "https://a.example/%E6%9D%B1%E4%BA%AC", "2025-02-10"},
+		{"the line below", "A.\n\nSources:\n- https://a.example/x\n  Published: 2025-02-10\n- https://b.example/\n  2025-03-11", page, "2025-02-10"},
+		{"dates first", "A.\n\nSources:\n- 2025-02-10 https://a.example/x, 2025-03-11 https://b.example/", page, "2025-02-10"},
+		{"ordinal", "A.\n\nSources:\n- https://a.example/x (February 10th, 2025)", page, "2025-02-10"},
+		{"no comma", "A.\n\nSources:\n- https://a.example/x (Feb 10 2025)", page, "2025-02-10"},
+		{"list before a note", "A.\n\nSources:\n- https://a.example/x (2025-02-10)\n\nNote: the 2025-05-05 vote ([a](https://a.example/x)) is open.", page, "2025-02-10"},
 		{"prose with a date", "Released ([a](https://a.example/x), updated 2025-02-10).", page, "2025-02-10"},
 
 		{"future", "A.\n\nSources:\n- https://a.example/x (2025-08-10)", page, "2025-08-09"},
@@ -175,6 +180,8 @@ func TestPublishedAt(t *testing.T) {
 		{"next entry's date", "A.\n\nSources:\n- https://a.example/x\n- https://b.example/ (2025-02-10)", page, "2025-08-09"},
 		{"prose", "See https://a.example/x. 2025-02-10 was wet.", page, "2025-08-09"},
 
+		{"another entry's date above", "A.\n\nSources:\n- A report (2025-02-10)\n- https://a.example/x", page, "2025-08-09"},
+		{"another entry's date below", "A.\n\nSources:\n- https://b.example/\n  2025-02-10\n- https://a.example/x", page, "2025-08-09"},
 		{"prose about a date", "It ended ([a](https://a.example/x)) on 2025-02-10.", page, "2025-08-09"},
 		{"prose about a span", "Supported ([a](https://a.example/x)) from 2021-08-14 to 2025-02-10.", page, "2025-08-09"},
 		{"a table", "| 11 | [a](https://a.example/x) | 2025-02-10 |", page, "2025-08-09"},

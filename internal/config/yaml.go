@@ -53,7 +53,8 @@ func (l *loader) apply(data []byte) {
 		return
 	}
 	if err == nil {
-		if d.Decode(new(yaml.Node)) == nil {
+		var second yaml.Node
+		if err := d.Decode(&second); !errors.Is(err, io.EOF) && (err != nil || second.Content[0].ShortTag() != "!!null") {
 			l.problems = append(l.problems, l.File+": has more than one YAML document")
 		}
 		err = doc.Decode(&all)

@@ -55,13 +55,13 @@ func (f *fold) read(stream *ssestream.Stream[json.RawMessage]) (*Response, error
 	return nil, err
 }
 
-// events skips events without data, which some servers send to keep a stream
-// open and which the SDK takes for broken JSON.
+// events skips events without a JSON object, which some servers send to keep a
+// stream open and which the SDK takes for broken JSON.
 type events struct{ ssestream.Decoder }
 
 func (e events) Next() bool {
 	for e.Decoder.Next() {
-		if len(bytes.TrimSpace(e.Event().Data)) > 0 {
+		if bytes.HasPrefix(bytes.TrimSpace(e.Event().Data), []byte("{")) {
 			return true
 		}
 	}

@@ -34,6 +34,11 @@ func (b *editor) refusedBy(e *Error) string {
 	if e.Status != http.StatusBadRequest || e.Kind != KindParameter && e.Kind != KindUnverified {
 		return ""
 	}
+	for _, r := range b.get("include").Array() {
+		if e.Param == r.Str || e.Param == "include."+r.Str || e.Param == "include" && strings.Contains(e.Message, r.Str) {
+			return "include:" + r.Str
+		}
+	}
 	name, index, indexed := strings.Cut(e.Param, "[") // include[0]
 	if !slices.Contains(optional, name) || !b.get(name).Exists() || indexed && name != "include" {
 		return ""

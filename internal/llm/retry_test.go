@@ -124,6 +124,8 @@ func TestRefusedParameters(t *testing.T) {
 		{"include[1]", "", encrypted, sources},
 		{"include", "Encrypted content is not supported with this model.", encrypted, sources},
 		{"include", "Not here.", "include", "store"}, // it may be any element
+		{"reasoning.encrypted_content", "No.", encrypted, sources},
+		{"include", "Invalid value: 'reasoning.encrypted_content' is not supported.", encrypted, sources},
 	}
 	for _, tt := range tests {
 		c, api, log := newClient(t, 0, refusedAs(tt.param, tt.message), answer(200, finished))
