@@ -35,7 +35,8 @@ func (b *editor) refusedBy(e *Error) string {
 		return ""
 	}
 	for _, r := range b.get("include").Array() {
-		if e.Param == r.Str || e.Param == "include."+r.Str || e.Param == "include" && strings.Contains(e.Message, r.Str) {
+		named := e.Param == r.Str || e.Param == "include."+r.Str || e.Param == "include" && strings.Contains(e.Message, r.Str)
+		if r.Str != "" && named { // extra_body may have put something else into the list
 			return "include:" + r.Str
 		}
 	}
