@@ -9,7 +9,7 @@
 // comment of each package lists its files.
 //
 //	internal/cli     parses the command line, loads the configuration with
-//	                 internal/config and connects the packages (wire.go)
+//	                 internal/config and connects the packages (build.go)
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its
 //	                 responses; internal/httpd does this for serve --http
 //	internal/server  checks the arguments of the tools answer, answer_detailed
@@ -27,7 +27,7 @@
 //	                                               conn.Write drops what is for it
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
-//	what an error says and advises         answer  Guide.Advise
+//	what an error says and advises         answer  Advisor.Advise
 //	which sources become citations         answer  Answerer.citations
 //	which date a citation has              answer  publishedAt, dateInText
 //	whether a list of sources is appended  answer  endsInSources
@@ -40,6 +40,6 @@
 //
 // The commands doctor and setup use internal/doctor and internal/clients.
 // internal/fakeapi is the API of --offline and of the tests. internal/text
-// truncates and sanitizes text, internal/logging writes the log, internal/unescaped
+// truncates and sanitizes text, internal/logging writes the log, internal/jsonx
 // encodes JSON without HTML escapes, and internal/version holds the version.
 package main

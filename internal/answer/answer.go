@@ -48,7 +48,7 @@ type Options struct {
 	ExtraBody       map[string]any   // merged into the request body
 	Stream          string           // "true", "false" or "auto": when there is a watcher
 	Location        *time.Location   // of all dates; nil: UTC
-	Guide           func() Guide     // for Explain only, may be nil without it
+	Advisor         func() Advisor   // for Explain only, may be nil without it
 	Logger          *slog.Logger     // nil: discard
 	Now             func() time.Time // nil: time.Now
 }
@@ -138,9 +138,9 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	return ans, nil
 }
 
-// Explain is [Guide.Explain] with the guide of the options.
+// Explain is [Advisor.Explain] with the advisor of the options.
 func (a *Answerer) Explain(profile string, err error) string {
-	return a.o.Guide().Explain(profile, err)
+	return a.o.Advisor().Explain(profile, err)
 }
 
 // today is the current date, YYYY-MM-DD.

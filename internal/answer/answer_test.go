@@ -55,7 +55,7 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 		Profiles:     map[string]Profile{"answer": {Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"}},
 		Defaults:     Defaults{RecencyDays: 60, MaxResults: 5},
 		Location:     tokyo,
-		Guide:        func() Guide { return Guide{} },
+		Advisor:      func() Advisor { return Advisor{} },
 		Now:          fixedNow,
 	}
 	if change != nil {

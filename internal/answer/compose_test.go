@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // midnight is 2025-08-09 00:30 in Tokyo and the day before in UTC.
@@ -91,7 +91,7 @@ func TestCompose(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		citations, _ := unescaped.JSON(ans.Citations)
+		citations, _ := jsonx.Marshal(ans.Citations)
 		if ans.Text != tt.text || string(citations) != tt.citations || ans.UsedSearch != strings.Contains(tt.body, "web_search_call") {
 			t.Errorf("%s: %q, citations %s, used_search %t, want %q, %s", tt.name, ans.Text, citations, ans.UsedSearch, tt.text, tt.citations)
 		}

@@ -26,10 +26,10 @@ const VerifyPage = "https://platform.openai.com/settings/organization/general"
 // of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
 
-// Guide holds the settings that advice names. A user of an MCP client sees one
+// Advisor holds the settings that advice names. A user of an MCP client sees one
 // line and no configuration, so the line says which setting it is about. None
 // of the fields is a secret.
-type Guide struct {
+type Advisor struct {
 	BaseURL   Setting            // openai.base_url, without user and query
 	Key       string             // variable of the key
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
@@ -57,17 +57,17 @@ type advice struct {
 
 // Explain puts an error of a question into one line that says what to do. The
 // advice comes first, so that truncation removes only what the API said.
-func (g Guide) Explain(profile string, err error) string {
-	a := g.advise(profile, err)
+func (v Advisor) Explain(profile string, err error) string {
+	a := v.advise(profile, err)
 	return text.Truncate(sentence(a.what, a.do, a.said), maxExplain)
 }
 
 // Advise is Explain for a terminal: one line says what is wrong, with what the
 // API said; the other says what to do and may be empty.
-func (g Guide) Advise(profile string, err error) (what, hint string) {
-	a := g.advise(profile, err)
+func (v Advisor) Advise(profile string, err error) (what, hint string) {
+	a := v.advise(profile, err)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.KindMissingKey {
-		a.do = g.GetKey() + "; --offline needs none"
+		a.do = v.GetKey() + "; --offline needs none"
 	}
 	return sentence(a.what, a.said), text.OneLine(a.do)
 }
@@ -77,7 +77,7 @@ func sentence(parts ...string) string {
 	return text.OneLine(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return text.OneLine(s) == "" }), ": "))
 }
 
-func (g Guide) advise(profile string, err error) advice {
+func (v Advisor) advise(profile string, err error) advice {
 	if err == nil {
 		return advice{}
 	}
@@ -106,42 +106,42 @@ func (g Guide) advise(profile string, err error) advice {
 	tunnel, tunneled := errors.AsType[llm.TunnelError](e)
 	switch {
 	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
-		return advice{"the proxy requires a password", "put user and password into " + g.Proxy, ""}
+		return advice{"the proxy requires a password", "put user and password into " + v.Proxy, ""}
 	case tunneled:
-		return advice{"the proxy does not connect to " + g.host(), "check " + g.Proxy + " and NO_PROXY, or ask the administrator of the proxy", e.Message}
+		return advice{"the proxy does not connect to " + v.host(), "check " + v.Proxy + " and NO_PROXY, or ask the administrator of the proxy", e.Message}
 	case errors.Is(e, llm.ErrPlainHTTP), errors.Is(e, http.ErrSchemeMismatch):
-		return advice{"http and https are mixed up", "check http or https in " + g.base(), e.Message}
+		return advice{"http and https are mixed up", "check http or https in " + v.base(), e.Message}
 	}
 	kind, page := e.Kind, errors.Is(e, llm.ErrWebPage)
 	if page && (kind == llm.KindPermission || kind == llm.KindNotFound || kind == llm.KindParameter) {
 		kind = llm.KindBadResponse // not from the API
 	}
 	a, ok := map[llm.Kind]advice{
-		llm.KindMissingKey:  {"Missing API key", "set " + g.Key, ""},
-		llm.KindAuth:        {"the API refused the key", g.newKey(), ""}, // what it said repeats a part of the key
+		llm.KindMissingKey:  {"Missing API key", "set " + v.Key, ""},
+		llm.KindAuth:        {"the API refused the key", v.newKey(), ""}, // what it said repeats a part of the key
 		llm.KindUnverified:  {"the organization is not verified", "verify it at " + VerifyPage + ", or choose another model", e.Message},
-		llm.KindPermission:  {"access denied", "check the permissions of the key in " + g.Key + ", your region, and any firewall", e.Message},
-		llm.KindModel:       {"model not found", g.otherModel(profile), e.Message},
-		llm.KindNotFound:    {"not found", g.otherBase(), e.Message},
+		llm.KindPermission:  {"access denied", "check the permissions of the key in " + v.Key + ", your region, and any firewall", e.Message},
+		llm.KindModel:       {"model not found", v.otherModel(profile), e.Message},
+		llm.KindNotFound:    {"not found", v.otherBase(), e.Message},
 		llm.KindQuota:       {"quota exceeded", "check plan, credit and limits of your account", ""},
 		llm.KindRateLimit:   {"rate limit reached", "wait a little, or raise request.max_retries", e.Message},
 		llm.KindParameter:   {"the API refused " + cmp.Or(e.Param, "the request"), "check the profile and request.extra_body", e.Message},
 		llm.KindServer:      {"the API failed", "try again later", e.Message},
 		llm.KindTimeout:     {"timed out", raise, ""},
 		llm.KindCanceled:    {"cancelled", "", ""},
-		llm.KindBadResponse: {"not an answer of the Responses API", "check " + g.base(), e.Message},
+		llm.KindBadResponse: {"not an answer of the Responses API", "check " + v.base(), e.Message},
 	}[kind]
 	switch {
 	case kind == llm.KindConnection:
-		a = g.connection(e)
+		a = v.connection(e)
 	case !ok:
 		a = advice{"the response failed (" + cmp.Or(e.Code, "unknown reason") + ")", "rephrase the question or try again", e.Message}
 	case kind == llm.KindAuth && e.Status == 0: // not sent: the client says what is wrong with the key
-		a = advice{e.Message, "set " + g.Key + " to the key alone, in one line", ""}
+		a = advice{e.Message, "set " + v.Key + " to the key alone, in one line", ""}
 	case kind == llm.KindRateLimit && e.RetryAfter > 0:
 		a.do = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
 	case kind == llm.KindParameter && e.Param == "model":
-		a.do = g.otherModel(profile)
+		a.do = v.otherModel(profile)
 	case kind == llm.KindBadResponse && e.Status/100 == 3:
 		a = advice{cmp.Or(e.Message, "the API redirects"), a.do + ", and whether the network requires a login", ""}
 	case kind == llm.KindBadResponse && page:
@@ -156,7 +156,7 @@ func (g Guide) advise(profile string, err error) advice {
 const wsaRefused = syscall.Errno(10061)
 
 // connection explains a request that got no answer.
-func (g Guide) connection(e *llm.Error) advice {
+func (v Advisor) connection(e *llm.Error) advice {
 	op, _ := errors.AsType[*net.OpError](e)
 	dns, unresolved := errors.AsType[*net.DNSError](e)
 	_, unverified := errors.AsType[*tls.CertificateVerificationError](e)
@@ -164,85 +164,85 @@ func (g Guide) connection(e *llm.Error) advice {
 	cert, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {
 	case op != nil && op.Op == "proxyconnect":
-		return advice{"cannot reach the proxy", "check " + g.Proxy + " and NO_PROXY", e.Message}
+		return advice{"cannot reach the proxy", "check " + v.Proxy + " and NO_PROXY", e.Message}
 	case unresolved:
-		return advice{"cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), "check the network, openai.base_url and " + g.Proxy, ""}
+		return advice{"cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), "check the network, openai.base_url and " + v.Proxy, ""}
 	case errors.Is(e, syscall.ECONNREFUSED), errors.Is(e, wsaRefused):
-		return advice{"connection refused by " + g.host(), "check openai.base_url, " + g.Proxy + " and the firewall", ""}
+		return advice{"connection refused by " + v.host(), "check openai.base_url, " + v.Proxy + " and the firewall", ""}
 	case otherHost:
-		return advice{"the certificate of " + g.host() + " is for another host", "check openai.base_url and " + g.Proxy + ", or log in to the network with a browser", ""}
+		return advice{"the certificate of " + v.host() + " is for another host", "check openai.base_url and " + v.Proxy + ", or log in to the network with a browser", ""}
 	case cert.Reason == x509.Expired:
 		// The clock may be wrong: a machine without a battery starts in 1970.
 		return advice{
-			fmt.Sprintf("the certificate of %s is valid from %s to %s", g.host(), cert.Cert.NotBefore.Format(time.DateOnly), cert.Cert.NotAfter.Format(time.DateOnly)),
+			fmt.Sprintf("the certificate of %s is valid from %s to %s", v.host(), cert.Cert.NotBefore.Format(time.DateOnly), cert.Cert.NotAfter.Format(time.DateOnly)),
 			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly), "",
 		}
 	case unverified:
-		return advice{"cannot verify the TLS certificate of " + g.host(), g.trust(), ""}
+		return advice{"cannot verify the TLS certificate of " + v.host(), v.trust(), ""}
 	}
-	return advice{"connection failed", "check the network, openai.base_url, " + g.Proxy + " and the firewall", e.Message}
+	return advice{"connection failed", "check the network, openai.base_url, " + v.Proxy + " and the firewall", e.Message}
 }
 
 // NoModels is the advice for an API without GET /models/{id}, and whether err
 // means that. A compatible server may answer questions nevertheless.
-func (g Guide) NoModels(err error) (do string, ok bool) {
+func (v Advisor) NoModels(err error) (do string, ok bool) {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || g.openAI() || e.Kind == llm.KindModel || !slices.Contains([]int{404, 405, 501}, e.Status) {
+	if !ok || v.openAI() || e.Kind == llm.KindModel || !slices.Contains([]int{404, 405, 501}, e.Status) {
 		return "", false
 	}
-	return g.otherBase() + ", or see with --live whether it answers questions", true
+	return v.otherBase() + ", or see with --live whether it answers questions", true
 }
 
 // host is the host of the API, with its port if it has one.
-func (g Guide) host() string {
-	if u, err := url.Parse(g.BaseURL.Value); err == nil {
+func (v Advisor) host() string {
+	if u, err := url.Parse(v.BaseURL.Value); err == nil {
 		return u.Host
 	}
 	return ""
 }
 
 // openAI reports whether requests go to OpenAI, in any region.
-func (g Guide) openAI() bool {
-	return strings.HasSuffix("."+hostOf(g.BaseURL.Value), ".api.openai.com")
+func (v Advisor) openAI() bool {
+	return strings.HasSuffix("."+hostOf(v.BaseURL.Value), ".api.openai.com")
 }
 
 // base names openai.base_url and its origin.
-func (g Guide) base() string { return "openai.base_url (" + g.BaseURL.From + ")" }
+func (v Advisor) base() string { return "openai.base_url (" + v.BaseURL.From + ")" }
 
-func (g Guide) otherBase() string {
-	return "check " + g.base() + ": it ends with the version, as in https://api.openai.com/v1"
+func (v Advisor) otherBase() string {
+	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"
 }
 
 // keys says where keys for the API come from.
-func (g Guide) keys() string {
-	if g.openAI() {
+func (v Advisor) keys() string {
+	if v.openAI() {
 		return "from https://platform.openai.com/api-keys"
 	}
-	return "for " + g.host()
+	return "for " + v.host()
 }
 
 // GetKey says how to get a key when there is none.
-func (g Guide) GetKey() string {
-	if g.openAI() {
-		return "set " + g.Key + " to a key " + g.keys()
+func (v Advisor) GetKey() string {
+	if v.openAI() {
+		return "set " + v.Key + " to a key " + v.keys()
 	}
-	return "set " + g.Key + " to a key " + g.keys() + " (any text if that server needs none)"
+	return "set " + v.Key + " to a key " + v.keys() + " (any text if that server needs none)"
 }
 
-func (g Guide) newKey() string {
-	do := "set " + g.Key + " to a complete and current key " + g.keys()
-	if g.KeyFlaw != "" {
-		do = "set " + g.Key + " to the key alone: " + g.KeyFlaw
+func (v Advisor) newKey() string {
+	do := "set " + v.Key + " to a complete and current key " + v.keys()
+	if v.KeyFlaw != "" {
+		do = "set " + v.Key + " to the key alone: " + v.KeyFlaw
 	}
-	if len(g.Headers) > 0 {
-		do += ", and check " + strings.Join(g.Headers, ", ") + " (openai.headers)"
+	if len(v.Headers) > 0 {
+		do += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
 	}
 	return do
 }
 
 // otherModel names the setting that the model of a profile comes from.
-func (g Guide) otherModel(profile string) string {
-	s, ok := g.Models[profile]
+func (v Advisor) otherModel(profile string) string {
+	s, ok := v.Models[profile]
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
 	}
@@ -255,15 +255,15 @@ func (g Guide) otherModel(profile string) string {
 
 // trust says how to add a root certificate. On macOS and Windows Go asks the
 // system and reads no file.
-func (g Guide) trust() string {
+func (v Advisor) trust() string {
 	const add = "add the CA of your network to "
 	switch {
-	case g.GOOS == "darwin", g.GOOS == "windows":
+	case v.GOOS == "darwin", v.GOOS == "windows":
 		return add + "the certificate store of the system (SSL_CERT_FILE is not read there)"
-	case g.RootsFile == "":
+	case v.RootsFile == "":
 		return "set SSL_CERT_FILE to a file with the CA of your network"
-	case g.RootsFlaw() != "":
-		return "correct SSL_CERT_FILE: it names " + g.RootsFile + ", and " + g.RootsFlaw()
+	case v.RootsFlaw() != "":
+		return "correct SSL_CERT_FILE: it names " + v.RootsFile + ", and " + v.RootsFlaw()
 	}
-	return add + g.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
+	return add + v.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-func guideFor(base string) Guide {
-	return Guide{BaseURL: Setting{"openai.base_url", base, "OPENAI_BASE_URL"}, Key: "K", Proxy: "HTTPS_PROXY"}
+func advisorFor(base string) Advisor {
+	return Advisor{BaseURL: Setting{"openai.base_url", base, "OPENAI_BASE_URL"}, Key: "K", Proxy: "HTTPS_PROXY"}
 }
 
 func TestExplain(t *testing.T) {
@@ -90,7 +90,7 @@ func TestExplain(t *testing.T) {
 			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09", "check the clock of this machine, which says " + time.Now().Format(time.DateOnly), ""},
 		{connection("the answer was cut off", nil), "connection failed", "check the network, openai.base_url, HTTPS_PROXY and the firewall", "the answer was cut off"},
 	}
-	g := guideFor("https://api.openai.com/v1")
+	g := advisorFor("https://api.openai.com/v1")
 	for _, tt := range tests {
 		said := ""
 		if tt.said != "" {
@@ -118,14 +118,14 @@ func TestAdviceOnKeys(t *testing.T) {
 		"https://me:pw@r.openai.azure.com/v1": {"for r.openai.azure.com", "for r.openai.azure.com" + other},
 		"http://127.0.0.1:11434/v1":           {"for 127.0.0.1:11434", "for 127.0.0.1:11434" + other},
 	} {
-		g := guideFor(base)
+		g := advisorFor(base)
 		_, refused := g.Advise("answer", &llm.Error{Kind: llm.KindAuth, Status: 401})
 		what, missing := g.Advise("answer", &llm.Error{Kind: llm.KindMissingKey})
 		if refused != "set K to a complete and current key "+want[0] || what != "Missing API key" || missing != "set K to a key "+want[1]+"; --offline needs none" {
 			t.Errorf("%q: %q, %q, %q, want %q", base, refused, what, missing, want)
 		}
 	}
-	g := Guide{Key: "K", KeyFlaw: "it has quotes around it", Headers: []string{"GATEWAY_TOKEN"}}
+	g := Advisor{Key: "K", KeyFlaw: "it has quotes around it", Headers: []string{"GATEWAY_TOKEN"}}
 	if _, hint := g.Advise("answer", &llm.Error{Kind: llm.KindAuth, Status: 401}); hint != "set K to the key alone: it has quotes around it, and check GATEWAY_TOKEN (openai.headers)" {
 		t.Errorf("hint for a key with quotes: %q", hint)
 	}
@@ -140,7 +140,7 @@ func TestAdviceOnModels(t *testing.T) {
 		name + " is gpt-5.2 (the default): name another model there, or with MODEL_ANSWER or --model": {name, "gpt-5.2", "the default"},
 		name + " is gpt-9 (/etc/config.yaml:12): name another model there":                            {name, "gpt-9", "/etc/config.yaml:12"},
 	} {
-		g := Guide{Models: map[string]Setting{"answer": s}}
+		g := Advisor{Models: map[string]Setting{"answer": s}}
 		if _, hint := g.Advise("answer", &llm.Error{Kind: llm.KindModel, Status: 404}); hint != want {
 			t.Errorf("%+v: %q, want %q", s, hint, want)
 		}
@@ -148,7 +148,7 @@ func TestAdviceOnModels(t *testing.T) {
 }
 
 func TestNoModels(t *testing.T) {
-	g := guideFor("https://a.example/v1")
+	g := advisorFor("https://a.example/v1")
 	for err, want := range map[error]bool{
 		&llm.Error{Kind: llm.KindNotFound, Status: 404}:  true,
 		&llm.Error{Kind: llm.KindParameter, Status: 405}: true,
@@ -173,7 +173,7 @@ func TestAdviceOnRoots(t *testing.T) {
 		{"linux", "/ca.pem", "it cannot be read", "correct SSL_CERT_FILE: it names /ca.pem, and it cannot be read"},
 		{"linux", "/ca.pem", "", "add the CA of your network to /ca.pem (SSL_CERT_FILE): it has no CA that signed this"},
 	} {
-		g := guideFor("https://api.openai.com/v1")
+		g := advisorFor("https://api.openai.com/v1")
 		g.GOOS, g.RootsFile, g.RootsFlaw = tt.goos, tt.file, func() string { return tt.flaw }
 		if got, want := g.Explain("answer", err), "cannot verify the TLS certificate of api.openai.com: "+tt.want; got != want {
 			t.Errorf("%+v: %q, want %q", tt, got, want)

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ type Question struct {
 	Query       string
 	RecencyDays *float64 // days to look back, from 0; nil: the default
 	MaxResults  *float64 // results to look at, from 1; nil: the default
-	Domains     []string // host names (IsHostName); empty: the default
+	Domains     []string // host names (text.IsHostName); empty: the default
 	Style       string   // summary, bullets or citations-only; others are not sent
 }
 
@@ -114,10 +113,3 @@ func (s Search) tool(domains []string) *responses.WebSearchToolParam {
 	}
 	return t
 }
-
-var hostName = regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
-
-// IsHostName reports whether s is a host name with at least two labels, such as
-// example.com, sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP
-// addresses, a leading or trailing dot and lists are not host names.
-func IsHostName(s string) bool { return hostName.MatchString(s) }

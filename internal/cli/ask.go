@@ -42,7 +42,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	s := a.newScreen(!f.json)
 	a.stderr = s // warnings must not run into the status line
 	f.config.Profile = f.profile()
-	w, err := a.wire(f.flags)
+	w, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return context.Cause(run)
 	case f.events:
 	case err != nil:
-		problem, hint := a.guide(w.config).Advise(f.profile(), err)
+		problem, hint := a.advisor(w.config).Advise(f.profile(), err)
 		return &failure{exitFailed, problem, hint}
 	case f.json:
 		err = printJSON(a.stdout, ans)
@@ -95,7 +95,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 
 // askEvents asks the question and prints the events when they happen, and the
 // error. stop ends ctx when they cannot be written.
-func (a *app) askEvents(ctx context.Context, w *wiring, f *askFlags, stop func(error)) (*answer.Answer, error) {
+func (a *app) askEvents(ctx context.Context, w *deps, f *askFlags, stop func(error)) (*answer.Answer, error) {
 	done := false
 	write := func(line event) {
 		if err := printJSON(a.stdout, line); err != nil {
@@ -127,7 +127,7 @@ func parseAsk(args []string) (*askFlags, error) {
 	f.BoolVar(&f.usage, "usage", false, "")
 	f.Func("domains", "", func(s string) error {
 		for d := range strings.SplitSeq(s, ",") {
-			if d = strings.TrimSpace(d); !answer.IsHostName(d) {
+			if d = strings.TrimSpace(d); !text.IsHostName(d) {
 				return fmt.Errorf("%q is not a host name", d)
 			}
 			f.question.Domains = append(f.question.Domains, d)

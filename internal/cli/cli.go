@@ -3,8 +3,8 @@
 //
 //	cli.go      the commands, errors and exit codes
 //	flags.go    the flags that commands share, suggestions, usage texts
-//	wire.go     the configuration, as the options of the other packages
-//	guide.go    the settings that advice about errors names
+//	build.go    the configuration, as the options of the other packages
+//	advisor.go  the settings that advice about errors names
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events

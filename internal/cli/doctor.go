@@ -80,7 +80,7 @@ func (a *app) examine(ctx context.Context, f *flags, live bool) ([]doctor.Check,
 	log, closeLog, logErr := a.logger(cfg)
 	defer closeLog()
 	client := clientOptions(cfg, log, a.redactor)
-	p := &probe{cfg: cfg, offline: f.offline, guide: a.guide(cfg), profiles: profiles(cfg), models: map[string]json.RawMessage{}}
+	p := &probe{cfg: cfg, offline: f.offline, advisor: a.advisor(cfg), profiles: profiles(cfg), models: map[string]json.RawMessage{}}
 	if !cfg.KeySet {
 		client.APIKey = "none" // the API's refusal shows that the connection works
 	}
@@ -90,7 +90,7 @@ func (a *app) examine(ctx context.Context, f *flags, live bool) ([]doctor.Check,
 			return nil, err
 		}
 		defer stop()
-		p.guide.BaseURL = answer.Setting{Value: client.BaseURL, From: "--offline"}
+		p.advisor.BaseURL = answer.Setting{Value: client.BaseURL, From: "--offline"}
 	}
 	client.HTTPClient = llm.NewHTTPClient()
 	p.streams.next, client.HTTPClient.Transport = client.HTTPClient.Transport, &p.streams
@@ -100,9 +100,9 @@ func (a *app) examine(ctx context.Context, f *flags, live bool) ([]doctor.Check,
 	if live { // before the verdicts, which depend on it
 		question = append(question, p.live(ctx))
 	}
-	base := p.guide.BaseURL
+	base := p.advisor.BaseURL
 	checks = append(checks, policyCheck(cfg), debugCheck(cfg, logErr), locationCheck(cfg),
-		doctor.BaseURL(base.Value, base.From), doctor.Proxy(base.Value, p.guide.Proxy, http.ProxyFromEnvironment, a.variable), p.key(), p.http())
+		doctor.BaseURL(base.Value, base.From), doctor.Proxy(base.Value, p.advisor.Proxy, http.ProxyFromEnvironment, a.variable), p.key(), p.http())
 	for _, tool := range tools {
 		checks = append(checks, p.model(tool))
 	}
@@ -177,7 +177,7 @@ const lookupLimit = 15 * time.Second
 type probe struct {
 	cfg      *config.Config
 	offline  bool
-	guide    answer.Guide
+	advisor  answer.Advisor
 	profiles map[string]answer.Profile // by tool
 	client   *llm.Client
 	streams  streams
@@ -231,7 +231,7 @@ func (p *probe) live(ctx context.Context) doctor.Check {
 		Stream:       "true",
 	}).Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})
 	if err != nil {
-		text, cure := p.guide.Advise("answer", err)
+		text, cure := p.advisor.Advise("answer", err)
 		return doctor.Fail("live", text, cure)
 	}
 	p.answered, p.fault = p.profiles["answer"].Model, nil
@@ -265,19 +265,19 @@ func (p *probe) lacksScope() bool {
 
 // key checks whether there is a key and whether the API accepts it.
 func (p *probe) key() doctor.Check {
-	env, set := p.guide.Key, p.guide.Key+" is set"
+	env, set := p.advisor.Key, p.advisor.Key+" is set"
 	switch {
 	case p.offline:
 		return doctor.OK("key", "none is needed with --offline")
 	case !p.cfg.KeySet:
-		return doctor.Fail("key", env+" is not set", p.guide.GetKey()+" where the client starts the server; setup CLIENT shows how, --offline needs none")
+		return doctor.Fail("key", env+" is not set", p.advisor.GetKey()+" where the client starts the server; setup CLIENT shows how, --offline needs none")
 	case p.fault == nil:
 		return doctor.OK("key", set+" and accepted")
 	case p.fault.Kind == llm.KindAuth && !p.lacksScope():
-		text, cure := p.guide.Advise("", p.fault)
+		text, cure := p.advisor.Advise("", p.fault)
 		return doctor.Fail("key", set+", but "+text, cure)
-	case p.guide.KeyFlaw != "":
-		return doctor.Warn("key", set+", but "+p.guide.KeyFlaw, "put the key alone into "+env)
+	case p.advisor.KeyFlaw != "":
+		return doctor.Warn("key", set+", but "+p.advisor.KeyFlaw, "put the key alone into "+env)
 	}
 	return doctor.OK("key", set)
 }
@@ -293,10 +293,10 @@ func (p *probe) http() doctor.Check {
 			"give the key that right, or see with --live whether it may ask questions")
 	case e.Kind == llm.KindTimeout:
 		return doctor.Fail("http", fmt.Sprintf("no answer within %v", lookupLimit),
-			"check the network, the firewall, openai.base_url and "+p.guide.Proxy+"; try again later")
+			"check the network, the firewall, openai.base_url and "+p.advisor.Proxy+"; try again later")
 	}
-	text, cure := p.guide.Advise("", e)
-	if do, ok := p.guide.NoModels(e); ok {
+	text, cure := p.advisor.Advise("", e)
+	if do, ok := p.advisor.NoModels(e); ok {
 		cure = do
 	}
 	return doctor.Fail("http", text, cure)
@@ -305,7 +305,7 @@ func (p *probe) http() doctor.Check {
 // model checks the model of a tool.
 func (p *probe) model(tool string) doctor.Check {
 	name, profile := "model "+tool, p.profiles[tool]
-	missing, cure := p.guide.Advise(tool, &llm.Error{Kind: llm.KindModel})
+	missing, cure := p.advisor.Advise(tool, &llm.Error{Kind: llm.KindModel})
 	body, known := p.models[profile.Model]
 	c := doctor.Warn(name, profile.Model+" was not looked up", "see the checks above")
 	switch {

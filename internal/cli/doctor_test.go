@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 			"fail key: K is set, but the API refused the key (401) -> set K to a complete and current key for api.example", http, unknown}},
 		{"key in quotes, no connection", func(p *probe) {
 			fault(llm.KindConnection, 0, "reset")(p)
-			p.guide.KeyFlaw = "it has quotes around it"
+			p.advisor.KeyFlaw = "it has quotes around it"
 		}, []string{"warn key: K is set, but it has quotes around it -> put the key alone into K",
 			"fail http: connection failed: reset -> check the network, openai.base_url, HTTPS_PROXY and the firewall", unknown}},
 		{"timeout", fault(llm.KindTimeout, 0, ""), []string{"ok key: K is set",
@@ -51,7 +51,7 @@ func TestProbe(t *testing.T) {
 	for _, tt := range tests {
 		p := &probe{
 			cfg: &config.Config{Derived: &config.Derived{KeySet: true}},
-			guide: answer.Guide{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
+			advisor: answer.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
 				Models: map[string]answer.Setting{"answer": {Name: "M", Value: "x", From: "Y"}}},
 			profiles: map[string]answer.Profile{"answer": {Model: "x"}},
 			models:   map[string]json.RawMessage{"x": json.RawMessage(`{"id":"x"}`)},

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // printJSON writes v on one line, with one Write.
 func printJSON(w io.Writer, v any) error {
-	b, err := unescaped.JSON(v)
+	b, err := jsonx.Marshal(v)
 	if err == nil {
 		_, err = escaper{w}.Write(append(b, '\n'))
 	}

@@ -79,7 +79,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	for _, t := range tokens {
 		a.secrets = append(a.secrets, t.Secret)
 	}
-	w, err := a.wire(f)
+	w, err := a.build(f)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
-	w, err := a.wire(f)
+	w, err := a.build(f)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	case !*serve && !*show:
 		return &failure{exitUsage, "nothing to do", "MCP clients start it with --stdio; " + f.seeHelp()}
 	}
-	w, err := a.wire(f)
+	w, err := a.build(f)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ const grace = 500 * time.Millisecond
 
 // serveStdio runs the MCP server on stdin and stdout until the client closes
 // its end or ctx is done. Neither is an error.
-func (a *app) serveStdio(ctx context.Context, w *wiring) error {
+func (a *app) serveStdio(ctx context.Context, w *deps) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: w.config.LineMode, Log: w.log}
 	mcp := server.New(a.serverOptions(w)).MCP(context.Background())
 	ended := make(chan error, 1)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 // entry is a server in the JSON file of a client. No client has all members.
@@ -144,6 +144,6 @@ func (c Client) Notes(s Server) (notes []string) {
 }
 
 func encode(v any, indent string) string {
-	b, _ := unescaped.Indented(v, indent) // the values here cannot fail
+	b, _ := jsonx.MarshalIndent(v, indent) // the values here cannot fail
 	return string(b)
 }

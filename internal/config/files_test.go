@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/sjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 var update = flag.Bool("update", false, "rewrite config/config.schema.json and testdata")
@@ -46,7 +46,7 @@ func schema(t *testing.T) []byte {
 	doc := []byte("{}")
 	set := func(path string, v any) {
 		t.Helper()
-		raw, err := unescaped.JSON(v)
+		raw, err := jsonx.Marshal(v)
 		if err == nil {
 			doc, err = sjson.SetRawBytes(doc, path, raw)
 		}

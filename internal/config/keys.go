@@ -16,10 +16,9 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/tidwall/sjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // field is a key of the file with the struct field that holds it.
@@ -111,7 +110,7 @@ func BareURL(s string) string {
 func (c *Config) Show(version string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
-		if raw, err := unescaped.JSON(v); err == nil {
+		if raw, err := jsonx.Marshal(v); err == nil {
 			doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
 		}
 	}
@@ -138,7 +137,7 @@ func (c *Config) Show(version string) []byte {
 		headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
 	}
 	set("effective.openai.headers", headers)
-	indented, _ := unescaped.Indented(json.RawMessage(doc), "  ") // doc is valid
+	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
 	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
 }
 
@@ -175,7 +174,7 @@ func check(f field) string {
 		fine = low <= x && x <= high
 	case []string:
 		for _, host := range v {
-			if !answer.IsHostName(host) {
+			if !text.IsHostName(host) {
 				return strconv.Quote(text.Truncate(host, 80)) + " is not a host name"
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -87,7 +87,7 @@ func JSON(checks []Check) string {
 			worst = v
 		}
 	}
-	b, _ := unescaped.Indented(struct { // strings cannot fail
+	b, _ := jsonx.MarshalIndent(struct { // strings cannot fail
 		Version string  `json:"version"`
 		Verdict string  `json:"verdict"`
 		Checks  []Check `json:"checks"`

@@ -22,8 +22,8 @@ import (
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -109,7 +109,7 @@ func render(v any) string {
 	case string, []byte, json.RawMessage, error, fmt.Stringer:
 		return fmt.Sprintf("%s", v)
 	}
-	b, err := unescaped.JSON(v)
+	b, err := jsonx.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("%+v", v)
 	}

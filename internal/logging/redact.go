@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 const redacted = "[redacted]"
@@ -29,7 +29,7 @@ func NewRedactor(secrets ...string) *Redactor {
 			continue // it occurs in ordinary words
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s))
-		for _, encode := range []func(any) ([]byte, error){json.Marshal, unescaped.JSON} {
+		for _, encode := range []func(any) ([]byte, error){json.Marshal, jsonx.Marshal} {
 			if b, err := encode(s); err == nil {
 				forms = append(forms, string(b[1:len(b)-1])) // without the quotes
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -98,7 +98,7 @@ func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req
 // result is the output of spec §3.2, one JSON object in content[0].text. The
 // figures of the call are in _meta.
 func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
-	body, err := unescaped.JSON(a)
+	body, err := jsonx.Marshal(a)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the answer: %w", err)
 	}
@@ -144,7 +144,7 @@ func (s *Server) failed(tool string, err error) error {
 
 // toolError is the error of a tool, with the code of spec appendix B.
 func toolError(message string, data map[string]any) error {
-	b, err := unescaped.JSON(data)
+	b, err := jsonx.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encoding the data of an error: %w", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 const instructions = `Answers questions with current information from the web.
@@ -25,7 +25,7 @@ const quick = "answer_quick"
 
 // tools returns the tools of spec §3.1. A tool has the name of its profile.
 func tools(d answer.Defaults, structured bool) []*mcp.Tool {
-	domains, err := unescaped.JSON(append([]string{}, d.Domains...))
+	domains, err := jsonx.Marshal(append([]string{}, d.Domains...))
 	if err != nil {
 		panic(err) // strings are always valid JSON
 	}
@@ -129,7 +129,7 @@ func domains(v gjson.Result) ([]string, error) {
 	}
 	names := []string{}
 	for _, name := range v.Array() { // of itself, if it is no array
-		if !answer.IsHostName(name.Str) {
+		if !text.IsHostName(name.Str) {
 			return nil, fmt.Errorf(`domains must be host names with a dot, such as ["example.com"], got %s`, quote(name))
 		}
 		names = append(names, name.Str)

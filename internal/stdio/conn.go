@@ -15,8 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/unescaped"
 )
 
 // conn is one session. It implements [mcp.Connection].
@@ -213,7 +213,7 @@ func (c *conn) refuse(code int64, why string) jsonrpc.Message {
 // write writes one message. c.writing is held.
 func (c *conn) write(m wire) error {
 	m.Version = "2.0"
-	body, err := unescaped.JSON(m)
+	body, err := jsonx.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}

@@ -1,8 +1,9 @@
 // Package text bounds and cleans text that other parties wrote: the model, web
-// pages, the API and MCP clients.
+// pages, the API and MCP clients. It also knows what a host name is.
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,3 +67,10 @@ func Unsafe(r rune) bool {
 	return unicode.IsControl(r) ||
 		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
+
+var hostName = regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
+
+// IsHostName reports whether s is a host name with at least two labels, such as
+// example.com, sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP
+// addresses, a leading or trailing dot and lists are not host names.
+func IsHostName(s string) bool { return hostName.MatchString(s) }

@@ -67,3 +67,17 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestIsHostName(t *testing.T) {
+	for s, want := range map[string]bool{
+		"example.com": true, "sub.example.co.jp": true, "EXAMPLE.com": true, "日本語.jp": true, "xn--wgv71a119e.jp": true, "a-b.example": true, "3m.com": true, "हिन्दी.भारत": true,
+		"": false, ".": false, " ": false, "//x": false, "com": false, "localhost": false, "a.jp, b.jp": false, "a.jp b.jp": false, "https://example.com": false,
+		"example.com/": false, "example.com/x": false, "example.com:443": false, "*.example.com": false, ".example.com": false, "example.com.": false,
+		"a..example": false, "-a.example": false, "a_b.example": false, "127.0.0.1": false, "[::1]": false, "user@example.com": false,
+		"example.com\n": false, "exam\u200bple.com": false, "caf\xe9.com": false,
+	} {
+		if got := IsHostName(s); got != want {
+			t.Errorf("IsHostName(%q) = %t, want %t", s, got, want)
+		}
+	}
+}

@@ -19,23 +19,23 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// wiring is everything between the configuration and an answer.
-type wiring struct {
+// deps is everything between the configuration and an answer.
+type deps struct {
 	config   *config.Config
 	log      *slog.Logger
 	answerer *answer.Answerer
 	close    func()
 }
 
-// wire loads the configuration, prints its warnings and connects the packages.
+// build loads the configuration, prints its warnings and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
-func (a *app) wire(f *flags) (*wiring, error) {
+func (a *app) build(f *flags) (*deps, error) {
 	cfg, warnings, err := a.config(f)
 	if err != nil {
 		return nil, err
 	}
 	log, closeLog, err := a.logger(cfg)
-	w := &wiring{config: cfg, log: log, close: closeLog}
+	w := &deps{config: cfg, log: log, close: closeLog}
 	if err != nil {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
@@ -69,14 +69,14 @@ func (a *app) wire(f *flags) (*wiring, error) {
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
 		Location:        cfg.Location,
-		Guide:           func() answer.Guide { return a.guide(cfg) },
+		Advisor:         func() answer.Advisor { return a.advisor(cfg) },
 		Logger:          log,
 	})
 	return w, nil
 }
 
 // serverOptions are the options that stdio and HTTP share.
-func (a *app) serverOptions(w *wiring) server.Options {
+func (a *app) serverOptions(w *deps) server.Options {
 	return server.Options{
 		Ask:        w.answerer.Ask,
 		Explain:    w.answerer.Explain,

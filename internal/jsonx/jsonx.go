@@ -1,20 +1,20 @@
-// Package unescaped writes JSON with <, > and & as they are: nothing here ends up
+// Package jsonx writes JSON with <, > and & as they are: nothing here ends up
 // in HTML, and people read URLs and answers.
-package unescaped
+package jsonx
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// JSON is json.Marshal without the escapes for HTML, of which RFC 8259 section 7
+// Marshal is json.Marshal without the escapes for HTML, of which RFC 8259 section 7
 // asks for none. The error is that of json.Marshal.
-func JSON(v any) ([]byte, error) { return Indented(v, "") }
+func Marshal(v any) ([]byte, error) { return MarshalIndent(v, "") }
 
-// Indented is JSON with a line for each value and this indent for each level; ""
+// MarshalIndent is Marshal with a line for each value and this indent for each level; ""
 // puts all into one line. There is no line feed at the end. The error is that of
 // json.Marshal, too.
-func Indented(v any, indent string) ([]byte, error) {
+func MarshalIndent(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

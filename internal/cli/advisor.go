@@ -12,11 +12,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 )
 
-// guide is what advice about errors may name: the settings of cfg and where
+// advisor is what advice about errors may name: the settings of cfg and where
 // each comes from. None of them is a secret.
-func (a *app) guide(cfg *config.Config) answer.Guide {
+func (a *app) advisor(cfg *config.Config) answer.Advisor {
 	roots := a.variable("SSL_CERT_FILE")
-	g := answer.Guide{
+	g := answer.Advisor{
 		BaseURL:   answer.Setting{Name: "openai.base_url", Value: config.BareURL(cfg.OpenAI.BaseURL), From: from(cfg, "openai.base_url")},
 		Key:       cfg.KeyEnv,
 		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(cfg.KeyEnv))),

@@ -1,11 +1,11 @@
-package unescaped
+package jsonx
 
 import (
 	"math"
 	"testing"
 )
 
-func TestJSON(t *testing.T) {
+func TestMarshal(t *testing.T) {
 	for _, tt := range []struct {
 		v            any
 		indent, want string
@@ -14,12 +14,12 @@ func TestJSON(t *testing.T) {
 		{[]int{1}, "  ", "[\n  1\n]"},
 		{"ends with a line feed\n", "", `"ends with a line feed\n"`},
 	} {
-		got, err := Indented(tt.v, tt.indent)
+		got, err := MarshalIndent(tt.v, tt.indent)
 		if err != nil || string(got) != tt.want {
-			t.Errorf("Indented(%v, %q) = %s, %v, want %s", tt.v, tt.indent, got, err, tt.want)
+			t.Errorf("MarshalIndent(%v, %q) = %s, %v, want %s", tt.v, tt.indent, got, err, tt.want)
 		}
 	}
-	if got, err := JSON(math.NaN()); err == nil {
-		t.Errorf("JSON(NaN) = %s, want an error", got)
+	if got, err := Marshal(math.NaN()); err == nil {
+		t.Errorf("Marshal(NaN) = %s, want an error", got)
 	}
 }
