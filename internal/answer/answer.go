@@ -4,9 +4,9 @@
 //	answer.go     the Answerer, and what goes in and out
 //	request.go    question and profile -> request with its web search tool
 //	converse.go   one request, or more when there is nothing to cite
-//	compose.go    responses -> Answer
-//	text.go       the messages that make up the text
-//	citations.go  the pages and other sources that it cites
+//	reading.go    what the responses say: text, sources, figures
+//	compose.go    reading -> Answer
+//	citations.go  which sources are cited; URLs and hosts
 //	sources.go    the list of sources at the end of the text, and the dates
 //	explain.go    an error as advice
 package answer
@@ -46,7 +46,7 @@ type Options struct {
 	Defaults        Defaults
 	Search          Search
 	ExtraBody       map[string]any   // merged into the request body
-	Stream          string           // "true", "false" or "auto": when there is a watcher
+	Stream          string           // "false": plain calls; else streams
 	Location        *time.Location   // of all dates; nil: UTC
 	Advisor         func() Advisor   // for Explain only, may be nil without it
 	Logger          *slog.Logger     // nil: discard
@@ -54,7 +54,10 @@ type Options struct {
 }
 
 // Answerer answers questions. It is safe for concurrent use.
-type Answerer struct{ o Options }
+type Answerer struct {
+	o       Options
+	blocked hosts // Search.BlockedDomains
+}
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
@@ -64,7 +67,7 @@ func New(o Options) *Answerer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Answerer{o}
+	return &Answerer{o, newHosts(o.Search.BlockedDomains)}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
@@ -120,16 +123,15 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Timeout, TimeoutError(a.o.Timeout))
 		defer cancel()
 	}
-	w := &watcher{watch: watch}
-	rounds, err := a.converse(ctx, a.request(p, q), w)
+	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err
 	}
 	if watch != nil {
-		watch(meta(rounds).Usage)
-		watch(w.done)
+		watch(r.meta.Usage)
+		watch(llm.Done{Status: r.last.Status, Response: r.last})
 	}
-	ans, err := a.compose(rounds)
+	ans, err := a.compose(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +150,18 @@ func (a *Answerer) today() string { return a.o.Now().In(a.o.Location).Format(tim
 
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
-	onOff := map[bool]string{true: "on", false: "off"}
 	can := llm.CapabilityOf(p.Model)
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
 		profile, p.Model, can.Verbosity, can.Reasoning))
 	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: request summary tools=web_search(on) reasoning=%s text.verbosity=%s",
-		onOff[can.Reasoning && p.ReasoningEffort != ""], onOff[can.Verbosity && p.Verbosity != ""]))
+		onOff(can.Reasoning && p.ReasoningEffort != ""), onOff(can.Verbosity && p.Verbosity != "")))
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // decimal formats a number as callers write it: 60, 0.5.

@@ -3,12 +3,9 @@ package answer
 import (
 	"html"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
+	"golang.org/x/net/idna"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -22,91 +19,18 @@ type Citation struct {
 
 func (c Citation) isPage() bool { return strings.Contains(c.URL, "://") }
 
-// citations selects the sources of an answer and dates them: the url_citations
-// of its messages in order of appearance; if there are none, those of all
-// messages (a commentary may cite what the answer rests on); if there are none
-// either, what the searches list. Sources without a URL are always included.
-func (a *Answerer) citations(body string, spoken, all []responses.ResponseOutputItemUnion) []Citation {
-	listed := searchSources(all)
-	var list []Citation
-	for _, candidates := range [][]Citation{annotations(spoken), annotations(all), listed} {
-		if list = a.usable(candidates); len(list) > 0 {
-			break
-		}
-	}
-	list = a.usable(append(list, slices.DeleteFunc(listed, Citation.isPage)...))
-	citations := []Citation{} // never null in JSON
-	for _, c := range capped(list, a.o.MaxCitations, body) {
-		c.PublishedAt = publishedAt(c, body, a.today())
-		citations = append(citations, c)
-	}
-	return citations
-}
-
-// annotations returns what messages cite.
-func annotations(items []responses.ResponseOutputItemUnion) []Citation {
-	var list []Citation
-	for _, it := range items {
-		for _, part := range it.Content {
-			for _, an := range part.Annotations {
-				if an.Type == "url_citation" {
-					list = append(list, Citation{URL: pageURL(an.URL), Title: title(an.Title)})
-				}
-			}
-		}
-	}
-	return list
-}
-
-// searchSources returns what the searches list. The SDK's type of a source has
-// no name.
-func searchSources(items []responses.ResponseOutputItemUnion) []Citation {
-	var list []Citation
-	for _, it := range items {
-		for _, src := range gjson.Get(it.RawJSON(), "action.sources").Array() {
-			c := Citation{URL: pageURL(src.Get("url").String()), Title: title(src.Get("title").String())}
-			if c.URL == "" {
-				c = Citation{URL: title(src.Get("name").String()), Title: "api"}
-			}
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// usable returns each source once. Those without a URL or name and blocked
-// pages are left out.
-func (a *Answerer) usable(sources []Citation) []Citation {
-	var list []Citation
-	seen := map[string]bool{}
-	for _, c := range sources {
-		key := pageKey(c.URL)
-		if c.URL != "" && !seen[key] && !a.blocked(c.URL) {
-			list = append(list, c)
-		}
-		seen[key] = true
-	}
-	return list
-}
-
-// blocked reports whether a page belongs to a blocked domain or a subdomain of
-// one. The search does not return such pages, but a model may know some.
-func (a *Answerer) blocked(u string) bool {
-	return slices.ContainsFunc(a.o.Search.BlockedDomains, func(domain string) bool {
-		return strings.HasSuffix("."+hostOf(u), "."+strings.ToLower(domain))
-	})
-}
-
 // capped keeps at most limit sources: pages that the text links to, then other
 // pages, then sources without a URL. At least one place is theirs, and one
 // is left for a page.
-func capped(list []Citation, limit int, body string) []Citation {
+func capped(list []Citation, limit int, doc document) []Citation {
 	if len(list) <= limit {
 		return list
 	}
 	inText := map[string]bool{}
-	for _, at := range links(body) {
-		inText[pageKey(pageURL(body[at[0]:at[1]]))] = true
+	for _, line := range doc {
+		for _, at := range line.links {
+			inText[at.key] = true
+		}
 	}
 	var linked, pages, names []Citation
 	for _, c := range list {
@@ -126,40 +50,94 @@ func capped(list []Citation, limit int, body string) []Citation {
 
 func title(s string) string { return text.Truncate(text.OneLine(s), 300) }
 
-// pageURL returns an http or https URL without tracking
+// unsafe has the characters that a URL has in escaped form only (RFC 3986
+// section 2). Letters of other scripts stay, as in an IRI.
+var unsafe = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", `\`, "%5C", "^", "%5E", "`", "%60", "{", "%7B", "|", "%7C", "}", "%7D")
+
+// pageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else.
 func pageURL(raw string) string {
-	u := strings.ReplaceAll(text.OneLine(raw), " ", "%20")
-	u, _, _ = strings.Cut(u, ":~:")
-	if hostOf(u) == "" {
+	u, _, _ := strings.Cut(text.OneLine(raw), ":~:")
+	scheme, authority, rest := splitURL(u)
+	if scheme == "" {
 		return ""
 	}
-	return untracked(strings.TrimSuffix(u, "#"))
+	return scheme + withoutUser(authority) + untracked(unsafe.Replace(strings.TrimSuffix(rest, "#")))
 }
 
-// host matches an http or https URL up to its path. The path is not parsed:
-// those of real pages are not always valid (".../100%").
-var host = regexp.MustCompile(`(?i)^https?://(?:[^/?#\\]*@)?([^/?#\\@:%]+)(?::\d*)?(?:[/?#]|$)`)
-
-// hostOf returns the host of a URL in lower case, without port and final dot,
-// or "" if it is not an http or https URL.
-func hostOf(u string) string {
-	if m := host.FindStringSubmatch(u); m != nil {
-		return strings.TrimSuffix(strings.ToLower(m[1]), ".")
+// splitURL splits an http or https URL in front of its host and behind its port.
+// scheme is empty for anything else. The path is not parsed: those of real pages
+// are not always valid (".../100%").
+func splitURL(u string) (scheme, authority, rest string) {
+	scheme, rest, _ = strings.Cut(u, "://")
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return "", "", ""
 	}
-	return ""
+	end := strings.IndexAny(rest+"/", `/?#\`)
+	authority, rest = rest[:end], rest[end:]
+	host, port, _ := strings.Cut(withoutUser(authority), ":")
+	if host == "" || strings.ContainsAny(host, "% ") || strings.Trim(port, "0123456789") != "" {
+		return "", "", ""
+	}
+	return scheme + "://", authority, rest
+}
+
+func withoutUser(authority string) string { return authority[strings.LastIndex(authority, "@")+1:] }
+
+// browser maps hosts as browsers do
+// (https://url.spec.whatwg.org/#concept-domain-to-ascii).
+var browser = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false))
+
+// hostOf returns the host of a page as a browser maps it, without port and final
+// dot, or "" if u is not an http or https URL.
+func hostOf(u string) string {
+	_, authority, _ := splitURL(u)
+	host, _, _ := strings.Cut(withoutUser(authority), ":")
+	return asciiHost(host)
+}
+
+func asciiHost(host string) string {
+	ascii, err := browser.ToASCII(host)
+	if err != nil {
+		ascii = strings.ToLower(host) // an underscore, a long label: the browser decides
+	}
+	return strings.TrimSuffix(ascii, ".")
+}
+
+// hosts is a set of domains.
+type hosts map[string]bool
+
+func newHosts(names []string) hosts {
+	set := hosts{}
+	for _, name := range names {
+		set[asciiHost(name)] = true
+	}
+	return set
+}
+
+// has reports whether a host belongs to one of the domains or a subdomain of one.
+func (set hosts) has(host string) bool {
+	for len(set) > 0 && host != "" {
+		if set[host] {
+			return true
+		}
+		_, host, _ = strings.Cut(host, ".")
+	}
+	return false
 }
 
 // pageKey is equal for URLs of one page: the scheme, www, the case of the host,
 // escapes, an anchor and a final slash do not count. The key of a name is the
 // name.
 func pageKey(u string) string {
-	if _, rest, ok := strings.Cut(html.UnescapeString(u), "://"); ok {
+	_, rest, ok := strings.Cut(html.UnescapeString(u), "://")
+	if ok {
 		u, _, _ = strings.Cut(rest, "#")
 	}
 	host, path, _ := strings.Cut(u, "/")
-	if p, err := url.PathUnescape(path); err == nil {
-		path = p
+	unescaped, err := url.PathUnescape(path)
+	if err == nil {
+		path = unescaped
 	}
 	return strings.TrimRight(strings.TrimPrefix(strings.ToLower(host), "www.")+"/"+path, "/")
 }

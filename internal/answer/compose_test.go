@@ -3,6 +3,7 @@ package answer
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,9 @@ func response(t *testing.T, body string) *llm.Response {
 	if strings.HasPrefix(body, "[") {
 		body = `{"status":"completed","output":` + body + `}`
 	}
-	r := new(llm.Response)
-	if err := json.Unmarshal([]byte(body), &r.Response); err != nil {
+	client := llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: &api{bodies: []string{body}}}})
+	r, err := client.Create(t.Context(), llm.Request{Model: "gpt-5.2"})
+	if err != nil {
 		t.Fatalf("decoding %s: %v", body, err)
 	}
 	return r
@@ -64,7 +66,9 @@ func output(items ...string) string { return "[" + strings.Join(items, ",") + "]
 func compose(t *testing.T, o Options, body string) (*Answer, error) {
 	t.Helper()
 	o.Now, o.Location = fixedNow, tokyo
-	return New(o).compose([]*llm.Response{response(t, body)})
+	r := &reading{}
+	r.add(response(t, body))
+	return New(o).compose(t.Context(), r)
 }
 
 func TestCompose(t *testing.T) {
@@ -164,7 +168,7 @@ func TestMessageText(t *testing.T) {
 		{"unknown phase", output(msg("epilogue", part("output_text", "e"))), "e"},
 	}
 	for _, tt := range tests {
-		if got := textOf(finalMessages(response(t, tt.output).Output)); got != tt.want {
+		if got, _ := finalText(response(t, tt.output).Output); got != tt.want {
 			t.Errorf("%s: text %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -17,95 +17,62 @@ const (
 
 // converse sends the request and, up to RequeryAttempts times, asks again in
 // the same conversation. The API stores nothing: the whole output goes back,
-// reasoning included. It returns the responses in order, at least one.
-func (a *Answerer) converse(ctx context.Context, req llm.Request, w *watcher) ([]*llm.Response, error) {
-	var rounds []*llm.Response
-	for {
-		r, err := a.respond(ctx, req, w)
-		if err != nil && len(rounds) == 0 {
+// reasoning included.
+func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm.Event)) (*reading, error) {
+	r := &reading{}
+	for attempt := 0; ; attempt++ {
+		resp, err := a.respond(ctx, req, watch)
+		if err != nil && r.last == nil {
 			return nil, err
 		}
 		if err != nil {
 			// The first answer is still usable, or its lack of text is the
 			// better error.
 			a.o.Logger.WarnContext(ctx, "answer: asking again", "error", err)
-			return rounds, nil
+			return r, nil
 		}
-		rounds = append(rounds, r)
-		follow := a.followUp(rounds)
-		if follow == "" || len(rounds) > a.o.RequeryAttempts {
-			return rounds, nil
+		r.add(resp)
+		follow := a.followUp(r)
+		if follow == "" || attempt >= a.o.RequeryAttempts {
+			return r, nil
 		}
-		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", len(rounds), "reason", follow)
-		input := append(slices.Clip(req.Params.Input.OfInputItemList), r.InputItems()...)
-		req.Params.Input.OfInputItemList = append(input, userMessage(follow))
+		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", attempt+1, "reason", follow)
+		req.Input = append(slices.Clip(req.Input), resp.InputItems()...)
+		req.Input = append(req.Input, llm.UserMessage(follow))
+		req.FirstBlock = resp.Blocks
 	}
 }
 
-// followUp returns what to ask after the last round, or "".
-func (a *Answerer) followUp(rounds []*llm.Response) string {
-	spoken, all := finalMessages(rounds[len(rounds)-1].Output), allItems(rounds)
-	switch text := textOf(spoken); {
-	case text == "":
+// followUp returns what to ask after the last response, or "".
+func (a *Answerer) followUp(r *reading) string {
+	switch {
+	case r.silent:
 		return askForText
-	case usedSearch(all) && len(a.citations(text, spoken, all)) == 0:
+	case r.searched && len(r.sources(a.blocked)) == 0:
 		return askForSources
 	}
 	return ""
 }
 
-// respond sends one request, as a stream when there is a watcher unless the
-// options say otherwise.
-func (a *Answerer) respond(ctx context.Context, req llm.Request, w *watcher) (r *llm.Response, err error) {
-	if a.o.Stream == "false" || a.o.Stream != "true" && w.watch == nil {
-		if r, err = a.o.Client.Create(ctx, req); err == nil {
-			for ev := range llm.Replay(r) {
-				w.see(ev)
-			}
-		}
-		return r, err
+// respond sends one request. The end of its events is left out: Ask sends that of
+// all requests.
+func (a *Answerer) respond(ctx context.Context, req llm.Request, watch func(llm.Event)) (r *llm.Response, err error) {
+	if watch == nil {
+		return a.o.Client.Create(ctx, req)
 	}
 	for ev, err := range a.o.Client.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
-		if done, ok := ev.(llm.Done); ok {
-			r = done.Response
+		switch ev := ev.(type) {
+		case llm.Usage:
+		case llm.Done:
+			r = ev.Response
+		default:
+			watch(ev)
 		}
-		w.see(ev)
 	}
 	return r, nil
-}
-
-// watcher passes the events of several requests on as those of one.
-type watcher struct {
-	watch func(llm.Event) // nil: not watched
-	base  int             // number of the first block of the current request
-	next  int             // number of the next block
-	done  llm.Done        // of the last response
-}
-
-func (w *watcher) see(ev llm.Event) {
-	switch e := ev.(type) {
-	case llm.BlockStart:
-		e.Index += w.base
-		w.next = e.Index + 1
-		ev = e
-	case llm.BlockDelta:
-		e.Index += w.base
-		ev = e
-	case llm.BlockStop:
-		e.Index += w.base
-		ev = e
-	case llm.Usage: // Ask sends that of all requests
-		return
-	case llm.Done:
-		w.done, w.base = e, w.next
-		return
-	}
-	if w.watch != nil {
-		w.watch(ev)
-	}
 }
 
 // Stage says in words what an event means for a status line: "thinking",
@@ -114,7 +81,12 @@ func (w *watcher) see(ev llm.Event) {
 func Stage(ev llm.Event) (stage, what string) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
-		return map[string]string{llm.BlockThinking: "thinking", llm.BlockSearch: "searching"}[e.Kind], ""
+		switch e.Kind {
+		case llm.BlockThinking:
+			return "thinking", ""
+		case llm.BlockSearch:
+			return "searching", ""
+		}
 	case llm.Search:
 		if e.Action != "search" && e.URL != "" {
 			return "reading", text.OneLine(e.URL)

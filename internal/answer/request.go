@@ -2,12 +2,10 @@ package answer
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
@@ -34,39 +32,37 @@ type Search struct {
 	EnforceDomains bool              // search the domains of the question only
 	BlockedDomains []string          // never searched or cited, subdomains included
 	ContextSize    string            // low, medium or high
-	UserLocation   map[string]string // country, city, region, timezone
+	UserLocation   map[string]string // country, city, region, timezone; empty: no place, where nil means the API's default
+	Required       bool              // search before every answer
+	Extra          map[string]any    // other members of the tool
 }
 
 // request builds the request for q. The llm client adds what is the same for
-// all requests. An empty list of domains keeps the configured one: a call must
-// not lift EnforceDomains.
+// all requests, and leaves out what the model does not take. An empty list of
+// domains keeps the configured one: a call must not lift EnforceDomains.
 func (a *Answerer) request(p Profile, q Question) llm.Request {
 	if len(q.Domains) == 0 {
 		q.Domains = a.o.Defaults.Domains
 	}
-	params := responses.ResponseNewParams{
-		Model:        p.Model,
-		Instructions: param.NewOpt(a.o.Instructions),
-		Input:        responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{userMessage(a.input(q))}},
-		Tools:        []responses.ToolUnionParam{{OfWebSearch: a.o.Search.tool(q.Domains)}},
-		Include:      []responses.ResponseIncludable{responses.ResponseIncludableWebSearchCallActionSources},
-		ServiceTier:  responses.ResponseNewParamsServiceTier(p.ServiceTier),
+	r := llm.Request{
+		Model:            p.Model,
+		Instructions:     a.o.Instructions,
+		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
+		Tools:            []map[string]any{a.o.Search.tool(q.Domains)},
+		Include:          []string{"web_search_call.action.sources"},
+		ReasoningEffort:  p.ReasoningEffort,
+		ReasoningSummary: p.ReasoningSummary,
+		Verbosity:        p.Verbosity,
+		MaxOutputTokens:  p.MaxOutputTokens,
+		MaxToolCalls:     p.MaxToolCalls,
+		ServiceTier:      p.ServiceTier,
+		Extra:            a.o.ExtraBody,
+		Plain:            a.o.Stream == "false",
 	}
-	can := llm.CapabilityOf(p.Model)
-	if can.Verbosity {
-		params.Text.Verbosity = responses.ResponseTextConfigVerbosity(p.Verbosity)
+	if a.o.Search.Required {
+		r.ToolChoice = "required"
 	}
-	if can.Reasoning {
-		params.Reasoning.Effort = shared.ReasoningEffort(p.ReasoningEffort)
-		params.Reasoning.Summary = shared.ReasoningSummary(p.ReasoningSummary)
-	}
-	if p.MaxOutputTokens > 0 {
-		params.MaxOutputTokens = param.NewOpt(int64(p.MaxOutputTokens))
-	}
-	if p.MaxToolCalls > 0 {
-		params.MaxToolCalls = param.NewOpt(int64(p.MaxToolCalls))
-	}
-	return llm.Request{Params: params, Extra: a.o.ExtraBody}
+	return r
 }
 
 // input is the query and a line of hints, which the policy explains.
@@ -82,34 +78,29 @@ func (a *Answerer) input(q Question) string {
 	return s + " today: " + a.today() + " (" + a.o.Location.String() + ")."
 }
 
-func userMessage(s string) responses.ResponseInputItemUnionParam {
-	return responses.ResponseInputItemUnionParam{OfInputMessage: &responses.ResponseInputItemMessageParam{
-		Type:    "message",
-		Role:    "user",
-		Content: responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(s)},
-	}}
-}
-
-func (s Search) tool(domains []string) *responses.WebSearchToolParam {
-	t := &responses.WebSearchToolParam{
-		Type:              responses.WebSearchToolTypeWebSearch,
-		SearchContextSize: responses.WebSearchToolSearchContextSize(s.ContextSize),
-	}
-	if s.EnforceDomains {
-		t.Filters.AllowedDomains = domains
+// tool returns the web search tool
+// (https://platform.openai.com/docs/guides/tools-web-search).
+func (s Search) tool(domains []string) map[string]any {
+	t := map[string]any{}
+	maps.Copy(t, s.Extra)
+	t["type"] = "web_search"
+	filters := map[string]any{}
+	if s.EnforceDomains && len(domains) > 0 {
+		filters["allowed_domains"] = domains
 	}
 	if len(s.BlockedDomains) > 0 {
-		// The SDK has no field for it
-		// (https://platform.openai.com/docs/guides/tools-web-search#domain-filtering).
-		t.Filters.SetExtraFields(map[string]any{"blocked_domains": s.BlockedDomains})
+		filters["blocked_domains"] = s.BlockedDomains
 	}
-	location := &t.UserLocation // not sent when all of it is empty
-	for key, field := range map[string]*param.Opt[string]{
-		"city": &location.City, "country": &location.Country, "region": &location.Region, "timezone": &location.Timezone,
-	} {
-		if value := s.UserLocation[key]; value != "" {
-			location.Type, *field = "approximate", param.NewOpt(value)
-		}
+	if len(filters) > 0 {
+		t["filters"] = filters
+	}
+	if s.ContextSize != "" {
+		t["search_context_size"] = s.ContextSize
+	}
+	if s.UserLocation != nil {
+		location := maps.Clone(s.UserLocation)
+		location["type"] = "approximate"
+		t["user_location"] = location
 	}
 	return t
 }

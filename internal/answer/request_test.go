@@ -3,6 +3,8 @@ package answer
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 func TestInput(t *testing.T) {
@@ -21,8 +23,8 @@ func TestInput(t *testing.T) {
 		{Question{Query: "q", Style: "poem"}, "q\n[Hints] recency_days=60, max_results=5. domains: a.example." + today},
 	}
 	for _, tt := range tests {
-		message := a.request(Profile{}, tt.q).Params.Input.OfInputItemList[0].OfInputMessage
-		if got := message.Content[0].OfInputText.Text; got != tt.want {
+		message := a.request(Profile{}, tt.q).Input[0]
+		if got := gjson.GetBytes(message, "content.0.text").Str; got != tt.want {
 			t.Errorf("input of %+v = %q, want %q", tt.q, got, tt.want)
 		}
 	}
@@ -39,9 +41,12 @@ func TestTool(t *testing.T) {
 	}{
 		{Search{}, []string{"a.example"}, `{"type":"web_search"}`},
 		{Search{EnforceDomains: true}, nil, `{"type":"web_search"}`},
-		{Search{EnforceDomains: true}, []string{"www.A.example", "b.example"}, `{"type":"web_search","filters":{"allowed_domains":["www.A.example","b.example"]}}`},
-		{Search{BlockedDomains: []string{"Bad.example"}}, []string{"a.example"}, `{"type":"web_search","filters":{"blocked_domains":["Bad.example"]}}`},
-		{Search{UserLocation: map[string]string{"city": "", "type": "exact"}}, nil, `{"type":"web_search"}`},
+		{Search{EnforceDomains: true}, []string{"www.A.example", "b.example"}, `{"filters":{"allowed_domains":["www.A.example","b.example"]},"type":"web_search"}`},
+		{Search{BlockedDomains: []string{"Bad.example"}}, []string{"a.example"}, `{"filters":{"blocked_domains":["Bad.example"]},"type":"web_search"}`},
+		{Search{UserLocation: map[string]string{}}, nil, `{"type":"web_search","user_location":{"type":"approximate"}}`},
+		{Search{UserLocation: map[string]string{"city": "Kyoto", "type": "exact"}}, nil, `{"type":"web_search","user_location":{"city":"Kyoto","type":"approximate"}}`},
+		{Search{ContextSize: "low", Extra: map[string]any{"type": "x", "search_context_size": "high", "return_token_budget": 9}}, nil,
+			`{"return_token_budget":9,"search_context_size":"low","type":"web_search"}`},
 	} {
 		if got, err := json.Marshal(tt.search.tool(tt.domains)); err != nil || string(got) != tt.want {
 			t.Errorf("tool(%+v, %q) = %s, %v, want %s", tt.search, tt.domains, got, err, tt.want)

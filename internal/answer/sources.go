@@ -1,11 +1,25 @@
 package answer
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Web pages write parts of an answer, so that reading one takes linear time and
+// these bounds hold. No recorded answer comes near them.
+const (
+	maxText  = 1 << 20 // bytes at the end of a text that are searched for lists, links and dates
+	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
+	maxLines = 1000    // lines of a list
+	maxLinks = 10_000  // links of a text
+	maxDate  = 500     // bytes next to a link that are searched for its date
 )
 
 var (
@@ -16,50 +30,275 @@ var (
 	// such as oai-weather, and the date at the end.
 	entry = regexp.MustCompile("^\\s*(?:(?:[-*+•・]|\\d{1,3}[.)]|\\[\\d{1,3}\\])\\s*)?(?:`?[a-z0-9]+(?:-[a-z0-9]+)+`?|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)(\d{4}-\d{2}-\d{2})(?: JST)?[)）.。*_\s]*$`)
-	// item matches the start of a list's entry.
-	item = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
-	// link matches a URL in text without the punctuation that follows it.
-	// Parentheses belong to it in pairs.
-	link = regexp.MustCompile("https?://(?:[^" + outside + "]|" + parens + ")*(?:[^.,;:!?*_'`|" + outside + "]|" + parens + ")")
+	// bullet matches the start of a list's entry.
+	bullet = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 	// date matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205.
 	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
 	// english matches 5 December 2025 and Dec. 5, 2025.
 	english = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
-	// besides matches what may stand between a link and its date in prose.
-	besides = regexp.MustCompile(`^[^\pL\pN|.。!?！？]*(?:(?i:published|updated|dated|as of|公開日?|更新日?)[\s:：]*)?`)
-	// datedEnd matches a date that link takes for a part of the URL.
+	// datedEnd matches a date that links takes for a part of the URL.
 	datedEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 )
 
-const (
-	outside = `\s<>()\[\]"（）「」『』、。，` // never in a link
-	parens  = `\([^\s()]*\)`
-)
+// document is the text of an answer, by line.
+type document []line
+
+type line struct {
+	text  string
+	links []link
+}
+
+// link is where a line has the URL of a page, or the name of a source.
+type link struct {
+	start, end int
+	key        string // pageKey
+}
+
+func newDocument(body string) document {
+	var doc document
+	left := maxLinks
+	for text := range strings.SplitSeq(body[max(0, len(body)-maxText):], "\n") {
+		l := line{text, links(text, left)}
+		left -= len(l.links)
+		doc = append(doc, l)
+	}
+	return doc
+}
+
+// entryDate returns the date of an entry as the policy asks for it, or "".
+func (l line) entryDate() string {
+	if len(l.text) > maxEntry {
+		return ""
+	}
+	m := entry.FindStringSubmatch(l.text)
+	if m == nil {
+		return ""
+	}
+	return firstDate(m[1])
+}
+
+func (l line) isHeading() bool { return len(l.text) < 100 && heading.MatchString(l.text) }
+
+func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
+
+func (l line) isBullet() bool { return bullet.MatchString(l.text[:min(len(l.text), 100)]) }
 
 // endsInSources reports whether the text ends with a list of sources as the
 // policy asks for it: a heading, and entries that are each a URL, a link or an
 // identifier with a date.
-func endsInSources(body string) bool {
+func (doc document) endsInSources() bool {
 	dated := false
-	for _, line := range slices.Backward(strings.Split(body, "\n")) {
-		if m := entry.FindStringSubmatch(line); m != nil && firstDate(m[1]) != "" {
+	for _, l := range slices.Backward(doc[max(0, len(doc)-maxLines):]) {
+		switch {
+		case l.isBlank():
+		case l.entryDate() != "":
 			dated = true
-		} else if strings.TrimSpace(line) != "" {
-			return dated && heading.MatchString(line)
+		default:
+			return dated && l.isHeading()
 		}
 	}
 	return false
 }
 
+// list returns the lines of the last list of sources. A paragraph that follows
+// the entries is not a part of it.
+func (doc document) list() (begin, end int) {
+	for i, l := range slices.Backward(doc) {
+		if l.isHeading() {
+			begin = i + 1
+			break
+		}
+	}
+	if begin == 0 {
+		return 0, 0
+	}
+	linked := false
+	for end = begin; end < min(len(doc), begin+maxLines); end++ {
+		l := doc[end]
+		paragraph := doc[end-1].isBlank() && !l.isBlank()
+		if linked && paragraph && !l.isBullet() && l.entryDate() == "" {
+			break
+		}
+		linked = linked || len(l.links) > 0
+	}
+	return begin, end
+}
+
+// dates returns the dates that the text gives for sources, by pageKey: those of
+// the entries of the last list of sources, else those that follow a source at
+// once. It stops when ctx is done.
+func (doc document) dates(ctx context.Context, sources []Citation) map[string]string {
+	w := wanted{dates: map[string]string{}}
+	for _, c := range sources {
+		w.dates[pageKey(c.URL)] = ""
+		if !c.isPage() {
+			w.names = append(w.names, c.URL)
+		}
+	}
+	begin, end := doc.list()
+	for i := end - 1; i >= begin; i-- {
+		mentions := w.mentions(doc[i])
+		if len(mentions) == 0 {
+			continue
+		}
+		fallback := doc[:end].neighbourDate(i)
+		for _, m := range mentions {
+			if w.dates[m.key] == "" && ctx.Err() == nil {
+				w.dates[m.key] = cmp.Or(m.listDate(), fallback)
+			}
+		}
+	}
+	for _, l := range slices.Backward(doc) {
+		for _, m := range w.mentions(l) {
+			if w.dates[m.key] == "" && ctx.Err() == nil {
+				w.dates[m.key] = m.proseDate()
+			}
+		}
+	}
+	return w.dates
+}
+
+// wanted are the sources that dates looks for.
+type wanted struct {
+	dates map[string]string // by pageKey; "" until one is found
+	names []string          // of the sources without a URL
+}
+
+// mention is where a line names a source: the text up to the links next to it,
+// and the text behind the last link of the line.
+type mention struct{ key, before, after, tail string }
+
+// mentions returns where a line names the sources that have no date yet.
+func (w wanted) mentions(l line) (list []mention) {
+	previous := 0
+	for i, at := range l.links {
+		next, last := len(l.text), l.links[len(l.links)-1].end
+		if i+1 < len(l.links) {
+			next = l.links[i+1].start
+		}
+		known, ok := w.dates[at.key]
+		if ok && known == "" {
+			list = append(list, mention{at.key, l.text[previous:at.start], l.text[at.end:next], l.text[last:]})
+		}
+		previous = at.end
+	}
+	for _, name := range w.names {
+		before, after, ok := strings.Cut(l.text, name)
+		if key := pageKey(name); ok && w.dates[key] == "" {
+			list = append(list, mention{key, before, after, after})
+		}
+	}
+	return list
+}
+
+// listDate returns the date that an entry of a list gives for a source: after
+// it, or before it where the dates come first.
+func (m mention) listDate() string {
+	before := firstDate(m.before[max(0, len(m.before)-maxDate):])
+	if before != "" && firstDate(m.tail) == "" {
+		return before
+	}
+	return firstDate(m.after)
+}
+
+// proseDate returns the date that follows a source at once.
+func (m mention) proseDate() string {
+	after := iso(besides(m.after[:min(len(m.after), maxDate)]))
+	at := date.FindStringIndex(after)
+	if at == nil || at[0] != 0 {
+		return ""
+	}
+	return firstDate(after)
+}
+
+// neighbourDate returns the date in a line without a link that belongs to the
+// same entry as line i.
+func (doc document) neighbourDate(i int) string {
+	if i+1 < len(doc) && !doc[i+1].isBullet() && len(doc[i+1].links) == 0 {
+		if d := firstDate(doc[i+1].text); d != "" {
+			return d
+		}
+	}
+	if i > 0 && !doc[i].isBullet() && len(doc[i-1].links) == 0 {
+		return firstDate(doc[i-1].text)
+	}
+	return ""
+}
+
+// besides removes what may be between a link and its date in prose.
+func besides(s string) string {
+	s = strings.TrimLeftFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("|.。!?！？", r)
+	})
+	for _, word := range []string{"published", "updated", "dated", "as of", "公開日", "公開", "更新日", "更新"} {
+		if len(s) >= len(word) && strings.EqualFold(s[:len(word)], word) {
+			return strings.TrimLeft(s[len(word):], " \t:：")
+		}
+	}
+	return s
+}
+
+// links returns the first URLs in a line, without the punctuation that follows
+// them.
+func links(s string, limit int) (list []link) {
+	for from := 0; len(list) < limit; {
+		i := strings.Index(s[from:], "http")
+		if i < 0 {
+			break
+		}
+		start := from + i
+		end := start + urlLength(s[start:])
+		end -= len(datedEnd.FindString(s[max(start, end-len("(2025-01-01)")):end]))
+		from = max(end, start+len("http"))
+		if end > start {
+			list = append(list, link{start, end, pageKey(pageURL(s[start:end]))})
+		}
+	}
+	return list
+}
+
+// urlLength returns the length of the URL at the start of s, or 0. Parentheses
+// belong to it in pairs.
+func urlLength(s string) int {
+	scheme := "https://"
+	if !strings.HasPrefix(s, scheme) {
+		scheme = "http://"
+	}
+	if !strings.HasPrefix(s, scheme) {
+		return 0
+	}
+	end := 0
+	for i := len(scheme); i < len(s); {
+		if s[i] == '(' {
+			n := strings.IndexAny(s[i+1:], "() \t\n\f\r")
+			if n < 0 || s[i+1+n] != ')' {
+				return end
+			}
+			i += n + 2
+			end = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if strings.ContainsRune(" \t\n\f\r<>()[]\"（）「」『』、。，", r) {
+			return end
+		}
+		i += size
+		if !strings.ContainsRune(".,;:!?*_'`|", r) {
+			end = i
+		}
+	}
+	return end
+}
+
 // publishedAt returns the date of a source: the one that the text gives, else
 // one in the path of the URL, else today, the date of access. Dates in the
 // future are ignored.
-func publishedAt(c Citation, body, today string) string {
-	_, rest, _ := strings.Cut(c.URL, "://")
+func publishedAt(u, inText, today string) string {
+	_, rest, _ := strings.Cut(u, "://")
 	_, path, _ := strings.Cut(rest, "/")
 	path = path[:strings.IndexAny(path+"?", "?#")]
-	for _, d := range []string{dateInText(c, body), firstDate(path)} {
+	for _, d := range []string{inText, firstDate(path)} {
 		if d != "" && d <= today {
 			return d
 		}
@@ -67,114 +306,9 @@ func publishedAt(c Citation, body, today string) string {
 	return today
 }
 
-// dateInText returns the date that the text gives for a source, or "": that of
-// its entry in the last list of sources, elsewhere only one that follows the
-// source at once.
-func dateInText(c Citation, body string) string {
-	lines := strings.Split(body, "\n")
-	begin, end := sourceList(lines)
-	for i := end - 1; i >= begin; i-- {
-		if d := dateInEntry(c, lines[:end], i); d != "" {
-			return d
-		}
-	}
-	for _, line := range slices.Backward(lines) {
-		for _, at := range mentions(c, line) {
-			after := besides.ReplaceAllString(line[at.end:at.next], "")
-			if d := date.FindStringIndex(iso(after)); d != nil && d[0] == 0 {
-				return firstDate(after)
-			}
-		}
-	}
-	return ""
-}
-
-// sourceList returns the lines of the last list of sources. A paragraph that
-// follows the entries is not a part of it.
-func sourceList(lines []string) (begin, end int) {
-	for i, line := range lines {
-		if heading.MatchString(line) {
-			begin = i + 1
-		}
-	}
-	if begin == 0 {
-		return 0, 0
-	}
-	linked := false
-	for end = begin; end < len(lines); end++ {
-		line := lines[end]
-		paragraph := strings.TrimSpace(lines[end-1]) == "" && strings.TrimSpace(line) != ""
-		if linked && paragraph && !item.MatchString(line) && !entry.MatchString(line) {
-			break
-		}
-		linked = linked || links(line) != nil
-	}
-	return begin, end
-}
-
-// dateInEntry returns the date that line i of a list gives for a source: after
-// it, before it where the dates come first, or in a line without a link that
-// belongs to the same entry.
-func dateInEntry(c Citation, lines []string, i int) string {
-	line := lines[i]
-	for _, at := range mentions(c, line) {
-		d := firstDate(line[at.end:at.next])
-		if before := firstDate(line[at.prev:at.start]); before != "" && firstDate(line[at.last:]) == "" {
-			d = before
-		}
-		if d == "" && i+1 < len(lines) && !item.MatchString(lines[i+1]) && links(lines[i+1]) == nil {
-			d = firstDate(lines[i+1])
-		}
-		if d == "" && i > 0 && !item.MatchString(line) && links(lines[i-1]) == nil {
-			d = firstDate(lines[i-1])
-		}
-		if d != "" {
-			return d
-		}
-	}
-	return ""
-}
-
-// mention is where a line names a source: its own bytes, the end of the link
-// before it, the start of the next one, and the end of the last one.
-type mention struct{ start, end, prev, next, last int }
-
-func mentions(c Citation, line string) (list []mention) {
-	if !c.isPage() {
-		if i := strings.Index(line, c.URL); i >= 0 {
-			end := i + len(c.URL)
-			list = append(list, mention{i, end, 0, len(line), end})
-		}
-		return list
-	}
-	all := links(line)
-	for i, at := range all {
-		m := mention{at[0], at[1], 0, len(line), all[len(all)-1][1]}
-		if i > 0 {
-			m.prev = all[i-1][1]
-		}
-		if i+1 < len(all) {
-			m.next = all[i+1][0]
-		}
-		if pageKey(pageURL(line[m.start:m.end])) == pageKey(c.URL) {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// links returns where the URLs in a text are.
-func links(s string) [][]int {
-	all := link.FindAllStringIndex(s, -1)
-	for _, at := range all {
-		at[1] -= len(datedEnd.FindString(s[at[0]:at[1]]))
-	}
-	return all
-}
-
-// firstDate returns the first date in s as YYYY-MM-DD, or "".
+// firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
 func firstDate(s string) string {
-	for _, m := range date.FindAllStringSubmatch(iso(s), -1) {
+	for _, m := range date.FindAllStringSubmatch(iso(s[:min(len(s), maxDate)]), -1) {
 		d := fmt.Sprintf("%s-%02s-%02s", m[1], m[2]+m[4], m[3]+m[5])
 		if _, err := time.Parse(time.DateOnly, d); err == nil {
 			return d

@@ -175,6 +175,9 @@ func search(cfg *config.Config) answer.Search {
 	at := cfg.Search.UserLocation
 	location := map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
 	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
+	if len(location) == 0 {
+		location = nil
+	}
 	return answer.Search{
 		EnforceDomains: cfg.Search.EnforceDomains,
 		BlockedDomains: cfg.Search.BlockedDomains,

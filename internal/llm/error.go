@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
 )
 
@@ -230,7 +230,7 @@ func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []
 // Without JSON it is empty.
 func apiError(data []byte) *Error {
 	e := &Error{body: string(data)}
-	if !gjson.ValidBytes(data) {
+	if !json.Valid(data) { // that of gjson recurses, so deep nesting would end the process
 		return e
 	}
 	doc := gjson.ParseBytes(data)
@@ -261,14 +261,15 @@ func streamError(data []byte) *Error {
 // what it should be.
 func answerError(resp *http.Response, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
-	event, inStream := errors.AsType[*ssestream.StreamError](err)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case ok:
-	case inStream:
-		e = streamError(event.Event.Data)
-	case tooLarge || errors.Is(err, bufio.ErrTooLong):
+	case tooLarge:
 		e = &Error{Kind: KindBadResponse, Message: "the answer is larger than 64 MiB", Err: err}
+	case errors.Is(err, bufio.ErrTooLong):
+		e = &Error{Kind: KindBadResponse, Message: "an event of the answer is larger than 32 MiB", Err: err}
+	case errors.Is(err, errTooMany):
+		e = &Error{Kind: KindBadResponse, Message: err.Error(), Err: err}
 	default:
 		e = &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
 	}

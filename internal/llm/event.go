@@ -1,13 +1,13 @@
 package llm
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 )
 
 // Event is one step of a response that is being written. Blocks are numbered
-// from 0 over everything that one call takes: retries and rounds with tools
-// included.
+// from Request.FirstBlock over everything that one call takes: retries and rounds
+// with tools included.
 type Event interface{ event() }
 
 // The values of BlockStart.Kind.
@@ -38,7 +38,7 @@ type BlockDelta struct {
 // BlockStop closes the block with the number Index.
 type BlockStop struct{ Index int }
 
-// Search reports what a web search call does, as soon as the API says it.
+// Search says what a web search call does.
 type Search struct {
 	Action string // "search", "open_page" or "find_in_page"
 	Query  string // the first one when there are several
@@ -65,58 +65,59 @@ func (Retrying) event()   {}
 func (Usage) event()      {}
 func (Done) event()       {}
 
-// feed numbers the blocks of a call and passes its events on. Each block that
-// starts gets exactly one stop. The zero value discards everything.
-type feed struct {
-	yield func(Event) bool // reports whether the caller wants more; nil: discard
+// emitter numbers the blocks of a call and passes its events on. Each block that
+// starts gets exactly one stop. Without yield it discards everything.
+type emitter struct {
+	yield func(Event) bool // reports whether the caller wants more; nil: no caller
 	leave func()           // called once when it does not
 	gone  bool             // the caller wants no more: yield must not be called again
 	next  int              // number of the next block
-	open  []int            // blocks that have started and not stopped, oldest first
+	open  map[int]bool     // blocks that have started and not stopped
 }
 
-func (f *feed) send(e Event) {
-	if f.yield == nil || f.gone {
-		return
-	}
-	if !f.yield(e) {
-		f.gone = true
-		f.leave()
+// watched reports whether a caller wants events.
+func (e *emitter) watched() bool { return e.yield != nil && !e.gone }
+
+func (e *emitter) send(ev Event) {
+	if e.watched() && !e.yield(ev) {
+		e.gone = true
+		e.leave()
 	}
 }
 
-func (f *feed) start(kind, id, name string) int {
-	index := f.next
-	f.next++
-	f.open = append(f.open, index)
-	f.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
+func (e *emitter) start(kind, id, name string) int {
+	index := e.next
+	e.next++
+	if e.open == nil {
+		e.open = map[int]bool{}
+	}
+	e.open[index] = true
+	e.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
 	return index
 }
 
-func (f *feed) isOpen(index int) bool { return slices.Contains(f.open, index) }
-
-func (f *feed) stop(index int) {
-	if i := slices.Index(f.open, index); i >= 0 {
-		f.open = slices.Delete(f.open, i, i+1)
-		f.send(BlockStop{Index: index})
+func (e *emitter) stop(index int) {
+	if e.open[index] {
+		delete(e.open, index)
+		e.send(BlockStop{Index: index})
 	}
 }
 
-func (f *feed) stopAll() {
-	for len(f.open) > 0 {
-		f.stop(f.open[0])
+func (e *emitter) stopAll() {
+	for _, index := range slices.Sorted(maps.Keys(e.open)) {
+		e.stop(index)
 	}
 }
 
-// replay sends the blocks of a response.
-func (f *feed) replay(r *Response) {
-	if f.yield != nil {
-		newFold(f).settle(r.Output)
+// replay sends the blocks of a response that was not streamed.
+func (e *emitter) replay(r *Response) {
+	if e.watched() {
+		newAccumulator(e).settle(r.Output)
 	}
 }
 
 // finish sends the last two events.
-func (f *feed) finish(r *Response) {
-	f.send(r.Tokens)
-	f.send(Done{Status: cmp.Or(string(r.Status), "completed"), Response: r})
+func (e *emitter) finish(r *Response) {
+	e.send(r.Tokens)
+	e.send(Done{Status: r.Status, Response: r})
 }

@@ -14,9 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
@@ -122,17 +119,15 @@ func asError(t testing.TB, err error) *Error {
 }
 
 func question() Request {
-	return Request{Params: responses.ResponseNewParams{
-		Model:        "gpt-5.2",
-		Instructions: param.NewOpt("Answer."),
-		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
-			responses.ResponseInputItemParamOfMessage("Hello?", responses.EasyInputMessageRoleUser),
-		}},
-		Tools:     []responses.ToolUnionParam{responses.ToolParamOfWebSearch(responses.WebSearchToolTypeWebSearch)},
-		Include:   []responses.ResponseIncludable{responses.ResponseIncludableWebSearchCallActionSources},
-		Reasoning: shared.ReasoningParam{Effort: "medium"},
-		Text:      responses.ResponseTextConfigParam{Verbosity: "low"},
-	}}
+	return Request{
+		Model:           "gpt-5.2",
+		Instructions:    "Answer.",
+		Input:           []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
+		Tools:           []map[string]any{{"type": "web_search"}},
+		Include:         []string{"web_search_call.action.sources"},
+		ReasoningEffort: "medium",
+		Verbosity:       "low",
+	}
 }
 
 // collect reads a stream to its end.

@@ -15,9 +15,9 @@ const (
 	maxErrorBody = 1 << 20  // bytes of an error answer that are read
 )
 
-// exchange is the middleware of openai-go. It completes and logs the request,
+// middleware is called by openai-go for each request. It completes and logs the request,
 // bounds the body of the answer, and turns any status but 2xx into an *Error.
-func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
@@ -30,7 +30,7 @@ func (c *Client) exchange(req *http.Request, next option.MiddlewareNext) (*http.
 	if req.GetBody != nil && c.o.Logger.Enabled(req.Context(), slog.LevelDebug) {
 		if body, err := req.GetBody(); err == nil {
 			data, _ := io.ReadAll(body) // from memory
-			c.logBody(req.Context(), "openai(client): request", string(data))
+			c.logBody(req.Context(), "openai(client): request", data)
 		}
 	}
 	resp, err := next(req)

@@ -3,19 +3,19 @@
 //
 // The files, in the order of a call:
 //
-//	llm.go         Client and its options; Create, Stream and Replay
-//	request.go     the JSON body of a call
-//	capability.go  which optional parameters a model takes
-//	send.go        the loop over the tries; a try is a request and its answer, read to the end
-//	refusal.go     parameters that the API refuses and the answer can do without
-//	http.go        the HTTP exchange below openai-go: headers, bound, log
-//	transport.go   the HTTP client: roots, proxies, redirects
-//	fold.go        events of a stream to blocks ...
-//	event.go       ... which a caller sees as these events, numbered by feed
-//	response.go    the finished response
-//	error.go       Error, and how failures of all kinds become one
-//	tool.go        Run: Stream with function tools
-//	model.go       GET /models/{id}
+//	llm.go          Client and its options; Create and Stream
+//	request.go      Request and its JSON body
+//	capability.go   which optional parameters a model takes
+//	send.go         the loop over the tries; a try is a request and its answer, read to the end
+//	unsupported.go  parameters that the API refuses and the answer can do without
+//	http.go         the middleware of openai-go: headers, body limit, log
+//	transport.go    the HTTP client: roots, proxies, redirects
+//	accumulator.go  events of a stream to blocks ...
+//	event.go        ... which a caller sees as these events, numbered by emitter
+//	response.go     the finished response and its items
+//	error.go        Error, and how failures of all kinds become one
+//	tool.go         Run: Stream with function tools
+//	model.go        GET /models/{id}
 package llm
 
 import (
@@ -56,8 +56,7 @@ type Options struct {
 	HTTPClient *http.Client // nil: NewHTTPClient()
 	MaxRetries int          // tries after the first one
 
-	Store                  bool // lets the API keep the response
-	OmitEncryptedReasoning bool // does not ask for reasoning that can be sent back
+	Store bool // lets the API keep the response
 
 	Logger   *slog.Logger      // nil: discard
 	Redactor *logging.Redactor // for errors and the log, with the key and the secret headers
@@ -65,14 +64,14 @@ type Options struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api        responses.ResponseService
-	http       *http.Client
-	base       string            // without a trailing slash
-	query      string            // of the base URL
-	setHeaders func(http.Header) // a closure, so that a printed Client shows no key
-	unusable   *Error            // why no request can be sent, or nil
-	o          Options           // without APIKey and Headers
-	refused    sync.Map          // set of [2]string{model, parameter}
+	api         responses.ResponseService
+	http        *http.Client
+	base        string            // without a trailing slash
+	query       string            // of the base URL
+	setHeaders  func(http.Header) // a closure, so that a printed Client shows no key
+	configErr   *Error            // why no request can be sent, or nil
+	o           Options           // without APIKey and Headers
+	unsupported sync.Map          // set of modelParam
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the
@@ -80,7 +79,7 @@ type Client struct {
 func New(o Options) *Client {
 	key := strings.TrimSpace(o.APIKey)
 	header := http.Header{}
-	if !identifies(o.Headers) {
+	if !hasCredentials(o.Headers) {
 		header.Set("Authorization", "Bearer "+key)
 	}
 	for name, value := range map[string]string{"OpenAI-Organization": o.Organization, "OpenAI-Project": o.Project, "User-Agent": o.UserAgent} {
@@ -105,15 +104,15 @@ func New(o Options) *Client {
 		base:       base,
 		query:      query,
 		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
-		unusable:   unusable(key, o, err),
+		configErr:  configError(key, o, err),
 		o:          o,
 	}
 	c.o.APIKey, c.o.Headers = "", nil
-	if c.unusable != nil { // a base URL may hold a password
-		c.unusable.Message = o.Redactor.Redact(c.unusable.Message)
+	if c.configErr != nil { // a base URL may hold a password
+		c.configErr.Message = o.Redactor.Redact(c.configErr.Message)
 	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
-	c.api = responses.NewResponseService(option.WithBaseURL(base+"/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.exchange))
+	c.api = responses.NewResponseService(option.WithBaseURL(base+"/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
 	return c
 }
 
@@ -132,10 +131,10 @@ func parseBase(text string) (base, query string, err error) {
 	return strings.TrimSuffix(u.String(), "/"), query, nil
 }
 
-// unusable is the error of every call of a client that cannot send any.
-func unusable(key string, o Options, base error) *Error {
+// configError is the error of every call of a client that cannot send any.
+func configError(key string, o Options, base error) *Error {
 	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
-	bearer := !identifies(o.Headers)
+	bearer := !hasCredentials(o.Headers)
 	switch {
 	case bearer && key == "":
 		return &Error{Kind: KindMissingKey, Message: "Missing API key: set " + env}
@@ -161,9 +160,9 @@ func WithTraceparent(ctx context.Context, value string) context.Context {
 	return context.WithValue(ctx, traceparent{}, value)
 }
 
-// identifies reports whether headers say who calls: with Authorization, or with
+// hasCredentials reports whether headers have credentials: Authorization, or
 // api-key, which Azure uses.
-func identifies(headers map[string]string) bool {
+func hasCredentials(headers map[string]string) bool {
 	for name, value := range headers {
 		if value != "" && (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "api-key")) {
 			return true
@@ -172,29 +171,19 @@ func identifies(headers map[string]string) bool {
 	return false
 }
 
-// Create sends r as a plain call and returns the finished response. Every error
-// is an *Error. The deadline of ctx bounds the whole call, retries included.
+// Create sends r and returns the finished response. Every error is an *Error.
+// The deadline of ctx bounds the whole call, retries included.
 func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
-	return c.do(ctx, r, &feed{}, false)
+	return c.do(ctx, r, &emitter{})
 }
 
-// Stream sends r and yields what comes back as it comes: blocks, searches, and
-// at last a Usage and a Done, or one pair of nil and an *Error. The response in
-// Done is the one that Create returns. A try that fails in its middle is
-// followed by Retrying and starts over. The deadline of ctx bounds all of it,
-// silence too. Breaking out of the loop ends the request at once.
+// Stream is Create that yields what comes back as it comes: blocks, searches, and
+// at last a Usage and a Done, or one pair of nil and an *Error. A try that fails
+// in its middle is followed by Retrying and starts over. Breaking out of the loop
+// ends the request at once.
 //
-// Where the organization may not stream, or the server answers with JSON, the
-// events come from the plain response.
+// Of a plain answer the events come at once: where r.Plain is set, where the
+// organization may not stream, and from servers that answer with JSON.
 func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	return c.Run(ctx, r, nil)
-}
-
-// Replay yields the events of a response that was not streamed.
-func Replay(r *Response) iter.Seq[Event] {
-	return func(yield func(Event) bool) {
-		f := &feed{leave: func() {}, yield: yield}
-		f.replay(r)
-		f.finish(r)
-	}
 }

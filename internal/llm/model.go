@@ -6,16 +6,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-
-	"github.com/tidwall/gjson"
 )
 
 // Model returns what the API says about a model (GET /models/{id}). Every error
 // is an *Error. The request is made once: it is a question about now. It does
 // not use openai-go, whose service for models is in a package of 13 MB.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
-	if c.unusable != nil {
-		return nil, c.unusable
+	if c.configErr != nil {
+		return nil, c.configErr
 	}
 	data, err := c.model(ctx, id)
 	if err != nil {
@@ -31,13 +29,13 @@ func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := c.exchange(req, c.http.Do)
+	resp, err := c.middleware(req, c.http.Do)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err == nil && (!gjson.ValidBytes(data) || !gjson.ParseBytes(data).IsObject()) {
+	if err == nil && (!isObject(data) || !json.Valid(data)) {
 		err = notResponse(data, resp.Header.Get("Content-Type"))
 	}
 	if err != nil {

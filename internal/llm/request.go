@@ -2,121 +2,157 @@ package llm
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 )
 
-// Request is one question to a model. The client adds store, tool_choice,
-// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning;
-// it leaves out what the model does not take (CapabilityOf).
+// Request is one question to a model. Empty and zero fields are not sent. The
+// client adds store, parallel_tool_calls, stream and, for reasoning models,
+// encrypted reasoning; it leaves out what the model does not take (CapabilityOf).
 type Request struct {
-	Params responses.ResponseNewParams
+	Model        string
+	Instructions string
+	Input        []json.RawMessage // items: UserMessage and Response.InputItems
+	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
+	ToolChoice   string            // "": auto
+	Include      []string
+
+	ReasoningEffort  string
+	ReasoningSummary string
+	Verbosity        string
+	MaxOutputTokens  int
+	MaxToolCalls     int
+	ServiceTier      string
 
 	// Extra is merged into the body: objects key by key, include as a union,
 	// null removes a member. It cannot replace model, instructions, input,
 	// tools and stream.
 	Extra map[string]any
+
+	Plain      bool // asks for a plain answer instead of a stream
+	FirstBlock int  // number of the first block in the events
 }
 
-// body returns the JSON of r, without what the model is known to refuse.
-func (c *Client) body(r Request, stream bool) *editor {
-	p := r.Params
-	can := CapabilityOf(p.Model)
-	if !can.Verbosity {
-		p.Text.Verbosity = ""
+// UserMessage returns an input item with a message of the user.
+func UserMessage(text string) json.RawMessage {
+	data, err := json.Marshal(responses.ResponseInputItemMessageParam{
+		Type:    "message",
+		Role:    "user",
+		Content: responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)},
+	})
+	if err != nil {
+		panic(err) // strings are always valid JSON
 	}
-	if !can.Reasoning {
-		p.Reasoning = shared.ReasoningParam{}
-	} else if !c.o.OmitEncryptedReasoning {
-		p.Include = append(slices.Clip(p.Include), responses.ResponseIncludableReasoningEncryptedContent)
+	return data
+}
+
+// body returns the members of r, without those that the model is known to
+// refuse. Input and tools are sent as they are.
+func (c *Client) body(r Request) (map[string]any, error) {
+	p := responses.ResponseNewParams{
+		Model:             r.Model,
+		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
+		ParallelToolCalls: param.NewOpt(true),
+		Store:             param.NewOpt(c.o.Store),
 	}
-	p.ToolChoice = responses.ResponseNewParamsToolChoiceUnion{OfToolChoiceMode: param.NewOpt(responses.ToolChoiceOptionsAuto)}
-	p.ParallelToolCalls = param.NewOpt(true)
-	p.Store = param.NewOpt(c.o.Store)
-	if stream {
-		p.SetExtraFields(map[string]any{"stream": true})
+	if r.Instructions != "" {
+		p.Instructions = param.NewOpt(r.Instructions)
+	}
+	mode := responses.ToolChoiceOptionsAuto
+	if r.ToolChoice != "" {
+		mode = responses.ToolChoiceOptions(r.ToolChoice)
+	}
+	p.ToolChoice.OfToolChoiceMode = param.NewOpt(mode)
+	for _, element := range r.Include {
+		p.Include = append(p.Include, responses.ResponseIncludable(element))
+	}
+	can := CapabilityOf(r.Model)
+	if can.Verbosity {
+		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
+	}
+	if can.Reasoning {
+		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
+		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
+		p.Include = append(p.Include, responses.ResponseIncludableReasoningEncryptedContent)
+	}
+	if r.MaxOutputTokens > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(r.MaxOutputTokens))
+	}
+	if r.MaxToolCalls > 0 {
+		p.MaxToolCalls = param.NewOpt(int64(r.MaxToolCalls))
 	}
 	data, err := json.Marshal(p)
-	b := &editor{data: data, err: err}
-	b.extend("", r.Extra)
-	if !stream {
-		b.drop("stream_options") // the API takes it only with stream
+	if err != nil {
+		return nil, fmt.Errorf("encoding the parameters: %w", err)
 	}
-	for key := range c.refused.Range {
-		if k := key.([2]string); k[0] == p.Model {
-			b.refuse(k[1])
+	var body map[string]any
+	if err := json.Unmarshal(data, &body); err != nil {
+		return nil, fmt.Errorf("encoding the parameters: %w", err)
+	}
+
+	extra := maps.Clone(r.Extra)
+	for _, key := range []string{"model", "instructions", "input", "tools", "stream"} {
+		delete(extra, key)
+	}
+	if list, ok := extra["include"].([]any); ok {
+		extra["include"] = union(body["include"], list)
+	}
+	merge(body, extra)
+
+	body["input"] = r.Input
+	if len(r.Tools) > 0 {
+		body["tools"] = r.Tools
+	}
+	if r.Plain {
+		delete(body, "stream_options") // the API takes it only with stream
+	} else {
+		body["stream"] = true
+	}
+	for key := range c.unsupported.Range {
+		if k := key.(modelParam); k.model == r.Model {
+			drop(body, k.param)
 		}
 	}
-	return b
+	return body, nil
 }
 
-// editor changes a JSON object. The first error stays and stops the editing.
-type editor struct {
-	data []byte
-	err  error
-}
-
-func (b *editor) get(path string) gjson.Result { return gjson.GetBytes(b.data, path) }
-
-func (b *editor) set(path string, value any) {
-	if b.err == nil {
-		b.data, b.err = sjson.SetBytes(b.data, path, value)
-	}
-}
-
-// drop removes a member, and the object or list that it leaves empty.
-func (b *editor) drop(path string) {
-	if b.err != nil || !b.get(path).Exists() {
-		return
-	}
-	b.data, b.err = sjson.DeleteBytes(b.data, path)
-	parent, _, nested := strings.Cut(path, ".")
-	if rest := b.get(parent); nested && (rest.Raw == "{}" || rest.Raw == "[]") {
-		b.drop(parent)
-	}
-}
-
-// union adds values to a list, which may be missing.
-func (b *editor) union(path string, values []any) {
-	list, _ := b.get(path).Value().([]any)
-	for _, v := range values {
-		if s, ok := v.(string); !ok || !slices.Contains(list, any(s)) {
-			list = append(list, v)
-		}
-	}
-	b.set(path, list)
-}
-
-// extend merges request.extra_body, in the same order every time for the prompt
-// cache.
-func (b *editor) extend(path string, extra map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		value, at := extra[key], path+param.EscapeSJSONKey(key)
-		switch at {
-		case "model", "instructions", "input", "tools", "stream":
-			continue
-		}
-		object, nested := value.(map[string]any)
-		list, _ := value.([]any)
+// merge merges extra into an object. An object that loses its last member is
+// removed.
+func merge(object, extra map[string]any) {
+	for key, value := range extra {
+		members, nested := value.(map[string]any)
 		switch {
 		case value == nil:
-			b.drop(at)
-		case at == "include" && list != nil:
-			b.union(at, list)
+			delete(object, key)
 		case nested:
-			if !b.get(at).IsObject() {
-				b.set(at, map[string]any{})
+			inner, _ := object[key].(map[string]any)
+			if inner == nil {
+				inner = map[string]any{}
 			}
-			b.extend(at+".", object)
+			merge(inner, members)
+			object[key] = inner
+			if len(inner) == 0 && len(members) > 0 {
+				delete(object, key)
+			}
 		default:
-			b.set(at, value)
+			object[key] = value
 		}
 	}
+}
+
+// union adds the elements to a list that it does not have. The list may be
+// missing.
+func union(list any, elements []any) []any {
+	all, _ := list.([]any)
+	for _, e := range elements {
+		if s, ok := e.(string); !ok || !slices.Contains(all, any(s)) {
+			all = append(all, e)
+		}
+	}
+	return all
 }

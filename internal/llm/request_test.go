@@ -19,11 +19,11 @@ func TestBody(t *testing.T) {
 		change  func(*Request)
 		want    string
 	}{
-		{"gpt-5", Options{}, func(r *Request) { r.Params.Reasoning.Summary = "auto" }, `{"reasoning":{"effort":"medium","summary":"auto"}}`},
-		{"o3", Options{}, func(r *Request) { r.Params.Model = "o3" }, `{"model":"o3","text":null}`},
-		{"gpt-4.1", Options{}, func(r *Request) { r.Params.Model = "gpt-4.1" },
+		{"gpt-5", Options{}, func(r *Request) { r.ReasoningSummary = "auto" }, `{"reasoning":{"effort":"medium","summary":"auto"}}`},
+		{"o3", Options{}, func(r *Request) { r.Model = "o3" }, `{"model":"o3","text":null}`},
+		{"gpt-4.1", Options{}, func(r *Request) { r.Model = "gpt-4.1" },
 			`{"model":"gpt-4.1","text":null,"reasoning":null,"include":["web_search_call.action.sources"]}`},
-		{"store", Options{Store: true, OmitEncryptedReasoning: true}, func(*Request) {}, `{"store":true,"include":["web_search_call.action.sources"]}`},
+		{"store", Options{Store: true}, func(*Request) {}, `{"store":true}`},
 		{"extra", Options{}, func(r *Request) {
 			r.Extra = map[string]any{
 				"model": "gpt-4", "instructions": "x", "input": "x", "tools": []any{}, "stream": true,
@@ -42,7 +42,7 @@ func TestBody(t *testing.T) {
 		}, `{"parallel_tool_calls":null,"text":null}`},
 		// A model that takes no reasoning parameter gets the one that was asked for.
 		{"extra for gpt-4.1", Options{}, func(r *Request) {
-			r.Params.Model = "gpt-4.1"
+			r.Model = "gpt-4.1"
 			r.Extra = map[string]any{"reasoning": map[string]any{"effort": "low"}, "include": "all"}
 		}, `{"model":"gpt-4.1","text":null,"reasoning":{"effort":"low"},"include":"all"}`},
 		{"stream options", Options{}, func(r *Request) { r.Extra = map[string]any{"stream_options": map[string]any{"a": 1}} }, `{}`},
@@ -50,8 +50,9 @@ func TestBody(t *testing.T) {
 	for _, tt := range tests {
 		r := question()
 		tt.change(&r)
-		b := New(tt.options).body(r, false)
-		data, err := b.data, b.err
+		r.Plain = true
+		body, err := New(tt.options).body(r)
+		data, _ := json.Marshal(body)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue

@@ -114,7 +114,6 @@ func TestRefusedParameters(t *testing.T) {
 		{"reasoning", "", "reasoning", "text"},
 		{"text.verbosity", "", "text", "reasoning.effort"}, // an empty object goes too
 		{"text", "", "text", "store"},
-		{"store", "", "store", "text"},
 		{"parallel_tool_calls", "", "parallel_tool_calls", "tool_choice"},
 		{"service_tier", "", "service_tier", "store"},
 		{"stream", "Your organization must be verified to stream this model.", "stream", "store"},
@@ -136,7 +135,7 @@ func TestRefusedParameters(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.Params.Model = "gpt-5-mini" // may take it
+		r.Model = "gpt-5-mini" // may take it
 		if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
 			t.Fatal(err)
 		}
@@ -171,17 +170,19 @@ func sends(body map[string]any, path string) bool {
 // final.
 func TestRefusedForGood(t *testing.T) {
 	for _, param := range []string{"", "tools", "tools[0].type", "model", "input", "instructions", "tool_choice", "stream",
-		"reasoning.summary", "temperature", "text.format", "includes", "service_tier", "null"} {
+		"reasoning.summary", "temperature", "store", "text.format", "includes", "service_tier", "null"} {
 		c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
-		_, err := c.Create(t.Context(), question())
+		r := question()
+		r.Plain = true
+		_, err := c.Create(t.Context(), r)
 		e := asError(t, err)
 		if e.Kind != KindParameter || e.Param != param || e.Attempts != 1 || api.requests() != 1 {
 			t.Errorf("param %q: %v (param %q) after %d requests, want %v after 1", param, e, e.Param, api.requests(), KindParameter)
 		}
 	}
 	// The same parameter, refused again although it is gone.
-	c, api, _ := newClient(t, 3, refusedAs("store", "Nope."))
-	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "store" || api.requests() != 2 {
+	c, api, _ := newClient(t, 3, refusedAs("text", "Nope."))
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "text" || api.requests() != 2 {
 		t.Errorf("refused again: %v after %d requests, want the error of the second", err, api.requests())
 	}
 	// Only a 400 is a refusal.

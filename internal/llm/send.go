@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -14,24 +13,30 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// do makes a call. This loop is the only place where a request is repeated. A
-// try includes reading the answer to its end, so a stream that breaks is a failed try.
+// do makes a call. The tree of a call, in which each function has one caller:
+//
+//	Create, Stream   start a call; Stream is Run without tools
+//	  run            a request, and further ones while the model calls tools
+//	    do           the tries of a request: the only place where it is repeated
+//	      send       one try: the request and its answer, read to the end
+//	        read     a stream or an object
+//
 // Leaving out a refused parameter is not another try; each time the body gets
 // smaller, so the loop ends.
-func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Response, error) {
-	if c.unusable != nil {
-		return nil, c.unusable
+func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
+	if c.configErr != nil {
+		return nil, c.configErr
 	}
-	body := c.body(r, stream)
-	if err := body.err; err != nil {
-		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
+	body, err := c.body(r)
+	if err != nil {
+		return nil, &Error{Kind: KindParameter, Message: err.Error(), Err: err}
 	}
 	waits := &backoff.ExponentialBackOff{
 		InitialInterval:     500 * time.Millisecond,
@@ -41,25 +46,25 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 	}
 	waits.Reset()
 	for attempt := 1; ; {
-		resp, err := c.send(ctx, body, f)
-		f.stopAll()
+		resp, err := c.send(ctx, body, e)
+		e.stopAll()
 		if err == nil {
 			resp.Retries = attempt - 1
 			return resp, nil
 		}
-		e := c.failed(ctx, err, attempt)
-		if path := body.refusedBy(e); path != "" {
-			body.refuse(path)
-			c.remember(r.Params.Model, path, e)
+		failure := c.failed(ctx, err, attempt)
+		if param := refusedParam(body, failure); param != "" {
+			drop(body, param)
+			c.remember(r.Model, param, failure)
 			continue
 		}
-		wait := cmp.Or(e.RetryAfter, waits.NextBackOff())
+		wait := cmp.Or(failure.RetryAfter, waits.NextBackOff())
 		// A wait beyond the deadline would turn this error into a timeout.
 		deadline, ok := ctx.Deadline()
-		if !e.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
-			return nil, e
+		if !failure.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
+			return nil, failure
 		}
-		f.send(Retrying{Attempt: attempt + 1, Err: e})
+		e.send(Retrying{Attempt: attempt + 1, Err: failure})
 		select {
 		case <-time.After(wait):
 			attempt++
@@ -70,33 +75,36 @@ func (c *Client) do(ctx context.Context, r Request, f *feed, stream bool) (*Resp
 }
 
 // send makes one request and reads its answer.
-func (c *Client) send(ctx context.Context, body *editor, f *feed) (*Response, error) {
-	var params responses.ResponseNewParams
-	param.SetJSON(body.data, &params)
+func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Response, error) {
+	data, err := jsonx.Marshal(body)
+	if err != nil {
+		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
+	}
 	accept := "application/json"
-	if body.get("stream").Bool() {
+	if body["stream"] == true {
 		accept = "text/event-stream"
 	}
 	// The answer is read here, because a server may answer either kind of call with
-	// an object or with a stream. NewStreaming would also keep an event of 10 KB,
-	// the size of the union type, while it waits for the next one.
+	// an object or with a stream.
 	var resp *http.Response
-	if _, err := c.api.New(ctx, params, option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept)); err != nil {
+	_, err = c.api.New(ctx, responses.ResponseNewParams{}, option.WithRequestBody("application/json", data),
+		option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept))
+	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	r, err := read(resp, f)
+	r, err := c.read(ctx, resp, e)
 	if err != nil {
 		return nil, answerError(resp, err)
 	}
-	c.logBody(ctx, "openai(client): response", r.RawJSON())
 	r.RequestID = c.o.Redactor.Redact(requestID(resp))
+	r.Blocks = e.next
 	return r, nil
 }
 
 // read reads a stream or an object. The first bytes tell them apart where they
 // can: some servers send no content type, or the one that the request expects.
-func read(resp *http.Response, f *feed) (*Response, error) {
+func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Response, error) {
 	contentType := resp.Header.Get("Content-Type")
 	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
 	start, _ := body.Peek(5)                   // a read reports the error
@@ -110,15 +118,18 @@ func read(resp *http.Response, f *feed) (*Response, error) {
 	if stream {
 		// The decoder loses a last event that no blank line follows.
 		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
-		return newFold(f).read(ssestream.NewStream[json.RawMessage](events{ssestream.NewDecoder(resp)}, nil))
+		acc := newAccumulator(e)
+		acc.log = func(data []byte) { c.logBody(ctx, "openai(client): response", data) }
+		return acc.read(ssestream.NewDecoder(resp))
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
-	r, err := decodeResponse(data, contentType)
+	c.logBody(ctx, "openai(client): response", data)
+	r, err := decodeResponse(data, contentType, "", nil)
 	if err == nil {
-		f.replay(r)
+		e.replay(r)
 	}
 	return r, err
 }
@@ -148,8 +159,8 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 }
 
 // logBody writes the JSON of a request or response in debug mode.
-func (c *Client) logBody(ctx context.Context, msg string, data string) {
+func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
 	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(data)))
+		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(string(data))))
 	}
 }

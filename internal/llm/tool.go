@@ -7,15 +7,13 @@ import (
 	"iter"
 	"slices"
 	"sync"
-
-	"github.com/openai/openai-go/v3/responses"
 )
 
 const maxRounds = 8 // responses of one Run
 
 // Tool is a function or custom tool that the model may call.
 type Tool struct {
-	Param responses.ToolUnionParam
+	Param map[string]any // with type and name, as the API takes it
 
 	// Call runs the tool with the input as the model wrote it. It must return
 	// when ctx ends. Its result goes to the model, an error too.
@@ -34,32 +32,28 @@ func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Eve
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		f := &feed{leave: cancel, yield: func(e Event) bool { return yield(e, nil) }}
-		resp, err := c.run(ctx, r, tools, f)
+		e := &emitter{leave: cancel, yield: func(ev Event) bool { return yield(ev, nil) }, next: r.FirstBlock}
+		resp, err := c.run(ctx, r, tools, e)
 		switch {
-		case f.gone:
+		case e.gone:
 		case err != nil:
 			yield(nil, err)
 		default:
-			f.finish(resp)
+			e.finish(resp)
 		}
 	}
 }
 
-func (c *Client) run(ctx context.Context, r Request, tools []Tool, f *feed) (*Response, error) {
-	r.Params.Tools = slices.Clip(r.Params.Tools)
+func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (*Response, error) {
+	r.Tools = slices.Clip(r.Tools)
 	for _, t := range tools {
-		r.Params.Tools = append(r.Params.Tools, t.Param)
+		r.Tools = append(r.Tools, t.Param)
 	}
-	input := slices.Clip(r.Params.Input.OfInputItemList)
-	if s := r.Params.Input.OfString; s.Valid() {
-		input = append(input, responses.ResponseInputItemParamOfMessage(s.Value, responses.EasyInputMessageRoleUser))
-	}
+	r.Input = slices.Clip(r.Input)
 	var tokens Usage
 	retries := 0
 	for round := 1; ; round++ {
-		r.Params.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: input}
-		resp, err := c.do(ctx, r, f, true)
+		resp, err := c.do(ctx, r, e)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +67,8 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, f *feed) (*Re
 		if round == maxRounds {
 			return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("the model still calls tools in its response number %d", round)}
 		}
-		input = append(input, resp.InputItems()...)
-		input = append(input, outputs(ctx, calls)...)
+		r.Input = append(r.Input, resp.InputItems()...)
+		r.Input = append(r.Input, outputs(ctx, calls)...)
 	}
 }
 
@@ -91,27 +85,25 @@ func callsOf(r *Response, tools []Tool) []call {
 		return nil // the input of a call may be incomplete too
 	}
 	var calls []call
-	for i := range r.Output {
-		item := &r.Output[i]
+	for _, item := range r.Output {
 		if item.Type != "function_call" && item.Type != "custom_tool_call" {
 			continue
 		}
 		i := slices.IndexFunc(tools, func(t Tool) bool {
-			name := t.Param.GetName()
-			return name != nil && *name == item.Name && t.Call != nil
+			return t.Param["name"] == item.Name && t.Call != nil
 		})
 		if i < 0 || item.CallID == "" {
 			return nil
 		}
-		calls = append(calls, call{tools[i], item.Type, item.CallID, toolInput(item)})
+		calls = append(calls, call{tools[i], item.Type, item.CallID, item.Input})
 	}
 	return calls
 }
 
 // outputs runs the calls side by side and returns their output items in order.
 // From an error the model learns what went wrong, and may try something else.
-func outputs(ctx context.Context, calls []call) []responses.ResponseInputItemUnionParam {
-	items := make([]responses.ResponseInputItemUnionParam, len(calls))
+func outputs(ctx context.Context, calls []call) []json.RawMessage {
+	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
 	for i, call := range calls {
 		wg.Go(func() {
@@ -120,7 +112,7 @@ func outputs(ctx context.Context, calls []call) []responses.ResponseInputItemUni
 				out = "error: " + err.Error()
 			}
 			data, _ := json.Marshal(map[string]string{"type": call.typ + "_output", "call_id": call.id, "output": out}) // strings cannot fail
-			items[i] = rawItem(data)
+			items[i] = data
 		})
 	}
 	wg.Wait()

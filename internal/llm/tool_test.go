@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/responses"
 )
 
-func function(name string) responses.ToolUnionParam {
-	return responses.ToolParamOfFunction(name, map[string]any{"type": "object"}, true)
+func function(name string) map[string]any {
+	return map[string]any{"type": "function", "name": name, "strict": true, "parameters": map[string]any{"type": "object"}}
 }
 
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no
@@ -70,7 +69,7 @@ func TestRunFailures(t *testing.T) {
 			<-both // until the last one runs, too
 			return "half", errors.New("no such row")
 		}},
-		{responses.ToolUnionParam{OfCustom: &responses.CustomToolParam{Name: "echo"}}, func(_ context.Context, input string) (string, error) {
+		{map[string]any{"type": "custom", "name": "echo"}, func(_ context.Context, input string) (string, error) {
 			close(both)
 			return input + "!", nil
 		}},

@@ -91,6 +91,8 @@ func checkImports(t *testing.T, name string) {
 		switch {
 		case p == "github.com/openai/openai-go/v3":
 			t.Errorf("%s imports %s, which doubles the binary: use its package responses", rel, p)
+		case strings.HasPrefix(p, "github.com/openai/openai-go/") && pkg != "internal/llm":
+			t.Errorf("%s imports %s: only llm does", rel, p)
 		case !ours:
 		case slices.Index(layers, to) <= from:
 			t.Errorf("%s imports %s, which is not below %s", rel, to, pkg)

@@ -1,0 +1,197 @@
+package answer
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// reading is what the responses of one question say. Each response is read once,
+// by add.
+type reading struct {
+	last       *llm.Response
+	text       string     // of the last response that has text
+	silent     bool       // the last response has no text
+	incomplete string     // why that response is incomplete, or ""
+	searched   bool       // spec §3.3: there is a url_citation or a web_search_call
+	spoken     []Citation // the pages that the text cites
+	cited      []Citation // those that any message cites
+	found      []Citation // what the searches list
+	meta       Meta
+}
+
+// add reads the next response.
+func (r *reading) add(resp *llm.Response) {
+	text, spoken := finalText(resp.Output)
+	r.silent = text == ""
+	if !r.silent || r.last == nil {
+		r.text, r.spoken = text, spoken
+		r.incomplete = incomplete(resp)
+	}
+	for _, item := range resp.Output {
+		r.cited = append(r.cited, citedBy(item)...)
+		for _, s := range item.Sources {
+			r.found = append(r.found, source(s))
+		}
+		r.searched = r.searched || item.Type == "web_search_call"
+	}
+	r.searched = r.searched || len(r.cited) > 0
+
+	r.last = resp
+	r.meta.ResolvedModel, r.meta.ResponseID, r.meta.RequestID = resp.Model, resp.ID, resp.RequestID
+	r.meta.Usage.Add(resp.Tokens)
+	r.meta.Retries += resp.Retries
+	r.meta.Searches += searches(resp)
+}
+
+// incomplete says why a response was cut short, or "".
+func incomplete(resp *llm.Response) string {
+	if resp.Status != "incomplete" {
+		return ""
+	}
+	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteReason), "unknown reason")
+}
+
+// searches counts the billable searches if the API reports them, else those in
+// the output.
+func searches(resp *llm.Response) (n int) {
+	if resp.Searches >= 0 {
+		return resp.Searches
+	}
+	for _, item := range resp.Output {
+		if item.Type == "web_search_call" && (item.Search.Action == "search" || item.Search.Action == "") {
+			n++
+		}
+	}
+	return n
+}
+
+// finalText returns the text of an answer and what it cites: the messages of
+// phase final_answer that have text, else all messages, joined by a blank line.
+// Phases are optional.
+func finalText(items []llm.Item) (text string, cites []Citation) {
+	type message struct {
+		text  string
+		final bool
+		cites []Citation
+	}
+	var messages []message
+	final := false
+	for _, item := range items {
+		if item.Type == "message" {
+			m := message{messageText(item), item.Phase == "final_answer", citedBy(item)}
+			m.final = m.final && m.text != ""
+			final = final || m.final
+			messages = append(messages, m)
+		}
+	}
+	var texts []string
+	for _, m := range messages {
+		if m.final != final {
+			continue
+		}
+		cites = append(cites, m.cites...)
+		if m.text != "" {
+			texts = append(texts, m.text)
+		}
+	}
+	return strings.Join(texts, "\n\n"), cites
+}
+
+// messageText joins the parts of a message. Parts of output text continue each
+// other, as in OpenAI's SDKs; a refusal is a paragraph.
+func messageText(m llm.Item) string {
+	var b strings.Builder
+	for _, part := range m.Parts {
+		switch part.Type {
+		case "output_text", "text":
+			b.WriteString(part.Text)
+		case "refusal":
+			b.WriteString("\n\n" + part.Text + "\n\n")
+		}
+	}
+	return strings.TrimSpace(Clean(b.String()))
+}
+
+// citedBy returns what a message cites.
+func citedBy(m llm.Item) (list []Citation) {
+	for _, part := range m.Parts {
+		for _, c := range part.Citations {
+			list = append(list, Citation{URL: pageURL(c.URL), Title: title(c.Title)})
+		}
+	}
+	return list
+}
+
+// source returns what a search lists: a page, or the name of a source without a
+// URL.
+func source(s llm.Source) Citation {
+	u := pageURL(s.URL)
+	if u == "" {
+		return Citation{URL: title(s.Name), Title: "api"}
+	}
+	return Citation{URL: u, Title: title(s.Title)}
+}
+
+var (
+	// markers matches the citation markers that the API writes into the text
+	// with private-use characters, and a space before them: U+E200 opens one,
+	// U+E202 separates its fields, U+E201 closes it unless the text was cut
+	// short.
+	markers = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
+	// tracker matches the query parameter that the API adds to links. The
+	// submatches stay.
+	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
+)
+
+// Clean removes what the API adds to the text of the model: citation markers, and
+// utm_source=openai in links.
+func Clean(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= 0xe200 && r <= 0xe2ff }) {
+		s = markers.ReplaceAllString(s, "")
+	}
+	return untracked(s)
+}
+
+func untracked(s string) string {
+	if !strings.Contains(s, "utm_source=openai") {
+		return s
+	}
+	return tracker.ReplaceAllString(s, "$1$2")
+}
+
+// sources returns what the answer can cite, each source once: the pages that its
+// text cites, in order of appearance; if there are none, those that any message
+// cites (a commentary may cite what the answer rests on); if there are none
+// either, the pages that the searches found. Sources without a URL are always
+// among them. Blocked pages are not.
+func (r *reading) sources(blocked hosts) []Citation {
+	var list []Citation
+	for _, candidates := range [][]Citation{r.spoken, r.cited, r.found} {
+		list = usable(candidates, blocked)
+		if len(list) > 0 {
+			break
+		}
+	}
+	names := slices.DeleteFunc(slices.Clone(r.found), Citation.isPage)
+	return usable(append(list, names...), blocked)
+}
+
+// usable returns each source once. Those without a URL or name and blocked
+// pages are left out.
+func usable(sources []Citation, blocked hosts) []Citation {
+	var list []Citation
+	seen := map[string]bool{}
+	for _, c := range sources {
+		key := pageKey(c.URL)
+		if c.URL != "" && !seen[key] && !blocked.has(hostOf(c.URL)) {
+			list = append(list, c)
+		}
+		seen[key] = true
+	}
+	return list
+}
