@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -137,31 +138,51 @@ func source(s llm.Source) Citation {
 	return Citation{URL: u, Title: title(s.Title)}
 }
 
-var (
-	// markers matches the citation markers that the API writes into the text
-	// with private-use characters, and a space before them: U+E200 opens one,
-	// U+E202 separates its fields, U+E201 closes it unless the text was cut
-	// short.
-	markers = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
-	// tracker matches the query parameter that the API adds to links. The
-	// submatches stay.
-	tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
-)
+// tracker matches the query parameter that the API adds to links. The submatches
+// stay.
+var tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
 
 // Clean removes what the API adds to the text of the model: citation markers, and
 // utm_source=openai in links.
-func Clean(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r >= 0xe200 && r <= 0xe2ff }) {
-		s = markers.ReplaceAllString(s, "")
-	}
-	return untracked(s)
-}
+func Clean(s string) string { return untracked(unmarked(s)) }
 
 func untracked(s string) string {
 	if !strings.Contains(s, "utm_source=openai") {
 		return s
 	}
 	return tracker.ReplaceAllString(s, "$1$2")
+}
+
+// The API writes citation markers with private-use characters: openMarker, fields
+// with others between them, closeMarker, which is missing if the text was cut
+// short.
+const (
+	openMarker  = '\ue200'
+	closeMarker = '\ue201'
+)
+
+// unmarked removes citation markers and the space before each.
+func unmarked(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexFunc(s, func(r rune) bool { return r >= openMarker && r <= '\ue2ff' })
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		text := s[:i]
+		r, size := utf8.DecodeRuneInString(s[i:])
+		s = s[i+size:]
+		if r == openMarker {
+			end := strings.IndexFunc(s, func(r rune) bool { return r == openMarker || r == closeMarker || r == '\n' })
+			if end < 0 {
+				text, s = strings.TrimSuffix(text, " "), ""
+			} else if strings.HasPrefix(s[end:], string(closeMarker)) {
+				text, s = strings.TrimSuffix(text, " "), s[end+size:]
+			}
+		}
+		b.WriteString(text)
+	}
 }
 
 // sources returns what the answer can cite, each source once: the pages that its

@@ -101,7 +101,7 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 	case "response.completed", "response.incomplete", "response.failed":
 		return a.final(ev)
 	}
-	if len(a.blocks) > maxElements || len(a.done) > maxElements {
+	if max(len(a.blocks), len(a.items), len(a.indexes), len(a.done)) > maxElements {
 		return nil, errTooMany
 	}
 	if ev.Type == "response.output_item.done" && isObject(ev.Item) {

@@ -1,0 +1,32 @@
+package answer_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+func ExampleAnswerer_Ask() {
+	base, stop, err := fakeapi.New(fakeapi.Options{}).Listen()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	a := answer.New(answer.Options{
+		Client:   llm.New(llm.Options{BaseURL: base, APIKey: "any"}),
+		Profiles: map[string]answer.Profile{"answer": {Model: "gpt-5.2"}},
+		Now:      func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
+	})
+	ans, err := a.Ask(context.Background(), "answer", answer.Question{Query: "What is new today?"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ans.UsedSearch, len(ans.Citations), ans.Citations[0].URL, ans.Citations[0].PublishedAt)
+	// Output: true 1 https://example.com/docs/web-search 2026-01-02
+}

@@ -1,0 +1,93 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hostile returns texts of about n bytes that web pages could make a model write:
+// each repeats what has to be looked at.
+func hostile(n int) map[string]string {
+	repeat := func(s string) string { return strings.Repeat(s, n/len(s)) }
+	half := func(s string) string { return strings.Repeat(s, n/2/len(s)) }
+	return map[string]string{
+		"mentions":  "Sources:\n" + half("https://x.example 2025-01-01 https://a.example ") + half("word ") + " 2025-01-02",
+		"links":     "Sources:\n" + repeat("https://a.example/x "),
+		"lines":     "Sources:\n" + repeat("https://a.example\n"),
+		"headings":  repeat("Sources:\n"),
+		"entries":   "Sources:\n" + repeat("- https://b.example/ (2025-01-01)\n\n"),
+		"dates":     "Sources:\n" + repeat("https://a.example dec 20x "),
+		"brackets":  repeat("https://x("),
+		"line ends": repeat("a\n"),
+		"markers":   repeat("\ue200cite\ue202"),
+		"stars":     repeat("*"),
+	}
+}
+
+// The text of a hostile answer is returned as it is.
+func TestHostileTexts(t *testing.T) {
+	for name, text := range hostile(1 << 20) {
+		ans, err := compose(t, Options{}, output(message("", text+"x", "https://a.example")))
+		if err != nil || !strings.HasPrefix(ans.Text, strings.TrimSpace(Clean(text+"x"))) || len(ans.Citations) != 1 {
+			t.Errorf("%s: %v, or another text", name, err)
+		}
+	}
+}
+
+// Each bound of the search for dates and lists.
+func TestBounds(t *testing.T) {
+	const entry = "\n- https://a.example/ (2025-01-02)"
+	for name, tt := range map[string]struct{ text, want string }{
+		"text before the last MiB": {"Sources:" + entry + strings.Repeat(" ", maxText), "2025-08-09"},
+		"lines of a list":          {"Sources:" + strings.Repeat("\n", maxLines) + entry[:len(entry)-len(" (2025-01-02)")] + "x\n2025-01-02", "2025-08-09"},
+		"links":                    {strings.Repeat("https://b.example/ ", maxLinks) + entry, "2025-08-09"},
+		"date far from its link":   {"Sources:\n- https://a.example/ " + strings.Repeat("x", maxDate) + " 2025-01-02", "2025-08-09"},
+		"within all of them":       {"Sources:" + strings.Repeat("\n", maxLines-10) + entry, "2025-01-02"},
+	} {
+		// The text goes on, so that it is not cut at its end.
+		ans, err := compose(t, Options{}, output(message("", tt.text+"\n\nEnd.", "https://a.example/")))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got := ans.Citations[0].PublishedAt; got != tt.want {
+			t.Errorf("%s: published %s, want %s", name, got, tt.want)
+		}
+	}
+	long := "Sources:\n- " + strings.Repeat("x", maxEntry) + " https://a.example/ (2025-01-02)"
+	ans, err := compose(t, Options{}, output(message("", long, "https://a.example/")))
+	if err != nil || strings.Count(ans.Text, "Sources:") != 2 {
+		t.Errorf("a line of %d bytes counts as an entry: %v", maxEntry, err)
+	}
+}
+
+// A call that has ended is not read on.
+func TestComposeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("left"))
+	r := &reading{}
+	r.add(response(t, output(message("", "Sources:\n- https://a.example/ (2025-01-02)", "https://a.example/"))))
+	if _, err := New(Options{Now: fixedNow}).compose(ctx, r); err == nil || err.Error() != "left" {
+		t.Errorf("compose = %v, want the cause of the end", err)
+	}
+}
+
+// BenchmarkSources shows that the time for a text is linear: the ns/byte of one
+// text stay the same from 1 KB to 1 MB.
+func BenchmarkSources(b *testing.B) {
+	for _, n := range []int{1 << 10, 1 << 15, 1 << 20} {
+		for name, text := range hostile(n) {
+			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), n>>10), func(b *testing.B) {
+				for b.Loop() {
+					r := &reading{text: Clean(text), searched: true, spoken: []Citation{{URL: "https://a.example"}}}
+					if _, err := New(Options{Now: fixedNow}).compose(b.Context(), r); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(text)), "ns/byte")
+			})
+		}
+	}
+}

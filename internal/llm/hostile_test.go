@@ -1,0 +1,89 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Answers that are small to send and would be large or slow to read.
+func TestHostileAnswers(t *testing.T) {
+	const tooMany = "the answer has more than 10,000 items, parts, annotations and sources"
+	stream := func(payloads ...string) step { return sseStep(payloads...) }
+	output := func(items string) step { return answer(200, `{"status":"completed","output":[`+items+`]}`) }
+	list := func(element string, n int) string { return strings.TrimSuffix(strings.Repeat(element+",", n), ",") }
+	message := func(annotations string) string {
+		return `{"type":"message","content":[{"type":"output_text","text":"x","annotations":[` + annotations + `]}]}`
+	}
+	var parts []string
+	for i := range maxElements + 2 {
+		parts = append(parts, fmt.Sprintf(`{"type":"response.content_part.added","output_index":0,"content_index":%d,"part":{"type":"output_text"}}`, i))
+	}
+	for _, tt := range []struct {
+		name    string
+		step    step
+		kind    Kind
+		message string // its start
+	}{
+		{"items", output(list("{}", 1_000_000)), KindBadResponse, tooMany},
+		{"parts", output(`{"type":"message","content":[` + list(`{"type":"output_text","text":"a"}`, 50_000) + `]}`), KindBadResponse, tooMany},
+		{"annotations of many messages", output(list(message(list("0", 100)), 100)), KindBadResponse, tooMany},
+		{"sources", output(`{"type":"web_search_call","action":{"sources":[` + list("{}", 10_001) + `]}}`), KindBadResponse, tooMany},
+		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindBadResponse, tooMany},
+		{"streamed parts", stream(parts...), KindBadResponse, tooMany},
+		{"streamed items", stream(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
+		{"an event", stream(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
+		{"an event in lines", stream(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
+		{"depth of an event", stream(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
+		{"depth of a response", output(strings.Repeat("[", 7_000_000)), KindBadResponse, "the answer is not a response object"},
+		{"depth of an error", answer(400, `{"error":`+strings.Repeat("[", 1_000_000)), KindParameter, "Bad Request"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, _, _ := newClient(t, 0, tt.step)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, _, err := collect(c.Stream(t.Context(), question()))
+			runtime.ReadMemStats(&after)
+			if e := asError(t, err); e.Kind != tt.kind || !strings.HasPrefix(e.Message, tt.message) {
+				t.Errorf("Stream = %v (%v), want %v %q", e, e.Kind, tt.kind, tt.message)
+			}
+			// All that is allocated, not what is held at a time.
+			if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 400 {
+				t.Errorf("%d MiB were allocated", n)
+			}
+		})
+	}
+	c, _, _ := newClient(t, 0, answer(200, `{"id":`+strings.Repeat("[", 7_000_000)))
+	if _, err := c.Model(t.Context(), "gpt-5.2"); asError(t, err).Kind != KindBadResponse {
+		t.Errorf("Model = %v, want %v", err, KindBadResponse)
+	}
+}
+
+// A caller that wants no events pays for none.
+func TestUnwatched(t *testing.T) {
+	a := newAccumulator(&emitter{})
+	for _, ev := range []string{eventCreated, eventItem, eventPart, eventDelta} {
+		if r, err := a.take([]byte(ev)); r != nil || err != nil {
+			t.Fatal(r, err)
+		}
+	}
+	if len(a.blocks) > 0 || len(a.items) > 0 {
+		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.items))
+	}
+	r, err := a.take([]byte(eventCompleted))
+	if err != nil || len(r.Output) != 1 || len(a.blocks) > 0 {
+		t.Errorf("take = %+v, %v with %d blocks", r, err, len(a.blocks))
+	}
+}
+
+// The advice about store is the caller's: the request is not sent again.
+func TestStoreStays(t *testing.T) {
+	c, api, _ := newClient(t, 3, refusedAs("store", "Store must be true."))
+	_, err := c.Create(t.Context(), question())
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Param != "store" || api.requests() != 1 {
+		t.Errorf("Create = %v after %d requests, want the refusal of store after 1", err, api.requests())
+	}
+}
