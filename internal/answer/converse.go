@@ -92,6 +92,8 @@ func Stage(ev llm.Event) (stage, what string) {
 			return "reading", text.OneLine(e.URL)
 		}
 		return "searching", text.OneLine(e.Query)
+	case llm.Waiting:
+		return fmt.Sprintf("waiting for the rate limit (%d ahead)", e.Ahead), ""
 	case llm.Retrying:
 		return fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
 	}

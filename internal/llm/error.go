@@ -101,6 +101,15 @@ type TunnelError int
 // Error returns the name of the status.
 func (s TunnelError) Error() string { return statusName(int(s)) }
 
+// QueuedError is how many calls were ahead of one that ended while it waited for
+// the rate limit. It is among the causes of a KindTimeout error.
+type QueuedError int
+
+// Error says how long the queue was.
+func (n QueuedError) Error() string {
+	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
+}
+
 func statusName(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }
@@ -169,6 +178,8 @@ func (e *Error) statusKind(status int) Kind {
 		return KindQuota
 	case status >= 500:
 		return KindServer
+	case strings.HasPrefix(words, "request too large"): // a 429 that no wait helps
+		return KindParameter
 	case strings.Contains(words, "organization must be verified"): // there is no code for it
 		return KindUnverified
 	case e.Code == "model_not_found" || e.Code == "DeploymentNotFound",
@@ -309,8 +320,9 @@ func contextError(ctx context.Context) *Error {
 	return &Error{Kind: KindCanceled, Message: "the call was canceled", Err: err}
 }
 
-// retryAfter reads how long the server asks to wait: milliseconds, seconds or a
-// date; 0 without a wait.
+// retryAfter reads how long the server asks to wait: milliseconds, seconds, a
+// date, or the time until a limit that is used up is reset
+// (https://platform.openai.com/docs/guides/rate-limits); 0 without a wait.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms := number(h.Get("Retry-After-Ms")); ms > 0 {
 		return time.Duration(ms * float64(time.Millisecond))
@@ -318,7 +330,17 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if t, err := http.ParseTime(h.Get("Retry-After")); err == nil {
 		return max(t.Sub(now), 0)
 	}
-	return time.Duration(number(h.Get("Retry-After")) * float64(time.Second))
+	if s := number(h.Get("Retry-After")); s > 0 {
+		return time.Duration(s * float64(time.Second))
+	}
+	var wait time.Duration
+	for _, limit := range []string{"Requests", "Tokens"} {
+		reset, err := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
+		if err == nil && h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+			wait = max(wait, reset)
+		}
+	}
+	return wait
 }
 
 // number reads a positive number, at most 1e9, which a time.Duration can hold.

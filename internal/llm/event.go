@@ -51,6 +51,10 @@ type Retrying struct {
 	Err     *Error // why the last one failed
 }
 
+// Waiting says that the call waits for the rate limit of the API, and how many
+// calls are ahead of it.
+type Waiting struct{ Ahead int }
+
 // Done ends a stream that got its response. The event before it is a Usage.
 type Done struct {
 	Status   string // "completed" or "incomplete"
@@ -62,6 +66,7 @@ func (BlockDelta) event() {}
 func (BlockStop) event()  {}
 func (Search) event()     {}
 func (Retrying) event()   {}
+func (Waiting) event()    {}
 func (Usage) event()      {}
 func (Done) event()       {}
 

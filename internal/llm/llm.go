@@ -7,6 +7,7 @@
 //	request.go      Request and its JSON body
 //	capability.go   which optional parameters a model takes
 //	send.go         the loop over the tries; a try is a request and its answer, read to the end
+//	pacer.go        calls of one model share the rate limit
 //	unsupported.go  parameters that the API refuses and the answer can do without
 //	http.go         the middleware of openai-go: headers, body limit, log
 //	transport.go    the HTTP client: roots, proxies, redirects
@@ -72,6 +73,7 @@ type Client struct {
 	configErr   *Error            // why no request can be sent, or nil
 	o           Options           // without APIKey and Headers
 	unsupported sync.Map          // set of modelParam
+	pacers      sync.Map          // *pacer by model
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the

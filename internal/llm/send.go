@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -45,7 +46,14 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		MaxInterval:         8 * time.Second,
 	}
 	waits.Reset()
+	pacer := c.pacer(r.Model)
 	for attempt := 1; ; {
+		last := attempt > 2 && attempt > c.o.MaxRetries
+		err := pacer.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
+		if err != nil {
+			return nil, c.failed(ctx, err, attempt-1)
+		}
+		sent := time.Now()
 		resp, err := c.send(ctx, body, e)
 		e.stopAll()
 		if err == nil {
@@ -58,18 +66,25 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			c.remember(r.Model, param, failure)
 			continue
 		}
+		limited := failure.Kind == KindRateLimit && failure.retryable()
+		if limited {
+			pacer.refused(sent, failure.RetryAfter)
+		}
 		wait := cmp.Or(failure.RetryAfter, waits.NextBackOff())
 		// A wait beyond the deadline would turn this error into a timeout.
 		deadline, ok := ctx.Deadline()
 		if !failure.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
 			return nil, failure
 		}
-		e.send(Retrying{Attempt: attempt + 1, Err: failure})
+		attempt++
+		e.send(Retrying{Attempt: attempt, Err: failure})
+		if limited {
+			continue // the wait is the pacer's
+		}
 		select {
 		case <-time.After(wait):
-			attempt++
 		case <-ctx.Done():
-			return nil, c.failed(ctx, ctx.Err(), attempt)
+			return nil, c.failed(ctx, ctx.Err(), attempt-1)
 		}
 	}
 }
@@ -142,6 +157,10 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	switch {
 	case ctx.Err() != nil:
 		e = contextError(ctx)
+		queued, waited := errors.AsType[QueuedError](err)
+		if waited {
+			e.Message, e.Err = queued.Error(), fmt.Errorf("%w: %w", e.Err, queued)
+		}
 	case !ok:
 		e = connectionError(err)
 	}

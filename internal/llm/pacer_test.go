@@ -1,0 +1,282 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+)
+
+// limited is an API with a rate limit: a bucket of tokens that fills with time,
+// from which each request takes one.
+type limited struct {
+	rate, burst float64       // tokens a second, and at most
+	answers     time.Duration // from a request to its answer
+	others      float64       // tokens a second that other programs take
+	counts      bool          // a refused request empties the bucket
+	header      func(wait time.Duration) http.Header
+
+	mu       sync.Mutex
+	tokens   float64
+	at       time.Time
+	requests int
+}
+
+const latency = 20 * time.Millisecond // of a request, and of its refusal
+
+func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
+	time.Sleep(latency) // a whole wave is on its way before the first refusal
+	wait := l.take()
+	if wait > 0 {
+		time.Sleep(latency)
+		resp, err := answer(429, rateLimited)(req)
+		if l.header != nil {
+			for name, value := range l.header(wait) {
+				resp.Header[name] = value
+			}
+		}
+		return resp, err
+	}
+	select {
+	case <-time.After(l.answers):
+		return answer(200, finished)(req)
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+// take returns how long it takes until there is a token, 0 when there is one.
+func (l *limited) take() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.at.IsZero() {
+		l.tokens, l.at = l.burst, now
+	}
+	passed := now.Sub(l.at).Seconds()
+	l.at = now
+	l.tokens = math.Min(l.burst, l.tokens+(l.rate-l.others)*passed)
+	l.requests++
+	if l.tokens >= 1-1e-9 {
+		l.tokens--
+		return 0
+	}
+	wait := time.Duration((1 - l.tokens) / l.rate * float64(time.Second))
+	if l.counts {
+		l.tokens = 0
+	}
+	return wait
+}
+
+func seconds(wait time.Duration) http.Header {
+	return http.Header{"Retry-After": {fmt.Sprint(math.Ceil(wait.Seconds()))}}
+}
+
+func milliseconds(wait time.Duration) http.Header {
+	return http.Header{"Retry-After-Ms": {fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}}
+}
+
+func reset(wait time.Duration) http.Header {
+	return http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {wait.String()}, "X-Ratelimit-Reset-Tokens": {"6m0s"}}
+}
+
+func (l *limited) client() *Client {
+	return New(Options{BaseURL: "http://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: l}, Redactor: logging.NewRedactor(testKey)})
+}
+
+// All calls of a wave are answered, with few requests and in about the time that
+// the limit allows.
+func TestPacerWaves(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		calls int
+		api   *limited
+		ideal float64 // seconds
+		slack float64 // times the ideal
+	}{
+		{"20", 20, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 4, 1.3},
+		{"60", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 12, 1.3},
+		{"60, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: milliseconds}, 12, 1.3},
+		{"60, reset", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: reset}, 12, 1.3},
+		{"200", 200, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 40, 1.3},
+		{"200, exact", 200, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: milliseconds}, 40, 1.3},
+		{"refused requests count", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, counts: true, header: seconds}, 12, 1.6},
+		{"refused requests count, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, counts: true, header: milliseconds}, 12, 1.6},
+		{"others use a part", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, others: 2, header: seconds}, 18.7, 1.6},
+		{"others use a part, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, others: 2, header: milliseconds}, 18.7, 1.6},
+		{"no headers", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second}, 12, 1.6},
+		{"slow", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: seconds}, 45, 1.3},
+		{"slow, exact", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: milliseconds}, 45, 1.3},
+		{"slow, no headers", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second}, 45, 1.6},
+		{"fast", 400, &limited{rate: 50, burst: 10, answers: time.Second, header: milliseconds}, 8.8, 1.3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := tt.api
+				c := api.client()
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Second)
+				defer cancel()
+				start := time.Now()
+				var wg sync.WaitGroup
+				for range tt.calls {
+					wg.Go(func() {
+						if _, err := c.Create(ctx, question()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				took, most := time.Since(start).Seconds(), tt.slack*tt.ideal+3
+				t.Logf("%.1f s of %.1f, %.2f requests a call", took, most, float64(api.requests)/float64(tt.calls))
+				if took > most || float64(api.requests) > 2.2*float64(tt.calls) {
+					t.Errorf("%.1f s, want at most %.1f; %d requests of %d calls", took, most, api.requests, tt.calls)
+				}
+				if n := c.Waiting(); n != 0 {
+					t.Errorf("%d calls still wait", n)
+				}
+			})
+		})
+	}
+}
+
+// refuse makes c know that the model is limited: one refused request, which gives
+// up at once.
+func refuse(t *testing.T, c *Client, api *scripted, after string) {
+	t.Helper()
+	steps := api.steps
+	api.steps = []step{answer(429, rateLimited, "Retry-After", after)}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := c.Create(ctx, question())
+	if e := asError(t, err); e.Kind != KindRateLimit {
+		t.Fatal(err)
+	}
+	api.steps = steps
+}
+
+// Calls go out in the order of their arrival, and each says how many are ahead.
+func TestPacerOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 0, answer(200, finished))
+		refuse(t, c, api, "10")
+		var mu sync.Mutex
+		var ended []string
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				var ahead []int
+				for ev, err := range c.Stream(t.Context(), question()) {
+					if err != nil {
+						t.Error(err)
+					}
+					if w, ok := ev.(Waiting); ok {
+						ahead = append(ahead, w.Ahead)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, fmt.Sprint(i, ahead))
+			})
+		}
+		time.Sleep(time.Second)
+		if n := c.Waiting(); n != 4 {
+			t.Errorf("%d calls wait, want 4", n)
+		}
+		wg.Wait()
+		if diff := cmp.Diff([]string{"0 [0]", "1 [1 0]", "2 [2 1 0]", "3 [3 2 1 0]"}, ended); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A call that cannot be sent in time ends without a request, and the others go on.
+func TestPacerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 0, answer(200, finished))
+		refuse(t, c, api, "10")
+		sent := api.requests()
+		call := func(limit time.Duration, cancelled bool) (err error, took time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			if cancelled {
+				time.AfterFunc(time.Second, cancel)
+			}
+			start := time.Now()
+			_, err = c.Create(ctx, question())
+			return err, time.Since(start)
+		}
+		var wg sync.WaitGroup
+		for _, tt := range []struct {
+			name      string
+			limit     time.Duration
+			cancelled bool
+			kind      Kind // 0: success
+			took      time.Duration
+		}{
+			{"beyond the wait of the API", 5 * time.Second, false, KindRateLimit, 0},
+			{"cancelled", time.Minute, true, KindCanceled, time.Second},
+			{"answered", time.Minute, false, 0, 10 * time.Second},
+			{"too far behind", 10*time.Second + time.Millisecond, false, KindTimeout, 10*time.Second + time.Millisecond},
+		} {
+			wg.Go(func() {
+				err, took := call(tt.limit, tt.cancelled)
+				if took != tt.took {
+					t.Errorf("%s: took %v, want %v", tt.name, took, tt.took)
+				}
+				if tt.kind == 0 && err != nil || tt.kind != 0 && asError(t, err).Kind != tt.kind {
+					t.Errorf("%s: %v, want %v", tt.name, err, tt.kind)
+				}
+				queued, waited := errors.AsType[QueuedError](err)
+				if waited != (tt.kind == KindTimeout || tt.kind == KindCanceled) || tt.kind == KindTimeout && queued != 0 {
+					t.Errorf("%s: %d calls were ahead: %v", tt.name, queued, err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if n := api.requests() - sent; n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+		// A minute without a refusal ends the limit.
+		time.Sleep(paceMemory + time.Second)
+		for range 100 {
+			if err, took := call(time.Minute, false); err != nil || took > 0 {
+				t.Fatalf("a call after a minute: %v after %v", err, took)
+			}
+		}
+	})
+}
+
+// A 429 about something else, and one of another model, slow no call.
+func TestPacerUnlimited(t *testing.T) {
+	for name, body := range map[string]string{
+		"quota":     apiBody("insufficient_quota", "insufficient_quota", "", "No."),
+		"too large": apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2 on tokens per min (TPM): Limit 30000, Requested 40000."),
+		"model":     rateLimited,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, api, _ := newClient(t, 0, answer(429, body, "Retry-After", "10"), answer(200, finished))
+			_, err := c.Create(t.Context(), question())
+			if e := asError(t, err); e.Attempts != 1 || api.requests() != 1 {
+				t.Errorf("%s: %v", name, err)
+			}
+			r, start := question(), time.Now()
+			if name == "model" {
+				r.Model = "gpt-5-mini"
+			}
+			if _, err := c.Create(t.Context(), r); err != nil || time.Since(start) > 0 {
+				t.Errorf("%s: the next call ended after %v: %v", name, time.Since(start), err)
+			}
+		})
+	}
+}
