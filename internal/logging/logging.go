@@ -72,7 +72,7 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 	_, level := a.Value.Any().(slog.Level)
 	switch kind := a.Value.Kind(); {
 	case len(groups) == 0 && a.Key == slog.MessageKey:
-		a.Value = slog.StringValue(o.Redactor.Redact(text.OneLine(a.Value.String())))
+		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
 	case (kind == slog.KindString || kind == slog.KindAny) && !level:
 		// Sanitized first: without the escape sequence in its middle, a secret
 		// would be whole again after the redaction.
