@@ -46,6 +46,11 @@ var echoes = map[string]func(w http.ResponseWriter, said string){
 	"failed": func(w http.ResponseWriter, said string) {
 		send(w, 200, "application/json", fmt.Sprintf(`{"id":%[1]q,"status":"failed","output":[],"error":{"code":%[1]q,"message":%[1]q}}`, said))
 	},
+	"answered": func(w http.ResponseWriter, said string) {
+		w.Header().Set("X-Request-Id", said)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"id":%[1]q,"model":%[1]q,"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`, said)
+	},
 	"redirect": func(w http.ResponseWriter, said string) {
 		w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(said))
 		send(w, 307, "text/plain", said)

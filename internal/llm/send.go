@@ -97,7 +97,7 @@ func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Re
 	if err != nil {
 		return nil, answerError(resp, err)
 	}
-	r.RequestID = c.o.Redactor.Line(requestID(resp))
+	r.RequestID = requestID(resp)
 	r.Blocks = e.next
 	return r, nil
 }
