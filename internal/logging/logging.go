@@ -42,7 +42,10 @@ type Options struct {
 // cannot be written. The logger is usable even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 	if !o.Debug {
-		least := map[bool]slog.Level{true: slog.LevelInfo, false: slog.LevelWarn}[o.Info]
+		least := slog.LevelWarn
+		if o.Info {
+			least = slog.LevelInfo
+		}
 		h := tint.NewTextHandler(o.Stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
 		return slog.New(h), func() error { return nil }, nil
 	}
@@ -52,7 +55,8 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 	})
 	var f *os.File
 	if o.File != "" {
-		if f, err = openFile(o.File); err == nil {
+		f, err = openFile(o.File)
+		if err == nil {
 			h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
 				Level: slog.LevelDebug, TimeFormat: "2006-01-02T15:04:05.000Z07:00", NoColor: true, ReplaceAttr: o.clean,
 			}))

@@ -117,7 +117,8 @@ func (r *Reader) framed() (Frame, error) {
 	}
 	r.log.Debug("header", "headerEnd", size, "length", length)
 	limit := maxMessage
-	if b, _ := r.start(); b != '{' && b != '[' && length > 0 {
+	b, _ := r.start() // the value reports the error
+	if b != '{' && b != '[' && length > 0 {
 		limit = length // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
