@@ -6,7 +6,7 @@
 # The release uses the second one. Unused stages are not built.
 ARG SOURCE=source
 
-FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.8 AS build
+FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

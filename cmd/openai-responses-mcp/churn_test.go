@@ -23,6 +23,10 @@ import (
 // the messages of the session.
 const leaked = 32 << 10
 
+// ending is how many goroutines of answered calls may not have ended yet. A leak
+// has hundreds.
+const ending = 4
+
 // What the API does with a question is its first word, a step of fakeapi. The
 // result is what the client must get: an answer, an error, or nothing, because
 // the call hangs until it is cancelled. "either" is an answer or an error.
@@ -215,7 +219,7 @@ func TestChurn(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d messages; before %+v, after %+v", seed, len(c.all), before, after)
-	if after.goroutines != before.goroutines || after.descriptors > before.descriptors {
+	if after.goroutines > before.goroutines+ending || after.descriptors > before.descriptors {
 		t.Errorf("before %+v, after %+v:\n%s", before, after, c.log())
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {

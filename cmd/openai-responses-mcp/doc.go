@@ -22,7 +22,7 @@
 //
 // # Where it is decided
 //
-//	how a message is framed                stdio   Reader.Read, conn.write
+//	how a message is framed                stdio   Reader.Read, conn.writeLocked
 //	whether a cancelled call is silent     stdio   conn.cancel forgets the call,
 //	                                               conn.Write drops what is for it
 //	what happens at the end of stdin       stdio   conn.scan, conn.done

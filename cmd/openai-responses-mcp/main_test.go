@@ -240,7 +240,11 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"want": func(s *script, args []string) {
 		m := s.c.want(args[0])
-		s.print("%s %s\n", map[bool]string{true: "framed", false: "line"}[m.framed], m.raw)
+		framing := "line"
+		if m.framed {
+			framing = "framed"
+		}
+		s.print("%s %s\n", framing, m.raw)
 	},
 	"answer": func(s *script, args []string) {
 		raw := s.c.want(args[0]).raw

@@ -163,7 +163,10 @@ func TestInput(t *testing.T) {
 func short(t *testing.T, messages []message, skip int) (words []string) {
 	t.Helper()
 	for _, m := range messages {
-		word := map[bool]string{true: "F", false: "L"}[m.framed] + m.id
+		word := "L" + m.id
+		if m.framed {
+			word = "F" + m.id
+		}
 		if m.id == "null" {
 			word = fmt.Sprint(word[:1], errorOf(t, m.raw).Get("code"))
 		} else if m.raw != `{"jsonrpc":"2.0","id":`+m.id+`,"result":{}}` {

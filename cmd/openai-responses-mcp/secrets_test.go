@@ -16,7 +16,7 @@ import (
 
 // The secrets that a program is given. Some need escapes in JSON and in URLs.
 const (
-	headerSecret = `team"0f3c9a77/b1de42`
+	headerSecret = `team0f3c9a"77/b1de42`
 	querySecret  = "query Q8w2Xr5Tn1Bz"
 	proxySecret  = "Hn4/Vs8Ec2Ra7"
 	secretConfig = "openai: { headers: { X-Team: '${TEAM_TOKEN}' } }\n"
@@ -32,6 +32,11 @@ var echoes = map[string]func(w http.ResponseWriter, said string){
 	},
 	"a page":    func(w http.ResponseWriter, said string) { send(w, 503, "text/html", "<p>"+said) },
 	"truncated": func(w http.ResponseWriter, said string) { send(w, 422, "text/plain", strings.Repeat("x", 140)+said) },
+	// No limit of a text is between the characters of a secret.
+	"invisible characters": func(w http.ResponseWriter, said string) {
+		split := strings.ReplaceAll(strings.Join(strings.Split(headerSecret, ""), "\u200b"), `"`, `\"`)
+		send(w, 400, "application/json", fmt.Sprintf(`{"error":{"message":"%[1]s","type":"%[2]s","code":"%[2]s","param":"%[2]s"}}`, strings.Repeat("x", 12)+strings.Repeat(split, 40), split))
+	},
 	"content type": func(w http.ResponseWriter, said string) {
 		send(w, 200, "application/"+said, said)
 	},
@@ -40,6 +45,11 @@ var echoes = map[string]func(w http.ResponseWriter, said string){
 	},
 	"failed": func(w http.ResponseWriter, said string) {
 		send(w, 200, "application/json", fmt.Sprintf(`{"id":%[1]q,"status":"failed","output":[],"error":{"code":%[1]q,"message":%[1]q}}`, said))
+	},
+	"answered": func(w http.ResponseWriter, said string) {
+		w.Header().Set("X-Request-Id", said)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"id":%[1]q,"model":%[1]q,"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`, said)
 	},
 	"redirect": func(w http.ResponseWriter, said string) {
 		w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(said))
@@ -60,9 +70,10 @@ func send(w http.ResponseWriter, status int, contentType, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// leak returns a secret that a text has, as it is, as JSON or in a URL.
+// leak returns a secret that a text has, as it is, as JSON or in a URL, or the
+// beginning of one.
 func leak(text string) string {
-	for _, s := range []string{key, headerSecret, querySecret, proxySecret} {
+	for _, s := range []string{key, headerSecret, headerSecret[:8], querySecret, proxySecret} {
 		for _, form := range []string{s, fmt.Sprintf("%q", s), url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte("me:" + s))} {
 			if strings.Contains(text, strings.Trim(form, `"`)) {
 				return form

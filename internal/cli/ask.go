@@ -112,7 +112,7 @@ func (a *app) askEvents(ctx context.Context, w *deps, f *askFlags, stop func(err
 		return ans, nil // no answer can be made of some complete responses
 	}
 	line := failureOf(err, w.answerer.Explain(f.profile(), err))
-	line.Message, line.Code = a.redactor.Redact(line.Message), a.redactor.Redact(line.Code)
+	line.Message, line.Code = a.oneLine(line.Message), a.oneLine(line.Code)
 	write(line)
 	return nil, errReported
 }

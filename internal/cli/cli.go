@@ -26,7 +26,6 @@ import (
 	"syscall"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -139,7 +138,7 @@ func (a *app) warn(warnings ...string) {
 }
 
 // oneLine returns s as one line without secrets and control characters.
-func (a *app) oneLine(s string) string { return text.OneLine(a.redactor.Redact(s)) }
+func (a *app) oneLine(s string) string { return a.redactor.Line(s) }
 
 // brokenPipe reports whether err is a write after the reader has closed the
 // pipe.

@@ -13,7 +13,6 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // ErrNoFile is in the error of Load if the file of --config does not exist.
@@ -94,7 +93,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	redactor := logging.NewRedactor(l.Secrets...)
 	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
-			lines[i] = redactor.Redact(text.OneLine(lines[i]))
+			lines[i] = redactor.Line(lines[i])
 		}
 	}
 	if len(l.problems) > 0 {

@@ -117,8 +117,8 @@ func (s *Server) wait(ctx context.Context, count *int, n int) error {
 	}
 }
 
-// add raises a count and wakes the calls of wait. The lock is held.
-func (s *Server) add(count *int) {
+// addLocked raises a count and wakes the calls of wait.
+func (s *Server) addLocked(count *int) {
 	*count++
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -165,7 +165,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !x.done && (err != nil || r.Context().Err() != nil) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.add(&s.aborted)
+			s.addLocked(&s.aborted)
 		}
 	}()
 	w.Header().Set("x-request-id", x.req.id("req"))
@@ -184,7 +184,7 @@ func (x *exchange) arrive(body []byte) {
 		s.log = slices.Delete(s.log, 0, 1)
 	}
 	s.log = append(s.log, Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body})
-	s.add(&s.arrived)
+	s.addLocked(&s.arrived)
 	x.req = request{Result: gjson.ParseBytes(body), n: s.arrived}
 	switch {
 	case len(s.queue) > 0:

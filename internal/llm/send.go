@@ -112,7 +112,7 @@ func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Re
 	if err != nil {
 		return nil, answerError(resp, err)
 	}
-	r.RequestID = c.o.Redactor.Redact(requestID(resp))
+	r.RequestID = requestID(resp)
 	r.Blocks = e.next
 	return r, nil
 }
@@ -166,10 +166,9 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	}
 	e.Attempts = attempt
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
-		*s = c.o.Redactor.Redact(*s)
+		*s = c.o.Redactor.Line(*s)
 	}
-	// Shortened afterwards: a part of a secret would not be found.
-	e.Message = text.Truncate(text.OneLine(e.Message), 400)
+	e.Message = text.Truncate(e.Message, 400)
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
 		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
 		slog.String("name", e.Name()), slog.String("code", e.Code),

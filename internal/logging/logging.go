@@ -42,7 +42,10 @@ type Options struct {
 // cannot be written. The logger is usable even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 	if !o.Debug {
-		least := map[bool]slog.Level{true: slog.LevelInfo, false: slog.LevelWarn}[o.Info]
+		least := slog.LevelWarn
+		if o.Info {
+			least = slog.LevelInfo
+		}
 		h := tint.NewTextHandler(o.Stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
 		return slog.New(h), func() error { return nil }, nil
 	}
@@ -52,7 +55,8 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 	})
 	var f *os.File
 	if o.File != "" {
-		if f, err = openFile(o.File); err == nil {
+		f, err = openFile(o.File)
+		if err == nil {
 			h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
 				Level: slog.LevelDebug, TimeFormat: "2006-01-02T15:04:05.000Z07:00", NoColor: true, ReplaceAttr: o.clean,
 			}))
@@ -72,7 +76,7 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 	_, level := a.Value.Any().(slog.Level)
 	switch kind := a.Value.Kind(); {
 	case len(groups) == 0 && a.Key == slog.MessageKey:
-		a.Value = slog.StringValue(o.Redactor.Redact(text.OneLine(a.Value.String())))
+		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
 	case (kind == slog.KindString || kind == slog.KindAny) && !level:
 		// Sanitized first: without the escape sequence in its middle, a secret
 		// would be whole again after the redaction.

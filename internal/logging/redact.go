@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const redacted = "[redacted]"
@@ -55,3 +56,8 @@ func (r *Redactor) Redact(s string) string {
 	}
 	return s
 }
+
+// Line returns s as one printable line ([text.OneLine]) without secrets. A secret
+// with invisible characters in it is found, because they are removed first. A line
+// is truncated afterwards: a part of a secret is not found.
+func (r *Redactor) Line(s string) string { return r.Redact(text.OneLine(s)) }

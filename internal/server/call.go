@@ -56,7 +56,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 			tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 		if err != nil {
 			call.Outcome = "invalid"
-			why := s.o.Redactor.Redact(err.Error())
+			why := s.o.Redactor.Line(err.Error())
 			return nil, toolError(tool+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
 		}
 		a, err := s.ask(ctx, tool, q, req)
@@ -102,7 +102,7 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the answer: %w", err)
 	}
-	m, redact := a.Meta, s.o.Redactor.Redact
+	m, redact := a.Meta, s.o.Redactor.Line
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
 		Meta: mcp.Meta{
@@ -129,7 +129,7 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 // failed is the error of a call without an answer. Its data (spec §8.2) holds
 // neither content nor instructions nor the key.
 func (s *Server) failed(tool string, err error) error {
-	redact := s.o.Redactor.Redact
+	redact := s.o.Redactor.Line
 	why := text.Truncate(redact(s.o.Explain(tool, err)), 400)
 	data := map[string]any{"message": why}
 	if e, ok := errors.AsType[*llm.Error](err); ok && s.o.Debug {

@@ -29,9 +29,10 @@ type conn struct {
 	lines   atomic.Bool  // answer in lines
 	pending atomic.Int32 // calls neither answered nor cancelled, and the input
 
-	writing sync.Mutex // held during a write
-	mu      sync.Mutex // guards the fields below; not held during a write
-	calls   map[int64]call
+	writing sync.Mutex       // held during a write
+	mu      sync.Mutex       // guards the fields below; not held during a write
+	calls   map[int64]call   // by number
+	numbers map[string]int64 // of the calls, by the key of their id
 	last    int64
 }
 
@@ -118,7 +119,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 func (c *conn) begin(m message) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.number(m.id) != 0 {
+	if c.numbers[key(m.id)] != 0 {
 		return nil
 	}
 	c.last++
@@ -131,6 +132,7 @@ func (c *conn) begin(m message) jsonrpc.Message {
 		}
 	}
 	c.calls[c.last] = k
+	c.numbers[key(k.id)] = c.last
 	c.pending.Add(1)
 	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
 }
@@ -142,24 +144,20 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
-	n := c.number(id)
+	n := c.numbers[key(id)]
 	if n == 0 || c.calls[n].method == "initialize" {
 		return nil
 	}
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", gjson.GetBytes(params, "reason").String())
-	delete(c.calls, n)
+	c.forgetLocked(n)
 	c.done()
 	return &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, n)}
 }
 
-// number returns the number of the call with that id, or 0. c.mu is held.
-func (c *conn) number(id gjson.Result) int64 {
-	for n, k := range c.calls {
-		if key(k.id) == key(id) {
-			return n
-		}
-	}
-	return 0
+// forgetLocked makes the id of a call free.
+func (c *conn) forgetLocked(n int64) {
+	delete(c.numbers, key(c.calls[n].id))
+	delete(c.calls, n)
 }
 
 // Write writes a response or a progress notification; the server sends nothing
@@ -175,7 +173,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 			return nil
 		}
 		defer c.done()
-		return c.write(wire{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: wireError(k.method, r.Error)})
+		return c.writeLocked(outgoing{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: clientError(k.method, r.Error)})
 	}
 	n := m.(*jsonrpc.Request)
 	k, ok := c.find(gjson.GetBytes(n.Params, "progressToken").Int(), false)
@@ -186,7 +184,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("setting the progress token: %w", err)
 	}
-	return c.write(wire{Method: n.Method, Params: params})
+	return c.writeLocked(outgoing{Method: n.Method, Params: params})
 }
 
 // find returns the call in flight with that number. With last, the call ends and
@@ -196,7 +194,7 @@ func (c *conn) find(n int64, last bool) (k call, ok bool) {
 	defer c.mu.Unlock()
 	k, ok = c.calls[n]
 	if last {
-		delete(c.calls, n)
+		c.forgetLocked(n)
 	}
 	return k, ok
 }
@@ -206,12 +204,12 @@ func (c *conn) find(n int64, last bool) (k call, ok bool) {
 func (c *conn) refuse(code int64, why string) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.write(wire{ID: json.RawMessage("null"), Error: &jsonrpc.Error{Code: code, Message: why}})
+	_ = c.writeLocked(outgoing{ID: json.RawMessage("null"), Error: &jsonrpc.Error{Code: code, Message: why}})
 	return nil
 }
 
-// write writes one message. c.writing is held.
-func (c *conn) write(m wire) error {
+// writeLocked writes one message.
+func (c *conn) writeLocked(m outgoing) error {
 	m.Version = "2.0"
 	body, err := jsonx.Marshal(m)
 	if err != nil {
@@ -276,8 +274,8 @@ func key(v gjson.Result) string {
 	return ""
 }
 
-// wire is a response or a notification in JSON.
-type wire struct {
+// outgoing is a response or a notification in JSON.
+type outgoing struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -286,8 +284,8 @@ type wire struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// wireError returns the error for the client.
-func wireError(method string, err error) *jsonrpc.Error {
+// clientError returns the error for the client.
+func clientError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 const (
 	maxMessage = 64 << 20 // bytes of one message
 	maxLine    = 64 << 10 // bytes of a header, or of a line that is not an object
+	maxLength  = 64       // bytes of a Content-Length header that ends a parse error
 )
 
 // parseError says why a part of the input is not a message. Reading continues
@@ -40,8 +43,7 @@ type Frame struct {
 // Reader splits a byte stream into messages. Each is either framed by a
 // Content-Length header or on a line of its own (spec §2.1).
 type Reader struct {
-	src io.Reader
-	in  *bufio.Reader // of src
+	in  *bufio.Reader
 	log *slog.Logger
 
 	// skip is the number of bytes to skip after a parse error, or restOfLine.
@@ -54,7 +56,7 @@ const restOfLine = -1
 
 // NewReader returns a Reader of in.
 func NewReader(in io.Reader) *Reader {
-	return &Reader{src: in, in: bufio.NewReaderSize(in, maxLine), log: slog.New(slog.DiscardHandler)}
+	return &Reader{in: bufio.NewReaderSize(in, maxLine), log: slog.New(slog.DiscardHandler)}
 }
 
 // Read waits for the next message. Its error is that of the input, io.EOF at
@@ -70,13 +72,12 @@ func (r *Reader) Read() (Frame, error) {
 		body, err := r.value(maxMessage, restOfLine, true)
 		return Frame{Body: body}, err
 	}
-	line := r.line()
+	line := r.line(maxLine)
 	// "warning: x" is a log line, unless it ends in \r\n or its name has a hyphen.
 	if m := header.FindSubmatch(line); m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))) {
 		return r.framed()
 	}
 	if !json.Valid(line) {
-		_, _ = r.in.Discard(1) // in case it looks like a header, where resync stops
 		r.skip = restOfLine
 		return Frame{}, errNotJSON
 	}
@@ -85,24 +86,30 @@ func (r *Reader) Read() (Frame, error) {
 	return Frame{Body: body}, nil
 }
 
-var header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
+var (
+	header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
+	// contentLength never occurs inside JSON: its strings have no line ends.
+	contentLength = regexp.MustCompile(`(?i)^content-length:[ \t]*\d+[ \t]*\r?\n$`)
+)
 
 // framed reads a header block and the value after it. The value ends where its
 // JSON ends, even if the length differs: clients declare wrong lengths. If the
 // body is not JSON, a valid length says where it ends.
 func (r *Reader) framed() (Frame, error) {
 	size, length, known := 0, restOfLine, false
-	line := r.line()
+	line := r.line(maxLine)
 	for m := header.FindSubmatch(line); m != nil; m = header.FindSubmatch(line) {
 		if bytes.EqualFold(m[1], []byte("Content-Length")) {
+			known = true
 			n, err := strconv.Atoi(string(m[2]))
-			if known, length = true, n; err != nil || n < 0 || n > maxMessage {
-				length = restOfLine
+			if err != nil || n < 0 || n > maxMessage {
+				n = restOfLine
 			}
+			length = n
 		}
 		size += len(line)
 		_, _ = r.in.Discard(len(line))
-		line = r.line()
+		line = r.line(maxLine)
 	}
 	// Some clients omit the empty line.
 	if !known && len(bytes.TrimSpace(line)) > 0 {
@@ -110,7 +117,8 @@ func (r *Reader) framed() (Frame, error) {
 	}
 	r.log.Debug("header", "headerEnd", size, "length", length)
 	limit := maxMessage
-	if b, _ := r.start(); b != '{' && b != '[' && length > 0 {
+	b, _ := r.start() // the value reports the error
+	if b != '{' && b != '[' && length > 0 {
 		limit = length // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
@@ -121,47 +129,56 @@ func (r *Reader) framed() (Frame, error) {
 // ends with its line at the latest. If it is not JSON, the input continues
 // length bytes after its start, or after its line.
 func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
-	s := &single{in: r.in, left: limit, inLine: inLine}
-	dec := json.NewDecoder(s)
+	in := &peekReader{in: r.in, limit: limit, inLine: inLine}
+	dec := json.NewDecoder(in)
 	var body json.RawMessage
 	err := dec.Decode(&body)
 	if err == nil {
+		_, _ = r.in.Discard(int(dec.InputOffset()) - in.discarded)
 		return body, nil
 	}
-	// Put everything back. The next Read skips it.
-	r.skip = length
-	next, _ := r.in.Peek(r.in.Buffered())
-	r.src = io.MultiReader(dec.Buffered(), bytes.NewReader(bytes.Clone(next)), r.src)
-	r.in.Reset(r.src)
-	if s.left == 0 && limit == maxMessage {
+	r.skip = restOfLine
+	if length != restOfLine {
+		r.skip = max(0, length-in.discarded)
+	}
+	if in.read == maxMessage && errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errTooLong
 	}
 	return nil, errNotJSON
 }
 
-// single returns one byte at a time, so that a decoder reads nothing behind a
-// value.
-type single struct {
-	in     *bufio.Reader
-	left   int  // bytes that may be read
-	inLine bool // stop before a line feed
+// peekReader reads what is in the buffer without consuming it: what follows a
+// value, or is not JSON, may be the next message. Only a value that is larger than
+// the buffer is consumed, up to its last part.
+type peekReader struct {
+	in        *bufio.Reader
+	limit     int  // bytes that may be read
+	inLine    bool // stop before a line feed
+	read      int
+	discarded int // of the bytes read
 }
 
-func (s *single) Read(p []byte) (int, error) {
-	if s.left == 0 {
+// Read is called when the decoder has seen all that was read.
+func (r *peekReader) Read(p []byte) (int, error) {
+	if r.read-r.discarded == maxLine {
+		n, _ := r.in.Discard(maxLine / 2)
+		r.discarded += n
+	}
+	at := r.read - r.discarded
+	if r.read == r.limit {
 		return 0, io.EOF
 	}
-	b, err := s.in.ReadByte()
-	if err != nil {
+	if _, err := r.in.Peek(at + 1); err != nil {
 		return 0, err
 	}
-	if s.inLine && b == '\n' {
-		_ = s.in.UnreadByte()
-		return 0, io.EOF
+	buffered, _ := r.in.Peek(r.in.Buffered())
+	n := copy(p[:min(len(p), r.limit-r.read)], buffered[at:])
+	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 && r.inLine {
+		r.read += end
+		return end, io.EOF
 	}
-	p[0] = b
-	s.left--
-	return 1, nil
+	r.read += n
+	return n, nil
 }
 
 // start skips white space and byte order marks and returns the first byte of
@@ -183,12 +200,12 @@ func (r *Reader) start() (byte, error) {
 }
 
 // line returns the next line with its end, or what is left of the input, without
-// consuming it. A line that is too long is cut. A line that begins with { or [
-// is returned at once.
-func (r *Reader) line() []byte {
+// consuming it. It is cut after limit bytes. A line that begins with { or [ is
+// returned at once.
+func (r *Reader) line(limit int) []byte {
 	for n := 1; ; n++ {
 		b, err := r.in.Peek(n)
-		if err != nil || b[n-1] == '\n' || b[0] == '{' || b[0] == '[' {
+		if err != nil || n == limit || b[n-1] == '\n' || b[0] == '{' || b[0] == '[' {
 			return b
 		}
 	}
@@ -198,22 +215,27 @@ func (r *Reader) line() []byte {
 // header.
 func (r *Reader) resync() {
 	for ; r.skip != 0; r.skip = max(r.skip-1, restOfLine) {
-		b, err := r.in.Peek(1)
-		if err != nil || b[0]|' ' == 'c' && r.has("Content-Length:") {
+		if r.has("content-length:") && contentLength.Match(r.line(maxLength)) {
 			break
 		}
-		_, _ = r.in.Discard(1)
-		if b[0] == '\n' && r.skip == restOfLine {
+		b, err := r.in.ReadByte()
+		if err != nil || b == '\n' && r.skip == restOfLine {
 			break
 		}
 	}
 	r.skip = 0
 }
 
-// has reports whether the input continues with s, in upper or lower case.
+// has reports whether the input continues with s, which is in lower case, in
+// upper or lower case. It waits only for as many bytes as it takes to see that.
 func (r *Reader) has(s string) bool {
-	b, _ := r.in.Peek(len(s))
-	return strings.EqualFold(string(b), s)
+	for n := 1; n <= len(s); n++ {
+		b, err := r.in.Peek(n)
+		if err != nil || unicode.ToLower(rune(b[n-1])) != rune(s[n-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Write writes a message in one call of w.Write, with a Content-Length header

@@ -46,12 +46,13 @@ type Transport struct {
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:   ctx,
-		end:   end,
-		in:    make(chan jsonrpc.Message),
-		out:   retryWriter{t.Out},
-		log:   t.Log,
-		calls: map[int64]call{},
+		ctx:     ctx,
+		end:     end,
+		in:      make(chan jsonrpc.Message),
+		out:     retryWriter{t.Out},
+		log:     t.Log,
+		calls:   map[int64]call{},
+		numbers: map[string]int64{},
 	}
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input

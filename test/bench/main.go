@@ -1,12 +1,13 @@
 // Command bench builds the server as a release does and compares its start,
-// memory, calls per second and size with those of a hello-world Go program over
-// stdio (testdata/hello):
+// memory, calls per second, CPU time and size with those of a hello-world Go
+// program over stdio (testdata/hello):
 //
 //	go run ./test/bench
 //
 // Both programs take turns in one run, and medians are printed, so that the
 // ratios can be compared between machines. The API is a canned response in this
-// process. Memory is read from Linux's /proc and is 0 elsewhere.
+// process. Memory is read from Linux's /proc and is 0 elsewhere. CPU time is user and
+// system time of a process from its start to its end.
 package main
 
 import (
@@ -82,35 +83,43 @@ func run(ctx context.Context, w io.Writer) error {
 		}
 	}
 
-	// each runs f with the two programs in turn and returns the medians.
-	each := func(n int, f func(*process) (float64, error)) ([2]float64, error) {
+	// each runs the two programs in turn and returns the medians of what measure
+	// returns or, if calls is not 0, of the microseconds of CPU time for a call.
+	each := func(n, calls int, measure func(*process) (float64, error)) ([2]float64, error) {
 		var values [2][]float64
 		for range n {
 			for i, p := range programs {
-				v, err := p.with(ctx, f)
+				v, cpu, err := p.with(ctx, measure)
 				if err != nil {
 					return [2]float64{}, fmt.Errorf("%s: %w", p.name, err)
+				}
+				if calls > 0 {
+					v = float64(cpu.Microseconds()) / float64(calls)
 				}
 				values[i] = append(values[i], v)
 			}
 		}
 		return [2]float64{median(values[0]), median(values[1])}, nil
 	}
+	start := func(p *process) (float64, error) { return p.started, nil }
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\tserver\thello\tratio\t")
 	for _, m := range []struct {
 		name, unit string
 		rounds     int
 		hold       time.Duration
+		calls      int // that CPU time is divided by
 		measure    func(*process) (float64, error)
 	}{
-		{"start to the answer to initialize", "ms", starts, 0, func(p *process) (float64, error) { return p.started, nil }},
-		{"idle memory", "MiB", 3, 0, (*process).idle},
-		{"peak memory of 64 calls side by side", "MiB", rounds, 200 * time.Millisecond, (*process).peak},
-		{"calls per second, 64 side by side", "", rounds, 0, (*process).rate},
+		{"start to the answer to initialize", "ms", starts, 0, 0, start},
+		{"CPU time of a start", "µs", starts, 0, 1, start},
+		{"idle memory", "MiB", 3, 0, 0, (*process).idle},
+		{"peak memory of 64 calls side by side", "MiB", rounds, 200 * time.Millisecond, 0, (*process).peak},
+		{"calls per second, 64 side by side", "", rounds, 0, 0, (*process).rate},
+		{"CPU time of a call, 64 side by side", "µs", rounds, 0, side + calls, (*process).rate},
 	} {
 		hold.Store(int64(m.hold))
-		v, err := each(m.rounds, m.measure)
+		v, err := each(m.rounds, m.calls, m.measure)
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", m.name, err)
 		}
@@ -154,8 +163,9 @@ type process struct {
 	started float64 // ms from the spawn to the answer
 }
 
-// with starts p, calls f and closes stdin, which ends the program.
-func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (float64, error) {
+// with starts p, calls f and closes stdin, which ends the program. It returns
+// the value of f and the CPU time of the process.
+func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (v float64, cpu time.Duration, err error) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	cmd := exec.CommandContext(ctx, p.path, p.args...)
@@ -163,17 +173,17 @@ func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	begin := time.Now()
-	if err := cmp.Or(inErr, outErr, cmd.Start()); err != nil {
-		return 0, err
+	if err = cmp.Or(inErr, outErr, cmd.Start()); err != nil {
+		return 0, 0, err
 	}
 	run := &process{pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
-	var v float64
-	err := run.ask(initialize)
+	err = run.ask(initialize)
 	if err == nil {
 		run.started = float64(time.Since(begin)) / float64(time.Millisecond)
 		v, err = f(run)
 	}
-	return v, errors.Join(err, in.Close(), cmd.Wait())
+	err = errors.Join(err, in.Close(), cmd.Wait())
+	return v, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }
 
 // ask sends a message and waits for its answer.
