@@ -143,7 +143,7 @@ func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (sto
 func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
 	return llm.Options{
 		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       string(cfg.APIKey),
+		APIKey:       cfg.APIKey,
 		KeyEnv:       cfg.KeyEnv,
 		Organization: cfg.OpenAI.Organization,
 		Project:      cfg.OpenAI.Project,

@@ -47,11 +47,12 @@ type Config struct {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
-	File            string // path of the YAML file, "" if there is none
+	File            string   // path of the YAML file, "" if there is none
+	DefaultFiles    []string // where Load looks for it without --config
 	Location        *time.Location
 	KeyEnv          string            // variable of the credential: of the header that replaces the API key, or openai.api_key_env
 	KeySet          bool              // whether KeyEnv is set
-	APIKey          Secret            // the bearer token; "" if a header replaces it, because then it may belong to another service
+	APIKey          string            // the bearer token; "" if a header replaces it, because then it may belong to another service
 	SentHeaders     map[string]string // the headers of openai.headers that have a value
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
 	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs

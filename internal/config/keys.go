@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -134,7 +133,10 @@ func (c *Config) Show(version string) []byte {
 	set("effective.openai.api_key_set", c.KeySet)
 	headers := map[string]string{}
 	for name := range c.OpenAI.Headers {
-		headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
+		headers[name] = "[set]"
+		if c.SentHeaders[name] == "" {
+			headers[name] = "[not set]"
+		}
 	}
 	set("effective.openai.headers", headers)
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
@@ -248,21 +250,18 @@ func wrong(f field, v any) string {
 }
 
 // unknown says what to write in place of a key that does not exist: the nearest
-// one, of the same section first, unless all are far.
+// one, of the same section first.
 func (l *loader) unknown(path, name string) string {
-	problem, least := "unknown key", 6
+	var section, others []string
 	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
-		known := f.Tag.Get("yaml")
-		distance := 2 * levenshtein.ComputeDistance(name, known)
-		if distance > 0 && strings.Contains(known, name) {
-			distance = 2
-		}
-		if join(path, known) != f.key {
-			distance++
-		}
-		if distance < least {
-			problem, least = "unknown key, did you mean "+f.key+"?", distance
+		if f.key == join(path, f.Tag.Get("yaml")) {
+			section = append(section, f.key)
+		} else {
+			others = append(others, f.key)
 		}
 	}
-	return problem
+	if key := text.Nearest(name, append(section, others...)); key != "" {
+		return "unknown key, did you mean " + key + "?"
+	}
+	return "unknown key"
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +27,7 @@ type Flags struct {
 	Model     string // --model: model of a profile
 	ModelSet  bool
 	Profile   string // the profile of --model; "" is answer, from which the others inherit
-	Debug     bool   // --debug
-	DebugFile string // --debug PATH
+	Debug     string // --debug: "true" or a path
 	DebugSet  bool
 }
 
@@ -140,23 +140,30 @@ func (l *loader) warn(source, key, warning string) {
 
 func (l *loader) fromEnv() {
 	var e environment
-	for f, pointer := range reflect.ValueOf(&e).Elem().Fields() {
+	list := reflect.ValueOf(&e).Elem()
+	for f, pointer := range list.Fields() {
+		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
+	}
+	err := env.ParseWithOptions(&e, env.Options{Environment: l.vars})
+	invalid, _ := errors.AsType[env.AggregateError](err)
+	for f := range list.Fields() {
 		name, key := f.Tag.Get("env"), f.Tag.Get("key")
 		if l.vars[name] == "" {
 			continue
 		}
 		l.used = append(l.used, name)
-		pointer.Set(l.keys[key].value.Addr())
-		// One at a time, because errors name only the field.
-		if err := env.ParseWithOptions(&e, env.Options{Environment: map[string]string{name: l.vars[name]}}); err != nil {
-			l.report(name, key, wrong(l.keys[key], l.vars[name]))
-			continue
+		isField := func(err error) bool {
+			parse, _ := errors.AsType[env.ParseError](err)
+			return parse.Name == f.Name
 		}
-		l.set(key, name)
+		if slices.ContainsFunc(invalid.Errors, isField) {
+			l.report(name, key, wrong(l.keys[key], l.vars[name]))
+		} else {
+			l.set(key, name)
+		}
 	}
 	if value := l.vars["DEBUG"]; value != "" {
-		on, file := Debugging(value)
-		l.debug("DEBUG", on, file)
+		l.debug("DEBUG", value)
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
 		l.c.LineMode, l.used = true, append(l.used, "MCP_LINE_MODE")
@@ -175,29 +182,22 @@ func (l *loader) fromFlags() {
 		l.used = append(l.used, "--model")
 	}
 	if f.DebugSet {
-		l.debug("--debug", f.Debug || f.DebugFile != "", f.DebugFile)
+		l.debug("--debug", f.Debug)
 	}
 }
 
-// Debugging reads the value of DEBUG or of --debug (spec §8.1): a word for off, a
-// word for on, or the path of a file, which also means on.
-func Debugging(value string) (on bool, file string) {
-	words := map[string]bool{"0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
-	if on, ok := words[strings.ToLower(value)]; ok {
-		return on, ""
-	}
-	return true, value
-}
-
-// debug sets server.debug, and server.debug_file if there is a file.
-func (l *loader) debug(source string, on bool, file string) {
-	l.used = append(l.used, source)
-	l.c.Server.Debug = on
+// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word
+// for off, a word for on, or the path of a file, which also means on.
+func (l *loader) debug(source, value string) {
+	words := map[string]bool{"": true, "0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
+	on, isWord := words[strings.ToLower(value)]
+	l.c.Server.Debug = on || !isWord
 	l.set("server.debug", source)
-	if file != "" {
-		l.c.Server.DebugFile = l.expand(file)
+	if !isWord {
+		l.c.Server.DebugFile = l.expand(value)
 		l.set("server.debug_file", source)
 	}
+	l.used = append(l.used, source)
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer,

@@ -86,7 +86,7 @@ func TestPrecedence(t *testing.T) {
 		{"yaml", yaml, nil, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 		{"env", yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
 		{"empty env is unset", yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
-		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: "f", ModelSet: true, Debug: true, DebugFile: "~/f.log", DebugSet: true}, "f", "--model", true, "/home/u/f.log"},
+		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: "f", ModelSet: true, Debug: "~/f.log", DebugSet: true}, "f", "--model", true, "/home/u/f.log"},
 		{"the switch alone keeps the file", yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,10 +19,11 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default
 // file that exists (spec §5.2).
 func (l *loader) fromFile() error {
-	paths := []string{filepath.Join(l.home, ".config", version.Name, "config.yaml")}
 	if dir := l.vars["APPDATA"]; dir != "" { // Windows
-		paths = append([]string{filepath.Join(dir, version.Name, "config.yaml")}, paths...)
+		l.DefaultFiles = append(l.DefaultFiles, filepath.Join(dir, version.Name, "config.yaml"))
 	}
+	l.DefaultFiles = append(l.DefaultFiles, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
+	paths := l.DefaultFiles
 	if l.in.Flags.ConfigSet {
 		paths = []string{l.in.Flags.Config}
 	}

@@ -16,7 +16,7 @@ import (
 // line is a check as `verdict: text`.
 func line(c Check) string { return c.Verdict + ": " + c.Text }
 
-func TestModel(t *testing.T) {
+func TestShutdown(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{`{"data":{"id":"gpt-5.2"}}`, "ok: gpt-5.2 is there"},
 		{`{"id":"gpt-5.2","shutdown_date":null}`, "ok: gpt-5.2 is there"},
@@ -29,7 +29,7 @@ func TestModel(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range tests {
-		if got := line(Model("model answer", "gpt-5.2", []byte(tt.body), now, "cure")); got != tt.want {
+		if got := line(shutdown("model answer", "gpt-5.2", []byte(tt.body), now, "hint")); got != tt.want {
 			t.Errorf("of %s: %q, want %q", tt.body, got, tt.want)
 		}
 	}
@@ -48,8 +48,8 @@ func TestBaseURL(t *testing.T) {
 		{"http://[::1]:1/v1", "ok: http://[::1]:1/v1 (X)"},
 	}
 	for _, tt := range tests {
-		if got := line(BaseURL(tt.base, "X")); got != tt.want {
-			t.Errorf("BaseURL(%q) = %q, want %q", tt.base, got, tt.want)
+		if got := line(baseURLCheck(tt.base, "X")); got != tt.want {
+			t.Errorf("baseURLCheck(%q) = %q, want %q", tt.base, got, tt.want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestProxy(t *testing.T) {
 			}
 			return url.Parse(tt.proxy)
 		}
-		if got := line(Proxy(tt.base, "HTTPS_PROXY", rule, func(name string) string { return tt.env[name] })); got != tt.want {
+		if got := line(proxyCheck(tt.base, "HTTPS_PROXY", rule, func(name string) string { return tt.env[name] })); got != tt.want {
 			t.Errorf("%s through %q with %v: %s, want %s", tt.base, tt.proxy, tt.env, got, tt.want)
 		}
 	}
@@ -83,8 +83,8 @@ func TestProxy(t *testing.T) {
 func TestReport(t *testing.T) {
 	checks := []Check{
 		{Name: "config", Verdict: "ok", Text: "read config.yaml", Details: []string{"server.debug from DEBUG"}},
-		Warn("config", "config.yaml:3: server.transport: hidden", "remove it"),
-		Fail("http", "the server said hidden", "try hidden again"),
+		warn("config", "config.yaml:3: server.transport: hidden", "remove it"),
+		fail("http", "the server said hidden", "try hidden again"),
 	}
 	Clean(checks, func(s string) string { return strings.ReplaceAll(s, "hidden", "…") })
 	want := `ok    config  read config.yaml
