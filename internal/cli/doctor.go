@@ -52,12 +52,11 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	doctor.Clean(checks, a.oneLine)
 	report := doctor.Text
 	if *asJSON {
 		report = doctor.JSON
 	}
-	if _, err := io.WriteString(a.stdout, report(checks)); err != nil {
+	if _, err := io.WriteString(a.stdout, a.redactor.Redact(report(checks))); err != nil {
 		return err
 	}
 	if n := doctor.Count(checks, "fail"); n > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // configChecks report the file, where values come from, and each warning. The
@@ -30,7 +31,7 @@ func configChecks(o Options) (checks []Check) {
 		}
 		for _, k := range config.Keys() {
 			if from := cmp.Or(o.Config.Origin(k.Path), "default"); from != "default" {
-				c.Details = append(c.Details, k.Path+" from "+from)
+				c.Details = append(c.Details, text.OneLine(k.Path+" from "+from))
 			}
 		}
 		checks = append(checks, c)

@@ -1,9 +1,8 @@
 // Package doctor has the checks of the command doctor.
 //
-//	doctor.go  what a check is, and all checks in order
+//	doctor.go  what a check is, all checks in order, and how they are printed
 //	checks.go  checks without a request: configuration, address, proxy, protocol
 //	probe.go   checks of key, connection and models, which ask the API
-//	report.go  checks as text and as JSON
 package doctor
 
 import (
@@ -11,10 +10,13 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -27,9 +29,17 @@ type Check struct {
 	Hint    string   `json:"hint,omitempty"` // what to do, unless the verdict is ok
 }
 
-func ok(name, text string) Check            { return Check{Name: name, Verdict: "ok", Text: text} }
-func warn(name, problem, hint string) Check { return Check{name, "warn", problem, nil, hint} }
-func fail(name, problem, hint string) Check { return Check{name, "fail", problem, nil, hint} }
+func ok(name, text string) Check { return newCheck("ok", name, text, "") }
+
+func warn(name, problem, hint string) Check { return newCheck("warn", name, problem, hint) }
+
+func fail(name, problem, hint string) Check { return newCheck("fail", name, problem, hint) }
+
+// newCheck makes single lines of the texts, which servers and files may have
+// written.
+func newCheck(verdict, name, s, hint string) Check {
+	return Check{Name: name, Verdict: verdict, Text: text.OneLine(s), Hint: text.OneLine(hint)}
+}
 
 // Options are what the checks are about. Without Config only Err, Warnings and
 // Session are used.
@@ -77,4 +87,48 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	checks = append(checks, stdioCheck(ctx, o.Session))
 	return append(checks, question...)
+}
+
+// Count returns the number of checks with a verdict.
+func Count(checks []Check, verdict string) (n int) {
+	for _, c := range checks {
+		if c.Verdict == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// Text returns a line for each check, with details and hint indented below:
+//
+//	fail  model answer           gpt-9: model not found
+//	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
+func Text(checks []Check) string {
+	var b strings.Builder
+	for _, c := range checks {
+		fmt.Fprintf(&b, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
+		for _, detail := range c.Details {
+			fmt.Fprintf(&b, "      %s\n", detail)
+		}
+		if c.Hint != "" {
+			fmt.Fprintf(&b, "      -> %s\n", c.Hint)
+		}
+	}
+	return b.String()
+}
+
+// JSON returns one object: the version, the worst verdict and the checks.
+func JSON(checks []Check) string {
+	report := struct {
+		Version string  `json:"version"`
+		Verdict string  `json:"verdict"`
+		Checks  []Check `json:"checks"`
+	}{version.Version, "ok", checks}
+	for _, verdict := range []string{"warn", "fail"} {
+		if Count(checks, verdict) > 0 {
+			report.Verdict = verdict
+		}
+	}
+	b, _ := jsonx.MarshalIndent(report, "  ") // strings cannot fail
+	return string(b) + "\n"
 }

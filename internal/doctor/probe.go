@@ -90,12 +90,12 @@ func (p *probe) live(ctx context.Context) Check {
 		return fail("live", problem, hint)
 	}
 	p.answered, p.fault = p.Profiles["answer"].Model, nil
-	text := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
+	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
 	if p.streams.last {
-		return ok("live", text+"allowed")
+		return ok("live", report+"allowed")
 	}
-	return warn("live", text+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+
+	return warn("live", report+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+
 		"; until then, or if the server cannot stream, answers come in one piece")
 }
 
