@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -40,7 +39,7 @@ func (a *app) build(f *flags) (*deps, error) {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
-	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
+	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	warnings = append(warnings, warning)
 	if !f.offline {
 		warnings = append(warnings, doctor.ClearText(cfg.OpenAI.BaseURL))
@@ -172,11 +171,10 @@ func defaults(cfg *config.Config) answer.Defaults {
 
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
-	at := cfg.Search.UserLocation
-	location := map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
-	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
-	if len(location) == 0 {
-		location = nil
+	var location map[string]string // nil is not sent, an empty one is
+	if at := cfg.Search.UserLocation; cfg.HasUserLocation() {
+		location = map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
+		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
 	}
 	return answer.Search{
 		EnforceDomains: cfg.Search.EnforceDomains,

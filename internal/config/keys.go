@@ -157,9 +157,11 @@ var formats = map[string]struct {
 	"country": {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
 	"path": {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
 		"a path (in double quotes a backslash starts an escape, use single quotes)"},
-	"timezone": {nil, "an IANA time zone"},
-	"hosts":    {nil, "a list of host names"},
-	"headers":  {nil, "a mapping of header names to values"},
+	"word":           {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "a word"},
+	"timezone":       {nil, "an IANA time zone"},
+	"timezone|local": {nil, "an IANA time zone or local"},
+	"hosts":          {nil, "a list of host names"},
+	"headers":        {nil, "a mapping of header names to values"},
 }
 
 // check returns what is wrong with the value of a key, or "".
@@ -199,9 +201,9 @@ func check(f field) string {
 			fine = fine && err == nil && u.Hostname() != ""
 		case "variable": // a key in its place may have the form of a name
 			fine = fine && (len(v) < 20 || !strings.ContainsAny(v, "0123456789") || v == strings.ToUpper(v))
-		case "timezone":
+		case "timezone", "timezone|local":
 			_, err := time.LoadLocation(v)
-			fine = err == nil && v != "Local"
+			fine = err == nil && v != "Local" || format == "timezone|local" && v == "local"
 		}
 	}
 	if fine {
@@ -241,8 +243,10 @@ func wrong(f field, v any) string {
 		shown = redacted
 	case quoted:
 		shown = strconv.Quote(text.Truncate(s, 80))
-	case kind == reflect.Map, kind == reflect.Slice:
-		shown = "a mapping or list"
+	case kind == reflect.Map:
+		shown = "a mapping"
+	case kind == reflect.Slice:
+		shown = "a list"
 	case kind == reflect.Int && f.Tag.Get("max") != "":
 		takes = strings.TrimPrefix(takes, "a whole number ")
 	}
@@ -250,8 +254,11 @@ func wrong(f field, v any) string {
 }
 
 // unknown says what to write in place of a key that does not exist: the nearest
-// one, of the same section first.
+// one, of the same section first. A problem that is not shown needs no search.
 func (l *loader) unknown(path, name string) string {
+	if len(l.problems) >= maxProblems {
+		return "unknown key"
+	}
 	var section, others []string
 	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
 		if f.key == join(path, f.Tag.Get("yaml")) {

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -35,7 +36,7 @@ type Flags struct {
 type Input struct {
 	Flags    Flags
 	Environ  []string                     // NAME=value, as os.Environ returns it
-	ReadFile func(string) ([]byte, error) // nil: os.ReadFile
+	ReadFile func(string) ([]byte, error) // nil: ReadFile
 }
 
 // environment lists the variables (spec §5.4), each with the key that it sets. The
@@ -72,7 +73,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	c.Derived = &Derived{origins: map[string]string{}}
 	l := &loader{Derived: c.Derived, c: c, in: in, vars: map[string]string{}, keys: map[string]field{}}
 	if in.ReadFile == nil {
-		l.in.ReadFile = os.ReadFile
+		l.in.ReadFile = ReadFile
 	}
 	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
@@ -92,6 +93,9 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	l.inherit()
 	l.resolve()
 	redactor := logging.NewRedactor(l.Secrets...)
+	if more := len(l.problems) - maxProblems; more > 0 {
+		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%s: problems not shown: %d", l.File, more))
+	}
 	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
 			lines[i] = redactor.Redact(text.OneLine(lines[i]))
@@ -106,6 +110,9 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	return c, l.warnings, err
 }
 
+// maxProblems is how many problems an error lists.
+const maxProblems = 20
+
 // loader is the state of one Load.
 type loader struct {
 	*Derived // of c
@@ -114,7 +121,6 @@ type loader struct {
 	vars     map[string]string // trimmed
 	home     string
 	keys     map[string]field
-	profiles bool // the file has model_profiles
 	problems []string
 	warnings []string
 }
@@ -210,7 +216,7 @@ func (l *loader) inherit() {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
 			switch {
 			case l.origins[key] != byDefault:
-			case !l.profiles && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case l.origins["model_profiles"] == "" && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)
@@ -230,6 +236,21 @@ func (l *loader) inherit() {
 		}
 	}
 	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
+	if l.c.Policy.Timezone == "local" {
+		l.Location = localZone()
+	}
+}
+
+// localZone returns the time zone of this machine, with its IANA name if that is
+// known.
+func localZone() *time.Location {
+	link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
+	_, name, _ := strings.Cut(link, "zoneinfo/")
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || time.Local.String() != "Local" { // TZ names it
+		return time.Local
+	}
+	return zone
 }
 
 // expand replaces a leading ~/ by the home directory: clients start the server

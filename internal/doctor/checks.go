@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
@@ -44,7 +44,7 @@ func configChecks(o Options) (checks []Check) {
 
 func policyCheck(cfg *config.Config) Check {
 	sys := cfg.Policy.System
-	_, problem := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
+	_, problem := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	switch {
 	case problem != "":
 		return fail("policy", problem, "correct policy.system.path ("+cfg.Origin("policy.system.path")+"): a readable file of UTF-8 text")
@@ -68,10 +68,19 @@ func debugCheck(cfg *config.Config, err error) Check {
 func locationCheck(cfg *config.Config) Check {
 	at := cfg.Search.UserLocation
 	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
-	if len(parts) == 0 {
+	switch {
+	case !cfg.HasUserLocation():
 		return ok("location", "search.user_location is not set: the API searches as if from the United States")
+	case len(parts) == 0:
+		return ok("location", "search.user_location is empty: the API searches from no place")
 	}
 	return ok("location", "the API searches as if from "+strings.Join(parts, ", "))
+}
+
+// datesCheck says which day is today, which depends on the time zone.
+func datesCheck(cfg *config.Config, now time.Time) Check {
+	return ok("dates", fmt.Sprintf("today is %s in %v, set by policy.timezone (%s)",
+		now.In(cfg.Location).Format(time.DateOnly), cfg.Location, cfg.Origin("policy.timezone")))
 }
 
 // baseURLCheck checks the address of the API, not the server there. from is where

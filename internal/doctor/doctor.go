@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -79,7 +80,7 @@ func Run(ctx context.Context, o Options) []Check {
 		question = append(question, p.live(ctx))
 	}
 	base := o.Advisor.BaseURL
-	checks = append(checks, policyCheck(o.Config), debugCheck(o.Config, o.LogErr), locationCheck(o.Config),
+	checks = append(checks, policyCheck(o.Config), debugCheck(o.Config, o.LogErr), locationCheck(o.Config), datesCheck(o.Config, time.Now()),
 		baseURLCheck(base.Value, base.From), proxyCheck(base.Value, o.Advisor.Proxy, http.ProxyFromEnvironment, o.Getenv),
 		p.key(), p.http())
 	for _, tool := range tools {

@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"testing"
 	"time"
+	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -49,6 +51,29 @@ func TestBaseURL(t *testing.T) {
 	for _, tt := range tests {
 		if got := line(baseURLCheck(tt.base, "X")); got != tt.want {
 			t.Errorf("baseURLCheck(%q) = %q, want %q", tt.base, got, tt.want)
+		}
+	}
+}
+
+func TestPlaceAndTime(t *testing.T) {
+	for yaml, want := range map[string][2]string{
+		"": {"ok: search.user_location is not set: the API searches as if from the United States",
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)"},
+		"search: {user_location: {}}\npolicy: {timezone: UTC}": {"ok: search.user_location is empty: the API searches from no place",
+			"ok: today is 2026-11-21 in UTC, set by policy.timezone (c.yaml:2)"},
+		"search: {user_location: {country: JP, city: Tokyo}}": {"ok: the API searches as if from Tokyo, JP",
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)"},
+	} {
+		cfg, _, err := config.Load(config.Input{
+			Flags:    config.Flags{Config: "c.yaml", ConfigSet: true},
+			ReadFile: func(string) ([]byte, error) { return []byte(yaml), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [2]string{line(locationCheck(cfg)), line(datesCheck(cfg, time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)))}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", yaml, diff)
 		}
 	}
 }
