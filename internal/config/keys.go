@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
 	"reflect"
@@ -46,36 +45,12 @@ func fields(section reflect.Value, path string) (list []field) {
 // join returns the key of a name within a section.
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// Key describes a key of the file.
-type Key struct {
-	Path    string // policy.max_citations
-	Section bool   // it has members, and only Path and Doc are set
-	Default string // as YAML
-	Allowed string // "a whole number in 1..10"
-	Env     string // variable that sets it, or ""
-	Flag    string // flag that sets it, or ""
-	Doc     string
-	Ignored string // why it has no effect, or ""
-}
-
-// Keys lists every key in the order of the structs, sections before their
-// members, and then the keys without effect.
-func Keys() (list []Key) {
-	variables := map[string]string{"server.debug": "DEBUG", "server.debug_file": "DEBUG"}
-	for f := range reflect.TypeFor[environment]().Fields() {
-		variables[f.Tag.Get("key")] = f.Tag.Get("env")
-	}
-	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
-	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		k := Key{Path: f.key, Section: f.section(), Doc: f.Tag.Get("doc"), Env: variables[f.key], Flag: flags[f.key]}
-		if !k.Section {
-			value, _ := json.Marshal(effective(f))
-			k.Default, k.Allowed = strings.Trim(string(value), `"`), allowed(f)
+// Keys lists the keys that have a value, in the order of the structs.
+func (c *Config) Keys() (list []string) {
+	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
+		if !f.section() {
+			list = append(list, f.key)
 		}
-		list = append(list, k)
-	}
-	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		list = append(list, Key{Path: key, Ignored: ignored[key]})
 	}
 	return list
 }

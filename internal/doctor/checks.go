@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -29,9 +28,9 @@ func configChecks(o Options) (checks []Check) {
 		if o.Config.File == "" {
 			c.Text = "no file, looked for " + strings.Join(o.Config.DefaultFiles, ", ")
 		}
-		for _, k := range config.Keys() {
-			if from := cmp.Or(o.Config.Origin(k.Path), "default"); from != "default" {
-				c.Details = append(c.Details, text.OneLine(k.Path+" from "+from))
+		for _, key := range o.Config.Keys() {
+			if from := o.Config.Origin(key); from != "default" {
+				c.Details = append(c.Details, text.OneLine(key+" from "+from))
 			}
 		}
 		checks = append(checks, c)
