@@ -58,7 +58,8 @@ func (c *Config) Keys() (list []string) {
 // effective returns the value of a key as the file would have it, without what is
 // secret in it. A string that is not set is nil.
 func effective(f field) any {
-	switch s, isString := reflect.TypeAssert[string](f.value); {
+	s, isString := reflect.TypeAssert[string](f.value)
+	switch {
 	case isString && s == "":
 		return nil
 	case f.key == "openai.base_url":
@@ -118,6 +119,9 @@ func (c *Config) Show(version string) []byte {
 	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
 }
 
+// word is text without white space and quotes.
+var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
+
 // formats are the checks that the tag format names: a pattern, which the JSON
 // Schema has too, and what is allowed in words that follow "is not".
 var formats = map[string]struct {
@@ -127,12 +131,12 @@ var formats = map[string]struct {
 	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"the name of an environment variable (the variable holds the key, this file does not)"},
 	"url":     {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
-	"id":      {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "an id"},
+	"id":      {word, "an id"},
 	"model":   {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
 	"country": {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
 	"path": {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
 		"a path (in double quotes a backslash starts an escape, use single quotes)"},
-	"word":           {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "a word"},
+	"word":           {word, "a word"},
 	"timezone":       {nil, "an IANA time zone"},
 	"timezone|local": {nil, "an IANA time zone or local"},
 	"hosts":          {nil, "a list of host names"},
@@ -199,7 +203,8 @@ func allowed(f field) string {
 		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number",
 		reflect.String: "a string", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	}[f.Type.Kind()]
-	switch low, high := f.Tag.Get("min"), f.Tag.Get("max"); {
+	low, high := f.Tag.Get("min"), f.Tag.Get("max")
+	switch {
 	case high != "":
 		words += " in " + low + ".." + high
 	case low != "":
@@ -213,7 +218,8 @@ func allowed(f field) string {
 func wrong(f field, v any) string {
 	shown, takes := fmt.Sprint(v), allowed(f)
 	s, quoted := v.(string)
-	switch format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind(); {
+	format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind()
+	switch {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
 		shown = redacted
 	case quoted:

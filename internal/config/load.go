@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +82,8 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 		l.home = l.vars["USERPROFILE"]
 	}
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
-		if l.keys[f.key] = f; !f.section() {
+		l.keys[f.key] = f
+		if !f.section() {
 			l.origins[f.key] = byDefault
 		}
 	}
@@ -150,19 +150,19 @@ func (l *loader) fromEnv() {
 	for f, pointer := range list.Fields() {
 		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
 	}
-	err := env.ParseWithOptions(&e, env.Options{Environment: l.vars})
-	invalid, _ := errors.AsType[env.AggregateError](err)
+	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(&e, env.Options{Environment: l.vars}))
+	invalid := map[string]bool{}
+	for _, err := range failed.Errors {
+		parse, _ := errors.AsType[env.ParseError](err)
+		invalid[parse.Name] = true
+	}
 	for f := range list.Fields() {
 		name, key := f.Tag.Get("env"), f.Tag.Get("key")
 		if l.vars[name] == "" {
 			continue
 		}
 		l.used = append(l.used, name)
-		isField := func(err error) bool {
-			parse, _ := errors.AsType[env.ParseError](err)
-			return parse.Name == f.Name
-		}
-		if slices.ContainsFunc(invalid.Errors, isField) {
+		if invalid[f.Name] {
 			l.report(name, key, wrong(l.keys[key], l.vars[name]))
 		} else {
 			l.set(key, name)
@@ -172,7 +172,8 @@ func (l *loader) fromEnv() {
 		l.debug("DEBUG", value)
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
-		l.c.LineMode, l.used = true, append(l.used, "MCP_LINE_MODE")
+		l.c.LineMode = true
+		l.used = append(l.used, "MCP_LINE_MODE")
 	}
 }
 
@@ -224,9 +225,10 @@ func (l *loader) inherit() {
 			}
 		}
 	}
-	switch system, source := l.c.Policy.System, "policy.system.source"; {
+	system := l.c.Policy.System
+	switch {
 	case system.Source == "file" && system.Path == "":
-		l.report(l.origins[source], source, `"file" needs policy.system.path`)
+		l.report(l.origins["policy.system.source"], "policy.system.source", `"file" needs policy.system.path`)
 	case system.Source == "builtin" && system.Path != "":
 		l.warn(l.origins["policy.system.path"], "policy.system.path", "not used while policy.system.source is builtin")
 	}

@@ -284,7 +284,7 @@ func TestReadFile(t *testing.T) {
 	for path, want := range map[string]string{
 		large:                  "",
 		link:                   "",
-		write("huge", 1<<20+1): "larger than 1 MiB",
+		write("huge", 1<<20+1): "not a regular file",
 		dir:                    "not a regular file",
 		os.DevNull:             "not a regular file",
 	} {

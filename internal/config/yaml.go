@@ -51,13 +51,11 @@ const maxFile = 1 << 20
 // may have no end; a symbolic link to a file is fine.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file of at most 1 MiB")}
+	}
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
-	case info.Size() > maxFile:
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("larger than 1 MiB")}
 	}
 	return os.ReadFile(path)
 }

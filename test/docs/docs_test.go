@@ -1,6 +1,6 @@
-// Package docs_test checks the documentation: links resolve, examples
-// load, and the flags and keys in the text exist. internal/config checks the
-// tables of the configuration, internal/clients the page of client setup.
+// Package docs_test checks the documentation: links resolve, examples load, and
+// the flags and keys in the text exist. internal/config checks the tables of the
+// configuration, internal/clients the page of client setup.
 package docs_test
 
 import (
