@@ -181,5 +181,7 @@ func search(cfg *config.Config) answer.Search {
 		BlockedDomains: cfg.Search.BlockedDomains,
 		ContextSize:    cfg.Search.ContextSize,
 		UserLocation:   location,
+		Required:       cfg.Search.Required,
+		Extra:          cfg.Search.Extra,
 	}
 }
