@@ -81,6 +81,7 @@ func TestUnknownKeys(t *testing.T) {
 		{"model_profiles: {answer: {effort: low}}", "model_profiles.answer.effort: unknown key, did you mean model_profiles.answer.reasoning_effort?"},
 		{"policy: {zebra: 1}", "policy.zebra: unknown key"},
 		{"zebra: 1", "zebra: unknown key"},
+		{"m: 1", "m: unknown key"},
 		{"\"a\\nb\": 1", "a b: unknown key"},
 	}
 	for _, tt := range tests {
