@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -96,7 +97,7 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 		return cfg, warnings, nil
 	}
 	a.warn(warnings...)
-	if errors.Is(err, config.ErrNoFile) {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = &failure{exitUsage, err.Error(), "check the path that --config names"}
 	}
 	return nil, nil, err

@@ -17,9 +17,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// ErrNoFile is in the error of Load if the file of --config does not exist.
-var ErrNoFile = errors.New("no such file")
-
 // Flags are those of the command line. The Set fields say which are given.
 type Flags struct {
 	Config    string // --config: path of the YAML file
@@ -66,7 +63,8 @@ type environment struct {
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //	MAX_CITATIONS: policy.max_citations: 50 is not in 1..10
 //
-// Warnings and errors contain no secrets.
+// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and
+// errors contain no secrets.
 func Load(in Input) (c *Config, warnings []string, err error) {
 	c = defaults()
 	c.Derived = &Derived{origins: map[string]string{}}

@@ -30,15 +30,13 @@ func (l *loader) fromFile() error {
 	}
 	for _, path := range paths {
 		data, err := l.in.ReadFile(l.expand(path))
-		switch {
-		case err == nil:
+		if err == nil {
 			l.File = path
 			l.apply(data)
 			return nil
-		case !errors.Is(err, fs.ErrNotExist):
+		}
+		if l.in.Flags.ConfigSet || !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("reading config: %w", err)
-		case l.in.Flags.ConfigSet:
-			return fmt.Errorf("--config: %q: %w", path, ErrNoFile)
 		}
 	}
 	return nil
