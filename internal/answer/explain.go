@@ -50,26 +50,26 @@ type Setting struct {
 
 // advice is an error in words.
 type advice struct {
-	what string // what is wrong
-	do   string // what to change; names a setting or variable
-	said string // what the API said
+	problem string
+	hint    string // what to change; names a setting or variable
+	message string // what the API said
 }
 
 // Explain puts an error of a question into one line that says what to do. The
 // advice comes first, so that truncation removes only what the API said.
 func (v Advisor) Explain(profile string, err error) string {
 	a := v.advise(profile, err)
-	return text.Truncate(sentence(a.what, a.do, a.said), maxExplain)
+	return text.Truncate(sentence(a.problem, a.hint, a.message), maxExplain)
 }
 
-// Advise is Explain for a terminal: one line says what is wrong, with what the
-// API said; the other says what to do and may be empty.
-func (v Advisor) Advise(profile string, err error) (what, hint string) {
+// Advise is Explain in two lines, for a terminal: the problem, with what the API
+// said, and a hint, which may be empty.
+func (v Advisor) Advise(profile string, err error) (problem, hint string) {
 	a := v.advise(profile, err)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.KindMissingKey {
-		a.do = v.GetKey() + "; --offline needs none"
+		a.hint = v.GetKey() + "; --offline needs none"
 	}
-	return sentence(a.what, a.said), text.OneLine(a.do)
+	return sentence(a.problem, a.message), text.OneLine(a.hint)
 }
 
 // sentence joins the parts that are not empty to one line.
@@ -83,18 +83,18 @@ func (v Advisor) advise(profile string, err error) advice {
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 	if e, ok := errors.AsType[TimeoutError](err); ok {
-		return advice{what: e.Error(), do: raise}
+		return advice{problem: e.Error(), hint: raise}
 	}
 	if e, ok := errors.AsType[*NoTextError](err); ok {
-		do := map[string]string{
+		hint := map[string]string{
 			"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
 			"incomplete: content_filter":    "rephrase the question",
 		}[e.Reason]
-		return advice{what: e.Reason + "; the model wrote no answer", do: cmp.Or(do, "try again")}
+		return advice{problem: e.Reason + "; the model wrote no answer", hint: cmp.Or(hint, "try again")}
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return advice{what: err.Error()}
+		return advice{problem: err.Error()}
 	}
 	status := ""
 	if e.Status >= 300 {
@@ -139,15 +139,15 @@ func (v Advisor) advise(profile string, err error) advice {
 	case kind == llm.KindAuth && e.Status == 0: // not sent: the client says what is wrong with the key
 		a = advice{e.Message, "set " + v.Key + " to the key alone, in one line", ""}
 	case kind == llm.KindRateLimit && e.RetryAfter > 0:
-		a.do = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
+		a.hint = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
 	case kind == llm.KindParameter && e.Param == "model":
-		a.do = v.otherModel(profile)
+		a.hint = v.otherModel(profile)
 	case kind == llm.KindBadResponse && e.Status/100 == 3:
-		a = advice{cmp.Or(e.Message, "the API redirects"), a.do + ", and whether the network requires a login", ""}
+		a = advice{cmp.Or(e.Message, "the API redirects"), a.hint + ", and whether the network requires a login", ""}
 	case kind == llm.KindBadResponse && page:
-		a = advice{"received a web page, not an answer", a.do + ", and whether a firewall or a login page of the network answers instead", ""}
+		a = advice{"received a web page, not an answer", a.hint + ", and whether a firewall or a login page of the network answers instead", ""}
 	}
-	a.what += status
+	a.problem += status
 	return a
 }
 
@@ -183,14 +183,13 @@ func (v Advisor) connection(e *llm.Error) advice {
 	return advice{"connection failed", "check the network, openai.base_url, " + v.Proxy + " and the firewall", e.Message}
 }
 
-// NoModels is the advice for an API without GET /models/{id}, and whether err
-// means that. A compatible server may answer questions nevertheless.
-func (v Advisor) NoModels(err error) (do string, ok bool) {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || v.openAI() || e.Kind == llm.KindModel || !slices.Contains([]int{404, 405, 501}, e.Status) {
-		return "", false
+// NoModels is the hint for an API without GET /models/{id}, or "" if e means
+// something else. A compatible server may answer questions nevertheless.
+func (v Advisor) NoModels(e *llm.Error) string {
+	if v.openAI() || e.Kind == llm.KindModel || !slices.Contains([]int{404, 405, 501}, e.Status) {
+		return ""
 	}
-	return v.otherBase() + ", or see with --live whether it answers questions", true
+	return v.otherBase() + ", or see with --live whether it answers questions"
 }
 
 // host is the host of the API, with its port if it has one.
@@ -223,21 +222,22 @@ func (v Advisor) keys() string {
 
 // GetKey says how to get a key when there is none.
 func (v Advisor) GetKey() string {
-	if v.openAI() {
-		return "set " + v.Key + " to a key " + v.keys()
+	hint := "set " + v.Key + " to a key " + v.keys()
+	if !v.openAI() {
+		hint += " (any text if that server needs none)"
 	}
-	return "set " + v.Key + " to a key " + v.keys() + " (any text if that server needs none)"
+	return hint
 }
 
 func (v Advisor) newKey() string {
-	do := "set " + v.Key + " to a complete and current key " + v.keys()
+	hint := "set " + v.Key + " to a complete and current key " + v.keys()
 	if v.KeyFlaw != "" {
-		do = "set " + v.Key + " to the key alone: " + v.KeyFlaw
+		hint = "set " + v.Key + " to the key alone: " + v.KeyFlaw
 	}
 	if len(v.Headers) > 0 {
-		do += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
+		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
 	}
-	return do
+	return hint
 }
 
 // otherModel names the setting that the model of a profile comes from.
@@ -246,11 +246,11 @@ func (v Advisor) otherModel(profile string) string {
 	if !ok {
 		return "check model_profiles (MODEL_ANSWER)"
 	}
-	do := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
+	hint := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
 	if s.From == "the default" {
-		do += ", or with MODEL_ANSWER or --model"
+		hint += ", or with MODEL_ANSWER or --model"
 	}
-	return do
+	return hint
 }
 
 // trust says how to add a root certificate. On macOS and Windows Go asks the

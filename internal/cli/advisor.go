@@ -30,7 +30,8 @@ func (a *app) advisor(cfg *config.Config) answer.Advisor {
 	for name, p := range profiles(cfg) {
 		// An inherited model has the origin of that of answer.
 		setting := "model_profiles." + name + ".model"
-		if first := "model_profiles.answer.model"; cfg.Origin(setting) == cfg.Origin(first) && p.Model == cfg.ModelProfiles.Answer.Model {
+		const first = "model_profiles.answer.model"
+		if cfg.Origin(setting) == cfg.Origin(first) && p.Model == cfg.ModelProfiles.Answer.Model {
 			setting = first
 		}
 		g.Models[name] = answer.Setting{Name: setting, Value: p.Model, From: from(cfg, setting)}
@@ -80,7 +81,8 @@ func keyFlaw(key string) string {
 // rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores
 // such a file without an error.
 func rootsFlaw(path string) string {
-	switch pem, err := os.ReadFile(path); {
+	pem, err := os.ReadFile(path)
+	switch {
 	case path == "":
 	case err != nil:
 		return "it cannot be read"

@@ -3,9 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -40,7 +40,7 @@ func (a *app) build(f *flags) (*deps, error) {
 		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
-	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, os.ReadFile)
+	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	warnings = append(warnings, warning)
 	if !f.offline {
 		warnings = append(warnings, doctor.ClearText(cfg.OpenAI.BaseURL))
@@ -97,7 +97,7 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 		return cfg, warnings, nil
 	}
 	a.warn(warnings...)
-	if errors.Is(err, config.ErrNoFile) {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = &failure{exitUsage, err.Error(), "check the path that --config names"}
 	}
 	return nil, nil, err
@@ -143,7 +143,7 @@ func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (sto
 func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
 	return llm.Options{
 		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       string(cfg.APIKey),
+		APIKey:       cfg.APIKey,
 		KeyEnv:       cfg.KeyEnv,
 		Organization: cfg.OpenAI.Organization,
 		Project:      cfg.OpenAI.Project,
@@ -172,16 +172,17 @@ func defaults(cfg *config.Config) answer.Defaults {
 
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
-	at := cfg.Search.UserLocation
-	location := map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
-	maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
-	if len(location) == 0 {
-		location = nil
+	var location map[string]string // nil is not sent, an empty one is
+	if at := cfg.Search.UserLocation; cfg.HasUserLocation() {
+		location = map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
+		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
 	}
 	return answer.Search{
 		EnforceDomains: cfg.Search.EnforceDomains,
 		BlockedDomains: cfg.Search.BlockedDomains,
 		ContextSize:    cfg.Search.ContextSize,
 		UserLocation:   location,
+		Required:       cfg.Search.Required,
+		Extra:          cfg.Search.Extra,
 	}
 }

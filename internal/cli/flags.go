@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -42,8 +41,7 @@ func newFlags(name string) *flags {
 		return nil
 	})
 	f.BoolFunc("debug", "", func(s string) error { // "true" without a value
-		f.config.DebugSet = true
-		f.config.Debug, f.config.DebugFile = config.Debugging(s)
+		f.config.Debug, f.config.DebugSet = s, true
 		return nil
 	})
 	f.BoolVar(&f.offline, "offline", false, "")
@@ -112,13 +110,10 @@ func (f *flags) seeHelp() string {
 
 // didYouMean is a hint with the known name that s most likely stands for, or "".
 func didYouMean(s string, known []string) string {
-	best, least := "", max(2, len(s)/3)+1
-	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(s), k); d < min(least, len(k)) {
-			best, least = "did you mean "+k+"? ", d
-		}
+	if name := text.Nearest(s, known); name != "" {
+		return "did you mean " + name + "? "
 	}
-	return best
+	return ""
 }
 
 // unknownCommand says that there is no such command, and names the nearest.

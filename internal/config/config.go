@@ -47,11 +47,12 @@ type Config struct {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
-	File            string // path of the YAML file, "" if there is none
+	File            string   // path of the YAML file, "" if there is none
+	DefaultFiles    []string // where Load looks for it without --config
 	Location        *time.Location
 	KeyEnv          string            // variable of the credential: of the header that replaces the API key, or openai.api_key_env
 	KeySet          bool              // whether KeyEnv is set
-	APIKey          Secret            // the bearer token; "" if a header replaces it, because then it may belong to another service
+	APIKey          string            // the bearer token; "" if a header replaces it, because then it may belong to another service
 	SentHeaders     map[string]string // the headers of openai.headers that have a value
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
 	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
@@ -75,7 +76,7 @@ type (
 		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
 	}
 	Responses struct {
-		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: if the client asked for progress or the output is a terminal."`
+		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 	ModelProfiles struct {
@@ -91,12 +92,12 @@ type (
 		ReasoningSummary string `yaml:"reasoning_summary" enum:"auto|concise|detailed|" doc:"Ask for a summary of the reasoning. Needs a verified organization."`
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
-		ServiceTier      string `yaml:"service_tier" enum:"auto|default|flex|priority|scale|" doc:"Processing tier of the API, which decides price and speed."`
+		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
 	}
 	Policy struct {
 		MaxCitations    int    `yaml:"max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer."`
 		RequeryAttempts int    `yaml:"requery_attempts" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" format:"timezone" doc:"IANA time zone of the current date and of access dates."`
+		Timezone        string `yaml:"timezone" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
 	System struct {
@@ -105,11 +106,13 @@ type (
 		Merge  string `yaml:"merge" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
 	}
 	Search struct {
-		Defaults       Defaults `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
-		EnforceDomains bool     `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
-		ContextSize    string   `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
-		UserLocation   Location `yaml:"user_location" doc:"Approximate location of the user. Without it the API assumes the United States."`
+		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
+		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
+		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
+		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
+		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
+		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 	}
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" min:"0" doc:"Prefer pages of the last days."`
@@ -127,6 +130,8 @@ type (
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
+		Tasks             bool   `yaml:"tasks" doc:"Over stdio, run answer_detailed as a task for clients that can poll for its result."`
+		ToolErrors        string `yaml:"tool_errors" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
 
@@ -150,7 +155,8 @@ func defaults() *Config {
 		Responses:     Responses{Stream: "auto"},
 		ModelProfiles: ModelProfiles{Answer: Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "medium"}},
 		Policy:        Policy{MaxCitations: 3, Timezone: "Asia/Tokyo", System: System{Source: "builtin", Merge: "replace"}},
-		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}},
+		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}, Extra: map[string]any{}},
+		Server:        Server{Tasks: true, ToolErrors: "auto"},
 	}
 }
 
@@ -159,8 +165,12 @@ func (c *Config) Timeout() time.Duration {
 	return time.Duration(min(int64(c.Request.TimeoutMS), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
+// HasUserLocation reports whether the file has search.user_location, with members
+// or without.
+func (c *Config) HasUserLocation() bool { return c.origins["search.user_location"] != "" }
+
 // Origin returns where the value of a key comes from: "default", the file and
 // line ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An
 // inherited key of a profile has the origin of the key of answer. It returns ""
-// for unknown keys.
+// for unknown keys and for sections that the file does not have.
 func (c *Config) Origin(key string) string { return c.origins[key] }

@@ -17,13 +17,16 @@ func TestYAMLErrors(t *testing.T) {
 		// types
 		{"request:\n\n  timeout_ms: abc\n", `3: request.timeout_ms: "abc" is not a whole number of at least 1`},
 		{"request: {timeout_ms: 1.5}", "1: request.timeout_ms: 1.5 is not a whole number of at least 1"},
-		{"request: {timeout_ms: !!int abc}", "1: not YAML: cannot decode !!str `abc` as a !!int"},
+		{"request: {timeout_ms: !!int abc}", "1: request.timeout_ms: cannot decode !!str `abc` as a !!int"},
 		{"server: {debug: maybe}", `1: server.debug: "maybe" is not true or false`},
 		{"search: {defaults: {domains: a.example}}", `1: search.defaults.domains: "a.example" is not a list of host names`},
 		{"search:\n  defaults:\n    domains:\n      - a.example\n      - 5\n", `3: search.defaults.domains: "5" is not a host name`},
 		{"search: {blocked_domains: ['a.jp, b.jp']}", `1: search.blocked_domains: "a.jp, b.jp" is not a host name`},
-		{"policy: {timezone: Asia/Osaka}", `1: policy.timezone: "Asia/Osaka" is not an IANA time zone`},
-		{"model_profiles: {answer_quick: {service_tier: fast}}", `1: model_profiles.answer_quick.service_tier: "fast" is not one of auto, default, flex, priority, scale`},
+		{"policy: {timezone: Asia/Osaka}", `1: policy.timezone: "Asia/Osaka" is not an IANA time zone or local`},
+		{"search: {user_location: {timezone: local}}", `1: search.user_location.timezone: "local" is not an IANA time zone`},
+		{"model_profiles: {answer_quick: {service_tier: very fast}}", `1: model_profiles.answer_quick.service_tier: "very fast" is not a word`},
+		{"server: {tool_errors: both}", `1: server.tool_errors: "both" is not one of auto, protocol, result`},
+		{"search: {extra: [a]}", "1: search.extra: a list is not a mapping"},
 		{"search: {user_location: {country: Japan}}", `1: search.user_location.country: "Japan" is not a two-letter country code`},
 
 		// words
@@ -37,12 +40,13 @@ func TestYAMLErrors(t *testing.T) {
 		{"openai: {base_url: 'http://h:port/'}", `1: openai.base_url: "http://h:port/" is not an absolute http or https URL`},
 
 		// keys
-		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: mapping key "request" already defined at line 1`},
+		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: request: already set in line 1`},
+		{"request:\n  extra_body: {a: 1, a: 2}\n", `2: request.extra_body: line 2: mapping key "a" already defined at line 2`},
 
 		{"openai: {api_key_env: gsk_0123456789abcdefghij}", `1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)`},
 
 		// the file as a whole
-		{"- a\n- b\n", "1: cannot unmarshal !!seq into a mapping (key: value)"},
+		{"- a\n- b\n", "1: not a mapping (key: value)"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
 		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: found character that cannot start any token"},
 		{"request: {}\nserver: *s\n", "1: not YAML: unknown anchor 's' referenced"},
@@ -77,6 +81,7 @@ func TestUnknownKeys(t *testing.T) {
 		{"model_profiles: {answer: {effort: low}}", "model_profiles.answer.effort: unknown key, did you mean model_profiles.answer.reasoning_effort?"},
 		{"policy: {zebra: 1}", "policy.zebra: unknown key"},
 		{"zebra: 1", "zebra: unknown key"},
+		{"m: 1", "m: unknown key"},
 		{"\"a\\nb\": 1", "a b: unknown key"},
 	}
 	for _, tt := range tests {

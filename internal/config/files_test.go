@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,12 +18,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
-var update = flag.Bool("update", false, "rewrite config/config.schema.json and testdata")
+var update = flag.Bool("update", false, "rewrite the schema, the reference page and testdata")
 
 const (
 	schemaFile  = "../../config/config.schema.json"
 	schemaID    = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
 	exampleFile = "../../config/config.yaml.example"
+
+	referenceFile = "../../docs/reference/config-reference.md"
 )
 
 // golden compares got with a file, or writes the file with -update.
@@ -39,6 +44,15 @@ func golden(t *testing.T, file string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s is out of date; go test ./internal/config -update rewrites it (-file +code):\n%s", file, diff)
 	}
+}
+
+// variables returns the variable of each key that has one.
+func variables() map[string]string {
+	list := map[string]string{"server.debug": "DEBUG", "server.debug_file": "DEBUG"}
+	for f := range reflect.TypeFor[environment]().Fields() {
+		list[f.Tag.Get("key")] = f.Tag.Get("env")
+	}
+	return list
 }
 
 // schema returns the JSON Schema (draft 2020-12) of the file.
@@ -60,16 +74,16 @@ func schema(t *testing.T) []byte {
 	set("description", "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.")
 	set("type", "object")
 	set("additionalProperties", false)
-	keys := Keys()
-	for i, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		k, tag := keys[i], f.Tag
+	variables := variables()
+	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+		tag := f.Tag
 		at := "properties." + strings.ReplaceAll(f.key, ".", ".properties.") + "."
-		doc := k.Doc
-		if k.Env != "" {
-			doc += " Environment: " + k.Env + "."
+		doc := tag.Get("doc")
+		if name := variables[f.key]; name != "" {
+			doc += " Environment: " + name + "."
 		}
 		set(at+"description", doc)
-		if k.Section {
+		if f.section() {
 			set(at+"type", []string{"object", "null"})
 			set(at+"additionalProperties", false)
 			continue
@@ -106,12 +120,10 @@ func schema(t *testing.T) []byte {
 		}
 		set(at+"default", effective(f))
 	}
-	for _, k := range keys {
-		if k.Ignored != "" {
-			at := "properties." + strings.ReplaceAll(k.Path, ".", ".properties.") + "."
-			set(at+"description", "Ignored: "+k.Ignored+".")
-			set(at+"deprecated", true)
-		}
+	for _, key := range slices.Sorted(maps.Keys(ignored)) {
+		at := "properties." + strings.ReplaceAll(key, ".", ".properties.") + "."
+		set(at+"description", "Ignored: "+ignored[key]+".")
+		set(at+"deprecated", true)
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, doc, "", "  "); err != nil {
@@ -121,6 +133,57 @@ func schema(t *testing.T) []byte {
 }
 
 func TestSchemaFile(t *testing.T) { golden(t, schemaFile, schema(t)) }
+
+// TestReference generates the tables between the marks of the page.
+func TestReference(t *testing.T) {
+	var keys, names, ignoredKeys strings.Builder
+	names.WriteString("| Variable | Key |\n|---|---|\n")
+	ignoredKeys.WriteString("| Key | Why |\n|---|---|\n")
+	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
+	variables := variables()
+	table := false
+	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+		doc, name := f.Tag.Get("doc"), variables[f.key]
+		if f.section() {
+			fmt.Fprintf(&keys, "\n### %s\n\n%s\n", f.key, doc)
+			table = false
+			continue
+		}
+		if !table {
+			keys.WriteString("\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n")
+			table = true
+		}
+		also := strings.Join(strings.Fields(flags[f.key]+" "+name), "`, `")
+		if also != "" {
+			doc += " Also `" + also + "`."
+		}
+		value, err := jsonx.Marshal(effective(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&keys, "| `%s` | `%s` | %s | %s |\n", f.key, strings.Trim(string(value), `"`), allowed(f), doc)
+		if name != "" {
+			fmt.Fprintf(&names, "| `%s` | `%s` |\n", name, f.key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(ignored)) {
+		fmt.Fprintf(&ignoredKeys, "| `%s` | %s |\n", key, ignored[key])
+	}
+	page, err := os.ReadFile(referenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(page)
+	for part, text := range map[string]string{"keys": keys.String()[1:], "variables": names.String(), "ignored": ignoredKeys.String()} {
+		before, rest, ok := strings.Cut(want, "<!-- generated: "+part+" -->\n")
+		_, after, closed := strings.Cut(rest, "<!-- end -->\n")
+		if !ok || !closed {
+			t.Fatalf("%s has no place for %s", referenceFile, part)
+		}
+		want = before + "<!-- generated: " + part + " -->\n\n" + text + "\n<!-- end -->\n" + after
+	}
+	golden(t, referenceFile, []byte(want))
+}
 
 // TestExample loads the example, whose values are the defaults.
 func TestExample(t *testing.T) {

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
 	"reflect"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -47,36 +45,12 @@ func fields(section reflect.Value, path string) (list []field) {
 // join returns the key of a name within a section.
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// Key describes a key of the file.
-type Key struct {
-	Path    string // policy.max_citations
-	Section bool   // it has members, and only Path and Doc are set
-	Default string // as YAML
-	Allowed string // "a whole number in 1..10"
-	Env     string // variable that sets it, or ""
-	Flag    string // flag that sets it, or ""
-	Doc     string
-	Ignored string // why it has no effect, or ""
-}
-
-// Keys lists every key in the order of the structs, sections before their
-// members, and then the keys without effect.
-func Keys() (list []Key) {
-	variables := map[string]string{"server.debug": "DEBUG", "server.debug_file": "DEBUG"}
-	for f := range reflect.TypeFor[environment]().Fields() {
-		variables[f.Tag.Get("key")] = f.Tag.Get("env")
-	}
-	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
-	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		k := Key{Path: f.key, Section: f.section(), Doc: f.Tag.Get("doc"), Env: variables[f.key], Flag: flags[f.key]}
-		if !k.Section {
-			value, _ := json.Marshal(effective(f))
-			k.Default, k.Allowed = strings.Trim(string(value), `"`), allowed(f)
+// Keys lists the keys that have a value, in the order of the structs.
+func (c *Config) Keys() (list []string) {
+	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
+		if !f.section() {
+			list = append(list, f.key)
 		}
-		list = append(list, k)
-	}
-	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		list = append(list, Key{Path: key, Ignored: ignored[key]})
 	}
 	return list
 }
@@ -84,7 +58,8 @@ func Keys() (list []Key) {
 // effective returns the value of a key as the file would have it, without what is
 // secret in it. A string that is not set is nil.
 func effective(f field) any {
-	switch s, isString := reflect.TypeAssert[string](f.value); {
+	s, isString := reflect.TypeAssert[string](f.value)
+	switch {
 	case isString && s == "":
 		return nil
 	case f.key == "openai.base_url":
@@ -134,12 +109,18 @@ func (c *Config) Show(version string) []byte {
 	set("effective.openai.api_key_set", c.KeySet)
 	headers := map[string]string{}
 	for name := range c.OpenAI.Headers {
-		headers[name] = map[bool]string{true: "[set]", false: "[not set]"}[c.SentHeaders[name] != ""]
+		headers[name] = "[set]"
+		if c.SentHeaders[name] == "" {
+			headers[name] = "[not set]"
+		}
 	}
 	set("effective.openai.headers", headers)
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
 	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
 }
+
+// word is text without white space and quotes.
+var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
 
 // formats are the checks that the tag format names: a pattern, which the JSON
 // Schema has too, and what is allowed in words that follow "is not".
@@ -150,14 +131,16 @@ var formats = map[string]struct {
 	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"the name of an environment variable (the variable holds the key, this file does not)"},
 	"url":     {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
-	"id":      {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`), "an id"},
+	"id":      {word, "an id"},
 	"model":   {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
 	"country": {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
 	"path": {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
 		"a path (in double quotes a backslash starts an escape, use single quotes)"},
-	"timezone": {nil, "an IANA time zone"},
-	"hosts":    {nil, "a list of host names"},
-	"headers":  {nil, "a mapping of header names to values"},
+	"word":           {word, "a word"},
+	"timezone":       {nil, "an IANA time zone"},
+	"timezone|local": {nil, "an IANA time zone or local"},
+	"hosts":          {nil, "a list of host names"},
+	"headers":        {nil, "a mapping of header names to values"},
 }
 
 // check returns what is wrong with the value of a key, or "".
@@ -197,9 +180,9 @@ func check(f field) string {
 			fine = fine && err == nil && u.Hostname() != ""
 		case "variable": // a key in its place may have the form of a name
 			fine = fine && (len(v) < 20 || !strings.ContainsAny(v, "0123456789") || v == strings.ToUpper(v))
-		case "timezone":
+		case "timezone", "timezone|local":
 			_, err := time.LoadLocation(v)
-			fine = err == nil && v != "Local"
+			fine = err == nil && v != "Local" || format == "timezone|local" && v == "local"
 		}
 	}
 	if fine {
@@ -220,7 +203,8 @@ func allowed(f field) string {
 		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number",
 		reflect.String: "a string", reflect.Map: "a mapping", reflect.Struct: "a mapping",
 	}[f.Type.Kind()]
-	switch low, high := f.Tag.Get("min"), f.Tag.Get("max"); {
+	low, high := f.Tag.Get("min"), f.Tag.Get("max")
+	switch {
 	case high != "":
 		words += " in " + low + ".." + high
 	case low != "":
@@ -234,13 +218,16 @@ func allowed(f field) string {
 func wrong(f field, v any) string {
 	shown, takes := fmt.Sprint(v), allowed(f)
 	s, quoted := v.(string)
-	switch format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind(); {
+	format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind()
+	switch {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
 		shown = redacted
 	case quoted:
 		shown = strconv.Quote(text.Truncate(s, 80))
-	case kind == reflect.Map, kind == reflect.Slice:
-		shown = "a mapping or list"
+	case kind == reflect.Map:
+		shown = "a mapping"
+	case kind == reflect.Slice:
+		shown = "a list"
 	case kind == reflect.Int && f.Tag.Get("max") != "":
 		takes = strings.TrimPrefix(takes, "a whole number ")
 	}
@@ -248,21 +235,21 @@ func wrong(f field, v any) string {
 }
 
 // unknown says what to write in place of a key that does not exist: the nearest
-// one, of the same section first, unless all are far.
+// one, of the same section first. A problem that is not shown needs no search.
 func (l *loader) unknown(path, name string) string {
-	problem, least := "unknown key", 6
+	if len(l.problems) >= maxProblems {
+		return "unknown key"
+	}
+	var section, others []string
 	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
-		known := f.Tag.Get("yaml")
-		distance := 2 * levenshtein.ComputeDistance(name, known)
-		if distance > 0 && strings.Contains(known, name) {
-			distance = 2
-		}
-		if join(path, known) != f.key {
-			distance++
-		}
-		if distance < least {
-			problem, least = "unknown key, did you mean "+f.key+"?", distance
+		if f.key == join(path, f.Tag.Get("yaml")) {
+			section = append(section, f.key)
+		} else {
+			others = append(others, f.key)
 		}
 	}
-	return problem
+	if key := text.Nearest(name, append(section, others...)); key != "" {
+		return "unknown key, did you mean " + key + "?"
+	}
+	return "unknown key"
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,9 +16,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-// ErrNoFile is in the error of Load if the file of --config does not exist.
-var ErrNoFile = errors.New("no such file")
-
 // Flags are those of the command line. The Set fields say which are given.
 type Flags struct {
 	Config    string // --config: path of the YAML file
@@ -25,8 +23,7 @@ type Flags struct {
 	Model     string // --model: model of a profile
 	ModelSet  bool
 	Profile   string // the profile of --model; "" is answer, from which the others inherit
-	Debug     bool   // --debug
-	DebugFile string // --debug PATH
+	Debug     string // --debug: "true" or a path
 	DebugSet  bool
 }
 
@@ -34,7 +31,7 @@ type Flags struct {
 type Input struct {
 	Flags    Flags
 	Environ  []string                     // NAME=value, as os.Environ returns it
-	ReadFile func(string) ([]byte, error) // nil: os.ReadFile
+	ReadFile func(string) ([]byte, error) // nil: ReadFile
 }
 
 // environment lists the variables (spec §5.4), each with the key that it sets. The
@@ -65,13 +62,14 @@ type environment struct {
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //	MAX_CITATIONS: policy.max_citations: 50 is not in 1..10
 //
-// Warnings and errors contain no secrets.
+// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and
+// errors contain no secrets.
 func Load(in Input) (c *Config, warnings []string, err error) {
 	c = defaults()
 	c.Derived = &Derived{origins: map[string]string{}}
 	l := &loader{Derived: c.Derived, c: c, in: in, vars: map[string]string{}, keys: map[string]field{}}
 	if in.ReadFile == nil {
-		l.in.ReadFile = os.ReadFile
+		l.in.ReadFile = ReadFile
 	}
 	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
@@ -81,7 +79,8 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 		l.home = l.vars["USERPROFILE"]
 	}
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
-		if l.keys[f.key] = f; !f.section() {
+		l.keys[f.key] = f
+		if !f.section() {
 			l.origins[f.key] = byDefault
 		}
 	}
@@ -91,6 +90,9 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	l.inherit()
 	l.resolve()
 	redactor := logging.NewRedactor(l.Secrets...)
+	if more := len(l.problems) - maxProblems; more > 0 {
+		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%s: problems not shown: %d", l.File, more))
+	}
 	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
 			lines[i] = redactor.Line(lines[i])
@@ -105,6 +107,9 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	return c, l.warnings, err
 }
 
+// maxProblems is how many problems an error lists.
+const maxProblems = 20
+
 // loader is the state of one Load.
 type loader struct {
 	*Derived // of c
@@ -113,7 +118,6 @@ type loader struct {
 	vars     map[string]string // trimmed
 	home     string
 	keys     map[string]field
-	profiles bool // the file has model_profiles
 	problems []string
 	warnings []string
 }
@@ -139,26 +143,34 @@ func (l *loader) warn(source, key, warning string) {
 
 func (l *loader) fromEnv() {
 	var e environment
-	for f, pointer := range reflect.ValueOf(&e).Elem().Fields() {
+	list := reflect.ValueOf(&e).Elem()
+	for f, pointer := range list.Fields() {
+		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
+	}
+	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(&e, env.Options{Environment: l.vars}))
+	invalid := map[string]bool{}
+	for _, err := range failed.Errors {
+		parse, _ := errors.AsType[env.ParseError](err)
+		invalid[parse.Name] = true
+	}
+	for f := range list.Fields() {
 		name, key := f.Tag.Get("env"), f.Tag.Get("key")
 		if l.vars[name] == "" {
 			continue
 		}
 		l.used = append(l.used, name)
-		pointer.Set(l.keys[key].value.Addr())
-		// One at a time, because errors name only the field.
-		if err := env.ParseWithOptions(&e, env.Options{Environment: map[string]string{name: l.vars[name]}}); err != nil {
+		if invalid[f.Name] {
 			l.report(name, key, wrong(l.keys[key], l.vars[name]))
-			continue
+		} else {
+			l.set(key, name)
 		}
-		l.set(key, name)
 	}
 	if value := l.vars["DEBUG"]; value != "" {
-		on, file := Debugging(value)
-		l.debug("DEBUG", on, file)
+		l.debug("DEBUG", value)
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
-		l.c.LineMode, l.used = true, append(l.used, "MCP_LINE_MODE")
+		l.c.LineMode = true
+		l.used = append(l.used, "MCP_LINE_MODE")
 	}
 }
 
@@ -174,29 +186,22 @@ func (l *loader) fromFlags() {
 		l.used = append(l.used, "--model")
 	}
 	if f.DebugSet {
-		l.debug("--debug", f.Debug || f.DebugFile != "", f.DebugFile)
+		l.debug("--debug", f.Debug)
 	}
 }
 
-// Debugging reads the value of DEBUG or of --debug (spec §8.1): a word for off, a
-// word for on, or the path of a file, which also means on.
-func Debugging(value string) (on bool, file string) {
-	words := map[string]bool{"0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
-	if on, ok := words[strings.ToLower(value)]; ok {
-		return on, ""
-	}
-	return true, value
-}
-
-// debug sets server.debug, and server.debug_file if there is a file.
-func (l *loader) debug(source string, on bool, file string) {
-	l.used = append(l.used, source)
-	l.c.Server.Debug = on
+// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word
+// for off, a word for on, or the path of a file, which also means on.
+func (l *loader) debug(source, value string) {
+	words := map[string]bool{"": true, "0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
+	on, isWord := words[strings.ToLower(value)]
+	l.c.Server.Debug = on || !isWord
 	l.set("server.debug", source)
-	if file != "" {
-		l.c.Server.DebugFile = l.expand(file)
+	if !isWord {
+		l.c.Server.DebugFile = l.expand(value)
 		l.set("server.debug_file", source)
 	}
+	l.used = append(l.used, source)
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer,
@@ -209,7 +214,7 @@ func (l *loader) inherit() {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
 			switch {
 			case l.origins[key] != byDefault:
-			case !l.profiles && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case l.origins["model_profiles"] == "" && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)
@@ -217,9 +222,10 @@ func (l *loader) inherit() {
 			}
 		}
 	}
-	switch system, source := l.c.Policy.System, "policy.system.source"; {
+	system := l.c.Policy.System
+	switch {
 	case system.Source == "file" && system.Path == "":
-		l.report(l.origins[source], source, `"file" needs policy.system.path`)
+		l.report(l.origins["policy.system.source"], "policy.system.source", `"file" needs policy.system.path`)
 	case system.Source == "builtin" && system.Path != "":
 		l.warn(l.origins["policy.system.path"], "policy.system.path", "not used while policy.system.source is builtin")
 	}
@@ -229,6 +235,21 @@ func (l *loader) inherit() {
 		}
 	}
 	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
+	if l.c.Policy.Timezone == "local" {
+		l.Location = localZone()
+	}
+}
+
+// localZone returns the time zone of this machine, with its IANA name if that is
+// known.
+func localZone() *time.Location {
+	link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
+	_, name, _ := strings.Cut(link, "zoneinfo/")
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "" || time.Local.String() != "Local" { // TZ names it
+		return time.Local
+	}
+	return zone
 }
 
 // expand replaces a leading ~/ by the home directory: clients start the server

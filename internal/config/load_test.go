@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestPrecedence(t *testing.T) {
 		{"yaml", yaml, nil, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 		{"env", yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
 		{"empty env is unset", yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
-		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: "f", ModelSet: true, Debug: true, DebugFile: "~/f.log", DebugSet: true}, "f", "--model", true, "/home/u/f.log"},
+		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: "f", ModelSet: true, Debug: "~/f.log", DebugSet: true}, "f", "--model", true, "/home/u/f.log"},
 		{"the switch alone keeps the file", yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,14 +106,15 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestDebugWords(t *testing.T) {
-	for value, want := range map[string]Server{
+	for value, want := range map[string]Server{ // Debug and DebugFile
 		"0": {}, "false": {}, "OFF": {}, "No": {},
 		"1": {Debug: true}, "TRUE": {Debug: true}, "yes": {Debug: true}, "On": {Debug: true},
 		"/tmp/x.log": {Debug: true, DebugFile: "/tmp/x.log"},
 		"~/x.log":    {Debug: true, DebugFile: filepath.FromSlash("/home/u/x.log")},
 		"~other/x":   {Debug: true, DebugFile: "~other/x"},
 	} {
-		if got := mustLoad(t, input("", "DEBUG="+value)).Server; got != want {
+		got := mustLoad(t, input("", "DEBUG="+value)).Server
+		if got.Debug != want.Debug || got.DebugFile != want.DebugFile {
 			t.Errorf("DEBUG=%s: %+v, want %+v", value, got, want)
 		}
 	}
@@ -218,6 +220,78 @@ func TestExtraBody(t *testing.T) {
 	want := `{"5":"five","again":{"a":[1,"two",true,[],{}],"b":{"a":[1,"two",true,[],{}]}},"big":12345678901234567890,"nested":{"a":[1,"two",true,[],{}]},"none":null,"service_tier":"flex"}`
 	if string(got) != want {
 		t.Errorf("extra_body = %s\nwant %s", got, want)
+	}
+}
+
+// The section user_location means something without members.
+func TestUserLocation(t *testing.T) {
+	for yaml, want := range map[string]bool{
+		"": false, "search:": false, "search: {user_location: null}": false,
+		"search: {user_location: {}}": true, "search: {user_location: {city: null}}": true, "search: {user_location: {city: Tokyo}}": true,
+	} {
+		if got := mustLoad(t, input(yaml)).HasUserLocation(); got != want {
+			t.Errorf("%q: HasUserLocation() = %t, want %t", yaml, got, want)
+		}
+	}
+}
+
+func TestTimezone(t *testing.T) {
+	for name, want := range map[string]*time.Location{"local": time.Local, "America/Lima": nil, "UTC": time.UTC} {
+		if want == nil {
+			want, _ = time.LoadLocation(name)
+		}
+		winter, summer := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 7, 2, 3, 4, 5, 0, time.UTC)
+		got := mustLoad(t, input("policy: {timezone: "+name+"}")).Location
+		for _, day := range []time.Time{winter, summer} {
+			if g, w := day.In(got).Format(time.DateTime), day.In(want).Format(time.DateTime); g != w {
+				t.Errorf("%s: %v is %s in %v, want %s", name, day, g, got, w)
+			}
+		}
+	}
+}
+
+// A file with many problems is read at once, and its error is short.
+func TestManyProblems(t *testing.T) {
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&b, "key%d: 1\n", i)
+	}
+	_, _, err := Load(input(b.String()))
+	if err == nil {
+		t.Fatal("Load() has no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if last := lines[len(lines)-1]; len(lines) != 21 || last != file+": problems not shown: 49980" {
+		t.Errorf("%d lines, the last is %q", len(lines), last)
+	}
+}
+
+// A link to a file is fine: Kubernetes mounts them.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, size int) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	large := write("large", 1<<20)
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(large, link); err != nil {
+		t.Skip(err) // Windows without the right to make links
+	}
+	for path, want := range map[string]string{
+		large:                  "",
+		link:                   "",
+		write("huge", 1<<20+1): "not a regular file",
+		dir:                    "not a regular file",
+		os.DevNull:             "not a regular file",
+	} {
+		data, err := ReadFile(path)
+		if want == "" && (err != nil || len(data) != 1<<20) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("ReadFile(%s) = %d bytes, %v, want %q", path, len(data), err, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"log/slog"
 	"maps"
 	"net/url"
 	"regexp"
@@ -12,21 +11,6 @@ import (
 
 // redacted stands for what could be a secret.
 const redacted = "[redacted]"
-
-// Secret is a text that prints as [redacted].
-type Secret string
-
-// String returns [redacted].
-func (Secret) String() string { return redacted }
-
-// GoString returns [redacted].
-func (Secret) GoString() string { return redacted }
-
-// LogValue returns [redacted].
-func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText returns [redacted].
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 var (
 	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
@@ -65,7 +49,7 @@ func (l *loader) resolve() {
 		return value
 	}
 	d.KeyEnv, d.SentHeaders = l.c.OpenAI.APIKeyEnv, map[string]string{}
-	d.APIKey = Secret(lookup(d.KeyEnv))
+	d.APIKey = lookup(d.KeyEnv)
 	d.KeySet = d.APIKey != ""
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
 		value := l.c.OpenAI.Headers[name]

@@ -1,13 +1,23 @@
-// Package doctor has the parts of the command doctor that need neither the
-// configuration nor the Responses API: checks.go the checks of an address, a
-// proxy and a model, and doctor.go what a check is and how checks are printed.
+// Package doctor has the checks of the command doctor.
+//
+//	doctor.go  what a check is, all checks in order, and how they are printed
+//	checks.go  checks without a request: configuration, address, proxy, protocol
+//	probe.go   checks of key, connection and models, which ask the API
 package doctor
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"runtime"
 	"strings"
+	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -17,34 +27,67 @@ type Check struct {
 	Verdict string   `json:"verdict"` // ok, warn or fail
 	Text    string   `json:"text"`
 	Details []string `json:"details,omitempty"`
-	Cure    string   `json:"cure,omitempty"` // what to do, unless the verdict is ok
+	Hint    string   `json:"hint,omitempty"` // what to do, unless the verdict is ok
 }
 
-// OK returns a check that found no problem.
-func OK(name, text string) Check {
-	return Check{Name: name, Verdict: "ok", Text: text}
+func ok(name, text string) Check { return newCheck("ok", name, text, "") }
+
+func warn(name, problem, hint string) Check { return newCheck("warn", name, problem, hint) }
+
+func fail(name, problem, hint string) Check { return newCheck("fail", name, problem, hint) }
+
+// newCheck makes single lines of the texts, which servers and files may have
+// written.
+func newCheck(verdict, name, s, hint string) Check {
+	return Check{Name: name, Verdict: verdict, Text: text.OneLine(s), Hint: text.OneLine(hint)}
 }
 
-// Warn returns a check that found something to look at.
-func Warn(name, text, cure string) Check {
-	return Check{Name: name, Verdict: "warn", Text: text, Cure: cure}
+// Options are what the checks are about. Without Config only Err, Warnings and
+// Session are used.
+type Options struct {
+	Config   *config.Config
+	Warnings []string // of config.Load
+	Err      error    // of config.Load
+	LogErr   error    // why the debug file cannot be written
+	Client   llm.Options
+	Advisor  answer.Advisor
+	Profiles map[string]answer.Profile // by tool
+	Offline  bool
+	Live     bool // ask a question
+	Getenv   func(string) string
+	// Session runs a session with a server in this process, with lines or framed
+	// messages, and returns the number of its tools.
+	Session func(ctx context.Context, lines bool) (tools int, err error)
 }
 
-// Fail returns a check that found why the server does not work.
-func Fail(name, text, cure string) Check {
-	return Check{Name: name, Verdict: "fail", Text: text, Cure: cure}
-}
+// tools are the names of the tools and of their profiles.
+var tools = []string{"answer", "answer_detailed", "answer_quick"}
 
-// Clean applies clean to all text of the checks: servers and files may have
-// written it.
-func Clean(checks []Check, clean func(string) string) {
-	for i := range checks {
-		c := &checks[i]
-		c.Text, c.Cure = clean(c.Text), clean(c.Cure)
-		for j, d := range c.Details {
-			c.Details[j] = clean(d)
-		}
+// Run makes the checks. Without Live it takes at most half a minute.
+func Run(ctx context.Context, o Options) []Check {
+	checks := []Check{
+		ok("version", version.Name+" "+version.Version),
+		ok("platform", fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())),
 	}
+	checks = append(checks, configChecks(o)...)
+	if o.Config == nil {
+		return append(checks, stdioCheck(ctx, o.Session))
+	}
+	p := newProbe(o)
+	p.lookUp(ctx)
+	var question []Check
+	if o.Live { // before the verdicts, which depend on it
+		question = append(question, p.live(ctx))
+	}
+	base := o.Advisor.BaseURL
+	checks = append(checks, policyCheck(o.Config), debugCheck(o.Config, o.LogErr), locationCheck(o.Config), datesCheck(o.Config, time.Now()),
+		baseURLCheck(base.Value, base.From), proxyCheck(base.Value, o.Advisor.Proxy, http.ProxyFromEnvironment, o.Getenv),
+		p.key(), p.http())
+	for _, tool := range tools {
+		checks = append(checks, p.model(tool))
+	}
+	checks = append(checks, stdioCheck(ctx, o.Session))
+	return append(checks, question...)
 }
 
 // Count returns the number of checks with a verdict.
@@ -57,23 +100,19 @@ func Count(checks []Check, verdict string) (n int) {
 	return n
 }
 
-// Text returns a line for each check, with details and cure indented below:
+// Text returns a line for each check, with details and hint indented below:
 //
-//	fail  model answer     gpt-9: model not found
+//	fail  model answer           gpt-9: model not found
 //	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
 func Text(checks []Check) string {
-	width := 0
-	for _, c := range checks {
-		width = max(width, len(c.Name))
-	}
 	var b strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", c.Verdict, width, c.Name, c.Text)
-		for _, d := range c.Details {
-			fmt.Fprintf(&b, "      %s\n", d)
+		fmt.Fprintf(&b, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
+		for _, detail := range c.Details {
+			fmt.Fprintf(&b, "      %s\n", detail)
 		}
-		if c.Cure != "" {
-			fmt.Fprintf(&b, "      -> %s\n", c.Cure)
+		if c.Hint != "" {
+			fmt.Fprintf(&b, "      -> %s\n", c.Hint)
 		}
 	}
 	return b.String()
@@ -81,16 +120,16 @@ func Text(checks []Check) string {
 
 // JSON returns one object: the version, the worst verdict and the checks.
 func JSON(checks []Check) string {
-	worst := "ok"
-	for _, v := range []string{"warn", "fail"} {
-		if Count(checks, v) > 0 {
-			worst = v
-		}
-	}
-	b, _ := jsonx.MarshalIndent(struct { // strings cannot fail
+	report := struct {
 		Version string  `json:"version"`
 		Verdict string  `json:"verdict"`
 		Checks  []Check `json:"checks"`
-	}{version.Version, worst, checks}, "  ")
+	}{version.Version, "ok", checks}
+	for _, verdict := range []string{"warn", "fail"} {
+		if Count(checks, verdict) > 0 {
+			report.Verdict = verdict
+		}
+	}
+	b, _ := jsonx.MarshalIndent(report, "  ") // strings cannot fail
 	return string(b) + "\n"
 }

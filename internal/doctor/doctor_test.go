@@ -4,19 +4,20 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // line is a check as `verdict: text`.
 func line(c Check) string { return c.Verdict + ": " + c.Text }
 
-func TestModel(t *testing.T) {
+func TestShutdown(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{`{"data":{"id":"gpt-5.2"}}`, "ok: gpt-5.2 is there"},
 		{`{"id":"gpt-5.2","shutdown_date":null}`, "ok: gpt-5.2 is there"},
@@ -29,7 +30,7 @@ func TestModel(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range tests {
-		if got := line(Model("model answer", "gpt-5.2", []byte(tt.body), now, "cure")); got != tt.want {
+		if got := line(shutdown("model answer", "gpt-5.2", []byte(tt.body), now, "hint")); got != tt.want {
 			t.Errorf("of %s: %q, want %q", tt.body, got, tt.want)
 		}
 	}
@@ -48,8 +49,31 @@ func TestBaseURL(t *testing.T) {
 		{"http://[::1]:1/v1", "ok: http://[::1]:1/v1 (X)"},
 	}
 	for _, tt := range tests {
-		if got := line(BaseURL(tt.base, "X")); got != tt.want {
-			t.Errorf("BaseURL(%q) = %q, want %q", tt.base, got, tt.want)
+		if got := line(baseURLCheck(tt.base, "X")); got != tt.want {
+			t.Errorf("baseURLCheck(%q) = %q, want %q", tt.base, got, tt.want)
+		}
+	}
+}
+
+func TestPlaceAndTime(t *testing.T) {
+	for yaml, want := range map[string][2]string{
+		"": {"ok: search.user_location is not set: the API searches as if from the United States",
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)"},
+		"search: {user_location: {}}\npolicy: {timezone: UTC}": {"ok: search.user_location is empty: the API searches from no place",
+			"ok: today is 2026-11-21 in UTC, set by policy.timezone (c.yaml:2)"},
+		"search: {user_location: {country: JP, city: Tokyo}}": {"ok: the API searches as if from Tokyo, JP",
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)"},
+	} {
+		cfg, _, err := config.Load(config.Input{
+			Flags:    config.Flags{Config: "c.yaml", ConfigSet: true},
+			ReadFile: func(string) ([]byte, error) { return []byte(yaml), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [2]string{line(locationCheck(cfg)), line(datesCheck(cfg, time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)))}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", yaml, diff)
 		}
 	}
 }
@@ -74,7 +98,7 @@ func TestProxy(t *testing.T) {
 			}
 			return url.Parse(tt.proxy)
 		}
-		if got := line(Proxy(tt.base, "HTTPS_PROXY", rule, func(name string) string { return tt.env[name] })); got != tt.want {
+		if got := line(proxyCheck(tt.base, "HTTPS_PROXY", rule, func(name string) string { return tt.env[name] })); got != tt.want {
 			t.Errorf("%s through %q with %v: %s, want %s", tt.base, tt.proxy, tt.env, got, tt.want)
 		}
 	}
@@ -83,16 +107,15 @@ func TestProxy(t *testing.T) {
 func TestReport(t *testing.T) {
 	checks := []Check{
 		{Name: "config", Verdict: "ok", Text: "read config.yaml", Details: []string{"server.debug from DEBUG"}},
-		Warn("config", "config.yaml:3: server.transport: hidden", "remove it"),
-		Fail("http", "the server said hidden", "try hidden again"),
+		warn("config", "config.yaml:3: server.transport: hidden", "remove it"),
+		fail("http", "the server\n said \x1b[2J", "try\nagain"),
 	}
-	Clean(checks, func(s string) string { return strings.ReplaceAll(s, "hidden", "…") })
-	want := `ok    config  read config.yaml
+	want := `ok    config                 read config.yaml
       server.debug from DEBUG
-warn  config  config.yaml:3: server.transport: …
+warn  config                 config.yaml:3: server.transport: hidden
       -> remove it
-fail  http    the server said …
-      -> try … again
+fail  http                   the server said [2J
+      -> try again
 `
 	if diff := cmp.Diff(want, Text(checks)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

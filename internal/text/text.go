@@ -1,5 +1,6 @@
 // Package text bounds and cleans text that other parties wrote: the model, web
-// pages, the API and MCP clients. It also knows what a host name is.
+// pages, the API and MCP clients. It also knows what a host name is
+// and, in nearest.go, which name a typing error stands for.
 package text
 
 import (

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"encoding/json"
@@ -9,11 +9,10 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Each problem is one failure with its cure; what follows from it is a warning.
+// Each problem is one failure with its hint; what follows from it is a warning.
 func TestProbe(t *testing.T) {
 	const http, sent = "ok http: answers in 0 ms", "; effort and verbosity are not sent: it takes neither"
 	const unknown = "warn model answer: x was not looked up" + sent + " -> see the checks above"
@@ -26,15 +25,15 @@ func TestProbe(t *testing.T) {
 		want   []string
 	}{
 		{"healthy", func(*probe) {}, []string{"ok key: K is set and accepted", http, "ok model answer: x is there" + sent}},
-		{"offline", func(p *probe) { p.offline, p.cfg.KeySet = true, false }, []string{"ok key: none is needed with --offline", http, "ok model answer: x is there" + sent}},
-		{"no key", func(p *probe) { fault(llm.KindAuth, 401, "")(p); p.cfg.KeySet = false }, []string{
+		{"offline", func(p *probe) { p.Offline, p.Config.KeySet = true, false }, []string{"ok key: none is needed with --offline", http, "ok model answer: x is there" + sent}},
+		{"no key", func(p *probe) { fault(llm.KindAuth, 401, "")(p); p.Config.KeySet = false }, []string{
 			"fail key: K is not set -> set K to a key for api.example (any text if that server needs none) where the client starts the server; setup CLIENT shows how, --offline needs none",
 			http, unknown}},
 		{"refused key", fault(llm.KindAuth, 401, "Incorrect API key"), []string{
 			"fail key: K is set, but the API refused the key (401) -> set K to a complete and current key for api.example", http, unknown}},
 		{"key in quotes, no connection", func(p *probe) {
 			fault(llm.KindConnection, 0, "reset")(p)
-			p.advisor.KeyFlaw = "it has quotes around it"
+			p.Advisor.KeyFlaw = "it has quotes around it"
 		}, []string{"warn key: K is set, but it has quotes around it -> put the key alone into K",
 			"fail http: connection failed: reset -> check the network, openai.base_url, HTTPS_PROXY and the firewall", unknown}},
 		{"timeout", fault(llm.KindTimeout, 0, ""), []string{"ok key: K is set",
@@ -49,17 +48,17 @@ func TestProbe(t *testing.T) {
 			"ok key: K is set and accepted", http, "fail model answer: x: model not found -> M is x (Y): name another model there"}},
 	}
 	for _, tt := range tests {
-		p := &probe{
-			cfg: &config.Config{Derived: &config.Derived{KeySet: true}},
-			advisor: answer.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
+		p := newProbe(Options{
+			Config: &config.Config{Derived: &config.Derived{KeySet: true}},
+			Advisor: answer.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
 				Models: map[string]answer.Setting{"answer": {Name: "M", Value: "x", From: "Y"}}},
-			profiles: map[string]answer.Profile{"answer": {Model: "x"}},
-			models:   map[string]json.RawMessage{"x": json.RawMessage(`{"id":"x"}`)},
-		}
+			Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
+		})
+		p.models["x"] = json.RawMessage(`{"id":"x"}`)
 		tt.change(p)
 		var got []string
-		for _, c := range []doctor.Check{p.key(), p.http(), p.model("answer")} {
-			got = append(got, strings.TrimSuffix(c.Verdict+" "+c.Name+": "+c.Text+" -> "+c.Cure, " -> "))
+		for _, c := range []Check{p.key(), p.http(), p.model("answer")} {
+			got = append(got, strings.TrimSuffix(c.Verdict+" "+c.Name+": "+c.Text+" -> "+c.Hint, " -> "))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
