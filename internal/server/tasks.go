@@ -26,13 +26,8 @@ const (
 	pollInterval = 2 * time.Second
 )
 
-// The statuses that a task has here; it never asks for input.
-const (
-	working   = "working"
-	completed = "completed"
-	failed    = "failed"
-	cancelled = "cancelled"
-)
+// working is the status of a task until it ends. It never asks for input.
+const working = "working"
 
 // task is a task as the client sees it.
 type task struct {
@@ -174,11 +169,11 @@ func (t *task) set(status, message string) {
 // end takes what the call returns.
 func (t *task) end(res mcp.Result, err error) {
 	if err == nil {
-		t.set(completed, "")
+		t.set("completed", "")
 		t.Result = res
 		return
 	}
-	t.set(failed, err.Error())
+	t.set("failed", err.Error())
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok {
 		e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
@@ -218,7 +213,7 @@ func (ts *tasks) handle(method string, p *taskParams) (*taskResult, error) {
 		return &taskResult{Type: "complete", task: &current}, nil
 	case "tasks/cancel":
 		if t.Status == working {
-			t.set(cancelled, "")
+			t.set("cancelled", "")
 		}
 		t.cancel()
 	}
