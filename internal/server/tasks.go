@@ -146,11 +146,10 @@ func (ts *tasks) start(ctx context.Context, run func(context.Context) (mcp.Resul
 	return &started
 }
 
-// dropExpiredLocked forgets the results that are kept no longer.
+// dropExpiredLocked forgets the tasks whose time is over. Their calls have ended:
+// the time limit of a call is shorter.
 func (ts *tasks) dropExpiredLocked() {
-	ts.all = slices.DeleteFunc(ts.all, func(t *task) bool {
-		return t.Status != working && time.Since(t.Created) > ts.ttl
-	})
+	ts.all = slices.DeleteFunc(ts.all, func(t *task) bool { return time.Since(t.Created) > ts.ttl })
 }
 
 // update changes a task unless it has ended.
