@@ -57,7 +57,7 @@ func (a *app) serveStdio(ctx context.Context, w *deps) error {
 	o := a.serverOptions(w)
 	o.Tasks = true
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end() // the tasks; Run has waited for the other calls
+	defer end() // cancels the tasks
 	mcp := server.New(o).MCP(session)
 	ended := make(chan error, 1)
 	go func() { ended <- mcp.Run(ctx, t) }()
