@@ -13,7 +13,8 @@
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its
 //	                 responses; internal/httpd does this for serve --http
 //	internal/server  checks the arguments of the tools answer, answer_detailed
-//	                 and answer_quick, reports progress, returns errors
+//	                 and answer_quick, reports progress, returns errors; a long
+//	                 call may be a task
 //	internal/answer  makes a request from the question and an answer with
 //	                 citations from the response; internal/policy has the
 //	                 instructions to the model
@@ -27,6 +28,9 @@
 //	                                               conn.Write drops what is for it
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
+//	whether a failure is an error or       server  Server.failure
+//	a result
+//	which calls are tasks                  server  tasks.middleware
 //	what an error says and advises         answer  Advisor.Advise
 //	which sources become citations         answer  Answerer.citations
 //	which date a citation has              answer  publishedAt, dateInText

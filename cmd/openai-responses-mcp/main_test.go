@@ -5,6 +5,7 @@
 //	client_test.go    the MCP client of scripts and tests
 //	messages_test.go  input, well-formed and not, as a table
 //	process_test.go   signals, pipes, descriptors
+//	tasks_test.go     tasks of clients that take them
 //	secrets_test.go   where the key must not be
 //	churn_test.go     one long session with everything at once
 package main

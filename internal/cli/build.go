@@ -82,6 +82,7 @@ func (a *app) serverOptions(w *deps) server.Options {
 		Explain:    w.answerer.Explain,
 		Defaults:   defaults(w.config),
 		Structured: w.config.Server.StructuredContent,
+		ToolErrors: w.config.Server.ToolErrors,
 		Redactor:   a.redactor,
 		Debug:      w.config.Server.Debug,
 		Timeout:    w.config.Timeout(),

@@ -34,6 +34,7 @@ func TestServeUsage(t *testing.T) {
 }
 
 // A call is logged with its trace, and a token that a question contains is not.
+// Over HTTP a call is no task, even for a client that takes tasks.
 func TestServe(t *testing.T) {
 	const token = "0123456789abcdef"
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -60,7 +61,8 @@ func TestServe(t *testing.T) {
 		log <- all.String()
 	}()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"is `+token+` a token?"}}}`))
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer_detailed","arguments":{"query":"is `+token+` a token?"},`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +70,7 @@ func TestServe(t *testing.T) {
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + token, "Content-Type": "application/json",
 		"Accept": "application/json, text/event-stream", "Traceparent": trace,
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "answer_detailed",
 	} {
 		req.Header.Set(name, value)
 	}
@@ -85,7 +88,7 @@ func TestServe(t *testing.T) {
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{"is [redacted] a token?", "traceparent=" + trace + " tool=answer client=alice outcome=ok ms=", "drain=0s"} {
+	for _, want := range []string{"is [redacted] a token?", "traceparent=" + trace + " tool=answer_detailed client=alice outcome=ok ms=", "drain=0s"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the log lacks %q:\n%s", want, all)
 		}

@@ -54,7 +54,11 @@ const grace = 500 * time.Millisecond
 // its end or ctx is done. Neither is an error.
 func (a *app) serveStdio(ctx context.Context, w *deps) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: w.config.LineMode, Log: w.log}
-	mcp := server.New(a.serverOptions(w)).MCP(context.Background())
+	o := a.serverOptions(w)
+	o.Tasks = w.config.Server.Tasks
+	session, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end() // cancels the tasks
+	mcp := server.New(o).MCP(session)
 	ended := make(chan error, 1)
 	go func() { ended <- mcp.Run(ctx, t) }()
 	select {

@@ -23,8 +23,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// handle returns the handler of a tool. Its calls also end with session. All
-// failures are protocol errors (spec appendix B), not results with isError.
+// handle returns the handler of a tool. Its calls also end with session.
 func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -57,14 +56,14 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if err != nil {
 			call.Outcome = "invalid"
 			why := s.o.Redactor.Line(err.Error())
-			return nil, toolError(tool+": invalid arguments: "+why, map[string]any{"message": why, "reason": why})
+			return s.failure(req, tool+": invalid arguments: ", why, map[string]any{"reason": why})
 		}
 		a, err := s.ask(ctx, tool, q, req)
 		if err != nil {
 			if e, ok := errors.AsType[*llm.Error](err); ok {
 				call.Meta.Retries = max(0, e.Attempts-1)
 			}
-			return nil, s.failed(tool, err)
+			return s.failed(req, tool, err)
 		}
 		call.Outcome, call.Meta = "ok", a.Meta
 		return s.result(a)
@@ -126,12 +125,12 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// failed is the error of a call without an answer. Its data (spec §8.2) holds
-// neither content nor instructions nor the key.
-func (s *Server) failed(tool string, err error) error {
+// failed reports a call without an answer. Its data (spec §8.2) holds neither
+// content nor instructions nor the key.
+func (s *Server) failed(req *mcp.CallToolRequest, tool string, err error) (*mcp.CallToolResult, error) {
 	redact := s.o.Redactor.Line
 	why := text.Truncate(redact(s.o.Explain(tool, err)), 400)
-	data := map[string]any{"message": why}
+	data := map[string]any{}
 	if e, ok := errors.AsType[*llm.Error](err); ok && s.o.Debug {
 		data["name"], data["type"], data["request_id"] = e.Name(), redact(e.Type), redact(e.RequestID)
 		if data["status"] = e.Status; e.Status == 0 {
@@ -139,14 +138,29 @@ func (s *Server) failed(tool string, err error) error {
 		}
 		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
 	}
-	return toolError("answer failed: "+why, data)
+	return s.failure(req, "answer failed: ", why, data)
 }
 
-// toolError is the error of a tool, with the code of spec appendix B.
-func toolError(message string, data map[string]any) error {
+// failure reports why a call has no answer, with the code of spec appendix B:
+// as an error of the protocol, whose data also has the reason as message, or as
+// a result, whose _meta has the data.
+func (s *Server) failure(req *mcp.CallToolRequest, what, why string, data map[string]any) (*mcp.CallToolResult, error) {
+	const code = -32001
+	if s.o.ToolErrors == "result" || s.o.ToolErrors != "protocol" && isStateless(req.Params.Meta) {
+		res := &mcp.CallToolResult{
+			IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: what + why}},
+			Meta:    mcp.Meta{version.Name + "/code": code},
+		}
+		for name, value := range data {
+			res.Meta[version.Name+"/"+name] = value
+		}
+		return res, nil
+	}
+	data["message"] = why
 	b, err := jsonx.Marshal(data)
 	if err != nil {
-		return fmt.Errorf("encoding the data of an error: %w", err)
+		return nil, fmt.Errorf("encoding the data of an error: %w", err)
 	}
-	return &jsonrpc.Error{Code: -32001, Message: message, Data: b}
+	return nil, &jsonrpc.Error{Code: code, Message: what + why, Data: b}
 }

@@ -20,13 +20,43 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// progress starts the notifications about a call, if its client wants them;
-// otherwise watch is nil. stop ends them and returns after the last one.
-func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Event), stop func()) {
+// sender sends the n-th message about a call.
+type sender func(ctx context.Context, n int, message string) error
+
+type senderKey struct{}
+
+// withProgress returns a context whose call sends its messages to send, not to
+// the client.
+func withProgress(ctx context.Context, send sender) context.Context {
+	return context.WithValue(ctx, senderKey{}, send)
+}
+
+// notifier returns the sender of notifications/progress, or nil if the client
+// does not ask for them.
+func notifier(req *mcp.CallToolRequest) sender {
 	token := req.Params.GetProgressToken()
 	switch token.(type) {
 	case string, float64: // as the protocol has it
 	default:
+		return nil
+	}
+	return func(ctx context.Context, n int, message string) error {
+		return req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token,
+			Progress:      float64(n),
+			Message:       message,
+		})
+	}
+}
+
+// progress starts the messages about a call; watch is nil if there are none.
+// stop ends them and returns after the last one.
+func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Event), stop func()) {
+	send, ok := ctx.Value(senderKey{}).(sender)
+	if !ok {
+		send = notifier(req)
+	}
+	if send == nil {
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -34,13 +64,7 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Eve
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.run(ctx, func(n int, message string) error {
-			return req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-				ProgressToken: token,
-				Progress:      float64(n),
-				Message:       message,
-			})
-		})
+		s.run(ctx, send)
 	}()
 	return s.see, func() { cancel(); <-ended }
 }
@@ -58,12 +82,12 @@ type stages struct {
 
 // run sends a message when it is new, and the last one again after maxGap,
 // until ctx is done or sending fails.
-func (s *stages) run(ctx context.Context, send func(n int, message string) error) {
+func (s *stages) run(ctx context.Context, send sender) {
 	n := 0
 	for silent := time.Duration(0); ctx.Err() == nil; silent += minGap {
 		if message, isNew := s.next(); isNew || silent >= maxGap {
 			n, silent = n+1, 0
-			if send(n, text.Truncate(message, maxProgress)) != nil {
+			if send(ctx, n, text.Truncate(message, maxProgress)) != nil {
 				return
 			}
 		}

@@ -72,7 +72,7 @@ func follow(t *testing.T, call func(watch func(llm.Event))) (got []sent) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.run(ctx, func(n int, message string) error {
+		s.run(ctx, func(_ context.Context, n int, message string) error {
 			got = append(got, sent{time.Since(began), message})
 			if n != len(got) {
 				t.Errorf("notification %d is number %d", len(got), n)

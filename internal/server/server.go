@@ -5,7 +5,8 @@
 //	server.go    Server, and which methods and tools it has
 //	tools.go     the tools as tools/list shows them, and their arguments
 //	call.go      a call, its result and its errors
-//	progress.go  notifications about a call
+//	progress.go  messages about a call
+//	tasks.go     calls whose client fetches the result later
 package server
 
 import (
@@ -39,6 +40,13 @@ type Options struct {
 	// Structured adds outputSchema to the tools and structuredContent to their
 	// results. Some clients then drop content.
 	Structured bool
+	// Tasks lets clients run answer_detailed as a task. Tasks live in the process,
+	// so all requests of a client must reach the server that MCP returned.
+	Tasks bool
+	// ToolErrors is how failed calls and invalid arguments are reported:
+	// "protocol" as JSON-RPC errors, "result" as results with isError. Otherwise
+	// it depends on the protocol version of the request: 2026-07-28 wants results.
+	ToolErrors string
 	// Redactor removes secrets from errors.
 	Redactor *logging.Redactor
 	// Debug adds status, type, name and request_id to errors (spec §8.2).
@@ -93,13 +101,26 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			// initialize agrees on the second one for any request (spec
 			// §2.3). The first is for stateless clients, which do not initialize.
-			SupportedProtocolVersions: []string{"2026-07-28", "2025-06-18"},
+			SupportedProtocolVersions: []string{stateless, "2025-06-18"},
 		})
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
 	}
+	if s.o.Tasks {
+		s.addTasks(m)
+	}
 	m.AddReceivingMiddleware(s.known)
 	return m
+}
+
+// stateless is the protocol version whose requests describe their client.
+const stateless = "2026-07-28"
+
+// isStateless reports whether a request follows that version. The SDK has
+// refused later ones.
+func isStateless(meta mcp.Meta) bool {
+	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
+	return v >= stateless
 }
 
 // known refuses unknown methods and tools. The SDK would answer others, such as
@@ -108,6 +129,7 @@ func (s *Server) known(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "initialize", "ping", "tools/list", "server/discover":
+		case "tasks/get", "tasks/cancel", "tasks/update": // the SDK refuses them without addTasks
 		case "tools/call":
 			name := req.(*mcp.CallToolRequest).Params.Name
 			if !slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name }) {

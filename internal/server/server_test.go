@@ -122,3 +122,37 @@ func TestTimeout(t *testing.T) {
 		}
 	})
 }
+
+// How failures are reported depends on the protocol version of the request,
+// unless it is configured.
+func TestToolErrors(t *testing.T) {
+	const (
+		result = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/name":"InternalServerError","openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503},` +
+			`"content":[{"type":"text","text":"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],"isError":true}`
+		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/reason":"query must not be empty"},` +
+			`"content":[{"type":"text","text":"answer: invalid arguments: query must not be empty"}],"isError":true}`
+	)
+	for _, tt := range []struct{ mode, version, query, want string }{
+		{"auto", "2025-06-18", "fail", ""},
+		{"auto", "2026-07-28", "fail", result},
+		{"auto", "", " ", ""},
+		{"auto", "2026-07-28", " ", invalid},
+		{"result", "", "fail", result},
+		{"result", "", " ", invalid},
+		{"protocol", "2026-07-28", "fail", ""},
+	} {
+		s, _ := newServer(nil)
+		s.o.Ask, s.o.ToolErrors = research, tt.mode
+		req := request(tt.query)
+		req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
+		res, err := s.handle(t.Context(), "answer")(t.Context(), req)
+		got := ""
+		if res != nil {
+			b, _ := res.MarshalJSON()
+			got = string(b)
+		}
+		if e, ok := errors.AsType[*jsonrpc.Error](err); got != tt.want || ok != (tt.want == "") || ok && e.Code != -32001 {
+			t.Errorf("%s, version %q, query %q: %s %v, want %s", tt.mode, tt.version, tt.query, got, err, tt.want)
+		}
+	}
+}

@@ -20,8 +20,10 @@ const instructions = `Answers questions with current information from the web.
 Use answer for most questions, answer_quick for simple lookups, and answer_detailed for research and comparisons, which takes longer.
 The result is a JSON object: answer is the text, citations lists the sources with URL and date, and used_search says whether the web was searched. Name the sources when you use the answer.`
 
-// quick is the tool that takes nothing but a query.
-const quick = "answer_quick"
+const (
+	detailed = "answer_detailed" // the tool that can be a task
+	quick    = "answer_quick"    // the tool that takes nothing but a query
+)
 
 // tools returns the tools of spec §3.1. A tool has the name of its profile.
 func tools(d answer.Defaults, structured bool) []*mcp.Tool {
@@ -36,7 +38,7 @@ func tools(d answer.Defaults, structured bool) []*mcp.Tool {
 		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
 		InputSchema: json.RawMessage(search),
 	}, {
-		Name:        "answer_detailed",
+		Name:        detailed,
 		Title:       "Research in depth with web search",
 		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
 		InputSchema: json.RawMessage(search),

@@ -10,6 +10,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -21,6 +22,7 @@ import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 const LIMIT = 60_000; // ms for one test
 const TOOLS = ['answer', 'answer_detailed', 'answer_quick'];
+const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
 
@@ -146,7 +148,7 @@ async function session(name, { client, transport, call, negotiated, wanted, requ
   await test(`${name}: negotiates ${wanted}`, async () => {
     await client.connect(transport);
     assert.equal(negotiated(), wanted);
-    assert.deepEqual(client.getServerCapabilities(), { tools: {} });
+    assert.deepEqual(client.getServerCapabilities(), wanted < '2026' ? { tools: {} } : { tools: {}, extensions: TASKS });
     assert.equal(client.getServerVersion().name, 'openai-responses-mcp');
   });
   await test(`${name}: tools/list`, async () => listed(await client.listTools()));
@@ -158,7 +160,14 @@ async function session(name, { client, transport, call, negotiated, wanted, requ
     (await Promise.all(all)).forEach((result, i) => answered(result, i % 2 === 0));
   });
   await test(`${name}: errors`, async () => {
-    await rejected(call({ name: 'answer', arguments: {} }), -32001, /invalid arguments/);
+    const invalid = call({ name: 'answer', arguments: {} });
+    if (wanted < '2026') {
+      await rejected(invalid, -32001, /invalid arguments/);
+    } else {
+      const { isError, content, _meta } = await invalid;
+      assert.deepEqual([isError, _meta['openai-responses-mcp/code']], [true, -32001]);
+      assert.match(content[0].text, /invalid arguments/);
+    }
     await rejected(call({ name: 'no_such_tool' }), -32601, /Unknown tool/);
     if (request) await rejected(request({ method: 'no/such/method' }), -32601, /./);
   });
@@ -204,6 +213,38 @@ async function sdk2() {
   }
 }
 
+// SDK 2.4 can declare the tasks extension, but takes no task as a result. What it
+// cannot do goes through its transport, with the _meta of its call.
+async function tasks() {
+  const transport = recorded(Transport2);
+  const capabilities = { extensions: TASKS };
+  const client = new Client2({ name: 'test-clients', version: '2.0.0' }, { capabilities, versionNegotiation: { mode: 'auto' } });
+  await client.connect(transport);
+  const result = async (id) => {
+    for (;;) {
+      const found = transport.wire.find(({ got }) => got?.id === id);
+      if (found) return found.got.result;
+      await delay(20);
+    }
+  };
+  await test('SDK 2, tasks: answer_detailed is one', async () => {
+    const call = client.callTool({ name: 'answer_detailed', arguments: { query: WEATHER } });
+    await assert.rejects(call, { code: 'UNSUPPORTED_RESULT_TYPE' });
+    const { id, params } = lastCall(transport);
+    let task = await result(id);
+    assert.deepEqual([task.resultType, task.status], ['task', 'working']);
+    for (let n = 0; task.status === 'working'; n++) {
+      await delay(50);
+      const poll = { taskId: task.taskId, _meta: params._meta };
+      await transport.send({ jsonrpc: '2.0', id: `poll-${n}`, method: 'tasks/get', params: poll });
+      task = await result(`poll-${n}`);
+    }
+    assert.deepEqual([task.resultType, task.status], ['complete', 'completed']);
+    answered(task.result, true);
+  });
+  await client.close();
+}
+
 // The Inspector 0.15 is the last one for Node 20. It reads an mcpServers file.
 async function inspector() {
   const cli = fileURLToPath(new URL('node_modules/@modelcontextprotocol/inspector/cli/build/cli.js', import.meta.url));
@@ -225,6 +266,7 @@ async function inspector() {
 try {
   await sdk1();
   await sdk2();
+  await tasks();
   await inspector();
 } finally {
   rmSync(home, { recursive: true, force: true });

@@ -1,0 +1,272 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// The _meta of requests: of a client with tasks, one without, and one of 2025-06-18.
+const (
+	withTasks    = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	withoutTasks = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	initialized  = `{"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+)
+
+// peer is the client's side of a session.
+type peer struct {
+	mcp.Connection
+	t   *testing.T
+	ids float64
+}
+
+// open starts a session, which ends with ctx.
+func open(ctx context.Context, t *testing.T, s *Server) *peer {
+	client, server := mcp.NewInMemoryTransports()
+	go s.MCP(ctx).Run(ctx, server)
+	c, err := client.Connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return &peer{Connection: c, t: t}
+}
+
+func (p *peer) send(method, params string) {
+	p.ids++
+	id, _ := jsonrpc.MakeID(p.ids)
+	if err := p.Write(p.t.Context(), &jsonrpc.Request{ID: id, Method: method, Params: []byte(params)}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// receive returns the next result, or {"error": …}.
+func (p *peer) receive() gjson.Result {
+	p.t.Helper()
+	m, err := p.Read(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, ok := m.(*jsonrpc.Response)
+	if !ok {
+		p.t.Fatalf("received %+v", m)
+	}
+	if r.Error == nil {
+		return gjson.ParseBytes(r.Result)
+	}
+	e, err := json.Marshal(map[string]any{"error": r.Error})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return gjson.ParseBytes(e)
+}
+
+func (p *peer) request(method, meta, params string) gjson.Result {
+	p.t.Helper()
+	p.send(method, `{"_meta":`+meta+","+params+"}")
+	return p.receive()
+}
+
+func (p *peer) call(meta, tool, query string) gjson.Result {
+	p.t.Helper()
+	return p.request("tools/call", meta, fmt.Sprintf(`"name":%q,"arguments":{"query":%q}`, tool, query))
+}
+
+// task sends a request about a task.
+func (p *peer) task(method, id string) gjson.Result {
+	p.t.Helper()
+	return p.request("tasks/"+method, withTasks, fmt.Sprintf(`"taskId":%q`, id))
+}
+
+// research answers a question with itself after a minute. A question may also be
+// "fail", "panic" or "brief".
+func research(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+	if watch != nil {
+		watch(find("a"))
+	}
+	duration := time.Minute
+	switch q.Query {
+	case "brief":
+		duration = time.Second
+	case "fail":
+		return nil, &llm.Error{Kind: llm.KindServer, Status: 503, Message: secret, RequestID: "req"}
+	case "panic":
+		panic("bug")
+	}
+	select {
+	case <-time.After(duration):
+		return &answer.Answer{Text: q.Query, Citations: []answer.Citation{}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// inSession runs a test in a session. end ends it and returns the calls that were
+// observed.
+func inSession(t *testing.T, set func(*Options), test func(t *testing.T, p *peer, end func() []Call)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, calls := newServer(nil)
+		o := s.o
+		o.Ask, o.Tasks, o.MaxCalls, o.Timeout = research, true, 0, 5*time.Minute
+		if set != nil {
+			set(&o)
+		}
+		end := func() []Call {
+			cancel()
+			synctest.Wait()
+			return *calls
+		}
+		defer end()
+		test(t, open(ctx, t, New(o)), end)
+	})
+}
+
+func TestTask(t *testing.T) {
+	inSession(t, nil, func(t *testing.T, p *peer, end func() []Call) {
+		if d := p.request("server/discover", withTasks, `"x":1`).Get("capabilities"); d.Raw != `{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}` {
+			t.Errorf("server/discover = %s", d)
+		}
+		began := time.Now()
+		created := p.call(strings.Replace(withTasks, "{", `{"progressToken":1,`, 1), "answer_detailed", "why")
+		id := created.Get("taskId").Str
+		want := `"status":"working","createdAt":"2000-01-01T00:00:00Z","lastUpdatedAt":"2000-01-01T00:00:00Z","ttlMs":3900000,"pollIntervalMs":2000}`
+		if len(id) < 26 || created.Get("resultType").Str != "task" || !strings.HasSuffix(created.Raw, want) || time.Since(began) > 0 {
+			t.Errorf("created after %v: %s", time.Since(began), created)
+		}
+		time.Sleep(500 * time.Millisecond)
+		want = `"status":"working","statusMessage":"searching: a","createdAt":"2000-01-01T00:00:00Z","lastUpdatedAt":"2000-01-01T00:00:00Z","ttlMs":3900000,"pollIntervalMs":2000}`
+		if r := p.task("get", id); r.Get("resultType").Str != "complete" || !strings.HasSuffix(r.Raw, want) {
+			t.Errorf("working: %s", r)
+		}
+		if r := p.task("update", id); r.Get("resultType").Str != "complete" || r.Get("taskId").Exists() {
+			t.Errorf("update: %s", r)
+		}
+		time.Sleep(time.Minute)
+		over := p.task("get", id)
+		plain, _ := sjson.Delete(p.call(withoutTasks, "answer_detailed", "why").Raw, `_meta.io\.modelcontextprotocol/serverInfo`)
+		if over.Get("status").Str != "completed" || over.Get("statusMessage").Exists() || over.Get("lastUpdatedAt").Str != "2000-01-01T00:01:00Z" {
+			t.Errorf("completed: %s", over)
+		}
+		if got := over.Get("result").Raw; got != plain || gjson.Get(plain, "resultType").Str != "complete" {
+			t.Errorf("result = %s, want that of a plain call: %s", got, plain)
+		}
+		time.Sleep(65*time.Minute - time.Since(began))
+		if r := p.task("get", id); r.Get("error").Exists() {
+			t.Errorf("at the end of its time: %s", r)
+		}
+		time.Sleep(time.Millisecond)
+		if r := p.task("get", id); r.Get("error.code").Int() != -32602 {
+			t.Errorf("expired: %s", r)
+		}
+	})
+}
+
+// The end of a task, how it is observed, and what tasks/get then returns.
+func TestTaskEnds(t *testing.T) {
+	for _, tt := range []struct{ query, end, mode, outcome, status, want string }{
+		{"why", "cancel", "", "cancelled", "cancelled", ``},
+		{"why", "session", "", "cancelled", "", ``},
+		{"fail", "", "", "error", "completed", `"isError":true`},
+		{"panic", "", "", "error", "completed", `"text":"answer failed: internal error"`},
+		{"fail", "", "protocol", "error", "failed", `"error":{"code":-32001,"message":"answer failed: `},
+		{"fail", "cancel", "", "error", "completed", `"isError":true`}, // too late
+	} {
+		t.Run(tt.query+" "+tt.end+" "+tt.mode, func(t *testing.T) {
+			inSession(t, func(o *Options) { o.ToolErrors = tt.mode }, func(t *testing.T, p *peer, end func() []Call) {
+				id := p.call(withTasks, "answer_detailed", tt.query).Get("taskId").Str
+				synctest.Wait()
+				if tt.end == "cancel" {
+					if r := p.task("cancel", id); r.Get("resultType").Str != "complete" || r.Get("taskId").Exists() {
+						t.Errorf("cancel: %s", r)
+					}
+					synctest.Wait()
+				}
+				if tt.end != "session" {
+					r := p.task("get", id)
+					if r.Get("status").Str != tt.status || !strings.Contains(r.Raw, tt.want) || strings.Contains(r.Raw, secret) ||
+						r.Get("result").Exists() != (tt.status == "completed") {
+						t.Errorf("got %s", r)
+					}
+					time.Sleep(time.Second) // the call has ended by itself
+				}
+				if calls := end(); len(calls) != 1 || calls[0].Outcome != tt.outcome || calls[0].Duration != 0 {
+					t.Errorf("observed %+v", calls)
+				}
+			})
+		})
+	}
+}
+
+// Who gets no task, and what is refused.
+func TestNoTask(t *testing.T) {
+	const id = `"taskId":"x"`
+	for _, tt := range []struct{ name, method, meta, params, want string }{
+		{"another tool", "tools/call", withTasks, `"name":"answer","arguments":{"query":"why"}`, `"resultType":"complete"`},
+		{"not declared", "tools/call", withoutTasks, `"name":"answer_detailed","arguments":{"query":"why"}`, `"resultType":"complete"`},
+		{"2025-06-18", "tools/call", initialized, `"name":"answer_detailed","arguments":{"query":"why"}`, `"content":[`},
+		{"invalid arguments", "tools/call", withTasks, `"name":"answer_detailed","arguments":{"query":""}`, `answer_detailed: invalid arguments: query must not be empty`},
+		{"unknown tool", "tools/call", withTasks, `"name":"x","arguments":{}`, `"code":-32601`},
+		{"unknown task", "tasks/get", withTasks, id, `"code":-32602,"message":"Unknown task: x"`},
+		{"unknown task", "tasks/cancel", withTasks, id, `"code":-32602`},
+		{"unknown task", "tasks/update", withTasks, id, `"code":-32602`},
+		{"no id", "tasks/get", withTasks, `"taskId":1`, `"code":-32602`},
+		{"not declared", "tasks/get", withoutTasks, id, `"code":-32021,"message":"Missing required client capability: io.modelcontextprotocol/tasks","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`},
+		{"2025-06-18", "tasks/get", initialized, id, `"code":-32601`},
+		{"unknown method", "tasks/list", withTasks, id, `"code":-32601`},
+		{"off", "tasks/get", withTasks, id, `"code":-32601`},
+		{"off", "tasks/cancel", withTasks, id, `"code":-32601`},
+		{"off", "tasks/update", withTasks, id, `"code":-32601`},
+		{"off", "tools/call", withTasks, `"name":"answer_detailed","arguments":{"query":"why"}`, `"resultType":"complete"`},
+		{"off", "server/discover", withTasks, id, `"capabilities":{"tools":{}}`},
+	} {
+		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
+			inSession(t, func(o *Options) { o.Tasks = tt.name != "off" }, func(t *testing.T, p *peer, _ func() []Call) {
+				if tt.meta == initialized {
+					p.send("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+					if r := p.receive(); r.Get("capabilities").Raw != `{"tools":{}}` {
+						t.Errorf("initialize: %s", r)
+					}
+				}
+				if r := p.request(tt.method, tt.meta, tt.params); !strings.Contains(r.Raw, tt.want) || strings.Contains(r.Raw, `"task"`) {
+					t.Errorf("got %s, want %s", r, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Beyond 1,000 tasks the oldest results are dropped. If all tasks work, the call
+// is a plain one.
+func TestTaskLimit(t *testing.T) {
+	inSession(t, func(o *Options) { o.MaxCalls = 2000 }, func(t *testing.T, p *peer, _ func() []Call) {
+		var ids []string
+		for range 1000 {
+			ids = append(ids, p.call(withTasks, "answer_detailed", "brief").Get("taskId").Str)
+		}
+		if r := p.call(withTasks, "answer_detailed", "brief"); r.Get("resultType").Str != "complete" {
+			t.Errorf("the call without a place: %s", r)
+		}
+		synctest.Wait() // all calls end at the same time
+		if r := p.call(withTasks, "answer_detailed", "brief"); r.Get("resultType").Str != "task" {
+			t.Errorf("the call after it: %s", r)
+		}
+		for i, want := range []string{"", "completed"} {
+			if r := p.task("get", ids[i]); r.Get("status").Str != want {
+				t.Errorf("task %d: %s", i, r)
+			}
+		}
+	})
+}
