@@ -83,6 +83,10 @@ func (v Advisor) advise(profile string, err error) advice {
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 	if e, ok := errors.AsType[TimeoutError](err); ok {
+		if queued, ok := errors.AsType[llm.QueuedError](err); ok {
+			problem := fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", e, int(queued))
+			return advice{problem: problem, hint: "ask fewer questions at once, or " + raise}
+		}
 		return advice{problem: e.Error(), hint: raise}
 	}
 	if e, ok := errors.AsType[*NoTextError](err); ok {
@@ -140,6 +144,8 @@ func (v Advisor) advise(profile string, err error) advice {
 		a = advice{e.Message, "set " + v.Key + " to the key alone, in one line", ""}
 	case kind == llm.KindRateLimit && e.RetryAfter > 0:
 		a.hint = fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
+	case kind == llm.KindParameter && e.Param == "store":
+		a.hint = "request.extra_body: {store: null} leaves it out, and the API then keeps question and answer"
 	case kind == llm.KindParameter && e.Param == "model":
 		a.hint = v.otherModel(profile)
 	case kind == llm.KindBadResponse && e.Status/100 == 3:

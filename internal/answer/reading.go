@@ -35,7 +35,7 @@ func (r *reading) add(resp *llm.Response) {
 	}
 	for _, item := range resp.Output {
 		r.cited = append(r.cited, citedBy(item)...)
-		for _, s := range item.Sources {
+		for _, s := range item.Action.Sources {
 			r.found = append(r.found, source(s))
 		}
 		r.searched = r.searched || item.Type == "web_search_call"
@@ -54,17 +54,17 @@ func incomplete(resp *llm.Response) string {
 	if resp.Status != "incomplete" {
 		return ""
 	}
-	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteReason), "unknown reason")
+	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
 }
 
 // searches counts the billable searches if the API reports them, else those in
 // the output.
 func searches(resp *llm.Response) (n int) {
-	if resp.Searches >= 0 {
-		return resp.Searches
+	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
+		return int(*billed)
 	}
 	for _, item := range resp.Output {
-		if item.Type == "web_search_call" && (item.Search.Action == "search" || item.Search.Action == "") {
+		if item.Type == "web_search_call" && (item.Action.Type == "search" || item.Action.Type == "") {
 			n++
 		}
 	}
@@ -107,12 +107,12 @@ func finalText(items []llm.Item) (text string, cites []Citation) {
 // other, as in OpenAI's SDKs; a refusal is a paragraph.
 func messageText(m llm.Item) string {
 	var b strings.Builder
-	for _, part := range m.Parts {
-		switch part.Type {
-		case "output_text", "text":
+	for _, part := range m.Content {
+		switch {
+		case part.IsText():
 			b.WriteString(part.Text)
-		case "refusal":
-			b.WriteString("\n\n" + part.Text + "\n\n")
+		case part.Type == "refusal":
+			b.WriteString("\n\n" + part.Refusal + "\n\n")
 		}
 	}
 	return strings.TrimSpace(Clean(b.String()))
@@ -120,9 +120,11 @@ func messageText(m llm.Item) string {
 
 // citedBy returns what a message cites.
 func citedBy(m llm.Item) (list []Citation) {
-	for _, part := range m.Parts {
-		for _, c := range part.Citations {
-			list = append(list, Citation{URL: pageURL(c.URL), Title: title(c.Title)})
+	for _, part := range m.Content {
+		for _, a := range part.Annotations {
+			if a.Type == "url_citation" {
+				list = append(list, Citation{URL: pageURL(a.URL), Title: title(a.Title)})
+			}
 		}
 	}
 	return list

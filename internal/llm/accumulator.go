@@ -19,7 +19,7 @@ type accumulator struct {
 	blocks  map[blockKey]*block
 	items   map[int]*streamed // by output_index
 	indexes map[string]int    // output_index by item id
-	done    []json.RawMessage // complete items
+	done    []Item            // complete items
 	log     func([]byte)      // writes what came back to the debug log
 }
 
@@ -56,8 +56,8 @@ type streamEvent struct {
 	ContentIndex integer `json:"content_index"`
 	ItemID       string  `json:"item_id"`
 	Delta        string
-	Part         struct{ Type, Text, Refusal string }
-	Item         json.RawMessage
+	Part         Part
+	Item         Item
 	Response     json.RawMessage
 	Error        json.RawMessage
 }
@@ -104,39 +104,30 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 	if max(len(a.blocks), len(a.items), len(a.indexes), len(a.done)) > maxElements {
 		return nil, errTooMany
 	}
-	if ev.Type == "response.output_item.done" && isObject(ev.Item) {
-		a.log(ev.Item)
+	if ev.Type == "response.output_item.done" && ev.Item.Type != "" {
+		a.log(ev.Item.Raw)
 		a.done = append(a.done, ev.Item)
 	}
 	if a.emitter.watched() {
-		return nil, a.show(ev)
+		a.show(ev)
 	}
 	return nil, nil
 }
 
 // show passes an event on to the caller.
-func (a *accumulator) show(ev streamEvent) error {
+func (a *accumulator) show(ev streamEvent) {
 	index, content := int(ev.OutputIndex), int(ev.ContentIndex)
 	switch ev.Type {
-	case "response.output_item.added", "response.output_item.done":
-		if !isObject(ev.Item) {
-			return nil
-		}
-		d := decoder{left: maxElements}
-		item, err := d.item(ev.Item)
-		if err != nil {
-			return err
-		}
-		if item.ID != "" {
-			a.indexes[item.ID] = index
-		}
-		if ev.Type == "response.output_item.done" {
-			a.end(index, item)
-		} else {
-			a.start(index, item)
+	case "response.output_item.added":
+		a.known(index, ev.Item)
+		a.start(index, ev.Item)
+	case "response.output_item.done":
+		if ev.Item.Type != "" {
+			a.known(index, ev.Item)
+			a.end(index, ev.Item)
 		}
 	case "response.content_part.added":
-		a.text(index, content, ev.ItemID, Part{Type: ev.Part.Type})
+		a.text(index, content, ev.ItemID, ev.Part)
 	case "response.output_text.delta", "response.refusal.delta":
 		a.delta(a.open(blockKey{BlockText, index, content}, ev.ItemID, ""), ev.Delta)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
@@ -144,9 +135,15 @@ func (a *accumulator) show(ev streamEvent) error {
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		a.delta(a.blocks[blockKey{BlockToolUse, index, 0}], ev.Delta) // without its item it has no name
 	case "response.content_part.done":
-		a.whole(a.text(index, content, ev.ItemID, Part{Type: ev.Part.Type}), ev.Part.Text+ev.Part.Refusal)
+		a.whole(a.text(index, content, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
 	}
-	return nil
+}
+
+// known remembers the id of an item.
+func (a *accumulator) known(index int, item Item) {
+	if item.ID != "" {
+		a.indexes[item.ID] = index
+	}
 }
 
 // start starts the block of an item that has one only. A message has one for
@@ -170,17 +167,17 @@ func (a *accumulator) end(index int, item Item) {
 	state := a.item(index)
 	switch item.Type {
 	case "message":
-		for i, part := range item.Parts {
-			a.whole(a.text(index, i, item.ID, part), part.Text)
+		for i, part := range item.Content {
+			a.whole(a.text(index, i, item.ID, part), part.Text+part.Refusal)
 		}
 	case "reasoning":
-		a.whole(b, item.Thoughts)
+		a.whole(b, item.thoughts())
 	case "function_call", "custom_tool_call":
-		a.whole(b, item.Input)
+		a.whole(b, item.toolInput())
 	case "web_search_call":
 		// The API says what a search does when it is done.
-		if item.Search != (Search{}) && !state.ended {
-			a.emitter.send(item.Search)
+		if s := item.search(); s != (Search{}) && !state.ended {
+			a.emitter.send(s)
 		}
 	}
 	state.ended = true
@@ -226,7 +223,7 @@ func (a *accumulator) item(index int) *streamed {
 
 // text returns the block of a text part. It is nil for a part that is not text.
 func (a *accumulator) text(item, content int, id string, part Part) *block {
-	if !part.IsText() {
+	if !part.IsText() && part.Type != "refusal" {
 		return nil
 	}
 	return a.open(blockKey{BlockText, item, content}, id, "")

@@ -33,7 +33,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"sources", output(`{"type":"web_search_call","action":{"sources":[` + list("{}", 10_001) + `]}}`), KindBadResponse, tooMany},
 		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindBadResponse, tooMany},
 		{"streamed parts", stream(parts...), KindBadResponse, tooMany},
-		{"streamed items", stream(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
+		{"streamed items", stream(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
 		{"an event", stream(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
 		{"an event in lines", stream(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
 		{"depth of an event", stream(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},

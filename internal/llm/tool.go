@@ -95,7 +95,7 @@ func callsOf(r *Response, tools []Tool) []call {
 		if i < 0 || item.CallID == "" {
 			return nil
 		}
-		calls = append(calls, call{tools[i], item.Type, item.CallID, item.Input})
+		calls = append(calls, call{tools[i], item.Type, item.CallID, item.toolInput()})
 	}
 	return calls
 }
