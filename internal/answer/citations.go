@@ -115,13 +115,15 @@ func newHosts(names []string) hosts {
 	return set
 }
 
-// has reports whether a host belongs to one of the domains or a subdomain of one.
-func (set hosts) has(host string) bool {
-	for len(set) > 0 && host != "" {
+// has reports whether a page belongs to one of the domains or a subdomain of one.
+func (set hosts) has(u string) bool {
+	if len(set) == 0 {
+		return false
+	}
+	for host := hostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true
 		}
-		_, host, _ = strings.Cut(host, ".")
 	}
 	return false
 }

@@ -32,8 +32,11 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 			return r, nil
 		}
 		r.add(resp)
+		if attempt >= a.o.RequeryAttempts {
+			return r, nil
+		}
 		follow := a.followUp(r)
-		if follow == "" || attempt >= a.o.RequeryAttempts {
+		if follow == "" {
 			return r, nil
 		}
 		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", attempt+1, "reason", follow)

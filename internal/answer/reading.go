@@ -211,7 +211,7 @@ func usable(sources []Citation, blocked hosts) []Citation {
 	seen := map[string]bool{}
 	for _, c := range sources {
 		key := pageKey(c.URL)
-		if c.URL != "" && !seen[key] && !blocked.has(hostOf(c.URL)) {
+		if c.URL != "" && !seen[key] && !blocked.has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true

@@ -44,12 +44,24 @@ const (
 	initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
 	list       = `{"jsonrpc":"2.0","id":0,"method":"tools/list"}` + "\n"
 	call       = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"answer","arguments":{"query":"What is the weather in Sapporo?"}}}` + "\n"
-	response   = `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.2","output":[` +
-		`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"weather in Sapporo"}},` +
-		`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Snow (https://example.org/weather).",` +
-		`"annotations":[{"type":"url_citation","url":"https://example.org/weather","title":"Weather","start_index":6,"end_index":33}]}]}],` +
-		`"usage":{"input_tokens":10,"output_tokens":10,"total_tokens":20}}`
 )
+
+// response is an answer of usual size: 20 paragraphs that cite a page each, and
+// three searches.
+func response() string {
+	var text, annotations, sources []string
+	for i := range 20 {
+		page := fmt.Sprintf("https://example.org/weather/%d?utm_source=openai", i)
+		text = append(text, fmt.Sprintf("Snow falls in district %d until the evening, and the wind turns to the north ([weather](%s)).", i, page))
+		annotations = append(annotations, fmt.Sprintf(`{"type":"url_citation","url":"%s","title":"Weather of district %d","start_index":0,"end_index":9}`, page, i))
+		sources = append(sources, fmt.Sprintf(`{"type":"url","url":"https://example.org/found/%d"}`, i))
+	}
+	search := `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"weather in Sapporo","sources":[` +
+		strings.Join(sources, ",") + `]}},`
+	return `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.2","output":[` + strings.Repeat(search, 3) +
+		`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"` + strings.Join(text, `\n\n`) +
+		`","annotations":[` + strings.Join(annotations, ",") + `]}]}],"usage":{"input_tokens":10,"output_tokens":10,"total_tokens":20}}`
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -67,11 +79,12 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	body := response()
 	var hold atomic.Int64 // how long the API takes
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(time.Duration(hold.Load()))
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, response)
+		_, _ = io.WriteString(w, body)
 	}))
 	defer api.Close()
 	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
