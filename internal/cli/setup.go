@@ -68,7 +68,7 @@ func (a *app) setup(args []string) error {
 	}
 	switch command, omits := c.Command(s), c.Omits(s); {
 	case omits != "":
-		fmt.Fprintf(a.stderr, "The command of %s writes an incomplete entry. Add %s:\n\n    %s\n\n", c.Name, omits, command)
+		fmt.Fprintf(a.stderr, "The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
 		fmt.Fprintf(a.stderr, "Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}

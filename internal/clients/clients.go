@@ -80,7 +80,7 @@ func All() []Client {
 		ID: "codex", Name: "Codex", file: "~/.codex/config.toml",
 		add:     "codex mcp add " + name + " -- COMMAND",
 		addHTTP: "codex mcp add " + name + " --url URL --bearer-token-env-var " + tokenEnv,
-		omits:   "env_vars, without which the server has no key, and the time limits",
+		omits:   "env_vars for the key, and the time limits",
 		notes: []string{
 			"http: " + fromEnvironment,
 			"stdio: Codex starts servers with an almost empty environment. env_vars names what it passes on; $VARS must be set where Codex is started.",

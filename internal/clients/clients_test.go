@@ -206,7 +206,7 @@ func snippets() string {
 		}
 		switch command, omits := c.Command(s), c.Omits(s); {
 		case omits != "":
-			part += "The client's own command writes an incomplete entry. Add " + omits + ":\n\n```text\n" + command + "\n```\n\n"
+			part += "The client's own command writes an incomplete entry, which needs " + omits + ":\n\n```text\n" + command + "\n```\n\n"
 		case command != "":
 			part += "Or the client's own command:\n\n```text\n" + command + "\n```\n\n"
 		}
