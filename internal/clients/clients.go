@@ -10,9 +10,9 @@
 //	Claude Code     https://code.claude.com/docs/en/mcp
 //	Claude Desktop  https://modelcontextprotocol.io/docs/develop/connect-local-servers
 //	Codex           https://developers.openai.com/codex/mcp
-//	Cursor          https://cursor.com/docs/mcp, https://cursor.com/docs/context/mcp/install-links
+//	Cursor          https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
 //	VS Code         https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
-//	                https://code.visualstudio.com/api/extension-guides/ai/mcp#create-an-mcp-installation-url
+//	                https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
 //	Copilot CLI     https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
 //	Gemini CLI      https://geminicli.com/docs/tools/mcp-server
 //	Antigravity CLI https://antigravity.google/docs/cli/mcp
@@ -64,7 +64,7 @@ func All() []Client {
 		notes: []string{
 			fromEnvironment,
 			"For all your projects, put the entry under mcpServers of ~/.claude.json instead, or use --scope user in the command.",
-			`Claude Code waits for a call as long as it takes and moves it to the background after 120 s. For a limit of your own add "timeout": $LIMIT_MS (milliseconds) to the entry.`,
+			`Claude Code waits about 28 hours for a call and moves it to the background after 120 s. For a limit of your own add "timeout": $LIMIT_MS (milliseconds) to the entry.`,
 			"stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude",
 		},
 	}, {
