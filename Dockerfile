@@ -3,7 +3,8 @@
 #     docker build .                              compiles from source
 #     docker build --build-arg SOURCE=prebuilt .  copies linux/amd64/openai-responses-mcp
 #
-# The release uses the second one. Unused stages are not built.
+# The release uses the second one. Unused stages are not built. With
+# --build-arg RELEASE=true the first one makes the binary of the release.
 ARG SOURCE=source
 
 FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9 AS build
@@ -13,7 +14,8 @@ RUN go mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o /openai-responses-mcp ./cmd/openai-responses-mcp
+ARG RELEASE
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X github.com/uchimanajet7/openai-responses-mcp/internal/version.release=$RELEASE" -o /openai-responses-mcp ./cmd/openai-responses-mcp
 
 FROM scratch AS source
 COPY --from=build /openai-responses-mcp /openai-responses-mcp
@@ -30,7 +32,7 @@ FROM scratch
 COPY --from=binary --chmod=0755 /openai-responses-mcp /openai-responses-mcp
 LABEL org.opencontainers.image.title="openai-responses-mcp" \
       org.opencontainers.image.description="Web-searched, cited answers from the OpenAI Responses API, for MCP clients" \
-      org.opencontainers.image.version="0.9.0" \
+      org.opencontainers.image.version="1.3.0" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.url="https://github.com/uchimanajet7/openai-responses-mcp" \
       org.opencontainers.image.source="https://github.com/uchimanajet7/openai-responses-mcp" \

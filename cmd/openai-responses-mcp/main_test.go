@@ -326,6 +326,7 @@ var varying = []struct{ from, to string }{
 // steady replaces what is different in each run.
 func (s *script) steady(text string) string {
 	text = strings.ReplaceAll(text, s.Getenv("WORK"), "$WORK")
+	text = strings.ReplaceAll(text, version.String(), "BUILD")
 	text = strings.ReplaceAll(text, version.Version, "VERSION")
 	now := time.Now()
 	for _, t := range []time.Time{now, now.Add(-patience)} { // Midnight may have passed.

@@ -150,7 +150,7 @@ func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redac
 		Project:      cfg.OpenAI.Project,
 		Headers:      cfg.SentHeaders,
 		Store:        cfg.Responses.Store,
-		UserAgent:    version.Name + "/" + version.Version,
+		UserAgent:    version.Name + "/" + version.String(),
 		Logger:       log,
 		Redactor:     redactor,
 	}

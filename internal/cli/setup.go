@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 // on stderr. It writes no file and prints no key.
 func (a *app) setup(args []string) error {
 	f := newConfigFlag("setup")
-	via := f.String("via", clients.ViaNPX, "")
+	via := f.String("via", defaultVia(), "")
 	address := f.String("url", "", "")
 	words, err := f.parse(args)
 	if err != nil {
@@ -62,7 +63,13 @@ func (a *app) setup(args []string) error {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
-	if command := c.Command(s); command != "" {
+	if link := c.Link(s); link != "" {
+		fmt.Fprintf(a.stderr, "Or open this link, which adds the entry:\n\n    %s\n\n", link)
+	}
+	switch command, omits := c.Command(s), c.Omits(s); {
+	case omits != "":
+		fmt.Fprintf(a.stderr, "The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
+	case command != "":
 		fmt.Fprintf(a.stderr, "Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
 	for _, note := range append(c.Notes(s), s.Notes()...) {
@@ -106,16 +113,45 @@ func (a *app) startedAs(s *clients.Server, f *flags) error {
 			return fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
+	switch s.Via {
+	case clients.ViaBinary:
+		s.Binary, err = installed()
+		return err
+	case clients.ViaNPX, clients.ViaDocker:
+		if !version.IsRelease() {
+			a.warn("this build is " + version.String() + "; the entry works when " + version.Version + " is published")
+		}
+	}
+	return nil
+}
+
+// defaultVia is npx for a release. Other builds are not published.
+func defaultVia() string {
+	if version.IsRelease() {
+		return clients.ViaNPX
+	}
+	return clients.ViaBinary
+}
+
+// temporary matches the programs of go run: in a folder that it removes, or in
+// the build cache.
+var temporary = regexp.MustCompile(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
+
+// installed is the full path of this program.
+func installed() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
+		return "", fmt.Errorf("finding this program: %w", err)
 	}
-	s.Binary = self
+	if temporary.MatchString(self) {
+		return "", &failure{exitFailed, "go run builds a temporary program, which a client cannot start later",
+			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup"}
+	}
 	// A link in PATH is better: package managers keep it over updates.
 	found, _ := exec.LookPath(version.Name)
 	link, _ := os.Stat(found)
 	if info, _ := os.Stat(self); filepath.IsAbs(found) && os.SameFile(link, info) {
-		s.Binary = found
+		return found, nil
 	}
-	return nil
+	return self, nil
 }

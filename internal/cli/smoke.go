@@ -83,7 +83,7 @@ func initializeParams(client string) object {
 	return object{
 		"protocolVersion": "2025-06-18",
 		"capabilities":    object{},
-		"clientInfo":      object{"name": client, "version": version.Version},
+		"clientInfo":      object{"name": client, "version": version.String()},
 	}
 }
 

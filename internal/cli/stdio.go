@@ -25,7 +25,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	case len(words) > 0:
 		return &failure{exitUsage, fmt.Sprintf("unexpected argument %q", words[0]), "a command goes first, before its flags; " + f.seeHelp()}
 	case *number:
-		_, err := fmt.Fprintln(a.stdout, version.Version)
+		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
 	case !*serve && !*show:
 		return &failure{exitUsage, "nothing to do", "MCP clients start it with --stdio; " + f.seeHelp()}
@@ -36,7 +36,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 	defer w.close()
 	if *show || w.config.Server.ShowConfigOnStart {
-		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.Version)); err != nil {
+		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.String())); err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
 	}

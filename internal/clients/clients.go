@@ -1,18 +1,21 @@
 // Package clients lists the MCP clients that setup prints a configuration for:
 // the file each one reads, the form of an entry, how it passes a secret on
-// without writing it down, and its own command that adds a server.
+// without writing it down, and its own command or link that adds a server.
 //
 // clients.go has the table of clients, server.go the command line that starts
-// the server, and entry.go turns both into files, commands and notes.
+// the server, and entry.go turns both into files, commands, links and notes.
 //
 // The documentation that the table follows, read in November 2026:
 //
 //	Claude Code     https://code.claude.com/docs/en/mcp
 //	Claude Desktop  https://modelcontextprotocol.io/docs/develop/connect-local-servers
 //	Codex           https://developers.openai.com/codex/mcp
-//	Cursor          https://cursor.com/docs/mcp
-//	VS Code         https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
+//	Cursor          https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
+//	VS Code         https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
+//	                https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
+//	Copilot CLI     https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
 //	Gemini CLI      https://geminicli.com/docs/tools/mcp-server
+//	Antigravity CLI https://antigravity.google/docs/cli/mcp
 //	opencode        https://opencode.ai/docs/mcp-servers, https://opencode.ai/docs/migrate-v1
 //	Windsurf        https://docs.windsurf.com/windsurf/cascade/mcp
 //	Zed             https://zed.dev/docs/ai/mcp
@@ -38,11 +41,18 @@ type Client struct {
 	local, http  string               // type of an entry: a program, or a server over HTTP
 	adjust       func(*entry, Server) // makes the common form of an entry that of the client; may be nil
 	add, addHTTP string               // the client's own command, with the words that the method words replaces
+	omits        string               // what add leaves out of the entry, or ""
+	link         string               // the URL that adds the server, with the words that the method Link replaces
 	notes        []string             // those that begin with "stdio: " or "http: " hold for these only
 }
 
-// fromEnvironment is the note of the clients that replace variables.
-const fromEnvironment = "The file holds no secret: $CLIENT takes $VARS from the environment that it is started in."
+// Notes of several clients: fromEnvironment is for those that replace variables,
+// inherited and literalToken are for the others.
+const (
+	fromEnvironment = "The file holds no secret: $CLIENT takes $VARS from the environment that it is started in."
+	inherited       = "The file holds no secret: $CLIENT replaces no variables, but the server inherits $VARS when $CLIENT is started from a shell that has it."
+	literalToken    = "$CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the file private."
+)
 
 // All lists the clients in the order of the documentation.
 func All() []Client {
@@ -54,7 +64,8 @@ func All() []Client {
 		notes: []string{
 			fromEnvironment,
 			"For all your projects, put the entry under mcpServers of ~/.claude.json instead, or use --scope user in the command.",
-			"MCP_TIMEOUT bounds the start and MCP_TOOL_TIMEOUT a call, in milliseconds: MCP_TIMEOUT=60000 MCP_TOOL_TIMEOUT=$LIMIT_MS claude",
+			`Claude Code waits about 28 hours for a call and moves it to the background after 120 s. For a limit of your own add "timeout": $LIMIT_MS (milliseconds) to the entry.`,
+			"stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude",
 		},
 	}, {
 		ID: "claude-desktop", Name: "Claude Desktop",
@@ -63,31 +74,44 @@ func All() []Client {
 		notes: []string{
 			"Claude Desktop replaces no variables: write the value of $VARS in place of YOUR_… and keep the file private.",
 			"Quit and start Claude Desktop afterwards; closing the window is not enough.",
-			"The time limit of a call cannot be set there. If a call is cut off, use answer_quick.",
+			"Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be changed. Use answer_quick then.",
 		},
 	}, {
 		ID: "codex", Name: "Codex", file: "~/.codex/config.toml",
 		add:     "codex mcp add " + name + " -- COMMAND",
 		addHTTP: "codex mcp add " + name + " --url URL --bearer-token-env-var " + tokenEnv,
+		omits:   "env_vars for the key, and the time limits",
 		notes: []string{
 			"http: " + fromEnvironment,
-			"http: tool_timeout_sec leaves time for a long search; codex mcp add has no option for it.",
 			"stdio: Codex starts servers with an almost empty environment. env_vars names what it passes on; $VARS must be set where Codex is started.",
-			"stdio: codex mcp add has no options for env_vars and the time limits: add these lines to the entry that it writes.",
 			"stdio: Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.",
-			"stdio: startup_timeout_sec leaves time for a slow first start, tool_timeout_sec for a long search.",
+			"stdio: startup_timeout_sec leaves time for a slow first start.",
+			"Codex waits 300 s for a call, as long as the server by default. With tool_timeout_sec it waits a little longer, so that the server's own error arrives; codex mcp add has no option for it.",
 		},
 	}, {
 		ID: "cursor", Name: "Cursor",
 		file: "~/.cursor/mcp.json", section: "mcpServers", reference: "${env:NAME}",
+		link:  "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=ENTRY",
 		notes: []string{fromEnvironment, "For one project only, the file is .cursor/mcp.json in it."},
 	}, {
 		ID: "vscode", Name: "VS Code", alias: "code",
 		file: "DATA/Code/User/mcp.json", section: "servers", reference: "${input:NAME}", asks: true, local: "stdio", http: "http",
 		add: "code --add-mcp JSON", addHTTP: "code --add-mcp JSON",
+		link: "vscode:mcp/install?JSON",
 		notes: []string{
 			"The file holds no secret: VS Code asks for it at the first start and keeps it in its secret storage.",
 			"MCP: Open User Configuration opens this file; for one workspace it is .vscode/mcp.json there.",
+		},
+	}, {
+		ID: "copilot-cli", Name: "Copilot CLI", alias: "copilot",
+		file: "~/.copilot/mcp-config.json", section: "mcpServers", reference: "${NAME}", local: "local", http: "http",
+		adjust:  func(e *entry, _ Server) { e.Tools = []string{"*"} },
+		add:     "copilot mcp add " + name + " ENV -- COMMAND",
+		addHTTP: "copilot mcp add --transport http --header AUTHORIZATION " + name + " URL",
+		notes: []string{
+			fromEnvironment,
+			"stdio: The env entry is needed: Copilot CLI passes on few variables that no entry names.",
+			"For one project only, the file is .mcp.json or .github/mcp.json in it.",
 		},
 	}, {
 		ID: "gemini-cli", Name: "Gemini CLI", alias: "gemini",
@@ -100,6 +124,18 @@ func All() []Client {
 			fromEnvironment,
 			"stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets from servers that do not name them.",
 			"For one project only, the file is .gemini/settings.json in it.",
+		},
+	}, {
+		ID: "antigravity-cli", Name: "Antigravity CLI", alias: "agy",
+		file: "~/.gemini/config/mcp_config.json", section: "mcpServers", reference: "YOUR_NAME",
+		// A server inherits the environment, so that the entry need not name the key.
+		adjust:  func(e *entry, _ Server) { e.Env, e.ServerURL, e.URL = nil, e.URL, "" },
+		add:     "agy mcp add " + name + " -- COMMAND",
+		addHTTP: "agy mcp add --header AUTHORIZATION " + name + " URL",
+		notes: []string{
+			"stdio: " + inherited,
+			"http: " + literalToken,
+			"The Antigravity editor reads the same file. For one project only, it is .agents/mcp_config.json in it.",
 		},
 	}, {
 		ID: "opencode", Name: "opencode",
@@ -132,9 +168,9 @@ func All() []Client {
 		// A server inherits the environment, so that the entry need not name the key.
 		adjust: func(e *entry, s Server) { e.Env, e.Timeout = nil, s.callLimit() },
 		notes: []string{
-			"stdio: The file holds no secret: Zed replaces no variables, but the server inherits $VARS when Zed is started from a shell that has it.",
+			"stdio: " + inherited,
 			"stdio: Otherwise add env to the entry, as for Claude Desktop, and write the key there.",
-			"http: Zed replaces no variables: write the token in place of YOUR_$VARS and keep the file private.",
+			"http: " + literalToken,
 			"The timeout is in seconds and bounds a call; without it Zed gives up after 60.",
 		},
 	}}

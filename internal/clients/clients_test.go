@@ -1,25 +1,23 @@
 package clients
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-var update = flag.Bool("update", false, "write testdata and docs/reference/client-setup.md")
+var update = flag.Bool("update", false, "write the generated parts of the documents")
 
 func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
@@ -36,7 +34,7 @@ func TestFind(t *testing.T) {
 // odd has what a path may have: blanks, quotes, markup, Japanese.
 const odd = "Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
 
-// servers are the cases of the golden files.
+// servers are the cases of the tests.
 func servers() map[string]Server {
 	s := Server{KeyEnv: "OPENAI_API_KEY", OS: "linux", Timeout: 5 * time.Minute}
 	with := func(change func(*Server)) Server { c := s; change(&c); return c }
@@ -53,25 +51,71 @@ func servers() map[string]Server {
 	}
 }
 
-func TestGolden(t *testing.T) {
-	for _, c := range All() {
-		var b strings.Builder
-		for _, title := range slices.Sorted(maps.Keys(servers())) {
-			s := servers()[title]
-			if s.Via == ViaHTTP && c.NoHTTP != "" {
-				continue
-			}
+// The command lines that the page does not show.
+func TestCommandLine(t *testing.T) {
+	for title, want := range map[string][]string{
+		"2 npx on Windows, with a configuration": {"cmd", "/c", "npx", "-y", pinned, "--stdio", "--config", `C:\o\c.yaml`},
+		"3 docker, with a configuration and other variables": {"docker", "run", "-i", "--rm", "-e", "MY_KEY", "-e", "GATEWAY_TOKEN", "-e", "TENANT",
+			"--mount", "type=bind,source=/a:b/c d,target=/config,readonly", image, "--stdio", "--config", "/config/config.yaml"},
+		"4 binary": {"/opt/" + odd, "--stdio"},
+	} {
+		if diff := cmp.Diff(want, servers()[title].command()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", title, diff)
+		}
+	}
+}
+
+// Every file parses, whatever the path of the program. TOML strings are those
+// of JSON.
+func TestSnippets(t *testing.T) {
+	for title, s := range servers() {
+		for _, c := range All() {
 			snippet := c.Snippet(s)
-			if c.ID != "codex" && !json.Valid([]byte(snippet)) {
+			if c.ID == "codex" {
+				for line := range strings.Lines(snippet) {
+					if _, value, ok := strings.Cut(line, " = "); ok && !json.Valid([]byte(value)) {
+						t.Errorf("codex, %s: %s", title, line)
+					}
+				}
+			} else if !json.Valid([]byte(snippet)) {
 				t.Errorf("%s, %s: not JSON:\n%s", c.ID, title, snippet)
 			}
-			fmt.Fprintf(&b, "== %s\n%s\n%s\n", title, snippet, c.Command(s))
-			for _, n := range append(c.Notes(s), s.Notes()...) {
-				fmt.Fprintf(&b, "- %s\n", n)
+			for _, v := range s.secrets() {
+				if !strings.Contains(snippet+strings.Join(c.Notes(s), "\n"), v) {
+					t.Errorf("%s, %s: %s is named neither in the file nor in a note", c.ID, title, v)
+				}
 			}
 		}
-		text := strings.ReplaceAll(b.String(), version.Version, "VERSION")
-		compare(t, filepath.Join("testdata", c.ID+".txt"), text)
+	}
+}
+
+// A link holds the entry, which a client decodes.
+func TestLink(t *testing.T) {
+	for title, s := range servers() {
+		for id, decode := range map[string]func(*url.URL) ([]byte, error){
+			"cursor": func(u *url.URL) ([]byte, error) { return base64.StdEncoding.DecodeString(u.Query().Get("config")) },
+			"vscode": func(u *url.URL) ([]byte, error) {
+				text, err := url.PathUnescape(u.RawQuery) // decodeURIComponent: a + is a +
+				return []byte(text), err
+			},
+		} {
+			c, _ := Find(id)
+			u, err := url.Parse(c.Link(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got entry
+			b, err := decode(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(b, &got); err != nil {
+				t.Fatalf("%s, %s: %v in %s", id, title, err, b)
+			}
+			if diff := cmp.Diff(encode(c.entry(s), " "), encode(got, " ")); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", id, title, diff)
+			}
+		}
 	}
 }
 
@@ -98,45 +142,49 @@ func TestCommandQuoting(t *testing.T) {
 	}
 }
 
-// The page for users shows what setup prints.
-func TestPage(t *testing.T) {
-	const page = "../../docs/reference/client-setup.md"
-	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(string(b), "\r\n", "\n")
-	for part, want := range map[string]string{"clients": clientFiles(), "snippets": snippets(), "http": httpSnippets()} {
-		begin, end := "<!-- generated: "+part+" -->\n", "<!-- end -->\n"
-		before, rest, ok := strings.Cut(text, begin)
-		_, after, closed := strings.Cut(rest, end)
-		if !ok || !closed {
-			t.Fatalf("%s has no place for %s", page, part)
+// The documents show what setup prints.
+func TestDocuments(t *testing.T) {
+	for page, parts := range map[string]map[string]string{
+		"docs/reference/client-setup.md": {"clients": clientFiles(), "snippets": snippets(), "http": httpSnippets()},
+		"README.md":                      {"buttons": buttons("Add to")},
+		"README.ja.md":                   {"buttons": buttons("追加:")},
+	} {
+		file := filepath.Join("../..", filepath.FromSlash(page))
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		text = before + begin + "\n" + want + "\n" + end + after
+		was := strings.ReplaceAll(string(b), "\r\n", "\n")
+		text := was
+		for part, want := range parts {
+			begin, end := "<!-- generated: "+part+" -->\n", "<!-- end -->\n"
+			before, rest, ok := strings.Cut(text, begin)
+			_, after, closed := strings.Cut(rest, end)
+			if !ok || !closed {
+				t.Fatalf("%s has no place for %s", page, part)
+			}
+			text = before + begin + "\n" + want + "\n" + end + after
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if diff := cmp.Diff(was, text); diff != "" {
+			t.Errorf("%s is out of date, run go test ./internal/clients -update (-file +program):\n%s", page, diff)
+		}
 	}
-	compare(t, page, text)
 }
 
-// compare compares text with a file, or writes the file with -update.
-func compare(t *testing.T, file, text string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), text); diff != "" {
-		t.Errorf("%s is out of date, run go test ./internal/clients -update (-file +program):\n%s", file, diff)
-	}
+// buttons are links for web pages, which may not have the schemes of the
+// clients.
+func buttons(label string) string {
+	s := servers()["1 npx"]
+	cursor, _ := Find("cursor")
+	vscode, _ := Find("vscode")
+	_, query, _ := strings.Cut(cursor.Link(s), "?")
+	return fmt.Sprintf("[![%s Cursor](https://cursor.com/deeplink/mcp-install-light.svg)](https://cursor.com/en/install-mcp?%s)\n"+
+		"[![%s VS Code](https://img.shields.io/badge/VS_Code-Add-0098FF)](https://insiders.vscode.dev/redirect?url=%s)\n",
+		label, query, label, url.QueryEscape(vscode.Link(s)))
 }
 
 func clientFiles() string {
@@ -153,7 +201,13 @@ func snippets() string {
 	for _, c := range All() {
 		s := servers()["1 npx"]
 		part := fmt.Sprintf("### %s\n\n```%s\n%s```\n\n", c.Name, language(c), c.Snippet(s))
-		if command := c.Command(s); command != "" {
+		if link := c.Link(s); link != "" {
+			part += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
+		}
+		switch command, omits := c.Command(s), c.Omits(s); {
+		case omits != "":
+			part += "The client's own command writes an incomplete entry, which needs " + omits + ":\n\n```text\n" + command + "\n```\n\n"
+		case command != "":
 			part += "Or the client's own command:\n\n```text\n" + command + "\n```\n\n"
 		}
 		parts = append(parts, part+"- "+strings.Join(c.Notes(s), "\n- ")+"\n")

@@ -1,7 +1,9 @@
 package clients
 
 import (
+	"encoding/base64"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -17,6 +19,7 @@ type entry struct {
 	Headers     map[string]string `json:"headers,omitempty"`
 	Enabled     bool              `json:"enabled,omitempty"` // opencode
 	Env         map[string]string `json:"env,omitempty"`
+	Tools       []string          `json:"tools,omitempty"`       // Copilot CLI
 	Environment map[string]string `json:"environment,omitempty"` // opencode
 	Timeout     int64             `json:"timeout,omitempty"`     // Zed; seconds
 }
@@ -98,7 +101,7 @@ func (c Client) words(s Server) (words []string) {
 			words = append(words, "Authorization: Bearer "+c.refer(tokenEnv))
 		case "ENV":
 			for _, v := range s.secrets() {
-				words = append(words, "-e", v+"="+c.refer(v))
+				words = append(words, "--env", v+"="+c.refer(v))
 			}
 		case "COMMAND":
 			words = append(words, s.command()...)
@@ -107,16 +110,31 @@ func (c Client) words(s Server) (words []string) {
 		case "ARGUMENTS":
 			words = append(words, s.command()[1:]...)
 		case "JSON":
-			words = append(words, encode(struct {
-				Name string `json:"name"`
-				entry
-				Inputs []map[string]any `json:"inputs"`
-			}{name, c.entry(s), inputs(s)}, ""))
+			words = append(words, c.named(s))
 		default:
 			words = append(words, w)
 		}
 	}
 	return words
+}
+
+// named is an entry with its name in one JSON object, as VS Code takes it.
+func (c Client) named(s Server) string {
+	return encode(struct {
+		Name string `json:"name"`
+		entry
+		Inputs []map[string]any `json:"inputs"`
+	}{name, c.entry(s), inputs(s)}, "")
+}
+
+// Omits is what the entry that Command writes lacks, or "".
+func (c Client) Omits(s Server) string { return s.choose(c.omits, "") }
+
+// Link is a URL that adds the server when it is opened, or "".
+func (c Client) Link(s Server) string {
+	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+	config := base64.StdEncoding.EncodeToString([]byte(encode(c.entry(s), "")))
+	return strings.NewReplacer("ENTRY", escape(config), "JSON", escape(c.named(s))).Replace(c.link)
 }
 
 // shellWord quotes a word of a command line where that is needed.

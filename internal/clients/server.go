@@ -16,7 +16,7 @@ const (
 	ViaHTTP   = "http"
 )
 
-// Vias lists them, the default first.
+// Vias lists them, the default of a release first.
 func Vias() []string { return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP} }
 
 const (

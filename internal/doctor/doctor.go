@@ -66,7 +66,7 @@ var tools = []string{"answer", "answer_detailed", "answer_quick"}
 // Run makes the checks. Without Live it takes at most half a minute.
 func Run(ctx context.Context, o Options) []Check {
 	checks := []Check{
-		ok("version", version.Name+" "+version.Version),
+		ok("version", version.Name+" "+version.String()),
 		ok("platform", fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())),
 	}
 	checks = append(checks, configChecks(o)...)
@@ -124,7 +124,7 @@ func JSON(checks []Check) string {
 		Version string  `json:"version"`
 		Verdict string  `json:"verdict"`
 		Checks  []Check `json:"checks"`
-	}{version.Version, "ok", checks}
+	}{version.String(), "ok", checks}
 	for _, verdict := range []string{"warn", "fail"} {
 		if Count(checks, verdict) > 0 {
 			report.Verdict = verdict

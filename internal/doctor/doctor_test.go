@@ -127,7 +127,7 @@ fail  http                   the server said [2J
 	if err := json.Unmarshal([]byte(JSON(checks)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(checks, back.Checks); diff != "" || back.Verdict != "fail" || back.Version != version.Version {
+	if diff := cmp.Diff(checks, back.Checks); diff != "" || back.Verdict != "fail" || back.Version != version.String() {
 		t.Errorf("as JSON: version %q, verdict %q (-want +got):\n%s", back.Version, back.Verdict, diff)
 	}
 }

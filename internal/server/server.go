@@ -93,7 +93,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	m := mcp.NewServer(
-		&mcp.Implementation{Name: version.Name, Version: version.Version},
+		&mcp.Implementation{Name: version.Name, Version: version.String()},
 		&mcp.ServerOptions{
 			Logger:       log,
 			Instructions: instructions,

@@ -1,7 +1,7 @@
 // Command mcpb packs the binaries of a release into a bundle that Claude
 // Desktop installs on every system.
 //
-//	go run ./packaging/mcpb -dist dist -out bin/openai-responses-mcp_0.9.0.mcpb -time 1790000000
+//	go run ./packaging/mcpb -dist dist -out bin/openai-responses-mcp_1.3.0.mcpb -time 1790000000
 //
 // It runs inside goreleaser, after the binaries are built and before the
 // checksums are made. The same binaries and time give the same bytes.

@@ -1,7 +1,7 @@
 // Command notes prints the section of docs/changelog.md for a version: the
 // notes of its release.
 //
-//	go run ./packaging/notes v0.9.0
+//	go run ./packaging/notes v1.3.0
 //
 // A version without a section, or with an empty one, is an error.
 package main
@@ -32,7 +32,7 @@ func main() {
 }
 
 // section returns the text between the heading of a version,
-// "## v0.9.0 — 2026-11-20", and the next heading of that level.
+// "## v1.3.0 — 2026-11-20", and the next heading of that level.
 func section(text, version string) (string, error) {
 	for part := range strings.SplitSeq("\n"+text, "\n## ") {
 		heading, body, _ := strings.Cut(part, "\n")

@@ -110,7 +110,7 @@ func TestVersions(t *testing.T) {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(v) {
 		t.Errorf("version.Version = %q, want a semantic version without a v", v)
 	}
-	for _, name := range []string{"npm/package.json", "npm/package-lock.json", "packaging/mcpb/manifest.json", "server.json"} {
+	for _, name := range []string{"npm/package.json", "npm/package-lock.json", "packaging/mcpb/manifest.json", "packaging/claude-plugin/.claude-plugin/plugin.json", "server.json"} {
 		var doc struct{ Version string }
 		decode(t, name, &doc)
 		if doc.Version != v {
@@ -129,7 +129,7 @@ func TestVersions(t *testing.T) {
 
 	// Documents and manifests name the package or the image with its version.
 	named := regexp.MustCompile(`openai-responses-mcp[@:](\d+\.\d+\.\d+[-0-9A-Za-z.]*)`)
-	for _, pattern := range []string{"README*.md", "docs/reference/*.md", "config/*.yaml", "config/kubernetes/*.yaml"} {
+	for _, pattern := range []string{"README*.md", "docs/reference/*.md", "config/*.yaml", "config/kubernetes/*.yaml", "packaging/claude-plugin/.claude-plugin/*.json"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s: %v (%v)", pattern, files, err)

@@ -1,0 +1,166 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// rule says how the commands that begin with a prefix are tried.
+type rule struct {
+	prefix string
+	want   string // what TestCommands finds in the output
+	not    string // why TestCommands does not run it, and where it runs instead
+}
+
+// rules are those for README and docs/reference. The first that fits applies.
+var rules = []rule{
+	{prefix: "cd ", not: "TestCommands starts in the repository"},
+	{prefix: "git clone ", not: "needs the network"},
+	{prefix: "docker compose ", not: "needs a container engine and a published image"},
+	{prefix: "docker ", not: "needs a container engine; .ci/release builds the image with buildah, and calls it"},
+	{prefix: "buildah ", not: ".ci/release, with this machine's Go in place of the golang image"},
+	{prefix: "npx ", not: ".ci/release, from a registry on loopback (test/release/npm.mjs)"},
+	{prefix: "brew ", not: "needs a published release; .ci/release checks the cask"},
+	{prefix: "curl ", not: "needs a published release; .ci/release unpacks and starts each package"},
+	{prefix: "xattr ", not: "needs macOS"},
+	{prefix: "gh ", not: "needs a published release"},
+	{prefix: "cosign ", not: "needs a published release"},
+	{prefix: "sha256sum ", not: ".ci/release, in the step of the checksums"},
+	{prefix: "npm audit ", not: "needs a published release"},
+	{prefix: "kubectl ", not: "needs a cluster; test/manifests checks the files"},
+	{prefix: "go install github.com/", not: "needs a published release"},
+	{prefix: "go test ", not: "it is this test's own run"},
+	{prefix: "openai-responses-mcp serve ", not: "does not end; TestServe in internal/cli, and .ci/run over HTTP"},
+
+	{prefix: "export "},
+	{prefix: "VERSION="},
+	{prefix: "BASE="},
+	{prefix: "REPO="},
+	{prefix: "WORKFLOW="},
+	{prefix: "ISSUER="},
+	{prefix: "go install ./cmd/"},
+	{prefix: "go run ./cmd/openai-responses-mcp ask ", want: "Sources:"},
+	{prefix: "git diff | go run ", want: "Sources:"},
+	{prefix: "go run ./cmd/openai-responses-mcp smoke", want: "used_search"},
+	{prefix: "openai-responses-mcp ask ", want: "tokens"},
+	{prefix: "openai-responses-mcp doctor", want: "policy"},
+	{prefix: "openai-responses-mcp setup claude-code --via http", want: `"Authorization"`},
+	{prefix: "openai-responses-mcp setup vscode", want: `"https://mcp.example.com/mcp"`},
+	{prefix: "openai-responses-mcp setup cursor --via docker", want: `"docker"`},
+	{prefix: "openai-responses-mcp setup ", want: "openai-responses-mcp"},
+	{prefix: "openai-responses-mcp setup", want: "Codex"},
+	{prefix: "openai-responses-mcp smoke ", want: "used_search"},
+	{prefix: "openai-responses-mcp --show-config 2>config-used.json"},
+	{prefix: "openai-responses-mcp --version", want: version.Version},
+}
+
+// TestCommands runs the commands of README and docs/reference with the built
+// program. The API is the fake one, so that a question needs no network.
+func TestCommands(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are for a POSIX shell")
+	}
+	run := newShell(t)
+	used := make(map[string]bool)
+	for _, p := range pages(t) {
+		if !strings.HasPrefix(p.name, "README") && !strings.HasPrefix(p.name, "docs/reference/") {
+			continue
+		}
+		for _, b := range p.blocks {
+			at := fmt.Sprintf("%s:%d", p.name, b.line)
+			for _, command := range commands(b) {
+				i := slices.IndexFunc(rules, func(r rule) bool { return strings.HasPrefix(command, r.prefix) })
+				if i < 0 {
+					t.Errorf("%s: %s\nno rule says how this is tried", at, command)
+					continue
+				}
+				used[rules[i].prefix] = true
+				if rules[i].not != "" {
+					continue
+				}
+				if out, err := run(command); err != nil || !strings.Contains(out, rules[i].want) {
+					t.Errorf("%s: %s\n%v, want %q in the output:\n%s", at, command, err, rules[i].want, out)
+				}
+			}
+			if b.kind == "console" { // a command that fails, and its output
+				command, want, _ := strings.Cut(strings.TrimPrefix(b.text, "$ "), "\n")
+				if out, err := run(command); err == nil || out != want {
+					t.Errorf("%s: %s\n%v, got %q, want %q", at, command, err, out, want)
+				}
+			}
+		}
+	}
+	for _, r := range rules {
+		if !used[r.prefix] {
+			t.Errorf("no document has a command that begins with %q", r.prefix)
+		}
+	}
+}
+
+var continued = regexp.MustCompile(`\\\n *`)
+
+// commands are the lines of a shell block, with those joined that continue.
+func commands(b block) (list []string) {
+	if b.kind != "sh" {
+		return nil
+	}
+	for line := range strings.Lines(continued.ReplaceAllString(b.text, "")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// newShell builds the program and returns a function that runs a command of a
+// user who has it in PATH: in the repository if it uses Go, otherwise in an
+// empty folder.
+func newShell(t *testing.T) func(command string) (string, error) {
+	t.Helper()
+	const key = "sk-commands"
+	fake := fakeapi.New(fakeapi.Options{Key: key})
+	search, err := fakeapi.ParseStep("search")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Always(search)
+	api, stop, err := fake.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	goenv, err := exec.Command("go", "env", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := strings.Split(string(goenv), "\n")
+	bin, home := t.TempDir(), t.TempDir()
+	env := []string{
+		"HOME=" + home, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
+		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + api,
+		"GOENV=" + of[0], "GOPATH=" + of[1], "GOCACHE=" + of[2], "GOMODCACHE=" + of[3], "GOBIN=" + bin,
+	}
+	run := func(command string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Env, cmd.Dir = env, home
+		if strings.Contains(command, "go ") {
+			cmd.Dir = root
+		}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("go install ./cmd/openai-responses-mcp"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return run
+}
