@@ -12,9 +12,16 @@ func (a *Answerer) compose(ctx context.Context, r *reading) (*Answer, error) {
 	if r.text == "" {
 		return nil, &NoTextError{Reason: cmp.Or(r.incomplete, "no output")}
 	}
-	doc := newDocument(r.text)
+	sources := r.sources(a.blocked)
+	var names []string
+	for _, c := range sources {
+		if !c.isPage() && len(names) < a.o.MaxCitations {
+			names = append(names, c.URL)
+		}
+	}
+	doc := newDocument(r.text, names)
 	ans := &Answer{Text: r.text, UsedSearch: r.searched, Citations: []Citation{}, Meta: r.meta} // citations are never null in JSON
-	ans.Citations = append(ans.Citations, capped(r.sources(a.blocked), a.o.MaxCitations, doc)...)
+	ans.Citations = append(ans.Citations, capped(sources, a.o.MaxCitations, doc)...)
 	dates := doc.dates(ctx, ans.Citations)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -20,6 +19,8 @@ const (
 	maxLines = 1000    // lines of a list
 	maxLinks = 10_000  // links of a text
 	maxDate  = 500     // bytes next to a link that are searched for its date
+
+	maxMentions = 200 // links to the cited pages whose date is looked for
 )
 
 var (
@@ -55,12 +56,19 @@ type link struct {
 	key        string // pageKey
 }
 
-func newDocument(body string) document {
+// newDocument finds the links in a text, and the names of sources without a URL
+// where a line has no link.
+func newDocument(body string, names []string) document {
 	var doc document
 	left := maxLinks
 	for text := range strings.SplitSeq(body[max(0, len(body)-maxText):], "\n") {
 		l := line{text, links(text, left)}
 		left -= len(l.links)
+		for _, name := range names {
+			if i := strings.Index(text, name); i >= 0 && len(l.links) == 0 {
+				l.links = []link{{i, i + len(name), pageKey(name)}}
+			}
+		}
 		doc = append(doc, l)
 	}
 	return doc
@@ -129,82 +137,53 @@ func (doc document) list() (begin, end int) {
 // the entries of the last list of sources, else those that follow a source at
 // once. It stops when ctx is done.
 func (doc document) dates(ctx context.Context, sources []Citation) map[string]string {
-	w := wanted{dates: map[string]string{}}
+	dates := map[string]string{}
 	for _, c := range sources {
-		w.dates[pageKey(c.URL)] = ""
-		if !c.isPage() {
-			w.names = append(w.names, c.URL)
+		dates[pageKey(c.URL)] = ""
+	}
+	left := maxMentions
+	look := func(doc document, i int, date func(document, int, int) string) {
+		for k, at := range doc[i].links {
+			known, wanted := dates[at.key]
+			if wanted && known == "" && left > 0 && ctx.Err() == nil {
+				dates[at.key] = date(doc, i, k)
+				left--
+			}
 		}
 	}
 	begin, end := doc.list()
 	for i := end - 1; i >= begin; i-- {
-		mentions := w.mentions(doc[i])
-		if len(mentions) == 0 {
-			continue
-		}
-		fallback := doc[:end].neighbourDate(i)
-		for _, m := range mentions {
-			if w.dates[m.key] == "" && ctx.Err() == nil {
-				w.dates[m.key] = cmp.Or(m.listDate(), fallback)
-			}
-		}
+		look(doc[:end], i, document.listDate)
 	}
-	for _, l := range slices.Backward(doc) {
-		for _, m := range w.mentions(l) {
-			if w.dates[m.key] == "" && ctx.Err() == nil {
-				w.dates[m.key] = m.proseDate()
-			}
-		}
+	for i := len(doc) - 1; i >= 0; i-- {
+		look(doc, i, document.proseDate)
 	}
-	return w.dates
+	return dates
 }
 
-// wanted are the sources that dates looks for.
-type wanted struct {
-	dates map[string]string // by pageKey; "" until one is found
-	names []string          // of the sources without a URL
+// listDate returns the date that an entry of a list gives for link k of line i:
+// after it, or before it where the dates come first, or in a line without a link
+// that belongs to the same entry.
+func (doc document) listDate(i, k int) string {
+	l := doc[i]
+	before, after := l.around(k)
+	d := firstDate(before[max(0, len(before)-maxDate):])
+	if d == "" || firstDate(l.text[l.links[len(l.links)-1].end:]) != "" {
+		d = firstDate(after)
+	}
+	if d == "" && i+1 < len(doc) && !doc[i+1].isBullet() && len(doc[i+1].links) == 0 {
+		d = firstDate(doc[i+1].text)
+	}
+	if d == "" && i > 0 && !l.isBullet() && len(doc[i-1].links) == 0 {
+		d = firstDate(doc[i-1].text)
+	}
+	return d
 }
 
-// mention is where a line names a source: the text up to the links next to it,
-// and the text behind the last link of the line.
-type mention struct{ key, before, after, tail string }
-
-// mentions returns where a line names the sources that have no date yet.
-func (w wanted) mentions(l line) (list []mention) {
-	previous := 0
-	for i, at := range l.links {
-		next, last := len(l.text), l.links[len(l.links)-1].end
-		if i+1 < len(l.links) {
-			next = l.links[i+1].start
-		}
-		known, ok := w.dates[at.key]
-		if ok && known == "" {
-			list = append(list, mention{at.key, l.text[previous:at.start], l.text[at.end:next], l.text[last:]})
-		}
-		previous = at.end
-	}
-	for _, name := range w.names {
-		before, after, ok := strings.Cut(l.text, name)
-		if key := pageKey(name); ok && w.dates[key] == "" {
-			list = append(list, mention{key, before, after, after})
-		}
-	}
-	return list
-}
-
-// listDate returns the date that an entry of a list gives for a source: after
-// it, or before it where the dates come first.
-func (m mention) listDate() string {
-	before := firstDate(m.before[max(0, len(m.before)-maxDate):])
-	if before != "" && firstDate(m.tail) == "" {
-		return before
-	}
-	return firstDate(m.after)
-}
-
-// proseDate returns the date that follows a source at once.
-func (m mention) proseDate() string {
-	after := iso(besides(m.after[:min(len(m.after), maxDate)]))
+// proseDate returns the date that follows link k of line i at once.
+func (doc document) proseDate(i, k int) string {
+	_, after := doc[i].around(k)
+	after = iso(besides(after[:min(len(after), maxDate)]))
 	at := date.FindStringIndex(after)
 	if at == nil || at[0] != 0 {
 		return ""
@@ -212,18 +191,16 @@ func (m mention) proseDate() string {
 	return firstDate(after)
 }
 
-// neighbourDate returns the date in a line without a link that belongs to the
-// same entry as line i.
-func (doc document) neighbourDate(i int) string {
-	if i+1 < len(doc) && !doc[i+1].isBullet() && len(doc[i+1].links) == 0 {
-		if d := firstDate(doc[i+1].text); d != "" {
-			return d
-		}
+// around returns the text between a link and the ones next to it.
+func (l line) around(k int) (before, after string) {
+	begin, end := 0, len(l.text)
+	if k > 0 {
+		begin = l.links[k-1].end
 	}
-	if i > 0 && !doc[i].isBullet() && len(doc[i-1].links) == 0 {
-		return firstDate(doc[i-1].text)
+	if k+1 < len(l.links) {
+		end = l.links[k+1].start
 	}
-	return ""
+	return l.text[begin:l.links[k].start], l.text[l.links[k].end:end]
 }
 
 // besides removes what may be between a link and its date in prose.
