@@ -168,7 +168,9 @@ func TestMessageText(t *testing.T) {
 		{"unknown phase", output(msg("epilogue", part("output_text", "e"))), "e"},
 	}
 	for _, tt := range tests {
-		if got, _ := finalText(response(t, tt.output).Output); got != tt.want {
+		var r reading
+		r.add(response(t, tt.output))
+		if got := r.text; got != tt.want {
 			t.Errorf("%s: text %q, want %q", tt.name, got, tt.want)
 		}
 	}

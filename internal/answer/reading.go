@@ -25,28 +25,49 @@ type reading struct {
 	meta       Meta
 }
 
+// messageRead is a message of the output that is being read.
+type messageRead struct {
+	text  string
+	final bool // of phase final_answer, with text
+	cites []Citation
+}
+
 // add reads the next response.
 func (r *reading) add(resp *llm.Response) {
-	text, spoken := finalText(resp.Output)
+	var messages []messageRead
+	searches := 0
+	for _, item := range resp.Output {
+		switch item.Type {
+		case "message":
+			m := messageRead{text: messageText(item), cites: citedBy(item)}
+			m.final = item.Phase == "final_answer" && m.text != ""
+			messages = append(messages, m)
+			r.cited = append(r.cited, m.cites...)
+		case "web_search_call":
+			r.searched = true
+			for _, s := range item.Action.Sources {
+				r.found = append(r.found, source(s))
+			}
+			if item.Action.Type == "search" || item.Action.Type == "" {
+				searches++
+			}
+		}
+	}
+	r.searched = r.searched || len(r.cited) > 0
+	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
+		searches = int(*billed)
+	}
+	text, spoken := finalText(messages)
 	r.silent = text == ""
 	if !r.silent || r.last == nil {
 		r.text, r.spoken = text, spoken
 		r.incomplete = incomplete(resp)
 	}
-	for _, item := range resp.Output {
-		r.cited = append(r.cited, citedBy(item)...)
-		for _, s := range item.Action.Sources {
-			r.found = append(r.found, source(s))
-		}
-		r.searched = r.searched || item.Type == "web_search_call"
-	}
-	r.searched = r.searched || len(r.cited) > 0
-
 	r.last = resp
 	r.meta.ResolvedModel, r.meta.ResponseID, r.meta.RequestID = resp.Model, resp.ID, resp.RequestID
 	r.meta.Usage.Add(resp.Tokens)
 	r.meta.Retries += resp.Retries
-	r.meta.Searches += searches(resp)
+	r.meta.Searches += searches
 }
 
 // incomplete says why a response was cut short, or "".
@@ -57,39 +78,11 @@ func incomplete(resp *llm.Response) string {
 	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
 }
 
-// searches counts the billable searches if the API reports them, else those in
-// the output.
-func searches(resp *llm.Response) (n int) {
-	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
-		return int(*billed)
-	}
-	for _, item := range resp.Output {
-		if item.Type == "web_search_call" && (item.Action.Type == "search" || item.Action.Type == "") {
-			n++
-		}
-	}
-	return n
-}
-
 // finalText returns the text of an answer and what it cites: the messages of
 // phase final_answer that have text, else all messages, joined by a blank line.
 // Phases are optional.
-func finalText(items []llm.Item) (text string, cites []Citation) {
-	type message struct {
-		text  string
-		final bool
-		cites []Citation
-	}
-	var messages []message
-	final := false
-	for _, item := range items {
-		if item.Type == "message" {
-			m := message{messageText(item), item.Phase == "final_answer", citedBy(item)}
-			m.final = m.final && m.text != ""
-			final = final || m.final
-			messages = append(messages, m)
-		}
-	}
+func finalText(messages []messageRead) (text string, cites []Citation) {
+	final := slices.ContainsFunc(messages, func(m messageRead) bool { return m.final })
 	var texts []string
 	for _, m := range messages {
 		if m.final != final {
