@@ -15,6 +15,7 @@ type Citation struct {
 	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
 	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
 	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
+	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
 }
 
 func (c Citation) isPage() bool { return strings.Contains(c.URL, "://") }

@@ -30,6 +30,9 @@ func (a *Answerer) compose(ctx context.Context, r *reading) (*Answer, error) {
 	for i := range ans.Citations {
 		c := &ans.Citations[i]
 		c.PublishedAt = publishedAt(c.URL, dates[pageKey(c.URL)], today)
+		if c.PublishedAt == "" {
+			c.PublishedAt, c.Accessed = today, true
+		}
 	}
 	if r.incomplete != "" {
 		if strings.Count(r.text, "```")%2 == 1 { // cut short in a code block

@@ -269,8 +269,7 @@ func urlLength(s string) int {
 }
 
 // publishedAt returns the date of a source: the one that the text gives, else
-// one in the path of the URL, else today, the date of access. Dates in the
-// future are ignored.
+// one in the path of the URL, else "". Dates in the future are ignored.
 func publishedAt(u, inText, today string) string {
 	_, rest, _ := strings.Cut(u, "://")
 	_, path, _ := strings.Cut(rest, "/")
@@ -280,7 +279,7 @@ func publishedAt(u, inText, today string) string {
 			return d
 		}
 	}
-	return today
+	return ""
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -88,7 +89,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
 	}
 	if f.usage && ans != nil && err == nil {
-		a.printUsage(ans.Meta)
+		s.note(usageLine(ans.Meta))
 	}
 	return err
 }
@@ -140,13 +141,34 @@ func parseAsk(args []string) (*askFlags, error) {
 	if f.words, err = f.parse(args); err != nil {
 		return nil, err
 	}
+	log := debugPath(args)
 	switch {
+	case log != "":
+		return nil, &failure{exitUsage, fmt.Sprintf("%q after --debug looks like a path, not like a question", log), "--debug=" + log + " logs to it; --debug -- ends the flags"}
 	case f.json && f.events:
 		return nil, &failure{exitUsage, "--json and --events exclude each other", f.seeHelp()}
 	case f.detailed && f.quick:
 		return nil, &failure{exitUsage, "--detailed and --quick exclude each other", f.seeHelp()}
 	}
 	return f, nil
+}
+
+// pathLike matches a word that looks like a path.
+var pathLike = regexp.MustCompile(`^\S*[/\\]\S*$|^\S+\.(?:log|txt)$`)
+
+// debugPath returns the word after --debug if it looks like a path. The server
+// takes it as the file to log to, but here it would be asked.
+func debugPath(args []string) string {
+	for i, arg := range args {
+		switch {
+		case arg == "--" || i+1 == len(args):
+			return ""
+		case arg != "--debug" && arg != "-debug":
+		case pathLike.MatchString(args[i+1]) && !strings.HasPrefix(args[i+1], "-") && !strings.Contains(args[i+1], "://"):
+			return args[i+1]
+		}
+	}
+	return ""
 }
 
 // number returns the function of a flag that takes a number from least to most.
@@ -234,13 +256,13 @@ func piped(in io.Reader) bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0
 }
 
-// printUsage prints what an answer took on stderr.
-func (a *app) printUsage(m answer.Meta) {
+// usageLine says what an answer took.
+func usageLine(m answer.Meta) string {
 	searches := "searches"
 	if m.Searches == 1 {
 		searches = "search"
 	}
 	u := m.Usage
-	fmt.Fprintf(a.stderr, "usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s\n",
+	return fmt.Sprintf("usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s",
 		u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
 }

@@ -8,7 +8,9 @@
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events
-//	screen.go   ask in a terminal, with wrap.go for the layout of the text
+//	screen.go   ask in a terminal
+//	markdown.go the layout of the answer, with rows.go and sources.go
+//	console_*.go  control sequences in the console of Windows
 //	smoke.go    smoke
 //	doctor.go   doctor
 //	setup.go    setup
@@ -72,6 +74,9 @@ func (a *app) commands() map[string]func(context.Context, []string) error {
 // run executes the command that args begins with, or the server that their
 // flags describe.
 func (a *app) run(ctx context.Context, args []string) error {
+	if slices.Equal(args, []string{"-v"}) {
+		args = []string{"--version"}
+	}
 	name, run := "", a.server
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]

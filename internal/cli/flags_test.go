@@ -92,6 +92,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"ask", "--recency-days", "-1", "?"}, "", `invalid value "-1" for --recency-days: not a number of at least 0`, seeAsk},
 		{[]string{"ask", "--recency-days", "NaN", "?"}, "", `invalid value "NaN" for --recency-days: not a number of at least 0`, seeAsk},
 		{[]string{"ask", "--domains", "go.dev,", "?"}, "", `invalid value "go.dev," for --domains: "" is not a host name`, seeAsk},
+		{[]string{"ask", "--debug", "log.txt", "?"}, "", `"log.txt" after --debug looks like a path, not like a question`, "--debug=log.txt logs to it; --debug -- ends the flags"},
+		{[]string{"ask", "?", "--debug", "/tmp/log"}, "", `"/tmp/log" after --debug looks like a path, not like a question`, "--debug=/tmp/log logs to it; --debug -- ends the flags"},
 		{[]string{"ask"}, "", "no question", example},
 		{[]string{"ask", "-"}, " \n", "no question", example},
 		{[]string{"ask", "-", "extra"}, "?", "- comes before the question", alone},
@@ -127,6 +129,10 @@ func TestQuestion(t *testing.T) {
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
 		{"-- --json is what?", "", "--json is what?"},
+		{"--debug what is a/b", "", "what is a/b"},
+		{"--debug https://a.example/b", "", "https://a.example/b"},
+		{"--debug -- a/b", "", "a/b"},
+		{"-- what is --debug /tmp/log", "", "what is --debug /tmp/log"},
 	} {
 		f, err := parseAsk(strings.Fields(tt.args))
 		if err != nil {

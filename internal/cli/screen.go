@@ -32,33 +32,40 @@ func columns(w io.Writer) int {
 }
 
 // redraw is the interval between two updates of the status line.
-const redraw = 200 * time.Millisecond
+const redraw = 100 * time.Millisecond
 
-// screen shows a question in a terminal: paragraphs of the answer on stdout as
-// soon as they are complete, and below them a status line on stderr.
+// spinner are the characters before the status line, in turn.
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+// screen shows a question in a terminal: blocks of the answer on stdout as soon
+// as they are complete, and below them a status line on stderr.
 type screen struct {
 	text   io.Writer // nil: it is no terminal
 	status io.Writer // nil: no status line
 	stderr io.Writer
+	plain  bool // no control sequences: the text as it is
 	width  func() int
 	fail   func(error) // gets the error of writing text
 
 	mu       sync.Mutex
 	begin    time.Time
-	stage    string   // what the call is doing
-	what     string   // the query or URL of the last search
-	drawn    string   // the status line on the terminal
-	messages []string // what the model has written in this try
-	shown    string   // what of it is on the terminal
-	started  bool     // there is text on the terminal
+	stage    string             // what the call is doing
+	what     string             // the query or URL of the last search
+	drawn    string             // the status line on the terminal
+	messages []*strings.Builder // what the model has written in this try
+	shown    string             // what of it is on the terminal
+	rows     renderer           // of this try
+	started  bool               // there is text on the terminal
 }
 
 // newScreen returns the screen for a.stdout and a.stderr. Without streams it
 // shows no text.
 func (a *app) newScreen(streams bool) *screen {
-	s := &screen{stderr: a.stderr, stage: "asking"}
+	dumb := a.variable("TERM") == "dumb"
+	plain := dumb || a.variable("NO_COLOR") != "" || !understandsSequences()
+	s := &screen{stderr: a.stderr, stage: "asking", plain: plain}
 	terminal := a.stderr
-	if columns(a.stderr) > 0 && a.variable("TERM") != "dumb" {
+	if columns(a.stderr) > 0 && !dumb {
 		s.status = a.stderr
 	}
 	if columns(a.stdout) > 0 && streams {
@@ -76,7 +83,7 @@ func (s *screen) start() (stop func()) {
 	running.Go(func() {
 		for t := time.NewTicker(redraw); ; {
 			s.mu.Lock()
-			s.paragraphs()
+			s.blocks()
 			s.draw()
 			s.mu.Unlock()
 			select {
@@ -111,11 +118,11 @@ func (s *screen) watch(ev llm.Event) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
 			s.stage, s.what = "writing", ""
-			s.messages = append(s.messages, "")
+			s.messages = append(s.messages, new(strings.Builder))
 		}
 	case llm.BlockDelta:
 		if n := len(s.messages); n > 0 {
-			s.messages[n-1] += e.Text
+			s.messages[n-1].WriteString(e.Text)
 		}
 	case llm.Retrying:
 		s.divide("starting again")
@@ -124,64 +131,99 @@ func (s *screen) watch(ev llm.Event) {
 }
 
 // written joins messages as the answer does.
-func written(messages []string) string {
+func written(messages []*strings.Builder) string {
 	var parts []string
 	for _, m := range messages {
-		if m = strings.TrimSpace(answer.Clean(m)); m != "" {
-			parts = append(parts, m)
+		if part := strings.TrimSpace(answer.Clean(m.String())); part != "" {
+			parts = append(parts, part)
 		}
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-// paragraphs shows those that are complete. A list of sources at the end has
-// to wait for its titles, which come with the citations.
-func (s *screen) paragraphs() {
+// blocks shows those that are complete. A list of sources at the end is shown
+// with the titles and dates of the citations, which come last.
+func (s *screen) blocks() {
 	all := written(s.messages)
-	end := strings.LastIndex(all, "\n\n")
-	for end > 0 && strings.Count(all[:end], "```")%2 == 1 { // in a code block
-		end = strings.LastIndex(all[:end], "\n\n")
+	if !strings.HasPrefix(all, s.shown) {
+		return
 	}
-	if end > len(s.shown) && strings.HasPrefix(all, s.shown) {
-		s.print(all[len(s.shown):end], nil)
-		s.shown = all[:end]
+	limit := len(all)
+	if at, _ := answer.SourcesAt(all); at >= 0 {
+		limit = at
+	}
+	end := len(s.shown)
+	for n := 0; n >= 0 && end+n <= limit; n = blockEnd(all[end:]) {
+		end += n
+	}
+	complete := strings.TrimRight(all[:end], " \t\r\n")
+	if len(complete) > len(s.shown) {
+		s.print(complete[len(s.shown):])
+		s.shown = complete
 	}
 }
 
-// finish shows the rest of the answer. ans is nil if the call has failed: then
-// it shows what there is.
+// finish shows the rest of the answer, and its sources. ans is nil if the call
+// has failed: then it shows what there is.
 func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ans == nil {
 		ans = &answer.Answer{Text: written(s.messages)}
 	}
+	rest := s.rest(ans.Text)
+	if s.plain {
+		s.print(rest)
+		return
+	}
+	heading, list := "Sources:", ""
+	if at, closing := answer.SourcesAt(rest); closing {
+		rest, list = rest[:at], rest[at:]
+		line, _, _ := strings.Cut(list, "\n")
+		heading = strings.Trim(line, "#*_:： \t\r") + ":"
+	}
+	s.print(rest)
+	s.rows.sources.cite(ans.Citations)
+	s.rows.sources.read(list)
+	if len(s.rows.sources.list) > 0 && s.text != nil {
+		s.write(s.rows.sourceRows(heading, s.width()))
+	}
+}
+
+// rest returns what is not shown yet of the text of an answer.
+func (s *screen) rest(body string) string {
 	for i := range s.messages { // the first ones may not be part of the answer
 		part, ok := strings.CutPrefix(s.shown, written(s.messages[:i]))
-		if rest, found := strings.CutPrefix(ans.Text, strings.TrimPrefix(part, "\n\n")); ok && found {
-			s.print(rest, ans.Citations)
-			return
+		if rest, found := strings.CutPrefix(body, strings.TrimPrefix(part, "\n\n")); ok && found {
+			return rest
 		}
 	}
 	s.divide("the answer")
-	s.print(ans.Text, ans.Citations)
+	return body
 }
 
 // divide separates the text so far, if any, from what follows it.
 func (s *screen) divide(words string) {
 	if s.shown != "" {
-		s.print("--- "+words+" ---", nil)
+		s.print("--- " + words + " ---")
 	}
-	s.shown = ""
+	s.shown, s.rows = "", renderer{}
 }
 
-// print shows paragraphs.
-func (s *screen) print(paragraphs string, cited []answer.Citation) {
-	paragraphs = strings.Trim(paragraphs, "\n")
-	if s.text == nil || paragraphs == "" {
-		return
+// print shows Markdown.
+func (s *screen) print(body string) {
+	body = strings.Trim(body, "\n")
+	switch {
+	case s.text == nil || body == "":
+	case s.plain:
+		s.write(text.Printable(body) + "\n")
+	default:
+		s.write(s.rows.render(body, s.width()))
 	}
-	rows := render(paragraphs, s.width(), cited)
+}
+
+// write writes rows to the terminal, below an empty one.
+func (s *screen) write(rows string) {
 	if s.started {
 		rows = "\n" + rows
 	}
@@ -197,24 +239,55 @@ func (s *screen) draw() {
 	if s.status == nil {
 		return
 	}
-	line := fmt.Sprintf("%v %s", time.Since(s.begin).Truncate(time.Second), s.stage)
+	age := time.Since(s.begin)
+	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
 	if s.what != "" {
 		line += ": " + s.what
 	}
-	if line = cells.Truncate(line, s.width()-3, "…"); line != s.drawn {
-		s.erase()
-		s.drawn = line
-		_, _ = io.WriteString(s.status, line)
+	if !s.plain {
+		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
+	}
+	line = cells.Truncate(line, s.width()-3, "…")
+	if line == s.drawn {
+		return
+	}
+	shown := line
+	if !s.plain {
+		shown = dim.sgr() + line + style(0).sgr()
+	}
+	_, _ = io.WriteString(s.status, s.blanks()+shown)
+	s.drawn = line
+}
+
+// erase removes the status line.
+func (s *screen) erase() {
+	if s.drawn != "" {
+		_, _ = io.WriteString(s.status, s.blanks())
+		s.drawn = ""
 	}
 }
 
-// erase removes the status line, and the ^C that a terminal may have written
-// after it. Blanks do that on every terminal.
-func (s *screen) erase() {
-	if s.drawn != "" {
-		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn)+2)+"\r")
-		s.drawn = ""
+// blanks overwrites the status line, and the ^C that a terminal may have
+// written after it. It works in every terminal.
+func (s *screen) blanks() string {
+	if s.drawn == "" {
+		return ""
 	}
+	return "\r" + strings.Repeat(" ", cells.StringWidth(s.drawn)+2) + "\r"
+}
+
+// note shows a line on stderr below the answer.
+func (s *screen) note(line string) {
+	if s.status == nil {
+		fmt.Fprintln(s.stderr, line)
+		return
+	}
+	r, look := renderer{width: s.width()}, dim
+	if s.plain {
+		look = 0
+	}
+	r.wrap([]span{{text: line, style: look}})
+	_, _ = io.WriteString(s.status, r.out.String())
 }
 
 // Write writes to stderr what others write while the screen is shown, such as

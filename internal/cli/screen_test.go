@@ -18,13 +18,13 @@ func TestStatusLine(t *testing.T) {
 		var out strings.Builder
 		var columns atomic.Int64
 		columns.Store(80)
-		s := &screen{status: &out, stderr: &out, width: func() int { return int(columns.Load()) }, stage: "asking"}
+		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return int(columns.Load()) }, stage: "asking"}
 		step := func(want string, events ...llm.Event) {
 			t.Helper()
 			for _, ev := range events {
 				s.watch(ev)
 			}
-			time.Sleep(redraw)
+			time.Sleep(2 * redraw)
 			synctest.Wait()
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -49,6 +49,9 @@ func TestStatusLine(t *testing.T) {
 		columns.Store(80)
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
+		s.plain = false
+		s.begin = time.Now()
+		step("\r              \r\x1b[0;2m⠹ 0s writing\x1b[0m")
 		stop()
 		step(" \r")
 	})
@@ -59,8 +62,13 @@ func TestScreen(t *testing.T) {
 	begin := func(text string) []llm.Event {
 		return []llm.Event{llm.BlockStart{Kind: llm.BlockText}, llm.BlockDelta{Text: text}}
 	}
-	const sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
-	const listed = "\nSources:\n- First — https://a.example/1\n  (2026-01-02)\n- oai-weather (2026-01-02)\n"
+	const (
+		sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
+		listed  = "\nSources:\n[1] First https://a.example/1\n    (2026-01-02)\n[2] oai-weather (accessed 2026-01-03)\n"
+		own     = "\n\n## 出典\n\n- [Ignored](https://www.a.example/1/) (2026-01-02)\n- **Third page** — https://c.example/3 (2025-12-31)\n- https://b.example/x (2025-12-30)"
+		merged  = "\n出典:\n[1] https://b.example/x (2025-12-30)\n[2] First https://a.example/1\n    (2026-01-02)\n[3] oai-weather (accessed 2026-01-03)\n[4] Third page https://c.example/3\n    (2025-12-31)\n"
+	)
+	link := "one [two](https://b.example/x) three four five six seven"
 	for _, tt := range []struct {
 		name   string
 		tries  [][]llm.Event // each lasts until the next redraw
@@ -68,18 +76,21 @@ func TestScreen(t *testing.T) {
 		answer string
 		rest   string
 	}{
-		{"paragraphs", [][]llm.Event{begin("one [two](https://b.example/x) three four five six\n\nsev"), {llm.BlockDelta{Text: "en" + sources}}},
-			"one two (b.example) three four five six\n\nseven\n", "one [two](https://b.example/x) three four five six\n\nseven" + sources, listed},
+		{"paragraphs", [][]llm.Event{begin(link + "\n\neig"), {llm.BlockDelta{Text: "ht" + own}}},
+			"one two[1] three four five six seven\n\neight\n", link + "\n\neight" + own, merged},
 		{"list added", [][]llm.Event{begin("one")}, "", "one" + sources, "one\n" + listed},
 		{"not streamed", nil, "", "one" + sources, "one\n" + listed},
-		{"code", [][]llm.Event{begin("one\n\n```\na\n\nb")}, "one\n", "one\n\n```\na\n\nb\n```", "\n```\na\n\nb\n```\n"},
-		{"markers", [][]llm.Event{begin("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci")}, "one\n", "one\n\ntwo", "\ntwo\n"},
-		{"a commentary", [][]llm.Event{begin("Let me look."), {llm.BlockStart{Kind: llm.BlockSearch}}, begin("one")}, "Let me look.\n", "one", "\none\n"},
-		{"two messages", [][]llm.Event{begin("one\n"), begin("\ntwo")}, "one\n", "one\n\ntwo", "\ntwo\n"},
-		{"cut off", [][]llm.Event{begin("one\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")},
-			"one\n\n--- starting again ---\n\none\n", "one\n\ntwo", "\ntwo\n"},
-		{"another text", [][]llm.Event{begin("one\n\ntwo")}, "one\n", "three", "\n--- the answer ---\n\nthree\n"},
-		{"failed", [][]llm.Event{begin("one\n\ntw")}, "one\n", "", "\ntw\n"},
+		{"another heading", [][]llm.Event{begin("one\n\nSources:\n\nMany\n\nmore\n\nSources:\n- ht")}, "one\n\nSources:\n\nMany\n\nmore\n",
+			"one\n\nSources:\n\nMany\n\nmore" + sources, listed},
+		{"code", [][]llm.Event{begin("one\n\n```\na\n\nb")}, "one\n", "one\n\n```\na\n\nb\n```" + sources, "\na\n\nb\n" + listed},
+		{"code in a list", [][]llm.Event{begin("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three")}, "• one\n\n  a\n\n  b\n", "- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three" + sources, "\n• two\n\n  three\n" + listed},
+		{"markers", [][]llm.Event{begin("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
+		{"a commentary", [][]llm.Event{begin("Let me look."), {llm.BlockStart{Kind: llm.BlockSearch}}, begin("one")}, "Let me look.\n", "one" + sources, "\none\n" + listed},
+		{"two messages", [][]llm.Event{begin("one\n"), begin("\ntwo")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
+		{"cut off", [][]llm.Event{begin("one https://b.example/x\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")},
+			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
+		{"another text", [][]llm.Event{begin("one\n\ntwo")}, "one\n", "three" + sources, "\n--- the answer ---\n\nthree\n" + listed},
+		{"failed", [][]llm.Event{begin(link + "\n\ntw")}, "one two[1] three four five six seven\n", "", "\ntw\n\nSources:\n[1] https://b.example/x\n"},
 	} {
 		var out strings.Builder
 		s := &screen{text: &out, width: func() int { return 40 }}
@@ -87,18 +98,36 @@ func TestScreen(t *testing.T) {
 			for _, ev := range events {
 				s.watch(ev)
 			}
-			s.paragraphs()
+			s.blocks()
 		}
-		if got := out.String(); got != tt.live {
+		if got := sequences.ReplaceAllString(out.String(), ""); got != tt.live {
 			t.Errorf("%s, live:\n%s\nwant\n%s", tt.name, got, tt.live)
 		}
 		out.Reset()
-		ans := &answer.Answer{Text: tt.answer, Citations: []answer.Citation{{URL: "https://a.example/1", Title: "First"}}}
+		ans := &answer.Answer{Text: tt.answer, Citations: []answer.Citation{
+			{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
+			{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
+		}}
 		if tt.answer == "" {
 			ans = nil
 		}
-		if s.finish(ans); out.String() != tt.rest {
-			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, &out, tt.rest)
+		s.finish(ans)
+		if got := sequences.ReplaceAllString(out.String(), ""); got != tt.rest {
+			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, got, tt.rest)
 		}
+	}
+}
+
+// Where control sequences are not wanted, the text is as it is.
+func TestPlainScreen(t *testing.T) {
+	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
+	var out strings.Builder
+	s := &screen{text: &out, plain: true, width: func() int { return 10 }}
+	s.watch(llm.BlockStart{Kind: llm.BlockText})
+	s.watch(llm.BlockDelta{Text: body})
+	s.blocks()
+	s.finish(&answer.Answer{Text: body})
+	if want := strings.ReplaceAll(body, "\x1b", "") + "\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

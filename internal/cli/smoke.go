@@ -18,8 +18,8 @@ import (
 )
 
 // smoke runs a session as an MCP client does: initialize, tools/list and
-// tools/call. It prints each response on a line of stdout (spec §10), and uses
-// the offline API when there is no key.
+// tools/call. It prints each response on a line of stdout (spec §10) and the
+// verdict on stderr, and uses the offline API when there is no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
 	lines := f.Bool("ldjson", false, "")
@@ -46,11 +46,14 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	call := object{"name": *tool, "arguments": object{"query": query}}
 
+	start := time.Now()
+	var answered []string
 	p := connect(ctx, a.serverOptions(w), *lines || cfg.LineMode)
 	show := func(method string, params object) {
 		begin := time.Now()
 		if response := p.call(method, params); response != nil {
 			a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
+			answered = append(answered, method)
 			if _, err := (escaper{a.stdout}).Write(append(response, '\n')); err != nil {
 				p.err = err
 			}
@@ -70,10 +73,19 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		a.note("call %d was cancelled and must stay silent", p.silent)
 	}
 	show("tools/call", call)
-	if err := p.end(); ctx.Err() == nil {
+	err = p.end()
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
 		return err
 	}
-	return errInterrupted
+	api := "the API"
+	if f.offline {
+		api = "the offline API"
+	}
+	a.note("smoke passed: %s in %d ms, with %s", strings.Join(answered, ", "), time.Since(start).Milliseconds(), api)
+	return nil
 }
 
 type object = map[string]any

@@ -83,7 +83,7 @@ func payloads(t *testing.T, body string) []string {
 // Every turn says the same as one response and as a stream.
 func TestTurns(t *testing.T) {
 	for _, tt := range []struct{ step, question, members, status, types, text string }{
-		{"", "What is SQL?", searching, "completed", "reasoning message", `question: "What is SQL?"`},
+		{"", "What is SQL?", searching, "completed", "reasoning message", "> What is SQL?"},
 		{"", "Latest Go version?", searching, "completed", "reasoning web_search_call reasoning web_search_call message", "example.com"},
 		{"", "東京の天気は？", searching, "completed", "reasoning web_search_call message", "オフライン"},
 		{"", "What is 2+2?", "", "completed", "message", "offline answer"},

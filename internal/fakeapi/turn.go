@@ -239,15 +239,18 @@ func words(r *request, link string) string {
 	q := text.Truncate(text.OneLine(r.question()), 80)
 	japanese := func(c rune) bool { return unicode.In(c, unicode.Hiragana, unicode.Katakana, unicode.Han) }
 	if strings.ContainsFunc(q, japanese) {
-		answer := "オフラインの回答です。API には問い合わせていません。\n\nご質問：「" + q + "」\n\n"
+		answer := "**オフラインの回答**です。API には問い合わせていません。\n\n> " + q + "\n\n"
 		if link != "" {
 			answer += "検索の結果も引用も見本です。実際の回答はこのようなページに基づきます " + link + "。\n\n"
 		}
-		return answer + "API キーを設定し --offline を外すと、実際の回答が得られます。"
+		return answer + "API キーを設定し `--offline` を外すと、実際の回答が得られます。\n\n| コマンド | 調べる深さ |\n" + depths
 	}
-	answer := "This is an offline answer: no API was asked.\n\nYour question: \"" + q + "\"\n\n"
+	answer := "This is an **offline answer**: no API was asked.\n\n> " + q + "\n\n"
 	if link != "" {
 		answer += "The search and its sources are samples; a real answer rests on pages like this one " + link + ".\n\n"
 	}
-	return answer + "Set an API key and leave out --offline for a real answer."
+	return answer + "Set an API key and leave out `--offline` for a real answer.\n\n| Command | Effort |\n" + depths
 }
+
+// depths are the rows of a table about the tools.
+const depths = "|---|---|\n| `ask --quick` | low |\n| `ask` | medium |\n| `ask --detailed` | high |"

@@ -40,7 +40,8 @@ func main() {
 	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
 	during, after := frames(string(must(cmd.Output())))
-	svg := draw(append([]string{"$ " + ask, during, ""}, strings.Split("$ "+ask+"\n"+after+"$ ", "\n")...))
+	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
+	svg := draw(append([]string{prompt, during, ""}, strings.Split(prompt+"\n"+after+"$", "\n")...))
 	must(dir, os.WriteFile(picture, []byte(svg), 0o644))
 	must(dir, os.RemoveAll(dir))
 	stop()
@@ -53,18 +54,19 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// status is the status line and what erases it.
-var status = regexp.MustCompile(`([^\r\n]*)\r *\r`)
-
 // frames returns the status line with the query of the search, and what the
-// terminal shows at the end.
+// terminal shows at the end. A carriage return begins a row again.
 func frames(out string) (during, after string) {
-	for _, m := range status.FindAllStringSubmatch(out, -1) {
-		if strings.Contains(m[1], "searching: ") {
-			during = m[1]
+	for line := range strings.SplitSeq(out, "\n") {
+		states := strings.Split(line, "\r")
+		for _, state := range states {
+			if strings.Contains(state, "searching: ") {
+				during = state
+			}
 		}
+		after += states[len(states)-1] + "\n"
 	}
-	return during, status.ReplaceAllString(out, "")
+	return during, strings.TrimSuffix(after, "\n")
 }
 
 // The size of the picture, in pixels except for the columns.
@@ -81,15 +83,19 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
   <style>
     .window { fill: #ffffff; stroke: #d0d7de; }
     text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; fill: #1f2328; white-space: pre; }
+    .bold { font-weight: bold; }
+    .italic { font-style: italic; }
+    .underlined { text-decoration: underline; }
     .faint { fill: #59636e; }
-    .link { fill: #0969da; }
-    .prompt { font-weight: bold; }
+    .cyan { fill: #1b7c83; }
+    .blue { fill: #0969da; }
     circle, line { fill: #d0d7de; stroke: #d0d7de; }
     @media (prefers-color-scheme: dark) {
       .window { fill: #0d1117; stroke: #3d444d; }
       text { fill: #e6edf3; }
       .faint { fill: #9198a1; }
-      .link { fill: #58a6ff; }
+      .cyan { fill: #39c5cf; }
+      .blue { fill: #58a6ff; }
       circle, line { fill: #3d444d; stroke: #3d444d; }
     }
   </style>
@@ -113,21 +119,50 @@ func draw(lines []string) string {
 			divided = true
 			fmt.Fprintf(&b, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
 		case line != "":
-			fmt.Fprintf(&b, `  <text class="%s" x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", class(line), margin, y, html.EscapeString(line))
+			fmt.Fprintf(&b, `  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
 		}
 	}
 	return b.String() + "</svg>\n"
 }
 
-// class says how a line looks.
-func class(line string) string {
-	switch {
-	case strings.HasPrefix(line, "$"):
-		return "prompt"
-	case strings.HasPrefix(line, "usage: "), strings.Contains(line, "searching: "):
-		return "faint"
-	case strings.Contains(line, " — https://"):
-		return "link"
+// classes are the styles of the picture, by the parameter of the control
+// sequence SGR.
+var classes = map[string]string{"1": "bold", "2": "faint", "3": "italic", "4": "underlined", "36": "cyan", "94": "blue"}
+
+// sequence matches a control sequence: SGR, or OSC 8 with the URL of a link.
+var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\\")
+
+// spans returns a line with its control sequences as SVG.
+func spans(line string) string {
+	var b strings.Builder
+	var style []string
+	begin := 0
+	text := func(end int) {
+		words := html.EscapeString(line[begin:end])
+		if words != "" && style != nil {
+			words = fmt.Sprintf(`<tspan class="%s">%s</tspan>`, strings.Join(style, " "), words)
+		}
+		b.WriteString(words)
 	}
-	return "text"
+	for _, m := range sequence.FindAllStringSubmatchIndex(line, -1) {
+		text(m[0])
+		begin = m[1]
+		if m[2] < 0 {
+			link := "</a>"
+			if u := line[m[4]:m[5]]; u != "" {
+				link = fmt.Sprintf(`<a href="%s">`, html.EscapeString(u))
+			}
+			b.WriteString(link)
+			continue
+		}
+		for code := range strings.SplitSeq(line[m[2]:m[3]], ";") {
+			if code == "0" {
+				style = nil
+			} else {
+				style = append(style, classes[code])
+			}
+		}
+	}
+	text(len(line))
+	return b.String()
 }

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package cli
+
+// understandsSequences reports whether the terminal obeys control sequences.
+func understandsSequences() bool { return true }

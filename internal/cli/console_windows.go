@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// understandsSequences reports whether the console obeys control sequences,
+// after it has asked it to.
+func understandsSequences() bool {
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		var mode uint32
+		console := windows.Handle(f.Fd())
+		if windows.GetConsoleMode(console, &mode) != nil {
+			continue // not a console
+		}
+		if windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) != nil {
+			return false
+		}
+	}
+	return true
+}
