@@ -22,7 +22,7 @@ func PageKey(u string) string { return pageKey(u) }
 // SourcesAt returns where the last heading of a list of sources begins in the
 // text of an answer, or -1, and whether that list ends the text.
 func SourcesAt(body string) (at int, closing bool) {
-	doc := newDocument(body)
+	doc := newDocument(body, nil)
 	list, _ := doc.list()
 	if list == 0 {
 		return -1, false
