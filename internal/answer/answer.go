@@ -105,6 +105,14 @@ func (e TimeoutError) Error() string {
 	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
 }
 
+// WithTimeout bounds a question with a TimeoutError; 0: no bound.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
+}
+
 // Ask answers q with the profile of that name. Its errors are those of package
 // llm, a *NoTextError, or that of an unknown profile.
 //
@@ -118,11 +126,8 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
 	}
 	a.logRequest(ctx, profile, p)
-	if a.o.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Timeout, TimeoutError(a.o.Timeout))
-		defer cancel()
-	}
+	ctx, cancel := WithTimeout(ctx, a.o.Timeout)
+	defer cancel()
 	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err

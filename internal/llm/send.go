@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +69,10 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if limited {
 			pacer.refused(sent, failure.RetryAfter)
 		}
-		wait := cmp.Or(failure.RetryAfter, waits.NextBackOff())
+		wait := failure.RetryAfter
+		if wait == 0 && !limited {
+			wait = waits.NextBackOff()
+		}
 		// A wait beyond the deadline would turn this error into a timeout.
 		deadline, ok := ctx.Deadline()
 		if !failure.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {

@@ -78,11 +78,8 @@ func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req
 			err = errors.New("internal error")
 		}
 	}()
-	if s.o.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.o.Timeout, answer.TimeoutError(s.o.Timeout))
-		defer cancel()
-	}
+	ctx, cancel := answer.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
 	select {
