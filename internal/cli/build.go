@@ -108,7 +108,7 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err error) {
 	log, end, err := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
-		Info:     a.logsCalls,
+		Format:   a.logFormat,
 		File:     cfg.Server.DebugFile,
 		Stderr:   a.stderr,
 		NoColor:  a.variable("NO_COLOR") != "",
