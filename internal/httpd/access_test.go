@@ -247,4 +247,3 @@ func TestWaiting(t *testing.T) {
 		<-ended
 	})
 }
-

@@ -77,25 +77,24 @@ func run(calls int, lasts time.Duration, restarts int, deadlines bool) error {
 	}
 	defer stopAPI()
 	return errors.Join(
-		many(api, binary, base, calls, lasts),
+		pace(api, lasts),
+		many(binary, base, calls),
+		pace(api, 400*time.Millisecond),
 		large(binary, base),
 		half(binary, base, deadlines),
 		unread(binary, base, deadlines),
-		restart(api, binary, base, restarts),
+		restart(binary, base, restarts),
 	)
 }
 
 // many sends all calls at once and reports memory and the latency that the
 // number of calls adds to one.
-func many(api *fakeapi.Server, binary, base string, calls int, lasts time.Duration) error {
+func many(binary, base string, calls int) error {
 	s, err := start(binary, base, calls)
 	if err != nil {
 		return err
 	}
 	defer s.kill()
-	if err := pace(api, lasts); err != nil {
-		return err
-	}
 	alone, err := ask(s.url)
 	if err != nil {
 		return fmt.Errorf("one call alone: %w", err)
@@ -128,10 +127,7 @@ func many(api *fakeapi.Server, binary, base string, calls int, lasts time.Durati
 
 // restart replaces two replicas behind a proxy, one after the other, while
 // calls arrive on connections that are kept. No answer may be lost.
-func restart(api *fakeapi.Server, binary, base string, restarts int) error {
-	if err := pace(api, 400*time.Millisecond); err != nil {
-		return err
-	}
+func restart(binary, base string, restarts int) error {
 	replicas := make([]atomic.Pointer[process], 2)
 	for i := range replicas {
 		s, err := start(binary, base, 256)
