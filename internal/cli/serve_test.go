@@ -15,6 +15,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -63,6 +64,21 @@ func TestServeTokens(t *testing.T) {
 		if code != exitUsage || !strings.Contains(stderr.String(), tt.want) || strings.Contains(stderr.String(), "0123456789abcdef") {
 			t.Errorf("tokens %q exit with %d, %s; want %s", tt.list, code, &stderr, tt.want)
 		}
+	}
+}
+
+// Tokens that are read after the start are redacted as well.
+func TestTokensAreRedacted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte("alice:0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{env: []string{"MCP_HTTP_TOKENS_FILE=" + file}, redactor: logging.NewRedactor()}
+	if _, err := a.tokens(); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.redactor.Redact("is 0123456789abcdef a token?"); got != "is [redacted] a token?" {
+		t.Errorf("redacted to %q", got)
 	}
 }
 

@@ -32,10 +32,10 @@ const (
 	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"q"}}}`
 )
 
-// slow answers after half a minute.
+// slow answers after the deadline for reading a request.
 func slow(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
 	select {
-	case <-time.After(30*time.Second + time.Millisecond):
+	case <-time.After(readTime + time.Second):
 		return &answer.Answer{}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -179,7 +179,7 @@ func TestStreamsStayAlive(t *testing.T) {
 		p := newPipes()
 		stop, ended := start(t, p, options(t, slow))
 		body, err := io.ReadAll(respond(t, send(t, p, request(tool, ""))).Body)
-		if n := strings.Count(string(body), ": keep-alive\n\n"); n != 2 || err != nil {
+		if n := strings.Count(string(body), ": keep-alive\n\n"); n != 2 || err != nil || !strings.Contains(string(body), `"content":[`) {
 			t.Errorf("%d comments in %q (%v)", n, body, err)
 		}
 		stop()

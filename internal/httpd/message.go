@@ -22,26 +22,23 @@ var null = json.RawMessage("null")
 // reports whether it did. The SDK would run an array of calls as one request,
 // change some ids, and repeat params that it cannot decode in its errors.
 func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
-	var message map[string]json.RawMessage
-	var method string
-	id := message["id"]
-	err := json.Unmarshal(data, &message)
 	if !json.Valid(data) {
 		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeParseError, "the body is not JSON")
 	}
-	if err != nil { // an array, for example
+	var message map[string]json.RawMessage
+	if err := json.Unmarshal(data, &message); err != nil { // an array, for example
 		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON object; batches are not supported")
 	}
-	id = message["id"]
+	id := message["id"]
 	if !validID(id) {
 		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
 	}
-	err = json.Unmarshal(message["method"], &method)
+	var method string
+	err := json.Unmarshal(message["method"], &method)
 	if err != nil || string(message["jsonrpc"]) != `"2.0"` {
 		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request")
 	}
-	// From here on the client can tell which of its requests failed: before
-	// 2026-07-28 such errors are ordinary responses.
+	// Before 2026-07-28 an error about one request is an ordinary response.
 	notFound, bad := http.StatusNotFound, http.StatusBadRequest
 	if r.Header.Get(versionHeader) < stateless {
 		notFound, bad = http.StatusOK, http.StatusOK

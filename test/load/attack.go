@@ -125,6 +125,9 @@ func unread(binary, base string, deadlines bool) error {
 			return err
 		}
 		defer c.Close()
+		if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			return err
+		}
 		all.Go(func() {
 			for err := error(nil); err == nil; { // until the server does not read either
 				c.SetWriteDeadline(time.Now().Add(2 * time.Second))
