@@ -118,11 +118,11 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	s := server.New(o)
 	switch {
 	case metricsListener != nil:
-		a.note("serving metrics on http://%s/metrics", metricsListener.Addr())
+		w.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", metricsListener.Addr()))
 	case tokens != nil:
-		a.warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
+		w.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
 	}
-	a.note("serving MCP on http://%s%s", ln.Addr(), *endpoint)
+	w.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), *endpoint))
 	return httpd.Serve(ctx, ln, httpd.Options{
 		MCP:  s.MCP,
 		Path: *endpoint,

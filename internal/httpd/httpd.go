@@ -104,7 +104,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		return err
 	case <-ctx.Done():
 	}
-	o.Log.Info("shutting down", "notice", o.Notice, "drain", o.Drain)
+	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	if !wait(o.Drain, func() bool { return t.quiet(o.Notice) }) {
