@@ -111,10 +111,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain)
 	}
 	cancel()
-	wait(time.Second, func() bool { return t.quiet(0) }) // cancelled calls are answered
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
-	_ = srv.Shutdown(end) // lets the last bytes out
+	_ = srv.Shutdown(end) // cancelled calls send their errors
 	return nil
 }
 

@@ -234,14 +234,16 @@ func TestCalls(t *testing.T) {
 // the drain are cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		takes time.Duration
-		ok    bool
+		name, protocol string
+		takes          time.Duration
+		want           string
 	}{
-		{"finishes", 30 * time.Second, true},
-		{"cancelled", 5 * time.Minute, false},
+		{"finishes", "2026-07-28", 30 * time.Second, `"answer":""`},
+		{"finishes", "2025-06-18", 30 * time.Second, `"answer":""`},
+		{"cancelled", "2026-07-28", 5 * time.Minute, "answer failed: context canceled"}, // with isError
+		{"cancelled", "2025-06-18", 5 * time.Minute, "answer failed: context canceled"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name+" "+tt.protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPipes()
 				begun := make(chan struct{})
@@ -263,11 +265,15 @@ func TestDrain(t *testing.T) {
 				if status, body := get(t, c, "/readyz"); status != http.StatusOK {
 					t.Errorf("readyz %d %s", status, body)
 				}
-				session := connect(t, c, "2026-07-28", func(string) {})
-				result := make(chan error, 1)
+				session := connect(t, c, tt.protocol, func(string) {})
+				result := make(chan string, 1)
 				go func() {
-					_, err := call(t.Context(), session)
-					result <- err
+					res, err := call(t.Context(), session)
+					if err != nil {
+						result <- err.Error()
+						return
+					}
+					result <- res.Content[0].(*mcp.TextContent).Text
 				}()
 				<-begun
 				stop()
@@ -278,8 +284,8 @@ func TestDrain(t *testing.T) {
 				if status, _ := get(t, c, "/healthz"); status != http.StatusOK {
 					t.Errorf("healthz %d during shutdown", status)
 				}
-				if err := <-result; (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), "answer failed: context canceled") {
-					t.Errorf("call: %v", err)
+				if got := <-result; !strings.Contains(got, tt.want) {
+					t.Errorf("call: %s, want %s", got, tt.want)
 				}
 				if err := <-ended; err != nil || !finished.Load() {
 					t.Errorf("Serve: %v; the call has ended: %v", err, finished.Load())

@@ -43,7 +43,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if s.o.Observe != nil {
 			defer func(began time.Time) {
 				if ctx.Err() != nil {
-			call.Outcome = "cancelled"
+					call.Outcome = "cancelled"
 				}
 				call.Duration = time.Since(began)
 				s.o.Observe(call)
