@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -66,9 +65,6 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			http.Error(w, "reading the request: "+err.Error(), http.StatusBadRequest)
 		case r.Method == http.MethodPost && refuse(w, r, data):
 		default:
-			// The server's deadline for reading would also end the calls that take
-			// longer.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			r.Body = io.NopCloser(bytes.NewReader(data))
 			next.ServeHTTP(w, r)
 		}

@@ -220,6 +220,9 @@ func TestShutdownConnections(t *testing.T) {
 		if res := <-streamed; res == nil || res.Close || res.StatusCode != http.StatusOK {
 			t.Errorf("a response that began before: %+v", res)
 		}
+		if _, err := p.dial(); err == nil {
+			t.Error("the listener is open after the notice time")
+		}
 		last(busy)
 		began := time.Now()
 		<-ended

@@ -92,25 +92,22 @@ func (t *Tokens) follow(ctx context.Context, log *slog.Logger) {
 	}
 	tick := time.NewTicker(reloadTime)
 	defer tick.Stop()
-	problem := ""
+	last := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		old, last := t.list.Load(), problem
-		problem = ""
+		problem := ""
 		err := t.reload()
 		if err != nil {
 			problem = err.Error()
 		}
-		switch {
-		case err != nil && problem != last:
+		if problem != last && err != nil {
 			log.Error("keeping the old tokens", "err", err)
-		case t.list.Load() != old:
-			log.Info("new tokens", "file", t.file, "count", len(*t.list.Load()))
 		}
+		last = problem
 	}
 }
 
