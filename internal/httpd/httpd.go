@@ -108,7 +108,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	if !wait(o.Drain, func() bool { return t.quiet(o.Notice) }) {
-		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain)
+		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain.String())
 	}
 	cancel()
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

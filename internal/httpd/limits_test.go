@@ -118,6 +118,24 @@ func TestHalfRequests(t *testing.T) {
 	}
 }
 
+// Half-sent requests do not stretch the shutdown.
+func TestHalfRequestsAtShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		stop, ended := start(t, p, options(t, slow))
+		send(t, p, "POST /mcp HTTP/1.1\r\nHost:")
+		respond(t, send(t, p, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"))
+		send(t, p, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		synctest.Wait()
+		stop()
+		began := time.Now()
+		<-ended
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("the shutdown took %v", took)
+		}
+	})
+}
+
 // A response that is not read gives its place back.
 func TestUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

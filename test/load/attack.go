@@ -95,8 +95,8 @@ func half(binary, base string, deadlines bool) error {
 	return nil
 }
 
-// unread takes all places with responses that are not read, and waits until a
-// call gets one.
+// unread takes places with responses that are not read, and waits until all are
+// free again.
 func unread(binary, base string, deadlines bool) error {
 	if !deadlines {
 		return nil
@@ -125,9 +125,6 @@ func unread(binary, base string, deadlines bool) error {
 			return err
 		}
 		defer c.Close()
-		if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-			return err
-		}
 		all.Go(func() {
 			for err := error(nil); err == nil; { // until the server does not read either
 				c.SetWriteDeadline(time.Now().Add(2 * time.Second))
@@ -137,16 +134,39 @@ func unread(binary, base string, deadlines bool) error {
 	}
 	all.Wait()
 	began := time.Now()
-	for {
-		_, err = ask(s.url)
-		if err == nil {
-			break
+	held, most := calls, 0
+	for held > 0 {
+		if held, err = s.inFlight(); err != nil {
+			return err
 		}
-		if time.Since(began) > giveUp {
-			return fmt.Errorf("unread responses hold all places after %v: %w", giveUp, err)
+		most = max(most, held)
+		if time.Since(began) > 2*giveUp { // at first the buffers of the connections grow
+			return fmt.Errorf("unread responses hold %d places after %v", held, 2*giveUp)
 		}
 		time.Sleep(time.Second)
 	}
-	fmt.Printf("%d clients that do not read: a call is answered after %v\n", 2*calls, time.Since(began).Round(time.Second))
-	return nil
+	fmt.Printf("%d clients that do not read: they hold %d places and give them back after %v\n", 2*calls, most, time.Since(began).Round(time.Second))
+	_, err = ask(s.url)
+	return err
+}
+
+// inFlight is the number of requests in the metrics.
+func (s *process) inFlight() (n int, err error) {
+	r, err := http.NewRequest(http.MethodGet, "http://"+s.address()+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(body), "openai_responses_mcp_requests_in_flight ")
+	_, err = fmt.Sscan(after, &n)
+	return n, err
 }
