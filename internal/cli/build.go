@@ -23,6 +23,7 @@ import (
 type deps struct {
 	config   *config.Config
 	log      *slog.Logger
+	client   *llm.Client
 	answerer *answer.Answerer
 	close    func()
 }
@@ -57,8 +58,9 @@ func (a *app) build(f *flags) (*deps, error) {
 		}
 		w.close = func() { stop(); closeLog() }
 	}
+	w.client = llm.New(o)
 	w.answerer = answer.New(answer.Options{
-		Client:          llm.New(o),
+		Client:          w.client,
 		Instructions:    instructions,
 		Profiles:        profiles,
 		Timeout:         cfg.Timeout(),
@@ -86,6 +88,7 @@ func (a *app) serverOptions(w *deps) server.Options {
 		Redactor:   a.redactor,
 		Debug:      w.config.Server.Debug,
 		Timeout:    w.config.Timeout(),
+		Waiting:    w.client.Waiting,
 		Log:        w.log,
 	}
 }
@@ -108,7 +111,7 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err error) {
 	log, end, err := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
-		Info:     a.logsCalls,
+		Format:   a.logFormat,
 		File:     cfg.Server.DebugFile,
 		Stderr:   a.stderr,
 		NoColor:  a.variable("NO_COLOR") != "",

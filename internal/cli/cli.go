@@ -47,7 +47,7 @@ type app struct {
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
 	secrets        []string          // further ones: the tokens of serve
-	logsCalls      bool              // log each call, also without debug
+	logFormat      string            // of serve: text or json
 }
 
 // Run executes the command line args, without the program's name, and returns

@@ -5,20 +5,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// tokensVariable holds the bearer tokens of serve.
-const tokensVariable = "MCP_HTTP_TOKENS"
+// The bearer tokens of serve, or the file that holds them.
+const (
+	tokensVariable     = "MCP_HTTP_TOKENS"
+	tokensFileVariable = "MCP_HTTP_TOKENS_FILE"
+)
 
 // notGiven is the default of --drain.
 const notGiven time.Duration = -1
+
+// maxCallsLimit bounds --max-calls: each call holds memory and a connection.
+const maxCallsLimit = 10000
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
@@ -35,6 +44,9 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	address := f.String("http", "", "")
 	endpoint := f.String("path", "/mcp", "")
 	drain := f.Duration("drain", notGiven, "")
+	notice := f.Duration("notice", 2*time.Second, "")
+	metricsAddress := f.String("metrics", "", "")
+	logFormat := f.String("log-format", "text", "")
 	maxCalls := f.Int("max-calls", 256, "")
 	anonymous := f.Bool("allow-anonymous", false, "")
 	words, err := f.parse(joinDebug(args))
@@ -51,34 +63,42 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", *endpoint)
 	case *endpoint == "/healthz" || *endpoint == "/readyz" || *endpoint == "/metrics":
 		problem = fmt.Sprintf("--path %s is taken", *endpoint)
-	case *maxCalls < 1:
-		problem = fmt.Sprintf("--max-calls %d is not at least 1", *maxCalls)
+	case *maxCalls < 1 || *maxCalls > maxCallsLimit:
+		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", *maxCalls, maxCallsLimit)
 	case *drain < 0 && *drain != notGiven:
 		problem = fmt.Sprintf("--drain %s is negative", *drain)
+	case *notice < 0:
+		problem = fmt.Sprintf("--notice %s is negative", *notice)
+	case *logFormat != "text" && *logFormat != "json":
+		problem = fmt.Sprintf("--log-format %s is not text or json", *logFormat)
 	}
 	if problem != "" {
 		return &failure{exitUsage, problem, f.seeHelp()}
 	}
-	tokens, err := httpd.ParseTokens(a.variable(tokensVariable))
+	tokens, err := a.tokens()
 	if err != nil {
 		return &failure{exitUsage, err.Error(), "name:token, separated by commas or blanks"}
 	}
-	ln, err := net.Listen("tcp", *address)
+	ln, err := listen("--http", *address)
 	if err != nil {
-		return &failure{exitFailed, err.Error(), "--http takes HOST:PORT, an address of this machine that no other program uses"}
+		return err
 	}
 	defer ln.Close()
+	var metricsListener net.Listener
+	if *metricsAddress != "" {
+		if metricsListener, err = listen("--metrics", *metricsAddress); err != nil {
+			return err
+		}
+		defer metricsListener.Close()
+	}
 	access := httpd.Access{Loopback: httpd.IsLoopback(ln), Tokens: tokens, Hosts: hosts}
-	if !access.Loopback && len(tokens) == 0 && !*anonymous {
+	if !access.Loopback && tokens == nil && !*anonymous {
 		return &failure{
-			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable,
+			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable + " or " + tokensFileVariable,
 			"or --allow-anonymous, to let any caller use the key",
 		}
 	}
-	a.logsCalls = true
-	for _, t := range tokens {
-		a.secrets = append(a.secrets, t.Secret)
-	}
+	a.logFormat = *logFormat
 	w, err := a.build(f)
 	if err != nil {
 		return err
@@ -93,16 +113,18 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	o.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		metrics.Observe(c)
-		log := w.log
-		if c.Trace != "" {
-			log = log.With("traceparent", c.Trace)
-		}
-		log.Info("call", "tool", c.Tool, "client", c.Client, "outcome", c.Outcome,
-			"ms", c.Duration.Milliseconds(), "tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
+		logCall(w.log, c)
 	}
-	a.note("serving MCP on http://%s%s", ln.Addr(), *endpoint)
+	s := server.New(o)
+	switch {
+	case metricsListener != nil:
+		w.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", metricsListener.Addr()))
+	case tokens != nil:
+		w.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
+	}
+	w.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), *endpoint))
 	return httpd.Serve(ctx, ln, httpd.Options{
-		MCP:  server.New(o).MCP,
+		MCP:  s.MCP,
 		Path: *endpoint,
 		Ready: func() error {
 			if !f.offline && !w.config.KeySet {
@@ -110,10 +132,63 @@ func (a *app) serve(ctx context.Context, args []string) error {
 			}
 			return nil
 		},
-		Drain:    *drain,
-		MaxCalls: *maxCalls,
-		Access:   access,
-		Metrics:  metrics,
-		Log:      w.log,
+		Notice:          *notice,
+		Drain:           *drain,
+		MaxCalls:        *maxCalls,
+		Access:          access,
+		Waiting:         s.Waiting,
+		Metrics:         metrics,
+		MetricsListener: metricsListener,
+		Log:             w.log,
 	})
+}
+
+// tokens returns the bearer tokens of the environment, nil without any. All of
+// them reach the redactor.
+func (a *app) tokens() (*httpd.Tokens, error) {
+	list, file := a.variable(tokensVariable), a.variable(tokensFileVariable)
+	learn := func(secret string) {
+		a.secrets = append(a.secrets, secret)
+		if a.redactor != nil { // since the configuration is loaded
+			a.redactor.Add(secret)
+		}
+	}
+	switch {
+	case list != "" && file != "":
+		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
+	case list != "":
+		return httpd.NewTokens(tokensVariable, list, learn)
+	case file != "":
+		return httpd.ReadTokens(file, learn)
+	}
+	return nil, nil
+}
+
+// listen listens on the address of a flag.
+func listen(flag, address string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &failure{exitFailed, err.Error(), flag + " takes HOST:PORT, an address of this machine that no other program uses"}
+	}
+	return ln, nil
+}
+
+// logCall logs a call that has ended. The API's message is for debugging only:
+// it may quote the question.
+func logCall(log *slog.Logger, c server.Call) {
+	if c.Trace != "" {
+		log = log.With("traceparent", c.Trace)
+	}
+	log = log.With("tool", c.Tool, "client", c.Client, "outcome", c.Outcome)
+	request := c.Meta.RequestID
+	if c.Err != nil {
+		log = log.With("kind", c.Kind())
+		log.Debug("call failed", "err", c.Err)
+	}
+	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
+		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
+		request = e.RequestID
+	}
+	log.Info("call", "request_id", request, "seconds", c.Duration.Round(time.Millisecond).Seconds(),
+		"tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
 }

@@ -2,33 +2,35 @@
 // team that shares one deployment. The MCP SDK implements the
 // protocol; this package is the listener around it:
 //
-//	httpd.go    routes, limits, drain
-//	access.go   bearer tokens, Host and Origin checks
-//	stream.go   SSE comments that keep silent streams open
-//	metrics.go  /metrics
+//	httpd.go     routes, shutdown
+//	conn.go      write deadlines
+//	response.go  responses: rejections, and which connections end
+//	access.go    Host, Origin and bearer tokens
+//	tokens.go    the tokens, also from a file that changes
+//	limit.go     how many requests and bytes there are at a time
+//	message.go   which messages reach the SDK
+//	stream.go    SSE comments that keep silent streams open
+//	metrics.go   /metrics
 //
 // TLS and OAuth belong to the gateway in front.
 package httpd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
-	maxBody    = 4 << 20          // bytes of a request
-	readTime   = 30 * time.Second // to send a request, header and body
-	idleTime   = 2 * time.Minute  // between the requests of a connection
-	noticeTime = 2 * time.Second  // for load balancers to see that /readyz fails
+	readTime = 30 * time.Second // to send a request, header and body
+	idleTime = 2 * time.Minute  // between the requests of a connection
 )
 
 const (
@@ -46,57 +48,99 @@ type Options struct {
 	Path string
 	// Ready reports why calls cannot be answered, or nil.
 	Ready func() error
-	// Drain bounds the wait for calls in flight after the context ends.
+	// Notice is how long everything stays open after the context ends, so that
+	// load balancers see that /readyz fails and requests on their way arrive.
+	Notice time.Duration
+	// Drain bounds the wait for calls in flight after the notice.
 	Drain time.Duration
 	// MaxCalls is how many requests run at once. As many again may wait; any
 	// further one gets 429.
 	MaxCalls int
 	Access   Access
-	Metrics  *Metrics
-	Log      *slog.Logger
+	// Waiting counts the calls that wait.
+	Waiting func() int
+	Metrics *Metrics
+	// MetricsListener, if not nil, serves /metrics without a token in place of
+	// the other listener.
+	MetricsListener net.Listener
+	Log             *slog.Logger
 }
 
-// Serve answers requests on ln until ctx ends. Then /readyz fails at once, the
-// listener stays open for two seconds, calls in flight finish for up to
-// o.Drain, and the rest is cancelled. The error is nil after such an end.
+// Serve answers requests on ln until ctx ends. Then /readyz fails and every
+// response closes its connection; after o.Notice the listener closes, calls in
+// flight finish for up to o.Drain, and the rest is cancelled. The error is nil
+// after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer cancel()
-	srv := &http.Server{
-		Handler:           o.handler(ctx),
-		ReadHeaderTimeout: readTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return calls },
-		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	t := &tracker{stopping: ctx.Done(), metrics: o.Metrics, log: o.Log, logged: map[int]time.Time{}}
+	failed := make(chan error, 2)
+	serve := func(ln net.Listener, h http.Handler) *http.Server {
+		srv := &http.Server{
+			Handler:        t.track(h),
+			ReadTimeout:    readTime,
+			IdleTimeout:    idleTime,
+			MaxHeaderBytes: 64 << 10,
+			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		}
+		background.Go(func() {
+			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(listener{ln}))
+		})
+		return srv
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
+	srv := serve(ln, o.handler(ctx, calls))
+	defer srv.Close()
+	if ln := o.MetricsListener; ln != nil {
+		access := Access{Loopback: IsLoopback(ln)}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", o.Metrics)
+		defer serve(ln, access.requireHost(mux)).Close()
+	}
+	background.Go(func() { o.Access.Tokens.follow(calls, o.Log) })
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), err)
+		return err
 	case <-ctx.Done():
 	}
-	o.Log.Info("shutting down", "drain", o.Drain)
-	time.Sleep(noticeTime)
-	drain, stop := context.WithTimeout(calls, o.Drain)
-	defer stop()
-	if err := srv.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
-		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain)
+	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
+	time.Sleep(o.Notice)
+	_ = ln.Close()
+	if !wait(o.Drain, func() bool { return t.quiet(o.Notice) }) {
+		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain.String())
 	}
 	cancel()
-	for range 100 { // cancelled calls are observed at their end
-		if o.Metrics.inFlight.Load() == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return srv.Close()
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	_ = srv.Shutdown(end) // cancelled calls send their errors
+	return nil
 }
 
-// handler routes requests. ctx ends when the server shuts down.
-func (o Options) handler(ctx context.Context) http.Handler {
+// wait waits until done, at most for limit, and returns the last value of done.
+func wait(limit time.Duration, done func() bool) bool {
+	for end := time.Now().Add(limit); !done(); time.Sleep(10 * time.Millisecond) {
+		if !time.Now().Before(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// handler routes requests. ctx ends when the server shuts down, calls when calls
+// in flight are cancelled.
+func (o Options) handler(ctx, calls context.Context) http.Handler {
+	limit := &limiter{max: 2 * int64(o.MaxCalls)}
+	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
+	o.Metrics.gauge("requests_waiting", o.Waiting)
+	inner := http.NewServeMux()
+	endpoint := o.Access.requireToken(limit.admit(keepAlive(o.mcp(calls))))
+	inner.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
+	if o.MetricsListener == nil {
+		inner.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
+	}
 	mux := http.NewServeMux()
+	mux.Handle("/", o.Access.requireHost(inner))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
@@ -111,27 +155,27 @@ func (o Options) handler(ctx context.Context) http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	mux.HandleFunc("GET /metrics", o.Metrics.write)
-	mux.Handle(o.Path, o.Access.protect(o.limit(keepAlive(o.mcp()))))
 	return mux
 }
 
 // mcp is the protocol endpoint. The SDK ties calls of the stateless protocol
 // to their request. For older versions each request has a server of its own,
 // which ends with the request: without a session the response could not be
-// fetched later.
-func (o Options) mcp() http.Handler {
-	shared := o.MCP(context.Background())
+// fetched later. All calls end with ctx, and then still send their error.
+func (o Options) mcp(ctx context.Context) http.Handler {
+	shared := o.MCP(ctx)
 	get := func(r *http.Request) *mcp.Server {
 		if r.Header.Get(versionHeader) >= stateless {
 			return shared
 		}
-		return o.MCP(r.Context())
+		ctx, cancel := context.WithCancel(ctx)
+		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
+		return o.MCP(ctx)
 	}
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   !o.Access.Loopback || len(o.Access.Hosts) > 0,
+		DisableLocalhostProtection:   true, // requireHost
 		MaxRequestBodyBytes:          maxBody,
 		Logger:                       slog.New(slog.DiscardHandler),
 	})
@@ -142,35 +186,5 @@ func (o Options) mcp() http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 		handler.ServeHTTP(w, r)
-	})
-}
-
-// limit refuses requests beyond twice MaxCalls with 429 and reads the body of
-// the others within readTime.
-func (o Options) limit(next http.Handler) http.Handler {
-	inFlight := &o.Metrics.inFlight
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer inFlight.Add(-1)
-		if inFlight.Add(1) > 2*int64(o.MaxCalls) {
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many calls", http.StatusTooManyRequests)
-			return
-		}
-		// A deadline of the server for reading would also end the calls that
-		// take longer.
-		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(readTime))
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		if err != nil {
-			status := http.StatusBadRequest
-			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				status = http.StatusRequestEntityTooLarge
-			}
-			http.Error(w, "reading the request: "+err.Error(), status)
-			return
-		}
-		_ = control.SetReadDeadline(time.Time{})
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, r)
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // pipes is a network inside a synctest bubble.
@@ -42,6 +43,17 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
+// dial returns a connection to the listener.
+func (p *pipes) dial() (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.conns <- there:
+		return here, nil
+	case <-p.closed:
+		return nil, errors.New("connection refused")
+	}
+}
+
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
@@ -49,15 +61,7 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)
 // alice.
 func (p *pipes) client() *http.Client {
 	return &http.Client{Transport: &bearer{http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			select {
-			case p.conns <- there:
-				return here, nil
-			case <-p.closed:
-				return nil, errors.New("connection refused")
-			}
-		},
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial() },
 	}}}
 }
 
@@ -77,10 +81,13 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
 
-// start serves ask until stop is called, which waits for the end.
-func start(t *testing.T, p *pipes, ask ask) (stop context.CancelFunc, ended chan error) {
+// options serve ask.
+func options(t *testing.T, ask ask) Options {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
+	tokens, err := NewTokens("test", "alice:"+secret+" bob:fedcba9876543210", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := NewMetrics()
 	s := server.New(server.Options{
 		Ask:     ask,
@@ -90,12 +97,18 @@ func start(t *testing.T, p *pipes, ask ask) (stop context.CancelFunc, ended chan
 				t.Errorf("traceparent %q, want %q", c.Trace, trace)
 			}
 		},
-		Log: log,
+		MaxCalls: 1,
+		Log:      slog.New(slog.DiscardHandler),
 	})
-	o := Options{
-		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Drain: time.Minute,
-		MaxCalls: 2, Access: Access{Loopback: true, Tokens: []Token{{"alice", secret}}}, Metrics: m, Log: log,
+	return Options{
+		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
+		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Waiting: s.Waiting, Metrics: m, Log: slog.New(slog.DiscardHandler),
 	}
+}
+
+// start serves o until stop is called. ended is closed at the end.
+func start(t *testing.T, p *pipes, o Options) (stop context.CancelFunc, ended chan error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended = make(chan error, 1)
 	go func() { ended <- Serve(ctx, p, o) }()
@@ -139,12 +152,12 @@ func get(t *testing.T, c *http.Client, path string) (status int, body string) {
 // Clients of both protocols get progress and results, a cancelled call ends its
 // question, and /metrics counts both.
 func TestCalls(t *testing.T) {
-	for _, version := range []string{"2025-06-18", "2026-07-28"} {
-		t.Run(version, func(t *testing.T) {
+	for _, protocol := range []string{"2025-06-18", "2026-07-28"} {
+		t.Run(protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPipes()
 				cancelled := make(chan struct{})
-				stop, ended := start(t, p, func(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+				ask := func(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
 					if watch != nil {
 						watch(llm.Search{Action: "search", Query: "tokyo"})
 					}
@@ -155,11 +168,12 @@ func TestCalls(t *testing.T) {
 						close(cancelled)
 						return nil, ctx.Err()
 					}
-				})
+				}
+				stop, ended := start(t, p, options(t, ask))
 
 				var mu sync.Mutex
 				var stages []string
-				session := connect(t, p.client(), version, func(s string) {
+				session := connect(t, p.client(), protocol, func(s string) {
 					mu.Lock()
 					defer mu.Unlock()
 					stages = append(stages, s)
@@ -194,6 +208,15 @@ func TestCalls(t *testing.T) {
 					`openai_responses_mcp_calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
 					`openai_responses_mcp_tokens_total{tool="answer",client="alice",kind="input"} 7`,
 					`openai_responses_mcp_searches_total{tool="answer",client="alice"} 1`,
+					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
+					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
+					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
+					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
+					`openai_responses_mcp_call_seconds_count{tool="answer",outcome="ok"} 1`,
+					`openai_responses_mcp_call_seconds_sum{tool="answer",outcome="ok"} 50`,
+					`openai_responses_mcp_errors_total{tool="answer",kind="canceled"} 1`,
+					`openai_responses_mcp_build_info{version="` + version.Version + `"} 1`,
+					`process_resident_memory_bytes`,
 				} {
 					if !strings.Contains(all, want) {
 						t.Errorf("metrics lack %s:\n%s", want, all)
@@ -211,19 +234,21 @@ func TestCalls(t *testing.T) {
 // the drain are cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		takes time.Duration
-		ok    bool
+		name, protocol string
+		takes          time.Duration
+		want           string
 	}{
-		{"finishes", 30 * time.Second, true},
-		{"cancelled", 5 * time.Minute, false},
+		{"finishes", "2026-07-28", 30 * time.Second, `"answer":""`},
+		{"finishes", "2025-06-18", 30 * time.Second, `"answer":""`},
+		{"cancelled", "2026-07-28", 5 * time.Minute, "answer failed: context canceled"}, // with isError
+		{"cancelled", "2025-06-18", 5 * time.Minute, "answer failed: context canceled"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name+" "+tt.protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPipes()
 				begun := make(chan struct{})
 				var finished atomic.Bool
-				stop, ended := start(t, p, func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
+				ask := func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
 					close(begun)
 					select {
 					case <-time.After(tt.takes):
@@ -234,16 +259,21 @@ func TestDrain(t *testing.T) {
 						finished.Store(true)
 						return nil, ctx.Err()
 					}
-				})
+				}
+				stop, ended := start(t, p, options(t, ask))
 				c := p.client()
 				if status, body := get(t, c, "/readyz"); status != http.StatusOK {
 					t.Errorf("readyz %d %s", status, body)
 				}
-				session := connect(t, c, "2026-07-28", func(string) {})
-				result := make(chan error, 1)
+				session := connect(t, c, tt.protocol, func(string) {})
+				result := make(chan string, 1)
 				go func() {
-					_, err := call(t.Context(), session)
-					result <- err
+					res, err := call(t.Context(), session)
+					if err != nil {
+						result <- err.Error()
+						return
+					}
+					result <- res.Content[0].(*mcp.TextContent).Text
 				}()
 				<-begun
 				stop()
@@ -254,8 +284,8 @@ func TestDrain(t *testing.T) {
 				if status, _ := get(t, c, "/healthz"); status != http.StatusOK {
 					t.Errorf("healthz %d during shutdown", status)
 				}
-				if err := <-result; (err == nil) != tt.ok {
-					t.Errorf("call: %v", err)
+				if got := <-result; !strings.Contains(got, tt.want) {
+					t.Errorf("call: %s, want %s", got, tt.want)
 				}
 				if err := <-ended; err != nil || !finished.Load() {
 					t.Errorf("Serve: %v; the call has ended: %v", err, finished.Load())
@@ -264,67 +294,6 @@ func TestDrain(t *testing.T) {
 				c.CloseIdleConnections()
 			})
 		})
-	}
-}
-
-func TestAccess(t *testing.T) {
-	tokens, err := ParseTokens("alice:0123456789abcdef, bob:fedcba9876543210")
-	if err != nil {
-		t.Fatal(err)
-	}
-	remote := Access{Tokens: tokens}
-	listed := Access{Tokens: tokens, Hosts: []string{"mcp.example.com"}}
-	anonymous := Access{}
-	for _, tt := range []struct {
-		name                string
-		access              Access
-		host, token, origin string
-		want                int
-	}{
-		{"token", remote, "10.1.2.3:8080", "fedcba9876543210", "", 200},
-		{"token, any host", remote, "mcp.example.com", "0123456789abcdef", "", 200},
-		{"no token", remote, "10.1.2.3:8080", "", "", 401},
-		{"wrong token", remote, "10.1.2.3:8080", "0123456789abcdeX", "", 401},
-		{"name as token", remote, "10.1.2.3:8080", "alice", "", 401},
-		{"foreign origin", remote, "mcp.example.com", "0123456789abcdef", "https://evil.example", 403},
-		{"own origin", remote, "mcp.example.com", "0123456789abcdef", "https://mcp.example.com", 200},
-		{"listed host", listed, "MCP.example.com:443", "0123456789abcdef", "", 200},
-		{"host that is not listed", listed, "evil.example", "0123456789abcdef", "", 403},
-		{"anonymous, address", anonymous, "10.1.2.3:8080", "", "", 200},
-		{"anonymous, IPv6 address", anonymous, "[fd00::1]:8080", "", "", 200},
-		{"anonymous, foreign host", anonymous, "evil.example", "", "", 403},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			h := tt.access.protect(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
-			r.Host = tt.host
-			if tt.token != "" {
-				r.Header.Set("Authorization", "Bearer "+tt.token)
-			}
-			if tt.origin != "" {
-				r.Header.Set("Origin", tt.origin)
-			}
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if w.Code != tt.want {
-				t.Errorf("status %d, want %d", w.Code, tt.want)
-			}
-			if (w.Header().Get("WWW-Authenticate") != "") != (tt.want == 401) {
-				t.Errorf("WWW-Authenticate %q with status %d", w.Header().Get("WWW-Authenticate"), w.Code)
-			}
-		})
-	}
-}
-
-func TestParseTokens(t *testing.T) {
-	for in, want := range map[string]string{
-		"0123456789abcdef":                 "entry 1 of MCP_HTTP_TOKENS is not name:token",
-		"a:0123456789abcdef :fedcba987654": "entry 2 of MCP_HTTP_TOKENS is not name:token",
-		"alice:secret":                     `the token of "alice" in MCP_HTTP_TOKENS has fewer than 16 characters`,
-	} {
-		if _, err := ParseTokens(in); err == nil || err.Error() != want {
-			t.Errorf("ParseTokens(%q): %v, want %s", in, err, want)
-		}
 	}
 }
 
@@ -349,34 +318,4 @@ func TestKeepAlive(t *testing.T) {
 			t.Errorf("content type %q", got)
 		}
 	})
-}
-
-func TestLimits(t *testing.T) {
-	hold := make(chan struct{})
-	begun := make(chan struct{}, 4)
-	o := Options{MaxCalls: 2, Metrics: NewMetrics()}
-	h := o.limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		begun <- struct{}{}
-		<-hold
-	}))
-	post := func(body string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
-		return w
-	}
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() { post("{}") })
-	}
-	for range 4 {
-		<-begun
-	}
-	if w := post("{}"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-		t.Errorf("a fifth request got %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
-	}
-	close(hold)
-	all.Wait()
-	if w := post(strings.Repeat(" ", maxBody+1)); w.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("a large body got %d", w.Code)
-	}
 }

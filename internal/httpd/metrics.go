@@ -3,46 +3,77 @@ package httpd
 import (
 	"fmt"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
+// buckets are the upper bounds of call_seconds.
+var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+
 // Metrics counts calls for /metrics, in the Prometheus text format.
-type Metrics struct {
-	set      *metrics.Set
-	inFlight atomic.Int64 // requests, waiting ones included
-}
+type Metrics struct{ set *metrics.Set }
 
 // NewMetrics returns metrics without any calls.
 func NewMetrics() *Metrics {
-	m := &Metrics{set: metrics.NewSet()}
-	m.set.NewGauge("openai_responses_mcp_requests_in_flight", func() float64 { return float64(m.inFlight.Load()) })
+	m := &Metrics{metrics.NewSet()}
+	m.gauge(fmt.Sprintf("build_info{version=%q}", version.Version), func() int { return 1 })
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
+		m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), 0) // so that the first one is an increase
+	}
 	return m
+}
+
+func (m *Metrics) gauge(name string, value func() int) {
+	m.set.NewGauge("openai_responses_mcp_"+name, func() float64 { return float64(value()) })
+}
+
+func (m *Metrics) count(name, labels string, n int64) {
+	m.set.GetOrCreateCounter(fmt.Sprintf("openai_responses_mcp_%s{%s}", name, labels)).AddInt64(n)
 }
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.Call) {
-	count := func(name, labels string, n int64) {
-		m.set.GetOrCreateCounter(fmt.Sprintf("openai_responses_mcp_%s{%s}", name, labels)).AddInt64(n)
-	}
 	who := fmt.Sprintf("tool=%q,client=%q", c.Tool, c.Client)
-	count("calls_total", fmt.Sprintf("%s,outcome=%q", who, c.Outcome), 1)
-	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_total{%s}", who)).Add(c.Duration.Seconds())
+	m.count("calls_total", fmt.Sprintf("%s,outcome=%q", who, c.Outcome), 1)
+	if c.Err != nil {
+		m.count("errors_total", fmt.Sprintf("tool=%q,kind=%q", c.Tool, c.Kind()), 1)
+	}
 	for kind, n := range map[string]int64{
 		"input": c.Meta.Usage.Input, "cached": c.Meta.Usage.Cached,
 		"output": c.Meta.Usage.Output, "reasoning": c.Meta.Usage.Reasoning,
 	} {
-		count("tokens_total", fmt.Sprintf("%s,kind=%q", who, kind), n)
+		m.count("tokens_total", fmt.Sprintf("%s,kind=%q", who, kind), n)
 	}
-	count("searches_total", who, int64(c.Meta.Searches))
-	count("retries_total", who, int64(c.Meta.Retries))
+	m.count("searches_total", who, int64(c.Meta.Searches))
+	m.count("retries_total", who, int64(c.Meta.Retries))
+	m.seconds(fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds())
 }
 
-// write is GET /metrics.
-func (m *Metrics) write(w http.ResponseWriter, _ *http.Request) {
+// seconds adds to a histogram with cumulative buckets. Those of the library are
+// not what histogram_quantile of Prometheus reads.
+func (m *Metrics) seconds(labels string, s float64) {
+	for _, le := range buckets {
+		n := int64(0)
+		if s <= le {
+			n = 1
+		}
+		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), n)
+	}
+	m.count("call_seconds_bucket", labels+`,le="+Inf"`, 1)
+	m.count("call_seconds_count", labels, 1)
+	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_sum{%s}", labels)).Add(s)
+}
+
+// reject counts a request that was refused.
+func (m *Metrics) reject(status int) {
+	m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), 1)
+}
+
+// ServeHTTP is GET /metrics.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	m.set.WritePrometheus(w)
 	metrics.WriteProcessMetrics(w)

@@ -53,13 +53,14 @@ func (s *stream) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin(http.StatusOK, s.header)
-	s.timer.Reset(silence)
+	defer s.timer.Reset(silence)
 	return s.w.Write(b)
 }
 
 func (s *stream) FlushError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.timer.Reset(silence)
 	return http.NewResponseController(s.w).Flush()
 }
 
@@ -77,7 +78,9 @@ func (s *stream) begin(status int, header http.Header) {
 // not begun by then is the event stream of a call: everything else is answered
 // at once.
 func (s *stream) comment() {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return // a write is waiting for the client; it sets the timer at its end
+	}
 	defer s.mu.Unlock()
 	if s.ended {
 		return

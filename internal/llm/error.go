@@ -44,24 +44,24 @@ const (
 	KindUnverified                  // the organization must be verified first
 )
 
-// kinds has the words for each kind and the class that OpenAI's SDKs have for
-// it; without a class the status decides.
-var kinds = [...]struct{ words, class string }{
-	KindMissingKey:  {"missing key", "OpenAIError"},
-	KindAuth:        {"not authenticated", "AuthenticationError"},
-	KindPermission:  {"not permitted", "PermissionDeniedError"},
-	KindNotFound:    {"not found", "NotFoundError"},
-	KindQuota:       {"out of quota", "RateLimitError"},
-	KindRateLimit:   {"rate limited", "RateLimitError"},
-	KindParameter:   {"request refused", ""},
-	KindServer:      {"server error", "InternalServerError"},
-	KindTimeout:     {"timed out", "APIConnectionTimeoutError"},
-	KindCanceled:    {"canceled", "APIUserAbortError"},
-	KindConnection:  {"connection failed", "APIConnectionError"},
-	KindBadResponse: {"not a response", "APIResponseValidationError"},
-	KindFailed:      {"response failed", "APIError"},
-	KindModel:       {"model not available", ""},
-	KindUnverified:  {"organization not verified", ""},
+// kinds has the words for each kind, the class that OpenAI's SDKs have for it
+// (without a class the status decides) and its label in metrics and logs.
+var kinds = [...]struct{ words, class, label string }{
+	KindMissingKey:  {"missing key", "OpenAIError", "missing_key"},
+	KindAuth:        {"not authenticated", "AuthenticationError", "auth"},
+	KindPermission:  {"not permitted", "PermissionDeniedError", "permission"},
+	KindNotFound:    {"not found", "NotFoundError", "not_found"},
+	KindQuota:       {"out of quota", "RateLimitError", "quota"},
+	KindRateLimit:   {"rate limited", "RateLimitError", "rate_limit"},
+	KindParameter:   {"request refused", "", "parameter"},
+	KindServer:      {"server error", "InternalServerError", "server"},
+	KindTimeout:     {"timed out", "APIConnectionTimeoutError", "timeout"},
+	KindCanceled:    {"canceled", "APIUserAbortError", "canceled"},
+	KindConnection:  {"connection failed", "APIConnectionError", "connection"},
+	KindBadResponse: {"not a response", "APIResponseValidationError", "bad_response"},
+	KindFailed:      {"response failed", "APIError", "failed"},
+	KindModel:       {"model not available", "", "model"},
+	KindUnverified:  {"organization not verified", "", "unverified"},
 }
 
 var classes = map[int]string{
@@ -70,6 +70,9 @@ var classes = map[int]string{
 
 // String returns the kind in words.
 func (k Kind) String() string { return kinds[k].words }
+
+// Label returns the kind for metrics and logs, such as rate_limit.
+func (k Kind) Label() string { return kinds[k].label }
 
 // Error is the error of every call. The API key is in none of its texts.
 type Error struct {

@@ -1,8 +1,9 @@
 // Package logging makes the logger of the process and the redactor that keeps
 // secrets out of everything the program prints.
 //
-// Without debug, warnings and errors go to stderr, one plain line each. With
-// debug every record goes to stderr and, when a file is named, to the file as
+// Without debug, warnings and errors go to stderr, one plain line each; a server
+// also reports its calls, with the time, as text or as JSON. With debug every
+// record goes to stderr and, when a file is named, to the file as
 // well. stdout belongs to the protocol and is never written to.
 package logging
 
@@ -30,7 +31,7 @@ import (
 // Options say where records go and what is hidden in them.
 type Options struct {
 	Debug    bool   // log everything; otherwise only warnings and errors
-	Info     bool   // without Debug, also what a server reports about its calls
+	Format   string // "text" or "json" for a server, which also logs its calls; "" for a client's stderr
 	File     string // with Debug, the file that gets the log as well; "" for none
 	Stderr   io.Writer
 	NoColor  bool // no colours on a terminal either (https://no-color.org)
@@ -41,24 +42,13 @@ type Options struct {
 // created with mode 0600; its folder must exist. The error says why the file
 // cannot be written. The logger is usable even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
-	if !o.Debug {
-		least := slog.LevelWarn
-		if o.Info {
-			least = slog.LevelInfo
-		}
-		h := tint.NewTextHandler(o.Stderr, &tint.Options{Level: least, NoColor: true, ReplaceAttr: o.plain})
-		return slog.New(h), func() error { return nil }, nil
-	}
-	q, flush := newQueue(o.Stderr)
-	var h slog.Handler = tint.NewTextHandler(q, &tint.Options{
-		Level: slog.LevelDebug, TimeFormat: "15:04:05.000", NoColor: o.NoColor || !colours(o.Stderr), ReplaceAttr: o.clean,
-	})
+	h, flush := o.stderr()
 	var f *os.File
-	if o.File != "" {
+	if o.Debug && o.File != "" {
 		f, err = openFile(o.File)
 		if err == nil {
 			h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
-				Level: slog.LevelDebug, TimeFormat: "2006-01-02T15:04:05.000Z07:00", NoColor: true, ReplaceAttr: o.clean,
+				Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: true, ReplaceAttr: o.clean,
 			}))
 		}
 	}
@@ -69,6 +59,32 @@ func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
 		}
 		return f.Close()
 	}, err
+}
+
+// timeFormat is for logs that are kept.
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// stderr returns the handler for stderr, and a function that flushes it.
+func (o Options) stderr() (h slog.Handler, flush func()) {
+	w, level, format := o.Stderr, slog.LevelWarn, timeFormat
+	flush = func() {}
+	if o.Format != "" {
+		level = slog.LevelInfo
+	}
+	if o.Debug {
+		w, flush = newQueue(o.Stderr)
+		level = slog.LevelDebug
+	}
+	switch {
+	case o.Format == "json":
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: o.clean}), flush
+	case o.Format == "" && !o.Debug:
+		return tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: true, ReplaceAttr: o.plain}), flush
+	case o.Format == "":
+		format = "15:04:05.000"
+	}
+	colourless := o.NoColor || !colours(o.Stderr)
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: format, NoColor: colourless, ReplaceAttr: o.clean}), flush
 }
 
 // clean redacts and sanitizes the message and the values of a record.

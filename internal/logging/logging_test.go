@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,27 @@ func TestWithoutDebug(t *testing.T) {
 	}
 	if log.Enabled(t.Context(), slog.LevelDebug) {
 		t.Error("debug records are enabled")
+	}
+}
+
+// A server logs its calls with the time, as text or as JSON, without secrets,
+// and without debug no debug lines.
+func TestServer(t *testing.T) {
+	const key = "hush-hush-0001"
+	for format, want := range map[string]string{
+		"text": `^20\d\d-\d\d-\d\dT\S+ INF call who=a\[redacted\]b n=0\.25\n$`,
+		"json": `^\{"time":"20\d\d-\d\d-\d\dT[^"]+","level":"INFO","msg":"call","who":"a\[redacted\]b","n":0\.25\}\n$`,
+	} {
+		var out bytes.Buffer
+		redactor := NewRedactor()
+		log, end := open(t, Options{Format: format, Stderr: &out, Redactor: redactor})
+		redactor.Add(key)
+		log.Debug("a debug line")
+		log.Info("call", "who", "a"+key+"b", "n", 0.25)
+		end()
+		if got := out.String(); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: wrote %q, want %q", format, got, want)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -19,37 +21,50 @@ const redacted = "[redacted]"
 var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
 
 // Redactor replaces secrets in text. It may be used by several goroutines.
-type Redactor struct{ known *strings.Replacer }
+type Redactor struct {
+	known atomic.Pointer[strings.Replacer]
 
-// NewRedactor returns a Redactor for the given secrets, as they are and escaped
-// for JSON and for URLs. Secrets of fewer than 4 characters are ignored.
+	mu    sync.Mutex
+	forms []string
+}
+
+// NewRedactor returns a Redactor for the given secrets.
 func NewRedactor(secrets ...string) *Redactor {
-	var forms []string
+	r := &Redactor{}
+	r.Add(secrets...)
+	return r
+}
+
+// Add adds secrets, as they are and escaped for JSON and for URLs. Secrets of
+// fewer than 4 characters are ignored.
+func (r *Redactor) Add(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len([]rune(s)) < 4 {
 			continue // it occurs in ordinary words
 		}
-		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s))
+		r.forms = append(r.forms, s, url.QueryEscape(s), url.PathEscape(s))
 		for _, encode := range []func(any) ([]byte, error){json.Marshal, jsonx.Marshal} {
 			if b, err := encode(s); err == nil {
-				forms = append(forms, string(b[1:len(b)-1])) // without the quotes
+				r.forms = append(r.forms, string(b[1:len(b)-1])) // without the quotes
 			}
 		}
 	}
 	// A secret that begins with another one is replaced as a whole.
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
-	pairs := make([]string, 0, 2*len(forms))
-	for _, f := range forms {
+	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
+	pairs := make([]string, 0, 2*len(r.forms))
+	for _, f := range r.forms {
 		pairs = append(pairs, f, redacted)
 	}
-	return &Redactor{strings.NewReplacer(pairs...)}
+	r.known.Store(strings.NewReplacer(pairs...))
 }
 
 // Redact returns s with each secret replaced by [redacted]. A nil Redactor knows
 // no secrets and replaces only what looks like an API key (sk-…).
 func (r *Redactor) Redact(s string) string {
 	if r != nil {
-		s = r.known.Replace(s)
+		s = r.known.Load().Replace(s)
 	}
 	if strings.Contains(s, "sk-") {
 		s = apiKey.ReplaceAllString(s, "${1}"+redacted)

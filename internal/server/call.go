@@ -54,12 +54,13 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		s.o.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 			tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 		if err != nil {
-			call.Outcome = "invalid"
+			call.Outcome, call.Err = "invalid", err
 			why := s.o.Redactor.Line(err.Error())
 			return s.failure(req, tool+": invalid arguments: ", why, map[string]any{"reason": why})
 		}
 		a, err := s.ask(ctx, tool, q, req)
 		if err != nil {
+			call.Err = err
 			if e, ok := errors.AsType[*llm.Error](err); ok {
 				call.Meta.Retries = max(0, e.Attempts-1)
 			}
@@ -82,10 +83,13 @@ func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req
 	defer cancel()
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
+	s.waiting.Add(1)
 	select {
 	case s.running <- struct{}{}:
+		s.waiting.Add(-1)
 		defer func() { <-s.running }()
 	case <-ctx.Done():
+		s.waiting.Add(-1)
 		return nil, context.Cause(ctx)
 	}
 	return s.o.Ask(ctx, profile, q, watch)

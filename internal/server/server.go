@@ -12,9 +12,11 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -56,6 +58,8 @@ type Options struct {
 	MaxCalls int
 	// Timeout bounds a call, the wait for others included. 0: none.
 	Timeout time.Duration
+	// Waiting, if set, counts the running calls that wait for the API.
+	Waiting func() int
 	// Observe, if set, is called at the end of each call, also concurrently.
 	Observe func(Call)
 	// Log receives one line per call at debug level (spec §8.1). It is required.
@@ -70,6 +74,26 @@ type Call struct {
 	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
 	Meta     answer.Meta // of a call without an answer only Retries
+	Err      error       // why there is no answer, or nil
+}
+
+// Kind is the kind of the error for metrics and logs, "" without one.
+func (c Call) Kind() string {
+	e, ok := errors.AsType[*llm.Error](c.Err)
+	_, late := errors.AsType[answer.TimeoutError](c.Err)
+	switch {
+	case c.Err == nil:
+		return ""
+	case ok:
+		return e.Kind.Label()
+	case late:
+		return llm.KindTimeout.Label()
+	case errors.Is(c.Err, context.Canceled):
+		return llm.KindCanceled.Label()
+	case c.Outcome == "invalid":
+		return "arguments"
+	}
+	return "internal"
 }
 
 // Server answers tool calls.
@@ -77,11 +101,21 @@ type Server struct {
 	o       Options
 	tools   []*mcp.Tool
 	running chan struct{} // holds a value for each running call
+	waiting atomic.Int64  // calls that are not in running yet
 }
 
 // New returns a Server.
 func New(o Options) *Server {
 	return &Server{o: o, tools: tools(o.Defaults, o.Structured), running: make(chan struct{}, cmp.Or(o.MaxCalls, 256))}
+}
+
+// Waiting counts the calls that wait, for others or for the API.
+func (s *Server) Waiting() int {
+	n := int(s.waiting.Load())
+	if s.o.Waiting != nil {
+		n += s.o.Waiting()
+	}
+	return n
 }
 
 // MCP returns a server of the SDK with the tools. Its calls end when ctx is

@@ -64,16 +64,17 @@ func TestOutcomes(t *testing.T) {
 		ask     func(context.Context) (*answer.Answer, error)
 		want    string // the text or the error
 		outcome Call
+		kind    string
 	}{
 		{"x", func(context.Context) (*answer.Answer, error) {
 			return &answer.Answer{Text: "<42>", Citations: []answer.Citation{}, Model: "m", Meta: meta}, nil
-		}, `{"answer":"<42>","used_search":false,"citations":[],"model":"m"}`, Call{Outcome: "ok", Meta: meta}},
+		}, `{"answer":"<42>","used_search":false,"citations":[],"model":"m"}`, Call{Outcome: "ok", Meta: meta}, ""},
 		{"x", func(context.Context) (*answer.Answer, error) { return nil, failure },
-			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}},
-		{"x", func(context.Context) (*answer.Answer, error) { panic("bug") }, "answer failed: internal error", Call{Outcome: "error"}},
-		{" ", nil, "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}},
+			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}, "server"},
+		{"x", func(context.Context) (*answer.Answer, error) { panic("bug") }, "answer failed: internal error", Call{Outcome: "error"}, "internal"},
+		{" ", nil, "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}, "arguments"},
 		{"x", func(ctx context.Context) (*answer.Answer, error) { <-ctx.Done(); return nil, ctx.Err() },
-			"answer failed: context canceled", Call{Outcome: "cancelled", Duration: time.Second}},
+			"answer failed: context canceled", Call{Outcome: "cancelled", Duration: time.Second}, "canceled"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			session, cancel := context.WithTimeout(t.Context(), time.Second) // its end ends the call
@@ -81,6 +82,12 @@ func TestOutcomes(t *testing.T) {
 			s, calls := newServer(tt.ask)
 			res, err := s.handle(session, "answer")(t.Context(), request(tt.query))
 			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
+			for i, c := range *calls {
+				if c.Kind() != tt.kind {
+					t.Errorf("observed an error of kind %q, want %q", c.Kind(), tt.kind)
+				}
+				(*calls)[i].Err = nil
+			}
 			if diff := cmp.Diff([]Call{tt.outcome}, *calls); diff != "" {
 				t.Errorf("observed (-want +got):\n%s", diff)
 			}
@@ -117,7 +124,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("fails with %v", err)
 		}
 		first.Wait()
-		if c := (*calls)[0]; c.Outcome != "error" || c.Duration != s.o.Timeout {
+		if c := (*calls)[0]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.o.Timeout {
 			t.Errorf("observed %+v", c)
 		}
 	})

@@ -95,7 +95,7 @@ for (const scope of [['--requirements', '2026-07-28'], ['--spec-version', '2025-
 
 server.kill();
 await new Promise((done) => server.once('exit', done));
-await test('the log has a line for each call', () => assert.match(log, /openai-responses-mcp: call tool=answer client=anonymous outcome=ok/));
+await test('the log has a line for each call', () => assert.match(log, /INF call tool=answer client=anonymous outcome=ok/));
 rmSync(home, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);

@@ -1,10 +1,13 @@
-// Load measures serve --http with many calls at once, and restarts a replica
-// under load. Everything runs on loopback against the fake API:
+// Load measures serve --http with many calls at once, attacks it, and restarts
+// replicas under load. Everything runs on loopback against the fake API:
 //
 //	go run ./test/load
 //
-// It prints figures and exits with 1 when an answer is lost or the memory
-// exceeds its limit.
+// It prints figures and exits with 1 when an answer is lost, a limit of memory
+// is exceeded, or a client stands in the way of another.
+//
+//	main.go    calls and restarts
+//	attack.go  clients that take the server from the others
 package main
 
 import (
@@ -15,10 +18,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,20 +34,31 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// maxMemory is the limit of the server's resident set, in MiB.
-const maxMemory = 400
+// Limits of the server's resident set, in MiB: with streaming calls, and with
+// large requests.
+const (
+	maxMemory = 400
+	maxLarge  = 250
+)
+
+const (
+	token  = "0123456789abcdef"
+	giveUp = 35 * time.Second // for the server's deadlines
+)
 
 func main() {
+	restarts := flag.Int("restarts", 20, "restarts under load")
+	deadlines := flag.Bool("deadlines", true, "wait until the server gives up, 35 s each")
 	calls := flag.Int("calls", 1000, "calls at once")
 	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
 	flag.Parse()
-	if err := run(*calls, *lasts); err != nil {
+	if err := run(*calls, *lasts, *restarts, *deadlines); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls int, lasts time.Duration) error {
+func run(calls int, lasts time.Duration, restarts int, deadlines bool) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -65,22 +77,24 @@ func run(calls int, lasts time.Duration) error {
 	}
 	defer stopAPI()
 	return errors.Join(
-		many(api, binary, base, calls, lasts),
-		restart(api, binary, base),
+		pace(api, lasts),
+		many(binary, base, calls),
+		pace(api, 400*time.Millisecond),
+		large(binary, base),
+		half(binary, base, deadlines),
+		unread(binary, base, deadlines),
+		restart(binary, base, restarts),
 	)
 }
 
 // many sends all calls at once and reports memory and the latency that the
 // number of calls adds to one.
-func many(api *fakeapi.Server, binary, base string, calls int, lasts time.Duration) error {
+func many(binary, base string, calls int) error {
 	s, err := start(binary, base, calls)
 	if err != nil {
 		return err
 	}
 	defer s.kill()
-	if err := pace(api, lasts); err != nil {
-		return err
-	}
 	alone, err := ask(s.url)
 	if err != nil {
 		return fmt.Errorf("one call alone: %w", err)
@@ -112,11 +126,8 @@ func many(api *fakeapi.Server, binary, base string, calls int, lasts time.Durati
 }
 
 // restart replaces two replicas behind a proxy, one after the other, while
-// calls arrive. No answer may be lost.
-func restart(api *fakeapi.Server, binary, base string) error {
-	if err := pace(api, 3*time.Second); err != nil {
-		return err
-	}
+// calls arrive on connections that are kept. No answer may be lost.
+func restart(binary, base string, restarts int) error {
 	replicas := make([]atomic.Pointer[process], 2)
 	for i := range replicas {
 		s, err := start(binary, base, 256)
@@ -126,74 +137,119 @@ func restart(api *fakeapi.Server, binary, base string) error {
 		replicas[i].Store(s)
 		defer func() { replicas[i].Load().kill() }()
 	}
-	proxy := httptest.NewServer(balance(replicas))
+	proxy, err := balance(replicas)
+	if err != nil {
+		return err
+	}
 	defer proxy.Close()
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var sent, lost atomic.Int64
+	var sent, lost, dialed atomic.Int64
 	var all sync.WaitGroup
-	all.Go(func() {
-		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			sent.Add(1)
-			all.Go(func() {
-				if _, err := ask(proxy.URL + "/mcp"); err != nil && lost.Add(1) == 1 {
+	for i := range 20 {
+		all.Go(func() {
+			var c net.Conn
+			for n := 0; ctx.Err() == nil; n++ {
+				if c == nil {
+					dialed.Add(1)
+				}
+				sent.Add(1)
+				var err error
+				c, err = askOn(c, proxy.Addr().String())
+				if err != nil && lost.Add(1) == 1 {
 					fmt.Fprintln(os.Stderr, "load:", err)
 				}
-			})
-		}
-	})
+				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+			}
+			if c != nil {
+				c.Close()
+			}
+		})
+	}
 	var failed error
-	for i := range replicas {
-		old := replicas[i].Load()
-		failed = errors.Join(failed, old.stop()) // drains, while the other one serves
+	for n := range restarts {
+		replica := &replicas[n%len(replicas)]
+		failed = errors.Join(failed, replica.Load().stop()) // drains, while the other one serves
 		next, err := start(binary, base, 256)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			break
 		}
-		replicas[i].Store(next)
+		replica.Store(next)
 	}
 	cancel()
 	all.Wait()
-	fmt.Printf("two replicas restarted under load: %d calls, %d lost\n", sent.Load(), lost.Load())
+	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost.Load())
 	if lost.Load() > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost.Load(), sent.Load()))
 	}
 	return failed
 }
 
-// balance is a round-robin proxy over the replicas whose /readyz answers.
-func balance(replicas []atomic.Pointer[process]) http.Handler {
-	var turn atomic.Int64
-	proxy := &httputil.ReverseProxy{
-		FlushInterval: -1,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
-				s := replicas[turn.Add(1)%int64(len(replicas))].Load()
-				if s.ready() {
-					u, _ := url.Parse(s.url)
-					u.Path = ""
-					r.SetURL(u)
-					return
-				}
-			}
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-		},
+// balance is a proxy for connections. It copies bytes between each one and a
+// replica whose /readyz answers, in turn.
+func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A response that begins before the proxy has seen the end of the body
-		// would break the connection (https://go.dev/issue/40747).
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+	forward := func(client net.Conn, turn int) {
+		defer client.Close()
+		s := replicas[turn%len(replicas)].Load()
+		for !s.ready() {
+			turn++
+			s = replicas[turn%len(replicas)].Load()
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		proxy.ServeHTTP(w, r)
-	})
+		server, err := net.Dial("tcp", s.address())
+		if err != nil {
+			return // a lost call
+		}
+		defer server.Close()
+		go func() {
+			io.Copy(server, client)
+			server.(*net.TCPConn).CloseWrite()
+		}()
+		io.Copy(client, server)
+	}
+	go func() {
+		for turn := 0; ; turn++ {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go forward(client, turn)
+		}
+	}()
+	return ln, nil
+}
+
+// askOn calls the tool answer on c, or on a new connection if c is nil. It
+// returns the connection if it can be used again.
+func askOn(c net.Conn, address string) (net.Conn, error) {
+	if c == nil {
+		var err error
+		if c, err = net.Dial("tcp", address); err != nil {
+			return nil, err
+		}
+	}
+	r, err := toolCall("http://"+address+"/mcp", "load")
+	if err == nil {
+		err = r.Write(c)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), r)
+	if err == nil {
+		err = check(res)
+	}
+	if err != nil || res.Close {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // pace makes the fake API stream each answer for about this long.
@@ -216,7 +272,7 @@ var listening = regexp.MustCompile(`serving MCP on (http://\S+)`)
 
 func start(binary, base string, maxCalls int) (*process, error) {
 	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
-	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base}
+	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base, "MCP_HTTP_TOKENS=load:" + token}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -238,8 +294,12 @@ func start(binary, base string, maxCalls int) (*process, error) {
 	}
 }
 
+func (s *process) address() string {
+	return strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
+}
+
 func (s *process) ready() bool {
-	res, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/readyz")
+	res, err := http.Get("http://" + s.address() + "/readyz")
 	if err != nil {
 		return false
 	}
@@ -276,23 +336,39 @@ var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}
 
 // ask calls the tool answer and waits for its result.
 func ask(endpoint string) (time.Duration, error) {
-	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"load"},"_meta":{"progressToken":1}}}`
 	begin := time.Now()
-	r, err := http.NewRequest(http.MethodPost, endpoint, strings.NewReader(body))
+	r, err := toolCall(endpoint, "load")
 	if err != nil {
 		return 0, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
 	res, err := client.Do(r)
 	if err != nil {
 		return 0, err
 	}
+	err = check(res)
+	return time.Since(begin), err
+}
+
+// toolCall is a call of the tool answer.
+func toolCall(endpoint, query string) (*http.Request, error) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
+	r, err := http.NewRequest(http.MethodPost, endpoint, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
+	return r, nil
+}
+
+// check reads a response, which must be a result.
+func check(res *http.Response) error {
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err == nil && !bytes.Contains(b, []byte(`"content":[`)) {
 		err = fmt.Errorf("status %d: %s", res.StatusCode, b)
 	}
-	return time.Since(begin), err
+	return err
 }

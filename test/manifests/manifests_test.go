@@ -5,6 +5,7 @@ package manifests
 import (
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"testing"
 	"time"
@@ -49,9 +50,18 @@ func TestManifests(t *testing.T) {
 	pod := deployment.Spec.Template.Spec
 	container := pod.Containers[0]
 
-	// request.timeout_ms is 300 s by default, and so is --drain.
-	if got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; got <= 302*time.Second {
-		t.Errorf("terminationGracePeriodSeconds is %v, not longer than the drain and the 2 s before it", got)
+	// request.timeout_ms is 300 s by default, and so is --drain; --notice is 2 s.
+	if got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; got <= 304*time.Second {
+		t.Errorf("terminationGracePeriodSeconds is %v, not longer than the drain and the 2 s before and after it", got)
+	}
+	secret, mount := pod.Volumes[0].Secret, container.VolumeMounts[0]
+	for _, e := range container.Env {
+		if want := path.Join(mount.MountPath, secret.Items[0].Path); e.Name == "MCP_HTTP_TOKENS_FILE" && e.Value != want {
+			t.Errorf("the tokens are in %s, not in %s", want, e.Value)
+		}
+	}
+	if mount.Name != pod.Volumes[0].Name || !mount.ReadOnly {
+		t.Errorf("mount %+v of volume %+v", mount, pod.Volumes[0])
 	}
 	if s := container.SecurityContext; !*pod.SecurityContext.RunAsNonRoot || !*s.ReadOnlyRootFilesystem ||
 		*s.AllowPrivilegeEscalation || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" {
@@ -66,8 +76,10 @@ func TestManifests(t *testing.T) {
 		}
 	}
 
-	if got := read[core.Service](t, "service.yaml").Spec.Ports[0].TargetPort.StrVal; got != container.Ports[0].Name {
-		t.Errorf("the service targets %q, want %q", got, container.Ports[0].Name)
+	for i, port := range read[core.Service](t, "service.yaml").Spec.Ports {
+		if got := port.TargetPort.StrVal; got != container.Ports[i].Name {
+			t.Errorf("the service targets %q, want %q", got, container.Ports[i].Name)
+		}
 	}
 	if got := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef.Name; got != deployment.Name {
 		t.Errorf("the autoscaler scales %q, want %q", got, deployment.Name)
