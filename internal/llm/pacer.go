@@ -19,7 +19,7 @@ const (
 	paceGain   = 0.02
 	paceCut    = 0.7
 	firstPause = 500 * time.Millisecond // after a refusal that names no time; up to 16 times as long while others follow
-	paceMemory = time.Minute // without a refusal the model is not limited any more
+	paceMemory = time.Minute            // without a refusal the model is not limited any more
 )
 
 // pacer lets the calls of one model share the API's rate limit. Until the API
@@ -36,7 +36,7 @@ type pacer struct {
 	cut     time.Time       // when a refusal changed the pace
 	sent    int             // requests since then
 	grown   time.Time       // when the pace grew by half
-	delay   time.Duration   // from a request to its refusal, at most
+	delay   time.Duration   // from the last request that was refused to its refusal
 	streak  int             // refusals in a row
 }
 
@@ -128,8 +128,8 @@ func (p *pacer) refused(sent time.Time, after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.delay = min(max(p.delay, now.Sub(sent)), time.Second)
 	if p.pace == 0 || sent.After(p.cut) {
+		p.delay = min(now.Sub(sent), time.Second)
 		p.streak++
 		if p.sent > 1 {
 			p.streak = 1

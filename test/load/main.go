@@ -8,6 +8,7 @@
 //
 //	main.go    calls and restarts
 //	attack.go  clients that take the server from the others
+//	limit.go   calls that share the rate limit of the API
 package main
 
 import (
@@ -51,14 +52,15 @@ func main() {
 	deadlines := flag.Bool("deadlines", true, "wait until the server gives up, 35 s each")
 	calls := flag.Int("calls", 1000, "calls at once")
 	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
+	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
 	flag.Parse()
-	if err := run(*calls, *lasts, *restarts, *deadlines); err != nil {
+	if err := run(*calls, *lasts, *restarts, *deadlines, *limits); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls int, lasts time.Duration, restarts int, deadlines bool) error {
+func run(calls int, lasts time.Duration, restarts int, deadlines, limits bool) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -76,6 +78,11 @@ func run(calls int, lasts time.Duration, restarts int, deadlines bool) error {
 		return err
 	}
 	defer stopAPI()
+	if limits {
+		if err := limited(binary); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		pace(api, lasts),
 		many(binary, base, calls),
