@@ -155,7 +155,7 @@ func (doc document) dates(ctx context.Context, sources []Citation) map[string]st
 	for i := end - 1; i >= begin; i-- {
 		look(doc[:end], i, document.listDate)
 	}
-	for i := len(doc) - 1; i >= 0; i-- {
+	for i := range slices.Backward(doc) {
 		look(doc, i, document.proseDate)
 	}
 	return dates

@@ -11,7 +11,6 @@ import (
 // Answers that are small to send and would be large or slow to read.
 func TestHostileAnswers(t *testing.T) {
 	const tooMany = "the answer has more than 10,000 items, parts, annotations and sources"
-	stream := func(payloads ...string) step { return sseStep(payloads...) }
 	output := func(items string) step { return answer(200, `{"status":"completed","output":[`+items+`]}`) }
 	list := func(element string, n int) string { return strings.TrimSuffix(strings.Repeat(element+",", n), ",") }
 	message := func(annotations string) string {
@@ -32,11 +31,11 @@ func TestHostileAnswers(t *testing.T) {
 		{"annotations of many messages", output(list(message(list("0", 100)), 100)), KindBadResponse, tooMany},
 		{"sources", output(`{"type":"web_search_call","action":{"sources":[` + list("{}", 10_001) + `]}}`), KindBadResponse, tooMany},
 		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindBadResponse, tooMany},
-		{"streamed parts", stream(parts...), KindBadResponse, tooMany},
-		{"streamed items", stream(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
-		{"an event", stream(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
-		{"an event in lines", stream(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
-		{"depth of an event", stream(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
+		{"streamed parts", sseStep(parts...), KindBadResponse, tooMany},
+		{"streamed items", sseStep(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
+		{"an event", sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
+		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
+		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
 		{"depth of a response", output(strings.Repeat("[", 7_000_000)), KindBadResponse, "the answer is not a response object"},
 		{"depth of an error", answer(400, `{"error":`+strings.Repeat("[", 1_000_000)), KindParameter, "Bad Request"},
 	} {

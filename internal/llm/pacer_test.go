@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -40,9 +41,7 @@ func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 		time.Sleep(latency)
 		resp, err := answer(429, rateLimited)(req)
 		if l.header != nil {
-			for name, value := range l.header(wait) {
-				resp.Header[name] = value
-			}
+			maps.Copy(resp.Header, l.header(wait))
 		}
 		return resp, err
 	}
@@ -205,7 +204,7 @@ func TestPacerEnds(t *testing.T) {
 		c, api, _ := newClient(t, 0, answer(200, finished))
 		refuse(t, c, api, "10")
 		sent := api.requests()
-		call := func(limit time.Duration, cancelled bool) (err error, took time.Duration) {
+		call := func(limit time.Duration, cancelled bool) (took time.Duration, err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			if cancelled {
@@ -213,7 +212,7 @@ func TestPacerEnds(t *testing.T) {
 			}
 			start := time.Now()
 			_, err = c.Create(ctx, question())
-			return err, time.Since(start)
+			return time.Since(start), err
 		}
 		var wg sync.WaitGroup
 		for _, tt := range []struct {
@@ -229,7 +228,7 @@ func TestPacerEnds(t *testing.T) {
 			{"too far behind", 10*time.Second + time.Millisecond, false, KindTimeout, 10*time.Second + time.Millisecond},
 		} {
 			wg.Go(func() {
-				err, took := call(tt.limit, tt.cancelled)
+				took, err := call(tt.limit, tt.cancelled)
 				if took != tt.took {
 					t.Errorf("%s: took %v, want %v", tt.name, took, tt.took)
 				}
@@ -250,7 +249,7 @@ func TestPacerEnds(t *testing.T) {
 		// A minute without a refusal ends the limit.
 		time.Sleep(paceMemory + time.Second)
 		for range 100 {
-			if err, took := call(time.Minute, false); err != nil || took > 0 {
+			if took, err := call(time.Minute, false); err != nil || took > 0 {
 				t.Fatalf("a call after a minute: %v after %v", err, took)
 			}
 		}
