@@ -18,8 +18,8 @@
 //	internal/answer  makes a request from the question and an answer with
 //	                 citations from the response; internal/policy has the
 //	                 instructions to the model
-//	internal/llm     sends the request through openai-go, retries it, and folds
-//	                 the stream into events
+//	internal/llm     sends the request through openai-go, waits for the rate
+//	                 limit, retries, and turns the stream into events
 //
 // # Where it is decided
 //
@@ -32,11 +32,12 @@
 //	a result
 //	which calls are tasks                  server  tasks.middleware
 //	what an error says and advises         answer  Advisor.Advise
-//	which sources become citations         answer  Answerer.citations
-//	which date a citation has              answer  publishedAt, dateInText
-//	whether a list of sources is appended  answer  endsInSources
+//	which sources become citations         answer  reading.sources, capped
+//	which date a citation has              answer  publishedAt, document.dates
+//	whether a list of sources is appended  answer  document.endsInSources
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
-//	which parameter is dropped after a 400 llm     editor.refusedBy
+//	when a call may go out after a 429     llm     pacer.wait, pacer.refused
+//	which parameter is dropped after a 400 llm     refusedParam
 //	which value of a setting wins          config  Load
 //	what is removed from logs and errors   logging Redactor
 //
