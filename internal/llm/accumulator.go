@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -90,6 +91,9 @@ func (a *accumulator) read(stream ssestream.Decoder) (*Response, error) {
 func (a *accumulator) take(data []byte) (*Response, error) {
 	var ev streamEvent
 	err := decode(data, &ev)
+	if errors.Is(err, errTooMany) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did, in an event that is not JSON", Err: err}
 	}
@@ -265,9 +269,9 @@ func (a *accumulator) whole(b *block, text string) {
 	if b == nil {
 		return
 	}
-	rest, ok := strings.CutPrefix(text, string(b.sent))
-	if ok {
-		a.delta(b, rest)
+	sent := len(b.sent)
+	if len(text) >= sent && text[:sent] == string(b.sent) { // compared without a copy
+		a.delta(b, text[sent:])
 	}
 	a.emitter.stop(b.index)
 }

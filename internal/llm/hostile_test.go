@@ -33,6 +33,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindBadResponse, tooMany},
 		{"streamed parts", sseStep(parts...), KindBadResponse, tooMany},
 		{"streamed items", sseStep(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
+		{"annotations of a streamed item", sseStep(`{"type":"response.output_item.done","item":` + message(list("0", 10_001)) + `}`), KindBadResponse, tooMany},
 		{"an event", sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
 		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
 		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
