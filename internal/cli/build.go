@@ -95,7 +95,7 @@ func (a *app) serverOptions(w *deps) server.Options {
 
 // config loads the configuration. From here on its secrets are redacted.
 func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
-	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Env: a.env})
 	if err == nil {
 		a.redactor = logging.NewRedactor(slices.Concat(cfg.Secrets, a.secrets)...)
 		return cfg, warnings, nil

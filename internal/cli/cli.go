@@ -23,9 +23,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/caarlos0/env/v11"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -42,7 +43,7 @@ const (
 
 // app is one run of the program.
 type app struct {
-	env            []string
+	env            map[string]string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
@@ -52,10 +53,10 @@ type app struct {
 
 // Run executes the command line args, without the program's name, and returns
 // the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
-// closed. env has the form of os.Environ. Run returns within a second after ctx
+// closed. environ has the form of os.Environ. Run returns within a second after ctx
 // has ended, except that serve lets its calls finish.
-func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{env: env.ToMap(environ), stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.report(a.run(ctx, args))
 }
 
@@ -152,12 +153,5 @@ func brokenPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
 }
 
-// variable returns an environment variable. The last of several values wins.
-func (a *app) variable(name string) string {
-	for _, kv := range slices.Backward(a.env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+// variable returns an environment variable.
+func (a *app) variable(name string) string { return a.env[name] }

@@ -30,7 +30,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return &failure{exitUsage, fmt.Sprintf("doctor takes no %q", words[0]), "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
 	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: session}
-	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Env: a.env})
 	if o.Err == nil { // connect the packages as build does, but go on after an error
 		a.redactor = logging.NewRedactor(o.Config.Secrets...)
 		log, closeLog, err := a.logger(o.Config)

@@ -26,26 +26,25 @@ type flags struct {
 func newConfigFlag(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // report prints the errors
-	f.Func("config", "", func(s string) error {
-		f.config.Config, f.config.ConfigSet = s, true
-		return nil
-	})
+	f.Func("config", "", given(&f.config.Config))
 	return f
 }
 
 // newFlags returns the flags --config, --model, --debug and --offline.
 func newFlags(name string) *flags {
 	f := newConfigFlag(name)
-	f.Func("model", "", func(s string) error {
-		f.config.Model, f.config.ModelSet = s, true
-		return nil
-	})
-	f.BoolFunc("debug", "", func(s string) error { // "true" without a value
-		f.config.Debug, f.config.DebugSet = s, true
-		return nil
-	})
+	f.Func("model", "", given(&f.config.Model))
+	f.BoolFunc("debug", "", given(&f.config.Debug)) // "true" without a value
 	f.BoolVar(&f.offline, "offline", false, "")
 	return f
+}
+
+// given sets a flag of the configuration.
+func given(value **string) func(string) error {
+	return func(s string) error {
+		*value = &s
+		return nil
+	}
 }
 
 // joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -95,19 +96,17 @@ func (a *app) listClients() error {
 // command line. A file that is wrong or missing may be corrected later, so its
 // problems are warnings, and the snippet names the file nevertheless.
 func (a *app) startedAs(s *clients.Server, f *flags) error {
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
-	file := f.config.Config
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Env: a.env})
+	file := *cmp.Or(f.config.Config, new(""))
 	if err != nil {
 		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.KeyEnv)
 	} else {
 		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
-		if f.config.ConfigSet || s.Via == clients.ViaDocker { // a container does not find the default file
+		if s.Via == clients.ViaDocker { // a container does not find the default file
 			file = cfg.File
 		}
 	}
-	for _, w := range warnings {
-		a.warn(w)
-	}
+	a.warn(warnings...)
 	if file != "" {
 		if s.Config, err = filepath.Abs(file); err != nil {
 			return fmt.Errorf("finding %q: %w", file, err)

@@ -112,7 +112,9 @@ func TestEnvAndFlagErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		in := input("", tt.environ...)
-		in.Flags.Model, in.Flags.ModelSet = tt.model, tt.model != "" || tt.environ == nil
+		if tt.model != "" || tt.environ == nil {
+			in.Flags.Model = &tt.model
+		}
 		_, _, err := Load(in)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("Load(%q, --model %q)\n got %v\nwant %s", tt.environ, tt.model, err, tt.want)

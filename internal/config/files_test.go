@@ -214,7 +214,7 @@ model_profiles: {answer_quick: {verbosity: low}}
 policy: {system: {source: file, path: p.md, merge: append}}
 search: {defaults: {domains: [a.example]}, user_location: {country: JP}}
 `, "OPENAI_API_KEY=sk-hunter2-the-key", "MAX_CITATIONS=5", "DEBUG=/tmp/d.log", "TEAM_TOKEN=hunter2-team", "MCP_LINE_MODE=1", "PATH=/bin", "MODEL_QUICK=")
-	in.Flags.Model, in.Flags.ModelSet = "gpt-6", true
+	in.Flags.Model = new("gpt-6")
 	got := mustLoad(t, in).Show("9.9.9")
 	if bytes.Contains(got, []byte("hunter2")) {
 		t.Errorf("Show() has a secret:\n%s", got)

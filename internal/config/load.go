@@ -16,21 +16,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-// Flags are those of the command line. The Set fields say which are given.
+// Flags are those of the command line. A nil flag is not given.
 type Flags struct {
-	Config    string // --config: path of the YAML file
-	ConfigSet bool
-	Model     string // --model: model of a profile
-	ModelSet  bool
-	Profile   string // the profile of --model; "" is answer, from which the others inherit
-	Debug     string // --debug: "true" or a path
-	DebugSet  bool
+	Config  *string // --config: path of the YAML file
+	Model   *string // --model: model of a profile
+	Profile string  // the profile of --model; "" is answer, from which the others inherit
+	Debug   *string // --debug: "true" or a path
 }
 
 // Input is everything that Load reads.
 type Input struct {
 	Flags    Flags
-	Environ  []string                     // NAME=value, as os.Environ returns it
+	Env      map[string]string            // value by variable
 	ReadFile func(string) ([]byte, error) // nil: ReadFile
 }
 
@@ -71,7 +68,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	if in.ReadFile == nil {
 		l.in.ReadFile = ReadFile
 	}
-	for name, value := range env.ToMap(in.Environ) {
+	for name, value := range in.Env {
 		l.vars[name] = strings.TrimSpace(value)
 	}
 	l.home = l.vars["HOME"]
@@ -176,17 +173,17 @@ func (l *loader) fromEnv() {
 
 func (l *loader) fromFlags() {
 	f := l.in.Flags
-	if f.ConfigSet {
+	if f.Config != nil {
 		l.used = append(l.used, "--config")
 	}
-	if f.ModelSet {
+	if f.Model != nil {
 		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
-		l.keys[key].value.SetString(f.Model)
+		l.keys[key].value.SetString(*f.Model)
 		l.set(key, "--model")
 		l.used = append(l.used, "--model")
 	}
-	if f.DebugSet {
-		l.debug("--debug", f.Debug)
+	if f.Debug != nil {
+		l.debug("--debug", *f.Debug)
 	}
 }
 

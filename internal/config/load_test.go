@@ -11,6 +11,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -21,8 +22,8 @@ const file = "/etc/c/config.yaml"
 // input is a start whose only file is content, named by --config.
 func input(content string, environ ...string) Input {
 	return Input{
-		Flags:   Flags{Config: file, ConfigSet: true},
-		Environ: append([]string{"HOME=/home/u", "USERPROFILE=/home/u"}, environ...),
+		Flags: Flags{Config: new(file)},
+		Env:   env.ToMap(append([]string{"HOME=/home/u", "USERPROFILE=/home/u"}, environ...)),
 		ReadFile: func(name string) ([]byte, error) {
 			if name != file {
 				return nil, fs.ErrNotExist
@@ -87,12 +88,12 @@ func TestPrecedence(t *testing.T) {
 		{"yaml", yaml, nil, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 		{"env", yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
 		{"empty env is unset", yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
-		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: "f", ModelSet: true, Debug: "~/f.log", DebugSet: true}, "f", "--model", true, "/home/u/f.log"},
+		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: new("f"), Debug: new("~/f.log")}, "f", "--model", true, "/home/u/f.log"},
 		{"the switch alone keeps the file", yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := input(tt.yaml, tt.environ...)
-			tt.flags.Config, tt.flags.ConfigSet = file, true
+			tt.flags.Config = new(file)
 			in.Flags = tt.flags
 			c := mustLoad(t, in)
 			if c.ModelProfiles.Answer.Model != tt.model || c.Origin("model_profiles.answer.model") != tt.origin {
@@ -159,7 +160,9 @@ func TestProfiles(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := input(tt.yaml, tt.environ...)
-			in.Flags.Model, in.Flags.ModelSet = tt.model, tt.model != ""
+			if tt.model != "" {
+				in.Flags.Model = &tt.model
+			}
 			if diff := cmp.Diff(tt.want, mustLoad(t, in).ModelProfiles); diff != "" {
 				t.Errorf("profiles (-want +got):\n%s", diff)
 			}

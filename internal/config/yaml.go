@@ -25,8 +25,9 @@ func (l *loader) fromFile() error {
 	}
 	l.DefaultFiles = append(l.DefaultFiles, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
 	paths := l.DefaultFiles
-	if l.in.Flags.ConfigSet {
-		paths = []string{l.in.Flags.Config}
+	given := l.in.Flags.Config
+	if given != nil {
+		paths = []string{*given}
 	}
 	for _, path := range paths {
 		data, err := l.in.ReadFile(l.expand(path))
@@ -35,7 +36,7 @@ func (l *loader) fromFile() error {
 			l.apply(data)
 			return nil
 		}
-		if l.in.Flags.ConfigSet || !errors.Is(err, fs.ErrNotExist) {
+		if given != nil || !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("reading config: %w", err)
 		}
 	}

@@ -65,7 +65,7 @@ func TestPlaceAndTime(t *testing.T) {
 			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)"},
 	} {
 		cfg, _, err := config.Load(config.Input{
-			Flags:    config.Flags{Config: "c.yaml", ConfigSet: true},
+			Flags:    config.Flags{Config: new("c.yaml")},
 			ReadFile: func(string) ([]byte, error) { return []byte(yaml), nil },
 		})
 		if err != nil {
