@@ -15,6 +15,7 @@
 // checks, messages, the JSON Schema and the reference page:
 //
 //	yaml     key in the file
+//	env      environment variable that sets it
 //	doc      what the key does
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
@@ -65,14 +66,14 @@ type Derived struct {
 type (
 	OpenAI struct {
 		APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. The key itself is never read from this file."`
-		BaseURL      string            `yaml:"base_url" format:"url" doc:"Absolute http or https URL of the API, including the version."`
-		Organization string            `yaml:"organization" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
-		Project      string            `yaml:"project" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
+		BaseURL      string            `yaml:"base_url" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
 		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
 	Request struct {
-		TimeoutMS  int            `yaml:"timeout_ms" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
-		MaxRetries int            `yaml:"max_retries" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
+		TimeoutMS  int            `yaml:"timeout_ms" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		MaxRetries int            `yaml:"max_retries" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
 		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
 	}
 	Responses struct {
@@ -95,8 +96,8 @@ type (
 		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
 	}
 	Policy struct {
-		MaxCitations    int    `yaml:"max_citations" min:"1" max:"10" doc:"Largest number of citations in an answer."`
-		RequeryAttempts int    `yaml:"requery_attempts" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
+		MaxCitations    int    `yaml:"max_citations" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
 		Timezone        string `yaml:"timezone" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
@@ -115,8 +116,8 @@ type (
 		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 	}
 	Defaults struct {
-		RecencyDays float64  `yaml:"recency_days" min:"0" doc:"Prefer pages of the last days."`
-		MaxResults  int      `yaml:"max_results" min:"1" max:"10" doc:"How many results to look at."`
+		RecencyDays float64  `yaml:"recency_days" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
+		MaxResults  int      `yaml:"max_results" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
 		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
 	}
 	Location struct {
@@ -134,6 +135,16 @@ type (
 		ToolErrors        string `yaml:"tool_errors" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
+
+// profileVariables are the variables that set a key of one profile (spec §5.4): the
+// profiles share their struct, and so its tags.
+var profileVariables = map[string]string{
+	"model_profiles.answer.model":            "MODEL_ANSWER",
+	"model_profiles.answer.reasoning_effort": "ANSWER_EFFORT",
+	"model_profiles.answer.verbosity":        "ANSWER_VERBOSITY",
+	"model_profiles.answer_detailed.model":   "MODEL_DETAILED",
+	"model_profiles.answer_quick.model":      "MODEL_QUICK",
+}
 
 // ignored are the keys of older versions, with the reason why they have no effect.
 // They are warnings, so that old files keep working.

@@ -46,13 +46,12 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// variables returns the variable of each key that has one.
-func variables() map[string]string {
-	list := map[string]string{"server.debug": "DEBUG", "server.debug_file": "DEBUG"}
-	for f := range reflect.TypeFor[environment]().Fields() {
-		list[f.Tag.Get("key")] = f.Tag.Get("env")
+// variable returns the variable of a key, or "".
+func variable(f field) string {
+	if f.key == "server.debug" || f.key == "server.debug_file" {
+		return "DEBUG"
 	}
-	return list
+	return f.variable()
 }
 
 // schema returns the JSON Schema (draft 2020-12) of the file.
@@ -74,12 +73,11 @@ func schema(t *testing.T) []byte {
 	set("description", "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.")
 	set("type", "object")
 	set("additionalProperties", false)
-	variables := variables()
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
 		tag := f.Tag
 		at := "properties." + strings.ReplaceAll(f.key, ".", ".properties.") + "."
 		doc := tag.Get("doc")
-		if name := variables[f.key]; name != "" {
+		if name := variable(f); name != "" {
 			doc += " Environment: " + name + "."
 		}
 		set(at+"description", doc)
@@ -140,10 +138,9 @@ func TestReference(t *testing.T) {
 	names.WriteString("| Variable | Key |\n|---|---|\n")
 	ignoredKeys.WriteString("| Key | Why |\n|---|---|\n")
 	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
-	variables := variables()
 	table := false
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		doc, name := f.Tag.Get("doc"), variables[f.key]
+		doc, name := f.Tag.Get("doc"), variable(f)
 		if f.section() {
 			fmt.Fprintf(&keys, "\n### %s\n\n%s\n", f.key, doc)
 			table = false

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,6 +28,9 @@ type field struct {
 }
 
 func (f field) section() bool { return f.Type.Kind() == reflect.Struct }
+
+// variable returns the variable that sets the key alone, or "".
+func (f field) variable() string { return cmp.Or(f.Tag.Get("env"), profileVariables[f.key]) }
 
 // fields lists the keys below path in the order of the structs, sections before
 // their members.

@@ -31,25 +31,6 @@ type Input struct {
 	ReadFile func(string) ([]byte, error) // nil: ReadFile
 }
 
-// environment lists the variables (spec §5.4), each with the key that it sets. The
-// pointers lead into a Config. DEBUG sets two keys, MCP_LINE_MODE none.
-type environment struct {
-	BaseURL      *string  `env:"OPENAI_BASE_URL" key:"openai.base_url"`
-	Organization *string  `env:"OPENAI_ORG_ID" key:"openai.organization"`
-	Project      *string  `env:"OPENAI_PROJECT_ID" key:"openai.project"`
-	TimeoutMS    *int     `env:"OPENAI_API_TIMEOUT" key:"request.timeout_ms"`
-	MaxRetries   *int     `env:"OPENAI_MAX_RETRIES" key:"request.max_retries"`
-	Model        *string  `env:"MODEL_ANSWER" key:"model_profiles.answer.model"`
-	Effort       *string  `env:"ANSWER_EFFORT" key:"model_profiles.answer.reasoning_effort"`
-	Verbosity    *string  `env:"ANSWER_VERBOSITY" key:"model_profiles.answer.verbosity"`
-	Detailed     *string  `env:"MODEL_DETAILED" key:"model_profiles.answer_detailed.model"`
-	Quick        *string  `env:"MODEL_QUICK" key:"model_profiles.answer_quick.model"`
-	MaxCitations *int     `env:"MAX_CITATIONS" key:"policy.max_citations"`
-	Requery      *int     `env:"REQUERY_ATTEMPTS" key:"policy.requery_attempts"`
-	RecencyDays  *float64 `env:"SEARCH_RECENCY_DAYS" key:"search.defaults.recency_days"`
-	MaxResults   *int     `env:"SEARCH_MAX_RESULTS" key:"search.defaults.max_results"`
-}
-
 // Load layers defaults, YAML, environment and flags and checks the result. It
 // reads one file. The warnings are one line each.
 //
@@ -138,29 +119,29 @@ func (l *loader) warn(source, key, warning string) {
 	l.warnings = append(l.warnings, source+": "+key+": "+warning)
 }
 
+// fromEnv applies the variables. DEBUG sets two keys, MCP_LINE_MODE none.
 func (l *loader) fromEnv() {
-	var e environment
-	list := reflect.ValueOf(&e).Elem()
-	for f, pointer := range list.Fields() {
-		pointer.Set(l.keys[f.Tag.Get("key")].value.Addr())
-	}
-	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(&e, env.Options{Environment: l.vars}))
-	invalid := map[string]bool{}
+	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(l.c, env.Options{Environment: l.vars}))
+	invalid := map[string]bool{} // by Go field
 	for _, err := range failed.Errors {
 		parse, _ := errors.AsType[env.ParseError](err)
 		invalid[parse.Name] = true
 	}
-	for f := range list.Fields() {
-		name, key := f.Tag.Get("env"), f.Tag.Get("key")
-		if l.vars[name] == "" {
+	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
+		name := f.variable()
+		value := l.vars[name]
+		if value == "" {
 			continue
 		}
 		l.used = append(l.used, name)
 		if invalid[f.Name] {
-			l.report(name, key, wrong(l.keys[key], l.vars[name]))
-		} else {
-			l.set(key, name)
+			l.report(name, f.key, wrong(f, value))
+			continue
 		}
+		if profileVariables[f.key] != "" {
+			f.value.SetString(value)
+		}
+		l.set(f.key, name)
 	}
 	if value := l.vars["DEBUG"]; value != "" {
 		l.debug("DEBUG", value)
