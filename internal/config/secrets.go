@@ -50,7 +50,6 @@ func (l *loader) resolve() {
 	}
 	d.KeyEnv, d.SentHeaders = l.c.OpenAI.APIKeyEnv, map[string]string{}
 	d.APIKey = lookup(d.KeyEnv)
-	d.KeySet = d.APIKey != ""
 	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
 		value := l.c.OpenAI.Headers[name]
 		if m := headerReference.FindStringSubmatch(value); m != nil {
@@ -62,7 +61,7 @@ func (l *loader) resolve() {
 				l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent")
 			}
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
-				d.KeyEnv, d.APIKey, d.KeySet = variable, "", value != ""
+				d.KeyEnv, d.APIKey = variable, ""
 			}
 			d.HeaderVariables = append(d.HeaderVariables, variable)
 		}
@@ -70,6 +69,7 @@ func (l *loader) resolve() {
 			d.SentHeaders[name] = value
 		}
 	}
+	d.KeySet = l.vars[d.KeyEnv] != ""
 	slices.Sort(d.HeaderVariables)
 	isKey := func(name string) bool { return name == d.KeyEnv }
 	d.HeaderVariables = slices.DeleteFunc(slices.Compact(d.HeaderVariables), isKey)
