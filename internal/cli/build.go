@@ -23,7 +23,10 @@ import (
 type deps struct {
 	config   *config.Config
 	log      *slog.Logger
+	logErr   error // why the debug file cannot be written
+	api      llm.Options
 	client   *llm.Client
+	profiles map[string]answer.Profile
 	answerer *answer.Answerer
 	close    func()
 }
@@ -35,34 +38,22 @@ func (a *app) build(f *flags) (*deps, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, closeLog, err := a.logger(cfg)
-	w := &deps{config: cfg, log: log, close: closeLog}
+	d, err := a.prepare(cfg, f.offline)
 	if err != nil {
-		warnings = append(warnings, err.Error()+"; the debug log goes to stderr only")
+		return nil, err
+	}
+	if d.logErr != nil {
+		warnings = append(warnings, d.logErr.Error()+"; the debug log goes to stderr only")
 	}
 	sys := cfg.Policy.System
 	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
-	warnings = append(warnings, warning)
-	if !f.offline {
-		warnings = append(warnings, doctor.ClearText(cfg.OpenAI.BaseURL))
-	}
-	a.warn(warnings...)
-	o := clientOptions(cfg, log, a.redactor)
-	o.MaxRetries = cfg.Request.MaxRetries
-	profiles := profiles(cfg)
-	if f.offline {
-		stop, err := a.goOffline(&o, profiles)
-		if err != nil {
-			closeLog()
-			return nil, err
-		}
-		w.close = func() { stop(); closeLog() }
-	}
-	w.client = llm.New(o)
-	w.answerer = answer.New(answer.Options{
-		Client:          w.client,
+	a.warn(append(warnings, warning, doctor.ClearText(d.api.BaseURL))...)
+	d.api.MaxRetries = cfg.Request.MaxRetries
+	d.client = llm.New(d.api)
+	d.answerer = answer.New(answer.Options{
+		Client:          d.client,
 		Instructions:    instructions,
-		Profiles:        profiles,
+		Profiles:        d.profiles,
 		Timeout:         cfg.Timeout(),
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
@@ -72,9 +63,68 @@ func (a *app) build(f *flags) (*deps, error) {
 		Stream:          cfg.Responses.Stream,
 		Location:        cfg.Location,
 		Advisor:         func() answer.Advisor { return a.advisor(cfg) },
-		Logger:          log,
+		Logger:          d.log,
 	})
-	return w, nil
+	return d, nil
+}
+
+// prepare makes the log, and says how the API is reached. These are what doctor
+// needs, too.
+func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
+	log, end, err := logging.New(logging.Options{
+		Debug:    cfg.Server.Debug,
+		Format:   a.logFormat,
+		File:     cfg.Server.DebugFile,
+		Stderr:   a.stderr,
+		NoColor:  a.variable("NO_COLOR") != "",
+		Redactor: a.redactor,
+	})
+	d := &deps{config: cfg, log: log, logErr: err, profiles: profiles(cfg), close: func() { _ = end() }}
+	d.api = llm.Options{
+		BaseURL:      cfg.OpenAI.BaseURL,
+		APIKey:       cfg.APIKey,
+		KeyEnv:       cfg.KeyEnv,
+		Organization: cfg.OpenAI.Organization,
+		Project:      cfg.OpenAI.Project,
+		Headers:      cfg.SentHeaders,
+		Store:        cfg.Responses.Store,
+		UserAgent:    version.Name + "/" + version.String(),
+		Logger:       log,
+		Redactor:     a.redactor,
+	}
+	if offline {
+		return d, a.goOffline(d)
+	}
+	return d, nil
+}
+
+// goOffline points d at the fake API inside the program, on loopback. It waits a
+// moment before it answers, so that a call can be watched and cancelled.
+func (a *app) goOffline(d *deps) error {
+	step, err := fakeapi.ParseStep("delay=100ms")
+	if err != nil {
+		return err
+	}
+	api := fakeapi.New(fakeapi.Options{Keep: 1})
+	api.Always(step)
+	base, stop, err := api.Listen()
+	if err != nil {
+		d.close()
+		return fmt.Errorf("starting the offline API: %w", err)
+	}
+	a.note("offline: the answers are samples from the built-in fake API")
+	o := &d.api
+	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "offline", "", "", nil
+	for name, p := range d.profiles {
+		p.Model = "offline"
+		d.profiles[name] = p
+	}
+	closeLog := d.close
+	d.close = func() {
+		stop()
+		closeLog()
+	}
+	return nil
 }
 
 // serverOptions are the options that stdio and HTTP share.
@@ -95,7 +145,7 @@ func (a *app) serverOptions(w *deps) server.Options {
 
 // config loads the configuration. From here on its secrets are redacted.
 func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
-	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Env: a.env})
+	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
 	if err == nil {
 		a.redactor = logging.NewRedactor(slices.Concat(cfg.Secrets, a.secrets)...)
 		return cfg, warnings, nil
@@ -105,58 +155,6 @@ func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error
 		err = &failure{exitUsage, err.Error(), "check the path that --config names"}
 	}
 	return nil, nil, err
-}
-
-// logger makes the log of the configuration. It can be used even with an error.
-func (a *app) logger(cfg *config.Config) (log *slog.Logger, closeLog func(), err error) {
-	log, end, err := logging.New(logging.Options{
-		Debug:    cfg.Server.Debug,
-		Format:   a.logFormat,
-		File:     cfg.Server.DebugFile,
-		Stderr:   a.stderr,
-		NoColor:  a.variable("NO_COLOR") != "",
-		Redactor: a.redactor,
-	})
-	return log, func() { _ = end() }, err
-}
-
-// goOffline points o and the profiles at the fake API inside the program, on
-// loopback. It waits a moment before it answers, so that a call can be watched
-// and cancelled.
-func (a *app) goOffline(o *llm.Options, profiles map[string]answer.Profile) (stop func(), err error) {
-	step, err := fakeapi.ParseStep("delay=100ms")
-	if err != nil {
-		return nil, err
-	}
-	api := fakeapi.New(fakeapi.Options{Keep: 1})
-	api.Always(step)
-	base, stop, err := api.Listen()
-	if err != nil {
-		return nil, fmt.Errorf("starting the offline API: %w", err)
-	}
-	a.note("offline: the answers are samples from the built-in fake API")
-	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "offline", "", "", nil
-	for name, p := range profiles {
-		p.Model = "offline"
-		profiles[name] = p
-	}
-	return stop, nil
-}
-
-// clientOptions say how the API is reached.
-func clientOptions(cfg *config.Config, log *slog.Logger, redactor *logging.Redactor) llm.Options {
-	return llm.Options{
-		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       cfg.APIKey,
-		KeyEnv:       cfg.KeyEnv,
-		Organization: cfg.OpenAI.Organization,
-		Project:      cfg.OpenAI.Project,
-		Headers:      cfg.SentHeaders,
-		Store:        cfg.Responses.Store,
-		UserAgent:    version.Name + "/" + version.String(),
-		Logger:       log,
-		Redactor:     redactor,
-	}
 }
 
 // profiles are the profiles of the configuration, by tool.

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -43,7 +44,7 @@ const (
 
 // app is one run of the program.
 type app struct {
-	env            map[string]string
+	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
@@ -53,10 +54,10 @@ type app struct {
 
 // Run executes the command line args, without the program's name, and returns
 // the exit code: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout
-// closed. environ has the form of os.Environ. Run returns within a second after ctx
+// closed. env has the form of os.Environ. Run returns within a second after ctx
 // has ended, except that serve lets its calls finish.
-func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env.ToMap(environ), stdin: stdin, stdout: stdout, stderr: stderr}
+func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.report(a.run(ctx, args))
 }
 
@@ -153,5 +154,5 @@ func brokenPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
 }
 
-// variable returns an environment variable.
-func (a *app) variable(name string) string { return a.env[name] }
+// variable returns an environment variable. The last of several values wins.
+func (a *app) variable(name string) string { return env.ToMap(a.env)[name] }

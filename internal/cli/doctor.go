@@ -30,23 +30,19 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return &failure{exitUsage, fmt.Sprintf("doctor takes no %q", words[0]), "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
 	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: session}
-	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Env: a.env})
-	if o.Err == nil { // connect the packages as build does, but go on after an error
+	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	if o.Err == nil {
 		a.redactor = logging.NewRedactor(o.Config.Secrets...)
-		log, closeLog, err := a.logger(o.Config)
-		defer closeLog()
-		o.LogErr = err
-		o.Client = clientOptions(o.Config, log, a.redactor)
-		o.Advisor = a.advisor(o.Config)
-		o.Profiles = profiles(o.Config)
-	}
-	if o.Err == nil && f.offline {
-		stop, err := a.goOffline(&o.Client, o.Profiles)
+		d, err := a.prepare(o.Config, f.offline)
 		if err != nil {
 			return err
 		}
-		defer stop()
-		o.Advisor.BaseURL = answer.Setting{Value: o.Client.BaseURL, From: "--offline"}
+		defer d.close()
+		o.LogErr, o.Client, o.Profiles = d.logErr, d.api, d.profiles
+		o.Advisor = a.advisor(o.Config)
+		if f.offline {
+			o.Advisor.BaseURL = answer.Setting{Value: d.api.BaseURL, From: "--offline"}
+		}
 	}
 	checks := doctor.Run(ctx, o)
 	if ctx.Err() != nil {

@@ -96,7 +96,7 @@ func (a *app) listClients() error {
 // command line. A file that is wrong or missing may be corrected later, so its
 // problems are warnings, and the snippet names the file nevertheless.
 func (a *app) startedAs(s *clients.Server, f *flags) error {
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Env: a.env})
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
 	file := *cmp.Or(f.config.Config, new(""))
 	if err != nil {
 		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.KeyEnv)

@@ -27,7 +27,7 @@ type Flags struct {
 // Input is everything that Load reads.
 type Input struct {
 	Flags    Flags
-	Env      map[string]string            // value by variable
+	Environ  []string                     // NAME=value, as os.Environ returns it
 	ReadFile func(string) ([]byte, error) // nil: ReadFile
 }
 
@@ -49,7 +49,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	if in.ReadFile == nil {
 		l.in.ReadFile = ReadFile
 	}
-	for name, value := range in.Env {
+	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
 	}
 	l.home = l.vars["HOME"]

@@ -11,7 +11,6 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/caarlos0/env/v11"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -22,8 +21,8 @@ const file = "/etc/c/config.yaml"
 // input is a start whose only file is content, named by --config.
 func input(content string, environ ...string) Input {
 	return Input{
-		Flags: Flags{Config: new(file)},
-		Env:   env.ToMap(append([]string{"HOME=/home/u", "USERPROFILE=/home/u"}, environ...)),
+		Flags:   Flags{Config: new(file)},
+		Environ: append([]string{"HOME=/home/u", "USERPROFILE=/home/u"}, environ...),
 		ReadFile: func(name string) ([]byte, error) {
 			if name != file {
 				return nil, fs.ErrNotExist

@@ -139,12 +139,12 @@ func TestBlocks(t *testing.T) {
 				if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				variables := make(map[string]string)
+				var environ []string
 				for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
-					variables[m[1]] = "value"
+					environ = append(environ, m[1]+"=value")
 				}
 				flags := config.Flags{Config: &file}
-				if _, warnings, err := config.Load(config.Input{Flags: flags, Env: variables}); err != nil || len(warnings) > 0 {
+				if _, warnings, err := config.Load(config.Input{Flags: flags, Environ: environ}); err != nil || len(warnings) > 0 {
 					t.Errorf("%s: %v %q", at, err, warnings)
 				}
 			}
