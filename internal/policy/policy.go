@@ -7,7 +7,6 @@ package policy
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -25,8 +24,8 @@ const SourceFile = "file"
 var builtin string
 
 // Load returns the instructions for policy.system: the built-in text, or with
-// source "file" the text that read returns for path, merged as mode says. A
-// leading ~ in path is expanded already.
+// source "file" the text that read returns for path: in its place, or before it
+// (prepend) or after it (append). A leading ~ in path is expanded already.
 //
 // A file that cannot be used does not stop the server: Load then returns the
 // built-in text and a warning of one line, which is otherwise empty.
@@ -38,31 +37,23 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 	if err != nil {
 		return builtin, fmt.Sprintf("%v; using the built-in policy (%s)", err, Revision)
 	}
-	return merge(user, mode), ""
-}
-
-// merge puts the user's text before (prepend) or after (append) the built-in
-// one, or in its place.
-func merge(user, mode string) string {
-	join := func(first, second string) string {
-		return strings.TrimSpace(first) + "\n\n" + strings.TrimSpace(second) + "\n"
-	}
 	switch mode {
 	case "prepend":
-		return join(user, builtin)
+		user = join(user, builtin)
 	case "append":
-		return join(builtin, user)
-	default:
-		return user
+		user = join(builtin, user)
 	}
+	return user, ""
+}
+
+// join returns both texts, with a blank line between them.
+func join(first, second string) string {
+	return strings.TrimSpace(first) + "\n\n" + strings.TrimSpace(second) + "\n"
 }
 
 // readPolicy rejects what the API rejects and what leaves the model without
 // instructions: text that is not UTF-8, and an empty file.
 func readPolicy(path string, read func(string) ([]byte, error)) (string, error) {
-	if path == "" {
-		return "", errors.New("policy.system.source is file, but policy.system.path is empty")
-	}
 	data, err := read(path)
 	if err != nil {
 		return "", fmt.Errorf("reading policy %q: %w", path, err)

@@ -58,8 +58,7 @@ func TestLoad(t *testing.T) {
 		{"file", "/p.md", "replace", "be brief\n", ""},
 		{"file", "/bom.md", "replace", "be brief\n", ""},
 		{"file", "/p.md", "", "be brief\n", ""}, // unset: the default
-		{"file", "/p.md", "append", merge("be brief", "append"), ""},
-		{"file", "", "replace", builtin, "policy.system.path"},
+		{"file", "/p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
 		{"file", "/none.md", "replace", builtin, `"/none.md"`},
 		{"file", "/empty.md", "replace", builtin, "empty"},
 		{"file", "/latin.md", "append", builtin, "UTF-8"},
