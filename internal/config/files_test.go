@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/sjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema, the reference page and testdata")
@@ -56,26 +54,26 @@ func variable(f field) string {
 
 // schema returns the JSON Schema (draft 2020-12) of the file.
 func schema(t *testing.T) []byte {
-	doc := []byte("{}")
+	doc := []byte(`{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id": "` + schemaID + `",
+		"title": "openai-responses-mcp configuration",
+		"description": "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.",
+		"type": "object",
+		"additionalProperties": false
+	}`)
 	set := func(path string, v any) {
 		t.Helper()
-		raw, err := jsonx.Marshal(v)
-		if err == nil {
-			doc, err = sjson.SetRawBytes(doc, path, raw)
-		}
+		var err error
+		doc, err = sjson.SetBytes(doc, path, v)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	set("$schema", "https://json-schema.org/draft/2020-12/schema")
-	set("$id", schemaID)
-	set("title", "openai-responses-mcp configuration")
-	set("description", "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.")
-	set("type", "object")
-	set("additionalProperties", false)
+	kinds := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}
+	place := func(key string) string { return "properties." + strings.ReplaceAll(key, ".", ".properties.") + "." }
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
-		tag := f.Tag
-		at := "properties." + strings.ReplaceAll(f.key, ".", ".properties.") + "."
+		tag, at := f.Tag, place(f.key)
 		doc := tag.Get("doc")
 		if name := variable(f); name != "" {
 			doc += " Environment: " + name + "."
@@ -97,8 +95,7 @@ func schema(t *testing.T) []byte {
 			}
 			set(at+"enum", append(list, nil))
 		} else {
-			kind := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}[f.Type.Kind()]
-			set(at+"type", []string{kind, "null"})
+			set(at+"type", []string{kinds[f.Type.Kind()], "null"})
 		}
 		if p := formats[tag.Get("format")].pattern; p != nil {
 			set(at+"pattern", p.String())
@@ -119,7 +116,7 @@ func schema(t *testing.T) []byte {
 		set(at+"default", effective(f))
 	}
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		at := "properties." + strings.ReplaceAll(key, ".", ".properties.") + "."
+		at := place(key)
 		set(at+"description", "Ignored: "+ignored[key]+".")
 		set(at+"deprecated", true)
 	}
@@ -154,7 +151,7 @@ func TestReference(t *testing.T) {
 		if also != "" {
 			doc += " Also `" + also + "`."
 		}
-		value, err := jsonx.Marshal(effective(f))
+		value, err := json.Marshal(effective(f))
 		if err != nil {
 			t.Fatal(err)
 		}
