@@ -58,8 +58,9 @@ type Derived struct {
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
 	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
 
-	origins map[string]string // key -> source
-	used    []string          // variables and flags
+	origins   map[string]string // key -> source
+	variables []string          // that are used
+	flags     []string          // that are used
 }
 
 // The sections of the file.

@@ -56,6 +56,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"openai: {api_key_env: gsk_0123456789abcdefghij}", `1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)`},
 
 		// the file as a whole
+		{"server: {}\n---\nsearch: {}\n", " has more than one YAML document"},
 		{"- a\n- b\n", "1: not a mapping (key: value)"},
 		{"\x00\x01\x02", "1: not YAML: control characters are not allowed"},
 		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: found character that cannot start any token"},

@@ -89,21 +89,15 @@ func BareURL(s string) string {
 func (c *Config) Show(version string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
-		if raw, err := jsonx.Marshal(v); err == nil {
-			doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
-		}
+		raw, _ := jsonx.Marshal(v)                 // checked
+		doc, _ = sjson.SetRawBytes(doc, path, raw) // the paths are valid
 	}
 	set("version", version)
 	if c.File != "" {
 		set("sources.yaml", c.File)
 	}
-	for _, name := range c.used {
-		if strings.HasPrefix(name, "--") {
-			set("sources.cli.-1", name)
-		} else {
-			set("sources.env.-1", name)
-		}
-	}
+	set("sources.env", c.variables)
+	set("sources.cli", c.flags)
 	set("origins", c.origins)
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
 		if !f.section() {

@@ -44,7 +44,7 @@ type Input struct {
 // errors contain no secrets.
 func Load(in Input) (c *Config, warnings []string, err error) {
 	c = defaults()
-	c.Derived = &Derived{origins: map[string]string{}}
+	c.Derived = &Derived{origins: map[string]string{}, variables: []string{}, flags: []string{}}
 	l := &loader{Derived: c.Derived, c: c, in: in, vars: map[string]string{}, keys: map[string]field{}}
 	if in.ReadFile == nil {
 		l.in.ReadFile = ReadFile
@@ -133,7 +133,7 @@ func (l *loader) fromEnv() {
 		if value == "" {
 			continue
 		}
-		l.used = append(l.used, name)
+		l.variables = append(l.variables, name)
 		if invalid[f.Name] {
 			l.report(name, f.key, wrong(f, value))
 			continue
@@ -145,26 +145,28 @@ func (l *loader) fromEnv() {
 	}
 	if value := l.vars["DEBUG"]; value != "" {
 		l.debug("DEBUG", value)
+		l.variables = append(l.variables, "DEBUG")
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
 		l.c.LineMode = true
-		l.used = append(l.used, "MCP_LINE_MODE")
+		l.variables = append(l.variables, "MCP_LINE_MODE")
 	}
 }
 
 func (l *loader) fromFlags() {
 	f := l.in.Flags
 	if f.Config != nil {
-		l.used = append(l.used, "--config")
+		l.flags = append(l.flags, "--config")
 	}
 	if f.Model != nil {
 		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
 		l.keys[key].value.SetString(*f.Model)
 		l.set(key, "--model")
-		l.used = append(l.used, "--model")
+		l.flags = append(l.flags, "--model")
 	}
 	if f.Debug != nil {
 		l.debug("--debug", *f.Debug)
+		l.flags = append(l.flags, "--debug")
 	}
 }
 
@@ -179,7 +181,6 @@ func (l *loader) debug(source, value string) {
 		l.c.Server.DebugFile = l.expand(value)
 		l.set("server.debug_file", source)
 	}
-	l.used = append(l.used, source)
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer,

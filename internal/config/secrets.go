@@ -42,8 +42,8 @@ func (l *loader) resolve() {
 	d := l.c.Derived
 	lookup := func(variable string) string {
 		value := l.vars[variable]
-		if value != "" && !slices.Contains(d.used, variable) {
-			d.used = append(d.used, variable)
+		if value != "" && !slices.Contains(d.variables, variable) {
+			d.variables = append(d.variables, variable)
 		}
 		d.Secrets = append(d.Secrets, value)
 		return value
