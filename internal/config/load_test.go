@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -172,6 +171,7 @@ func TestYAMLFine(t *testing.T) {
 	for yaml, want := range map[string]int{
 		`{"policy": {"max_citations": 4}}`: 4,
 		"\ufeffpolicy: {max_citations: 4}": 4,
+		"model_profiles: {answer: &a {model: m}, answer_quick: *a}\npolicy: {max_citations: 4}":                       4,
 		"server:\nsearch: ~\nopenai: {base_url: null, project: }\npolicy: {max_citations: 4, system: {path: null}}\n": 4,
 		"": 3, "{}": 3, "# only\n# comments\n": 3, "\ufeff": 3, "null": 3, "~": 3, "---\n": 3, "policy:\nserver: {}\n": 3,
 	} {
@@ -199,39 +199,6 @@ policy:
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
-}
-
-// TestExtraBody checks that what YAML says arrives as the same JSON.
-func TestExtraBody(t *testing.T) {
-	c := mustLoad(t, input(`request:
-  extra_body:
-    service_tier: flex
-    big: 12345678901234567890
-    none: null
-    5: five
-    nested: &n {a: [1, two, true, [], {}]}
-    again: {<<: *n, b: *n}
-`))
-	got, err := json.Marshal(c.Request.ExtraBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"5":"five","again":{"a":[1,"two",true,[],{}],"b":{"a":[1,"two",true,[],{}]}},"big":12345678901234567890,"nested":{"a":[1,"two",true,[],{}]},"none":null,"service_tier":"flex"}`
-	if string(got) != want {
-		t.Errorf("extra_body = %s\nwant %s", got, want)
-	}
-}
-
-// The section user_location means something without members.
-func TestUserLocation(t *testing.T) {
-	for yaml, want := range map[string]bool{
-		"": false, "search:": false, "search: {user_location: null}": false,
-		"search: {user_location: {}}": true, "search: {user_location: {city: null}}": true, "search: {user_location: {city: Tokyo}}": true,
-	} {
-		if got := mustLoad(t, input(yaml)).HasUserLocation(); got != want {
-			t.Errorf("%q: HasUserLocation() = %t, want %t", yaml, got, want)
-		}
 	}
 }
 
