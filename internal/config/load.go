@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +52,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	for name, value := range env.ToMap(in.Environ) {
 		l.vars[name] = strings.TrimSpace(value)
 	}
-	l.home = l.vars["HOME"]
-	if runtime.GOOS == "windows" {
-		l.home = l.vars["USERPROFILE"]
-	}
+	l.home = cmp.Or(l.vars["USERPROFILE"], l.vars["HOME"]) // only Windows has USERPROFILE
 	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
 		l.keys[f.key] = f
 		if !f.section() {
@@ -122,11 +119,6 @@ func (l *loader) warn(source, key, warning string) {
 // fromEnv applies the variables. DEBUG sets two keys, MCP_LINE_MODE none.
 func (l *loader) fromEnv() {
 	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(l.c, env.Options{Environment: l.vars}))
-	invalid := map[string]bool{} // by Go field
-	for _, err := range failed.Errors {
-		parse, _ := errors.AsType[env.ParseError](err)
-		invalid[parse.Name] = true
-	}
 	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
 		name := f.variable()
 		value := l.vars[name]
@@ -134,7 +126,11 @@ func (l *loader) fromEnv() {
 			continue
 		}
 		l.variables = append(l.variables, name)
-		if invalid[f.Name] {
+		invalid := slices.ContainsFunc(failed.Errors, func(err error) bool {
+			parse, ok := errors.AsType[env.ParseError](err)
+			return ok && parse.Name == f.Name
+		})
+		if invalid {
 			l.report(name, f.key, wrong(f, value))
 			continue
 		}
