@@ -32,30 +32,23 @@ func unsupported(param string) apiError {
 }
 
 // unverified refuses a parameter that needs a verified organization.
-func unverified(param, purpose string) apiError {
-	return invalid(http.StatusBadRequest, param, "unsupported_value", "Your organization must be verified to "+purpose+
-		". Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. "+
-		"If you just verified, it can take up to 15 minutes for access to propagate.")
+func unverified(param string) apiError {
+	return invalid(http.StatusBadRequest, param, "unsupported_value", "Your organization must be verified to use '"+param+"'. "+
+		"Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.")
 }
 
-// failures are the errors that can also end a response that has begun, by code.
-var failures = map[string]apiError{
-	"insufficient_quota": {http.StatusTooManyRequests, "You exceeded your current quota, please check your plan and " +
-		"billing details. For more information on this error, read the docs: " +
-		"https://platform.openai.com/docs/guides/error-codes/api-errors.", "insufficient_quota", "", "insufficient_quota"},
-	"rate_limit_exceeded": {http.StatusTooManyRequests, "Rate limit reached for gpt-5.2 in organization org-offline on " +
-		"requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20ms. Visit " +
-		"https://platform.openai.com/account/rate-limits to learn more.", "requests", "", "rate_limit_exceeded"},
-	"server_error": {http.StatusInternalServerError, "An error occurred while processing your request. You can retry " +
-		"your request, or contact us through our help center at help.openai.com if the error persists.", "server_error", "", "server_error"},
-}
-
-// failure returns the error with a code.
+// failure returns an error by its code. It can also end a response that has begun.
 func failure(code string) apiError {
-	if e, ok := failures[code]; ok {
-		return e
+	switch code {
+	case "insufficient_quota":
+		return apiError{http.StatusTooManyRequests,
+			"You exceeded your current quota, please check your plan and billing details.", code, "", code}
+	case "rate_limit_exceeded":
+		return apiError{http.StatusTooManyRequests, "Rate limit reached for gpt-5.2 in organization org-offline on " +
+			"requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20ms.", "requests", "", code}
 	}
-	return invalid(http.StatusBadRequest, "", code, "Invalid request.")
+	return apiError{http.StatusInternalServerError, "An error occurred while processing your request. You can retry " +
+		"your request, or contact us through our help center at help.openai.com if the error persists.", "server_error", "", "server_error"}
 }
 
 // refused returns the error of an HTTP status.
@@ -63,10 +56,6 @@ func (x *exchange) refused(status int) apiError {
 	switch {
 	case status == http.StatusUnauthorized:
 		return wrongKey(x.key())
-	case status == http.StatusForbidden:
-		return invalid(status, "", "", "You have insufficient permissions for this operation. Missing scopes: "+
-			"api.responses.write. Check that you have the correct role in your organization and project, and if you're "+
-			"using a restricted API key, that it has the necessary scopes.")
 	case status == http.StatusNotFound:
 		return invalid(status, "model", "model_not_found",
 			"The model `"+x.model()+"` does not exist or you do not have access to it.")

@@ -94,7 +94,6 @@ func TestTurns(t *testing.T) {
 		{"refusal", "x", searching, "completed", "reasoning message", ""},
 		{"empty", "x", searching, "completed", "reasoning", ""},
 		{"incomplete", "x", searching, "incomplete", "reasoning message", "offline"},
-		{"incomplete:empty", "x", searching, "incomplete", "reasoning", ""},
 		{"failed", "x", "", "failed", "", ""},
 	} {
 		t.Run(tt.step+" "+tt.question, func(t *testing.T) {
@@ -148,7 +147,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{"400", "", 400, `["invalid_request_error"]`},
 		{"401", "", 401, `["invalid_api_key","invalid_request_error"]`},
-		{"403", "", 403, `["invalid_request_error"]`},
 		{"404", "", 404, `["model","model_not_found","invalid_request_error"]`},
 		{"429", "", 429, `["rate_limit_exceeded","requests"]`},
 		{"quota", "", 429, `["insufficient_quota","insufficient_quota"]`},
@@ -158,7 +156,6 @@ func TestErrors(t *testing.T) {
 		{"refuses=store", `,"store":false`, 200, ""},
 		{"refuses=store", `,"store":true`, 400, `["store","unsupported_parameter","invalid_request_error"]`},
 		{"refuses=text.verbosity", `,"text":{}`, 200, ""},
-		{"refuses=include:reasoning.encrypted_content", searching, 400, `["include[1]","unsupported_parameter","invalid_request_error"]`},
 		{"unverified", streaming, 400, `["stream","unsupported_value","invalid_request_error"]`},
 		{"unverified", `,"reasoning":{"summary":"auto"}`, 400, `["reasoning.summary","unsupported_value","invalid_request_error"]`},
 		{"unverified", `,"stream":false`, 200, ""},
@@ -184,7 +181,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestParseStepErrors(t *testing.T) {
-	for _, word := range []string{"nonsense", "200", "delay=soon", "cut-after=few", "colour=red", "garbage:tasty", "file=none.json", "slow=1ms+nonsense"} {
+	for _, word := range []string{"nonsense", "200", "delay=soon", "cut-after=few", "colour=red", "file=none.json", "slow=1ms+nonsense"} {
 		if s, err := ParseStep(word); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("ParseStep(%q) = %v, %v, want an error that names it", word, s, err)
 		}

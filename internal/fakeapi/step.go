@@ -18,11 +18,11 @@ type Step struct {
 	stop       func(*exchange)         // how a stream ends early, nil when it does not
 	stopAfter  int                     // events
 	refuses    []string                // parameters that are refused with a 400
-	unverified bool                    // refuses what needs a verified organization
+	unverified bool                    // they need a verified organization
 	send       func(*exchange)         // replaces the whole answer
 	say        func(*request) []object // the output items; nil: as a model would
 	status     string                  // incomplete, failed, or error: a stream without a response; "" for completed
-	reason     string                  // of an incomplete response, or the code of a failed one
+	code       string                  // of the error event
 	response   []byte                  // the finished response, instead of what the model says
 }
 
@@ -30,13 +30,13 @@ type Step struct {
 //
 //	ok, search, weather, uncited, phases, refusal, empty   what the model says
 //	file=PATH                                              a finished response in JSON
-//	incomplete[:REASON|:empty], failed[:CODE]              the status of the response
+//	incomplete, failed                                     the status of the response
 //	error[:CODE]                                           a stream ends with an error event
-//	quota, 400, 401, 403, 404, 500 ... 599                 errors
+//	quota, 400, 401, 404, 500 ... 599                      errors
 //	429[:retry-after=1|:retry-after-ms=20]                 the latter without an argument
-//	refuses=PARAM, refuses=include:ELEMENT, unverified     400 if the request has the parameter
+//	refuses=PARAM, unverified                              400 if the request has the parameter
 //	hang, cut, truncated, redirect=URL                     other faults
-//	garbage[:json|:empty]                                  a 200 that is not a response
+//	garbage                                                a 200 with a page
 //	delay=2s, slow=100ms                                   before the answer, between events
 //	cut-after=N, hang-after=N                              where a stream stops
 func ParseStep(word string) (Step, error) {
@@ -68,14 +68,9 @@ func (st *Step) apply(part string) (err error) {
 	case "refuses":
 		st.refuses = append(st.refuses, value)
 	case "unverified":
-		st.unverified = true
-	case "incomplete":
-		st.status, st.reason = name, cmp.Or(value, "max_output_tokens")
-		if value == "empty" {
-			st.say, st.reason = says[value], "max_output_tokens"
-		}
-	case "failed", "error":
-		st.status, st.reason = name, cmp.Or(value, "server_error")
+		st.unverified, st.refuses = true, []string{"stream", "reasoning.summary"}
+	case "incomplete", "failed", "error":
+		st.status, st.code = name, value
 	case "quota":
 		st.send = func(x *exchange) { x.fail(failure("insufficient_quota")) }
 	case "hang":
@@ -94,11 +89,7 @@ func (st *Step) apply(part string) (err error) {
 			x.body(http.StatusTemporaryRedirect, "text/plain", nil)
 		}
 	case "garbage":
-		body, ok := garbage[value]
-		if !ok {
-			return fmt.Errorf("unknown garbage %q", value)
-		}
-		st.send = func(x *exchange) { x.body(http.StatusOK, body[0], []byte(body[1])) }
+		st.send = func(x *exchange) { x.body(http.StatusOK, "text/html; charset=utf-8", []byte(page)) }
 	case "file":
 		st.response, err = os.ReadFile(value)
 	default:
@@ -111,13 +102,8 @@ func (st *Step) apply(part string) (err error) {
 	return err
 }
 
-// garbage are content types and bodies that are not a response, such as the page
-// of a captive portal.
-var garbage = map[string][2]string{
-	"":      {"text/html; charset=utf-8", "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"},
-	"json":  {"application/json", `{"hello":"world"}`},
-	"empty": {"application/json", ""},
-}
+// page is that of a captive portal.
+const page = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
 
 // refuse sends the error of an HTTP status, 429 with a header such as "retry-after=1".
 func (x *exchange) refuse(status int, header string) {

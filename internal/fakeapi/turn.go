@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -50,9 +49,9 @@ func (r *request) question() string {
 	return strings.TrimSpace(question)
 }
 
-// included returns the index of an element of include, or -1.
-func (r *request) included(element string) int {
-	return slices.IndexFunc(r.Get("include").Array(), func(e gjson.Result) bool { return e.String() == element })
+// includes reports whether the request asks for an element of include.
+func (r *request) includes(element string) bool {
+	return r.Get(`include.#(=="` + element + `")`).Exists()
 }
 
 // id returns the next id, such as msg_0ff11e0000010002.
@@ -68,12 +67,11 @@ func (x *exchange) respond() {
 		x.fail(e)
 		return
 	}
-	e := failure(x.step.reason)
 	final := gjson.ParseBytes(x.step.response)
 	if !final.Exists() {
-		final = gjson.ParseBytes(x.response(e))
+		final = gjson.ParseBytes(x.response())
 	}
-	switch {
+	switch e := failure(x.step.code); {
 	case x.step.status == "error" && !stream:
 		x.fail(e)
 	case x.step.status == "error":
@@ -87,30 +85,21 @@ func (x *exchange) respond() {
 
 // refusal is the error of a request with a parameter that is refused.
 func (x *exchange) refusal() (e apiError, refused bool) {
-	has := func(param string) bool {
-		value := x.req.Get(param)
-		return value.Exists() && value.Type != gjson.False
-	}
 	for _, param := range x.step.refuses {
-		if element, ok := strings.CutPrefix(param, "include:"); ok {
-			if i := x.req.included(element); i >= 0 {
-				return unsupported(fmt.Sprintf("include[%d]", i)), true
-			}
-		} else if has(param) {
+		value := x.req.Get(param)
+		switch {
+		case !value.Exists() || value.Type == gjson.False:
+		case x.step.unverified:
+			return unverified(param), true
+		default:
 			return unsupported(param), true
 		}
-	}
-	switch {
-	case x.step.unverified && has("stream"):
-		return unverified("stream", "stream this model"), true
-	case x.step.unverified && has("reasoning.summary"):
-		return unverified("reasoning.summary", "generate reasoning summaries"), true
 	}
 	return apiError{}, false
 }
 
-// response is the finished response, with the error e if the step is a failed one.
-func (x *exchange) response(e apiError) []byte {
+// response is the finished response.
+func (x *exchange) response() []byte {
 	say := x.step.say
 	if say == nil {
 		say = judge
@@ -130,9 +119,10 @@ func (x *exchange) response(e apiError) []byte {
 	}
 	switch status {
 	case "failed":
+		e := failure("server_error")
 		f["output"], f["usage"], f["error"] = []object{}, nil, object{"code": e.Code, "message": e.Message}
 	case "incomplete":
-		f["incomplete_details"] = object{"reason": x.step.reason}
+		f["incomplete_details"] = object{"reason": "max_output_tokens"}
 	}
 	return encode(f)
 }
@@ -192,7 +182,7 @@ func declined(r *request) []object {
 // thought puts a reasoning item before the others if the model reasons: the
 // client asks for the encrypted content of models that do.
 func (r *request) thought(then ...object) []object {
-	if r.included("reasoning.encrypted_content") < 0 {
+	if !r.includes("reasoning.encrypted_content") {
 		return then
 	}
 	it := object{"id": r.id("rs"), "type": "reasoning", "summary": []object{}, "encrypted_content": r.id("gAAAAAB")}
@@ -206,7 +196,7 @@ func (r *request) thought(then ...object) []object {
 func search(r *request, sources ...object) object {
 	q := text.Truncate(text.OneLine(r.question()), 60)
 	a := object{"type": "search", "query": q, "queries": []string{q}}
-	if r.included("web_search_call.action.sources") >= 0 {
+	if r.includes("web_search_call.action.sources") {
 		a["sources"] = sources
 	}
 	return object{"id": r.id("ws"), "type": "web_search_call", "status": "completed", "action": a}
