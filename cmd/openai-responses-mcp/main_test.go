@@ -63,6 +63,16 @@ func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string, stop 
 	return api, []string{"OPENAI_BASE_URL=" + url, "OPENAI_API_KEY=" + key}, stop
 }
 
+// await waits for something that the API counts, such as its requests.
+func await(t tester, wait func(context.Context, int) error, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := wait(ctx, n); err != nil {
+		t.Fatalf("waiting for %d: %v", n, err)
+	}
+}
+
 // serve starts a server on stdio for a test, with an API if there are steps.
 func serve(t *testing.T, steps string, args ...string) (*client, *fakeapi.Server) {
 	t.Helper()
@@ -162,10 +172,10 @@ var scriptCommands = map[string]func(s *script, args []string){
 			s.Setenv(name, value)
 		}
 	},
-	"requests": func(s *script, args []string) { s.await(s.api.WaitRequests, args) },
-	"aborted":  func(s *script, args []string) { s.await(s.api.WaitAborted, args) },
+	"requests": func(s *script, args []string) { await(s, s.api.WaitRequests, s.number(args)) },
+	"aborted":  func(s *script, args []string) { await(s, s.api.WaitAborted, s.number(args)) },
 	"count": func(s *script, args []string) {
-		if n := len(s.api.Requests()); strconv.Itoa(n) != args[0] {
+		if n := len(s.api.Requests()); n != s.number(args) {
 			s.Fatalf("the API has had %d requests", n)
 		}
 	},
@@ -296,20 +306,14 @@ func (s *script) print(format string, args ...any) {
 	fmt.Fprint(s.Stdout(), text)
 }
 
-func (s *script) await(wait func(context.Context, int) error, args []string) {
+func (s *script) number(args []string) int {
 	n, err := strconv.Atoi(args[0])
 	s.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := wait(ctx, n); err != nil {
-		s.Fatalf("waiting for %d: %v\nstderr: %s", n, err, s.c.log())
-	}
+	return n
 }
 
 func (s *script) request(args []string) fakeapi.Recorded {
-	n, err := strconv.Atoi(args[0])
-	s.Check(err)
-	all := s.api.Requests()
+	n, all := s.number(args), s.api.Requests()
 	if n < 1 || n > len(all) {
 		s.Fatalf("the API has had %d requests", len(all))
 	}

@@ -19,27 +19,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// await waits for something that the API counts, such as its requests.
-func await(t *testing.T, wait func(context.Context, int) error, n int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := wait(ctx, n); err != nil {
-		t.Fatalf("waiting for %d: %v", n, err)
-	}
+// process is the program on pipes. A test has both ends of each.
+type process struct {
+	*exec.Cmd
+	t           *testing.T
+	stdin, in   *os.File
+	out, stdout *os.File
+	stderr      bytes.Buffer
 }
 
-// launch starts the program, and kills it if it does not end. It collects stderr.
-func launch(t *testing.T, cmd *exec.Cmd, stdin, stdout *os.File) *bytes.Buffer {
+func newProcess(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	t.Cleanup(func() { timer.Stop() })
-	return &stderr
+	p := &process{Cmd: program(t.TempDir(), env, args...), t: t}
+	p.stdin, p.in = pipe(t)
+	p.out, p.stdout = pipe(t)
+	p.Stdin, p.Stdout, p.Stderr = p.stdin, p.stdout, &p.stderr
+	return p
 }
 
 // pipe closes its ends after the test.
@@ -51,6 +46,26 @@ func pipe(t *testing.T) (r, w *os.File) {
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
 	return r, w
+}
+
+// start starts the program and sends it something. It is killed if it does not end.
+func (p *process) start(text string) *process {
+	p.t.Helper()
+	if err := p.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	p.t.Cleanup(func() { timer.Stop() })
+	_, _ = io.WriteString(p.in, text) // An answer is missing if it fails.
+	return p
+}
+
+// exit waits for the end of the program and checks its exit code.
+func (p *process) exit(want int) {
+	p.t.Helper()
+	if _ = p.Wait(); p.ProcessState.ExitCode() != want {
+		p.t.Errorf("%v, want exit code %d\nstderr: %s", p.ProcessState, want, &p.stderr)
+	}
 }
 
 // A signal ends the session at once with exit code 0 and without answers. All
@@ -88,18 +103,13 @@ func TestSignals(t *testing.T) {
 // A signal also ends a session whose client does not read.
 func TestSignalWithFullPipe(t *testing.T) {
 	t.Parallel()
-	stdin, in := pipe(t)
-	out, stdout := pipe(t)
-	cmd := program(t.TempDir(), nil, "--stdio")
-	stderr := launch(t, cmd, stdin, stdout)
-	go func() { _, _ = io.WriteString(in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
-	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+	p := newProcess(t, nil, "--stdio").start("")
+	go func() { _, _ = io.WriteString(p.in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
+	if _, err := io.ReadFull(p.out, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, stderr)
-	}
+	_ = p.Process.Signal(syscall.SIGTERM)
+	p.exit(0)
 }
 
 // Without a reader of stdout the session ends at once, and its calls with it,
@@ -108,62 +118,49 @@ func TestStdoutGone(t *testing.T) {
 	t.Parallel()
 	api, env, stop := newAPI(t, "hang")
 	t.Cleanup(stop)
-	stdin, in := pipe(t)
-	out, stdout := pipe(t)
-	cmd := program(t.TempDir(), env, "--stdio")
-	stderr := launch(t, cmd, stdin, stdout)
-	if _, err := io.WriteString(in, initialize+"\n"+ask("1", "x")+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	p := newProcess(t, env, "--stdio").start(initialize + "\n" + ask("1", "x") + "\n")
 	await(t, api.WaitRequests, 1)
-	out.Close()
+	p.out.Close()
 	await(t, api.WaitAborted, 1)
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, stderr)
-	}
+	p.exit(0)
 }
 
 // Another process that has the same pipes may make them non-blocking. Neither
 // reading nor writing fails then.
 func TestNonblockingPipes(t *testing.T) {
 	t.Parallel()
-	stdin, in := pipe(t)
-	out, stdout := pipe(t)
-	cmd := program(t.TempDir(), nil, "--stdio")
-	stderr := launch(t, cmd, stdin, stdout)
 	// The server is up, with blocking pipes, once it has answered.
-	if _, err := io.WriteString(in, ping1+"\n"); err != nil {
-		t.Fatal(err)
-	}
-	r := bufio.NewReaderSize(out, 1)
+	p := newProcess(t, nil, "--stdio").start(ping1 + "\n")
+	r := bufio.NewReaderSize(p.out, 1)
 	if m, err := readMessage(r); m.id != "1" {
-		t.Fatalf("%v\n%s", err, stderr)
+		t.Fatalf("%v\n%s", err, &p.stderr)
 	}
-	for _, f := range []*os.File{stdin, stdout} {
+	for _, f := range []*os.File{p.stdin, p.stdout} {
 		if err := syscall.SetNonblock(int(f.Fd()), true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const n = 5000
 	go func() {
-		defer in.Close()
+		defer p.in.Close()
 		for i := range n {
-			_, _ = io.WriteString(in, ping(fmt.Sprint(i))+"\n") // The count of answers shows errors.
+			_, _ = io.WriteString(p.in, ping(fmt.Sprint(i))+"\n") // The count of answers shows errors.
 		}
 	}()
 	for end := time.Now().Add(patience); time.Now().Before(end); runtime.Gosched() {
-		fds := []unix.PollFd{{Fd: int32(stdout.Fd()), Events: unix.POLLOUT}}
+		fds := []unix.PollFd{{Fd: int32(p.stdout.Fd()), Events: unix.POLLOUT}}
 		if ready, err := unix.Poll(fds, 0); err == nil && ready == 0 {
 			break // The pipe is full, so a write has failed.
 		}
 	}
-	stdout.Close()
+	p.stdout.Close()
 	ids := map[string]bool{}
 	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
 		ids[m.id] = true
 	}
-	if err := cmd.Wait(); err != nil || len(ids) != n {
-		t.Errorf("%d answers, want %d; %v\n%s", len(ids), n, err, stderr)
+	p.exit(0)
+	if len(ids) != n {
+		t.Errorf("%d answers, want %d", len(ids), n)
 	}
 }
 
@@ -174,12 +171,11 @@ func TestStdoutFull(t *testing.T) {
 	if err != nil {
 		t.Skip("only Linux has /dev/full")
 	}
-	stdin, in := pipe(t)
-	cmd := program(t.TempDir(), nil, "--stdio")
-	stderr := launch(t, cmd, stdin, full)
-	_, _ = io.WriteString(in, ping1+"\n")
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "no space left") {
-		t.Errorf("%v, stderr: %s", err, stderr)
+	p := newProcess(t, nil, "--stdio")
+	p.Stdout = full
+	p.start(ping1 + "\n").exit(1)
+	if !strings.Contains(p.stderr.String(), "no space left") {
+		t.Errorf("stderr: %s", &p.stderr)
 	}
 }
 
@@ -229,23 +225,22 @@ func TestCommandsEnd(t *testing.T) {
 			t.Parallel()
 			api, env, stop := newAPI(t, strings.Fields(tt.step)...)
 			t.Cleanup(stop)
-			stdin, _ := pipe(t)
-			out, stdout := pipe(t)
+			p := newProcess(t, env, strings.Fields(tt.args)...)
 			if tt.step == "" {
-				out.Close()
+				p.out.Close()
 			}
-			cmd := program(t.TempDir(), env, strings.Fields(tt.args)...)
-			stderr := launch(t, cmd, stdin, stdout)
+			p.start("")
 			if tt.step != "" {
 				await(t, api.WaitRequests, 1)
 			}
 			if tt.code == 130 {
-				_ = cmd.Process.Signal(os.Interrupt)
+				_ = p.Process.Signal(os.Interrupt)
 			} else {
-				out.Close()
+				p.out.Close()
 			}
-			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != tt.code || strings.Contains(stderr.String(), "error") {
-				t.Errorf("%v, want %d\nstderr: %s", cmd.ProcessState, tt.code, stderr)
+			p.exit(tt.code)
+			if strings.Contains(p.stderr.String(), "error") {
+				t.Errorf("stderr: %s", &p.stderr)
 			}
 			if tt.step == "hang" {
 				await(t, api.WaitAborted, 1)

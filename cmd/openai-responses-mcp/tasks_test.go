@@ -1,17 +1,12 @@
-//go:build unix
-
 package main
 
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // withTasks is the _meta of a client that takes tasks.
@@ -36,47 +31,31 @@ func task(c *client, id, method, task string) gjson.Result {
 	return gjson.Get(c.want(id).raw, "result")
 }
 
-// Tasks that run side by side get their own answers.
+// Tasks that run side by side get their own answers. tasks/cancel ends the request
+// to the API, and so does the end of the session.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	c, api := serve(t, "ok")
-	api.Choose(func(question string) fakeapi.Step {
-		word, _, _ := strings.Cut(question, " ")
-		step, err := fakeapi.ParseStep(word)
-		if err != nil {
-			t.Error(err)
-		}
-		return step
-	})
-	var all sync.WaitGroup
-	for i := range 40 {
-		all.Go(func() {
-			id := fmt.Sprint(i)
-			about := research(c, id, fmt.Sprintf("delay=%dms number-%d!", i%7*50, i))
-			r := task(c, id, "get", about)
-			for r.Get("status").Str == "working" {
-				time.Sleep(20 * time.Millisecond)
-				r = task(c, id, "get", about)
-			}
-			if text := r.Get("result.content.0.text").Str; r.Get("status").Str != "completed" || !strings.Contains(text, "number-"+id+"!") {
-				t.Errorf("task %d: %s", i, r)
-			}
-		})
+	c, api := serve(t, "delay=100ms delay=50ms always hang")
+	questions := map[string]string{}
+	for _, question := range []string{"the first", "the second"} {
+		questions[research(c, "1", question)] = question
 	}
-	all.Wait()
-	c.eof()
-}
-
-// tasks/cancel ends the request to the API, and so does the end of the session.
-func TestTasksEnd(t *testing.T) {
-	t.Parallel()
-	c, api := serve(t, "always hang")
-	first, second := research(c, "1", "x"), research(c, "2", "x")
-	await(t, api.WaitRequests, 2)
-	task(c, "3", "cancel", first)
+	for about, question := range questions {
+		r := task(c, "2", "get", about)
+		for r.Get("status").Str == "working" {
+			time.Sleep(20 * time.Millisecond)
+			r = task(c, "2", "get", about)
+		}
+		if text := r.Get("result.content.0.text").Str; r.Get("status").Str != "completed" || !strings.Contains(text, question) {
+			t.Errorf("task about %s: %s", question, r)
+		}
+	}
+	third, fourth := research(c, "3", "x"), research(c, "4", "x")
+	await(t, api.WaitRequests, 4)
+	task(c, "5", "cancel", third)
 	await(t, api.WaitAborted, 1)
-	for about, want := range map[string]string{first: "cancelled", second: "working"} {
-		if r := task(c, "4", "get", about); r.Get("status").Str != want {
+	for about, want := range map[string]string{third: "cancelled", fourth: "working"} {
+		if r := task(c, "6", "get", about); r.Get("status").Str != want {
 			t.Errorf("%s, want %s", r, want)
 		}
 	}
