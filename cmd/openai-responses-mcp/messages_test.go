@@ -59,6 +59,7 @@ var inputs = []struct {
 	{"half a message, framed", "F-32700+F1", []string{framed(`{"jsonrpc":"2.0","id":`) + framed(ping1)}},
 	{"broken, with a short length", "F-32700+F-32700+F1+F2", []string{"Content-Length: 5\r\n\r\n" + `{"a":{"b":1,}}` + framed(ping1) + framed(ping2)}},
 	{"half a message, a line", "F-32700 L1", []string{`{"jsonrpc":"2.0","id":` + "\n", ping1 + "\n"}},
+	{"half a message, wrong already", "F-32700 L1", []string{`{"a":x`, "}\n" + ping1 + "\n"}},
 	{"open string", "F-32700+F1", []string{framed(`{"a":"b`) + framed(ping1)}},
 	{"wrong brackets", "F-32700 F1", []string{framed(`{"a":[1}]`), framed(ping1)}},
 	{"balanced, but not JSON", "F-32700 F1", []string{framed(`{"a":01}`), framed(ping1)}},

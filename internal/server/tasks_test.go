@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,39 +43,27 @@ func open(ctx context.Context, t *testing.T, s *Server) *peer {
 	return &peer{Connection: c, t: t}
 }
 
-func (p *peer) send(method, params string) {
+// request returns the result of a request, or {"error": …}.
+func (p *peer) request(method, meta, params string) gjson.Result {
+	p.t.Helper()
 	p.ids++
 	id, _ := jsonrpc.MakeID(p.ids)
-	if err := p.Write(p.t.Context(), &jsonrpc.Request{ID: id, Method: method, Params: []byte(params)}); err != nil {
+	request := &jsonrpc.Request{ID: id, Method: method, Params: []byte(`{"_meta":` + meta + "," + params + "}")}
+	if err := p.Write(p.t.Context(), request); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-// receive returns the next result, or {"error": …}.
-func (p *peer) receive() gjson.Result {
-	p.t.Helper()
 	m, err := p.Read(p.t.Context())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	r, ok := m.(*jsonrpc.Response)
-	if !ok {
-		p.t.Fatalf("received %+v", m)
-	}
-	if r.Error == nil {
-		return gjson.ParseBytes(r.Result)
-	}
-	e, err := json.Marshal(map[string]any{"error": r.Error})
+	b, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return gjson.ParseBytes(e)
-}
-
-func (p *peer) request(method, meta, params string) gjson.Result {
-	p.t.Helper()
-	p.send(method, `{"_meta":`+meta+","+params+"}")
-	return p.receive()
+	if r := gjson.GetBytes(b, "result"); r.Exists() {
+		return r
+	}
+	return gjson.ParseBytes(b)
 }
 
 func (p *peer) call(meta, tool, query string) gjson.Result {
@@ -235,8 +222,8 @@ func TestNoTask(t *testing.T) {
 		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
 			inSession(t, func(o *Options) { o.Tasks = tt.name != "off" }, func(t *testing.T, p *peer, _ func() []Call) {
 				if tt.meta == initialized {
-					p.send("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
-					if r := p.receive(); r.Get("capabilities").Raw != `{"tools":{}}` {
+					r := p.request("initialize", `{}`, `"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}`)
+					if r.Get("capabilities").Raw != `{"tools":{}}` {
 						t.Errorf("initialize: %s", r)
 					}
 				}

@@ -94,25 +94,3 @@ func TestIDsAndTokensComeBackAsSent(t *testing.T) {
 		s.receive(`{"jsonrpc":"2.0","id":` + id + `,"result":{"a":"<b>"}}`)
 	}
 }
-
-// BenchmarkCalls shows that a call takes as long as any other, however many are
-// in flight.
-func BenchmarkCalls(b *testing.B) {
-	for _, inFlight := range []int{0, 1000, 16000} {
-		b.Run(fmt.Sprint(inFlight), func(b *testing.B) {
-			c := &conn{log: slog.New(slog.DiscardHandler), calls: map[int64]call{}, numbers: map[string]int64{}}
-			c.pending.Store(1)
-			begin := func(id string) {
-				m, _ := parse(fmt.Appendf(nil, aCall, id))
-				c.begin(m)
-			}
-			for i := range inFlight {
-				begin(fmt.Sprint(i))
-			}
-			for b.Loop() {
-				begin(`"x"`)
-				c.cancel([]byte(`{"requestId":"x"}`))
-			}
-		})
-	}
-}

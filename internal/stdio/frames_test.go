@@ -89,24 +89,6 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderDoesNotWait: a message and an error are returned as soon as they
-// are known, not when more input arrives.
-func TestReaderDoesNotWait(t *testing.T) {
-	for in, want := range map[string]string{
-		ping:                                  "L:" + ping,
-		framed(ping):                          "F:" + ping,
-		"Content-Length: 900\r\n\r\n" + ping:  "F:" + ping,
-		"Content-Length: 900\r\n\r\nnot JSON": "E",
-		framed("42"):                          "F:42",
-		`{"a":x`:                              "E",
-	} {
-		late := iotest.ErrReader(errors.New("read too much"))
-		if got := readAll(io.MultiReader(strings.NewReader(in), late)); len(got) != 1 || got[0] != want {
-			t.Errorf("reading %q = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
 	if err := errors.Join(Write(&out, []byte(`{"a":"é"}`), true), Write(&out, []byte(`{}`), false)); err != nil {
@@ -162,40 +144,19 @@ func TestReaderMemory(t *testing.T) {
 			}
 		})
 	}
-	for _, tt := range hostile {
+	for _, tt := range []struct{ name, in string }{
+		{"bad lines", "{x}\n"},
+		{"text", "x\n"},
+		{"open bodies", "Content-Length: 1\r\n\r\n[["},
+		{"headers", "Content-Length: 1\r\n"},
+		{"names of headers", "Content-Length:"},
+		{"open values", "[1,\n"},
+		{"brackets", "["},
+	} {
 		in := strings.NewReader(strings.Repeat(tt.in, 1<<20/len(tt.in)))
 		if n := allocated(func() { readAll(in) }); n > 400 {
 			t.Errorf("%s: %d MiB allocated for 1 MiB, want at most 400", tt.name, n)
 		}
-	}
-}
-
-// hostile inputs are repeated by a test and a benchmark.
-var hostile = []struct{ name, in string }{
-	{"bad lines", "{x}\n"},
-	{"text", "x\n"},
-	{"open bodies", "Content-Length: 1\r\n\r\n[["},
-	{"headers", "Content-Length: 1\r\n"},
-	{"names of headers", "Content-Length:"},
-	{"open values", "[1,\n"},
-	{"brackets", "["},
-}
-
-func BenchmarkReader(b *testing.B) {
-	inputs := append(hostile, []struct{ name, in string }{
-		{"lines", ping + "\n"},
-		{"framed", framed(ping)},
-		{"long lines", `{"a":"` + long + `"}` + "\n"},
-	}...)
-	for _, bb := range inputs {
-		in := strings.Repeat(bb.in, 1<<20/len(bb.in))
-		b.Run(bb.name, func(b *testing.B) {
-			b.SetBytes(int64(len(in)))
-			b.ReportAllocs()
-			for b.Loop() {
-				readAll(strings.NewReader(in))
-			}
-		})
 	}
 }
 
