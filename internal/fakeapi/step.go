@@ -13,17 +13,17 @@ import (
 // Step is the behaviour of one request. With the zero value the server answers
 // as a model would. [ParseStep] makes others.
 type Step struct {
-	delay      time.Duration           // before anything is sent
-	slow       time.Duration           // between the events of a stream
-	stop       func(*exchange)         // how a stream ends early, nil when it does not
-	stopAfter  int                     // events
-	refuses    []string                // parameters that are refused with a 400
-	unverified bool                    // they need a verified organization
-	send       func(*exchange)         // replaces the whole answer
-	say        func(*request) []object // the output items; nil: as a model would
-	status     string                  // incomplete, failed, or error: a stream without a response; "" for completed
-	code       string                  // of the error event
-	response   []byte                  // the finished response, instead of what the model says
+	delay     time.Duration           // before anything is sent
+	slow      time.Duration           // between the events of a stream
+	stop      func(*exchange)         // how a stream ends early, nil when it does not
+	stopAfter int                     // events
+	refuses   []string                // parameters that are refused
+	refusal   func(string) apiError   // with this error
+	send      func(*exchange)         // replaces the whole answer
+	say       func(*request) []object // the output items; nil: as a model would
+	status    string                  // incomplete, failed, or error: a stream without a response; "" for completed
+	code      string                  // of the error event
+	response  []byte                  // the finished response, instead of what the model says
 }
 
 // ParseStep reads a step from a word. Parts that are joined by "+" apply together.
@@ -66,9 +66,9 @@ func (st *Step) apply(part string) (err error) {
 		st.stop = (*exchange).hang
 		st.stopAfter, err = strconv.Atoi(value)
 	case "refuses":
-		st.refuses = append(st.refuses, value)
+		st.refuses, st.refusal = append(st.refuses, value), unsupported
 	case "unverified":
-		st.unverified, st.refuses = true, []string{"stream", "reasoning.summary"}
+		st.refuses, st.refusal = []string{"stream", "reasoning.summary"}, unverified
 	case "incomplete", "failed", "error":
 		st.status, st.code = name, value
 	case "quota":

@@ -62,11 +62,13 @@ func (r *request) id(prefix string) string {
 
 // respond answers POST /responses.
 func (x *exchange) respond() {
-	stream := x.req.Get("stream").Bool()
-	if e, refused := x.refusal(); refused {
-		x.fail(e)
-		return
+	for _, param := range x.step.refuses {
+		if value := x.req.Get(param); value.Exists() && value.Type != gjson.False {
+			x.fail(x.step.refusal(param))
+			return
+		}
 	}
+	stream := x.req.Get("stream").Bool()
 	final := gjson.ParseBytes(x.step.response)
 	if !final.Exists() {
 		final = gjson.ParseBytes(x.response())
@@ -81,21 +83,6 @@ func (x *exchange) respond() {
 	default:
 		x.body(http.StatusOK, "application/json", []byte(final.Raw))
 	}
-}
-
-// refusal is the error of a request with a parameter that is refused.
-func (x *exchange) refusal() (e apiError, refused bool) {
-	for _, param := range x.step.refuses {
-		value := x.req.Get(param)
-		switch {
-		case !value.Exists() || value.Type == gjson.False:
-		case x.step.unverified:
-			return unverified(param), true
-		default:
-			return unsupported(param), true
-		}
-	}
-	return apiError{}, false
 }
 
 // response is the finished response.

@@ -9,7 +9,6 @@ package logging
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -182,15 +181,15 @@ func newQueue(w io.Writer) (q *queue, flush func()) {
 		}
 	}()
 	return q, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		defer cancel()
+		timeout := time.After(200 * time.Millisecond)
 		select {
 		case q.lines <- nil:
-			select {
-			case <-done:
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
+		case <-timeout:
+			return
+		}
+		select {
+		case <-done:
+		case <-timeout:
 		}
 	}
 }

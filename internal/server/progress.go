@@ -23,13 +23,8 @@ const (
 // sender sends the n-th message about a call.
 type sender func(ctx context.Context, n int, message string) error
 
+// senderKey is the key of the sender of a call whose messages are not for the client.
 type senderKey struct{}
-
-// withProgress returns a context whose call sends its messages to send, not to
-// the client.
-func withProgress(ctx context.Context, send sender) context.Context {
-	return context.WithValue(ctx, senderKey{}, send)
-}
 
 // notifier returns the sender of notifications/progress, or nil if the client
 // does not ask for them.

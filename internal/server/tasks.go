@@ -133,10 +133,10 @@ func (ts *tasks) start(ctx context.Context, run func(context.Context) (mcp.Resul
 	}
 	t.set(working, "")
 	ts.all = append(ts.all, t)
-	ctx = withProgress(ctx, func(_ context.Context, _ int, message string) error {
+	ctx = context.WithValue(ctx, senderKey{}, sender(func(_ context.Context, _ int, message string) error {
 		ts.update(t, func() { t.set(working, message) })
 		return nil
-	})
+	}))
 	go func() {
 		defer cancel()
 		res, err := run(ctx)
@@ -173,11 +173,7 @@ func (t *task) end(res mcp.Result, err error) {
 		return
 	}
 	t.set("failed", err.Error())
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok {
-		e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-	}
-	t.Error = e
+	t.Error, _ = errors.AsType[*jsonrpc.Error](err) // as handle returns them
 }
 
 // now is the time in the precision that clients can parse.
