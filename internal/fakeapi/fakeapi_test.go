@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -234,22 +232,5 @@ func TestAborted(t *testing.T) {
 		if err := s.WaitAborted(ctx, 1); err != nil {
 			t.Errorf("%s: leaving was not noticed: %v", step, err)
 		}
-	}
-}
-
-// A file is the response, also as a stream.
-func TestFile(t *testing.T) {
-	const answer = `{"object":"response","status":"completed","error":null,"output":[{"type":"novelty","id":"n_1"}]}`
-	path := filepath.Join(t.TempDir(), "answer.json")
-	if err := os.WriteFile(path, []byte(answer), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, post := start(t, Options{}, "file="+path+" file="+path)
-	if r := post(t.Context(), ask("m", "x", "")); r.body != answer {
-		t.Errorf("answer = %s", r.body)
-	}
-	events := payloads(t, post(t.Context(), ask("m", "x", streaming)).body)
-	if last := events[len(events)-1]; len(events) != 5 || gjson.Get(last, "response").Raw != answer {
-		t.Errorf("stream = %q", events)
 	}
 }

@@ -59,51 +59,37 @@ func TestStages(t *testing.T) {
 }
 
 type sent struct {
+	Number  int
 	At      time.Duration
 	Message string
 }
 
-// follow runs a call for that time, and returns what is sent about it.
-func follow(t *testing.T, call func(watch func(llm.Event))) (got []sent) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	began := time.Now()
-	s := &stages{now: "thinking"}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.run(ctx, func(_ context.Context, n int, message string) error {
-			got = append(got, sent{time.Since(began), message})
-			if n != len(got) {
-				t.Errorf("notification %d is number %d", len(got), n)
-			}
-			return nil
-		})
-	}()
-	call(s.see)
-	cancel()
-	<-done
-	return got
-}
-
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := follow(t, func(watch func(llm.Event)) {
-			time.Sleep(10 * time.Millisecond)
-			watch(start("search"))
-			watch(find("a"))
-			watch(start("text"))
-			watch(delta("ab"))
-			time.Sleep(6 * time.Second)
-			watch(start("thinking"))
-			time.Sleep(time.Millisecond)
-			watch(find(strings.Repeat("天", 1000)))
-			time.Sleep(300 * time.Millisecond)
-			watch(find("too late"))
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		s := &stages{now: "thinking"}
+		var got []sent
+		go s.run(ctx, func(_ context.Context, n int, message string) error {
+			got = append(got, sent{n, time.Since(began), message})
+			return nil
 		})
+		time.Sleep(10 * time.Millisecond)
+		s.see(start("search"))
+		s.see(find("a"))
+		s.see(start("text"))
+		s.see(delta("ab"))
+		time.Sleep(6 * time.Second)
+		s.see(start("thinking"))
+		time.Sleep(time.Millisecond)
+		s.see(find(strings.Repeat("天", 1000)))
+		time.Sleep(300 * time.Millisecond)
+		s.see(find("too late"))
+		cancel()
+		synctest.Wait()
 		want := []sent{
-			{0, "thinking"}, {300 * time.Millisecond, "searching: a"}, {600 * time.Millisecond, "writing (2 characters)"},
-			{5700 * time.Millisecond, "writing (2 characters)"}, {6300 * time.Millisecond, "searching: " + strings.Repeat("天", 188) + "…"},
+			{1, 0, "thinking"}, {2, 300 * time.Millisecond, "searching: a"}, {3, 600 * time.Millisecond, "writing (2 characters)"},
+			{4, 5700 * time.Millisecond, "writing (2 characters)"}, {5, 6300 * time.Millisecond, "searching: " + strings.Repeat("天", 188) + "…"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)

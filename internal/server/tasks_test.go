@@ -100,29 +100,21 @@ func research(ctx context.Context, _ string, q answer.Question, watch func(llm.E
 	}
 }
 
-// inSession runs a test in a session. end ends it and returns the calls that were
-// observed.
-func inSession(t *testing.T, set func(*Options), test func(t *testing.T, p *peer, end func() []Call)) {
+// inSession runs a test in a session.
+func inSession(t *testing.T, set func(*Options), test func(t *testing.T, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s, calls := newServer(nil)
+		defer cancel()
+		s, _ := newServer(nil)
 		o := s.o
 		o.Ask, o.Tasks, o.MaxCalls, o.Timeout = research, true, 0, 5*time.Minute
-		if set != nil {
-			set(&o)
-		}
-		end := func() []Call {
-			cancel()
-			synctest.Wait()
-			return *calls
-		}
-		defer end()
-		test(t, open(ctx, t, New(o)), end)
+		set(&o)
+		test(t, open(ctx, t, New(o)))
 	})
 }
 
 func TestTask(t *testing.T) {
-	inSession(t, nil, func(t *testing.T, p *peer, end func() []Call) {
+	inSession(t, func(*Options) {}, func(t *testing.T, p *peer) {
 		if d := p.request("server/discover", withTasks, `"x":1`).Get("capabilities"); d.Raw != `{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}` {
 			t.Errorf("server/discover = %s", d)
 		}
@@ -161,38 +153,24 @@ func TestTask(t *testing.T) {
 	})
 }
 
-// The end of a task, how it is observed, and what tasks/get then returns.
-func TestTaskEnds(t *testing.T) {
-	for _, tt := range []struct{ query, end, mode, outcome, status, want string }{
-		{"why", "cancel", "", "cancelled", "cancelled", ``},
-		{"why", "session", "", "cancelled", "", ``},
-		{"fail", "", "", "error", "completed", `"isError":true`},
-		{"panic", "", "", "error", "completed", `"text":"answer failed: internal error"`},
-		{"fail", "", "protocol", "error", "failed", `"error":{"code":-32001,"message":"answer failed: `},
-		{"fail", "cancel", "", "error", "completed", `"isError":true`}, // too late
+// What tasks/get returns for calls that have failed. It is too late to cancel them.
+func TestTaskFails(t *testing.T) {
+	for _, tt := range []struct{ query, mode, status, want string }{
+		{"fail", "", "completed", `"isError":true`},
+		{"panic", "", "completed", `"text":"answer failed: internal error"`},
+		{"fail", "protocol", "failed", `"error":{"code":-32001,"message":"answer failed: `},
 	} {
-		t.Run(tt.query+" "+tt.end+" "+tt.mode, func(t *testing.T) {
-			inSession(t, func(o *Options) { o.ToolErrors = tt.mode }, func(t *testing.T, p *peer, end func() []Call) {
-				id := p.call(withTasks, "answer_detailed", tt.query).Get("taskId").Str
-				synctest.Wait()
-				if tt.end == "cancel" {
-					if r := p.task("cancel", id); r.Get("resultType").Str != "complete" || r.Get("taskId").Exists() {
-						t.Errorf("cancel: %s", r)
-					}
-					synctest.Wait()
-				}
-				if tt.end != "session" {
-					r := p.task("get", id)
-					if r.Get("status").Str != tt.status || !strings.Contains(r.Raw, tt.want) || strings.Contains(r.Raw, secret) ||
-						r.Get("result").Exists() != (tt.status == "completed") {
-						t.Errorf("got %s", r)
-					}
-					time.Sleep(time.Second) // the call has ended by itself
-				}
-				if calls := end(); len(calls) != 1 || calls[0].Outcome != tt.outcome || calls[0].Duration != 0 {
-					t.Errorf("observed %+v", calls)
-				}
-			})
+		inSession(t, func(o *Options) { o.ToolErrors = tt.mode }, func(t *testing.T, p *peer) {
+			id := p.call(withTasks, "answer_detailed", tt.query).Get("taskId").Str
+			synctest.Wait()
+			if r := p.task("cancel", id); r.Get("resultType").Str != "complete" || r.Get("taskId").Exists() {
+				t.Errorf("cancel: %s", r)
+			}
+			r := p.task("get", id)
+			if r.Get("status").Str != tt.status || !strings.Contains(r.Raw, tt.want) || strings.Contains(r.Raw, secret) ||
+				r.Get("result").Exists() != (tt.status == "completed") {
+				t.Errorf("%s %s: got %s", tt.query, tt.mode, r)
+			}
 		})
 	}
 }
@@ -220,7 +198,7 @@ func TestNoTask(t *testing.T) {
 		{"off", "server/discover", withTasks, id, `"capabilities":{"tools":{}}`},
 	} {
 		t.Run(tt.name+" "+tt.method, func(t *testing.T) {
-			inSession(t, func(o *Options) { o.Tasks = tt.name != "off" }, func(t *testing.T, p *peer, _ func() []Call) {
+			inSession(t, func(o *Options) { o.Tasks = tt.name != "off" }, func(t *testing.T, p *peer) {
 				if tt.meta == initialized {
 					r := p.request("initialize", `{}`, `"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}`)
 					if r.Get("capabilities").Raw != `{"tools":{}}` {
@@ -238,7 +216,7 @@ func TestNoTask(t *testing.T) {
 // Beyond 1,000 tasks the oldest results are dropped. If all tasks work, the call
 // is a plain one.
 func TestTaskLimit(t *testing.T) {
-	inSession(t, func(o *Options) { o.MaxCalls = 2000 }, func(t *testing.T, p *peer, _ func() []Call) {
+	inSession(t, func(o *Options) { o.MaxCalls = 2000 }, func(t *testing.T, p *peer) {
 		var ids []string
 		for range 1000 {
 			ids = append(ids, p.call(withTasks, "answer_detailed", "brief").Get("taskId").Str)
