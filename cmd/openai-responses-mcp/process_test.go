@@ -179,24 +179,23 @@ func TestStdoutFull(t *testing.T) {
 	}
 }
 
-// The 257th call waits for one of 256, and can be cancelled.
+// The 257th call waits for one of 256.
 func TestCallLimit(t *testing.T) {
 	t.Parallel()
 	c, api := serve(t, "always hang")
 	c.begin()
-	for i := range 256 {
+	for i := range 257 {
 		c.line(ask(fmt.Sprint(i), "x"))
 	}
 	await(t, api.WaitRequests, 256)
-	c.line(ask("256", "x"), ask("257", "x"), cancelled("257"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if api.WaitRequests(ctx, 257) == nil {
 		t.Error("257 requests, want 256")
 	}
-	c.line(ask("257", "x"), ping("257")) // the id is free again
-	c.want("null")
-	c.line(cancelled("0"))
+	for i := range 256 { // One of them may be the call that waits.
+		c.line(cancelled(fmt.Sprint(i)))
+	}
 	await(t, api.WaitRequests, 257)
 }
 
