@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // A session without calls has 5 goroutines and 8 files. Some more may not have
@@ -112,16 +110,8 @@ func open(t *testing.T, c *client) int {
 // before.
 func TestChurn(t *testing.T) {
 	t.Parallel()
-	api, env, stop := newAPI(t)
+	_, env, stop := newAPI(t, "always", "asked")
 	t.Cleanup(stop)
-	api.Choose(func(question string) fakeapi.Step {
-		word, _, _ := strings.Cut(question, " ")
-		step, err := fakeapi.ParseStep(word)
-		if err != nil {
-			t.Error(err)
-		}
-		return step
-	})
 	c := start(t, program(t.TempDir(), append(env, "OPENAI_MAX_RETRIES=0"), "--stdio"))
 	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
 	c.begin()

@@ -52,7 +52,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	queue   []Step
-	choose  func(question string) Step
+	always  Step
 	log     []Recorded
 	arrived int // all requests so far, also those that log has forgotten
 	aborted int
@@ -60,7 +60,7 @@ type Server struct {
 }
 
 // New returns a server that answers every request as a model would, until
-// [Server.Queue], [Server.Choose] or [Server.Always] change that.
+// [Server.Queue] or [Server.Always] change that.
 func New(o Options) *Server {
 	o.Keep = cmp.Or(o.Keep, 4096)
 	return &Server{o: o, changed: make(chan struct{})}
@@ -74,15 +74,10 @@ func (s *Server) Queue(steps ...Step) {
 }
 
 // Always sets the step of every request that finds the queue empty.
-func (s *Server) Always(step Step) { s.Choose(func(string) Step { return step }) }
-
-// Choose sets a function that picks the step of a request that finds the queue
-// empty, by its question: the last user message without the hints. It replaces
-// [Server.Always]. Calls of choose do not overlap, and it must not call the server.
-func (s *Server) Choose(choose func(question string) Step) {
+func (s *Server) Always(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.choose = choose
+	s.always = step
 }
 
 // Requests returns a copy of the requests so far, oldest first, at most
@@ -186,12 +181,14 @@ func (x *exchange) arrive(body []byte) {
 	s.log = append(s.log, Recorded{Method: x.r.Method, Path: x.r.URL.Path, Header: x.r.Header.Clone(), Body: body})
 	s.addLocked(&s.arrived)
 	x.req = request{Result: gjson.ParseBytes(body), n: s.arrived}
-	switch {
-	case len(s.queue) > 0:
+	x.step = s.always
+	if len(s.queue) > 0 {
 		x.step = s.queue[0]
 		s.queue = slices.Delete(s.queue, 0, 1)
-	case s.choose != nil:
-		x.step = s.choose(x.req.question())
+	}
+	if x.step.asked {
+		word, _, _ := strings.Cut(x.req.question(), " ")
+		x.step, _ = ParseStep(word) // as a model would if the word is not a step
 	}
 }
 

@@ -186,26 +186,19 @@ func TestParseStepErrors(t *testing.T) {
 	}
 }
 
-// The queue comes first, then what the question chooses.
+// The queue comes first.
 func TestOrder(t *testing.T) {
-	s, post := start(t, Options{Keep: 2}, "500")
+	s, post := start(t, Options{Keep: 2}, "500 asked asked")
 	st, err := ParseStep("502")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Always(st)
-	got := []int{post(t.Context(), `any`).status, post(t.Context(), `any`).status}
-	s.Choose(func(q string) Step {
-		st, err := ParseStep(map[string]string{"late": "503", "": "404"}[q])
-		if err != nil {
-			t.Error(err)
-		}
-		return st
-	})
-	for _, body := range []string{ask("m", "late", ""), ask("m", "fine", ""), `{"model":"m"}`} {
+	var got []int
+	for _, body := range []string{"any", ask("m", "503 too late", ""), ask("m", "What is SQL?", ""), "any", `{"model":"m"}`} {
 		got = append(got, post(t.Context(), body).status)
 	}
-	if diff := cmp.Diff([]int{500, 502, 503, 200, 404}, got); diff != "" {
+	if diff := cmp.Diff([]int{500, 503, 200, 502, 502}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	if log := s.Requests(); len(log) != 2 || string(log[1].Body) != `{"model":"m"}` || log[1].Path != "/v1/responses" {

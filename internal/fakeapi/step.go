@@ -13,6 +13,7 @@ import (
 // Step is the behaviour of one request. With the zero value the server answers
 // as a model would. [ParseStep] makes others.
 type Step struct {
+	asked     bool                    // the first word of the question is the step
 	delay     time.Duration           // before anything is sent
 	slow      time.Duration           // between the events of a stream
 	stop      func(*exchange)         // how a stream ends early, nil when it does not
@@ -29,6 +30,7 @@ type Step struct {
 // ParseStep reads a step from a word. Parts that are joined by "+" apply together.
 //
 //	ok, search, weather, uncited, phases, refusal, empty   what the model says
+//	asked                                                  what the first word of the question says
 //	file=PATH                                              a finished response in JSON
 //	incomplete, failed                                     the status of the response
 //	error[:CODE]                                           a stream ends with an error event
@@ -55,6 +57,8 @@ func (st *Step) apply(part string) (err error) {
 	name, value := part[:i], part[min(i+1, len(part)):]
 	switch name {
 	case "":
+	case "asked":
+		st.asked = true
 	case "delay":
 		st.delay, err = time.ParseDuration(value)
 	case "slow":
