@@ -6,9 +6,6 @@
 // conformance.yaml lists the scenarios that do not apply.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
@@ -16,24 +13,11 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
+import { binary, finish, home, test } from './lib.mjs';
+
 const QUERY = 'What is the weather in Tokyo today?'; // answered with a search
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const binary = resolve(process.argv[2]);
-const home = mkdtempSync(join(tmpdir(), 'mcp-http-'));
 const env = { PATH: process.env.PATH, HOME: home };
-let passed = 0;
-let failed = 0;
-
-async function test(name, run) {
-  try {
-    await run();
-    passed++;
-    console.log(`ok    ${name}`);
-  } catch (err) {
-    failed++;
-    console.log(`FAIL  ${name}: ${err?.message ?? err}`);
-  }
-}
 
 const server = spawn(binary, ['serve', '--http', '127.0.0.1:0', '--offline'], { env, stdio: ['ignore', 'inherit', 'pipe'] });
 let log = '';
@@ -96,6 +80,4 @@ for (const scope of [['--requirements', '2026-07-28'], ['--spec-version', '2025-
 server.kill();
 await new Promise((done) => server.once('exit', done));
 await test('the log has a line for each call', () => assert.match(log, /INF call tool=answer client=anonymous outcome=ok/));
-rmSync(home, { recursive: true, force: true });
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+finish();

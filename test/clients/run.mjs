@@ -3,13 +3,11 @@
 //
 //   npm ci --ignore-scripts && node run.mjs path/to/openai-responses-mcp
 //
-// The server answers offline, with an empty home folder. One line per test;
-// the last line counts them.
+// The server answers offline, with an empty home folder.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -20,40 +18,18 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const LIMIT = 60_000; // ms for one test
+import { LIMIT, binary, finish, home, test } from './lib.mjs';
+
 const TOOLS = ['answer', 'answer_detailed', 'answer_quick'];
 const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
 
-if (process.argv.length !== 3) {
-  console.error('usage: node run.mjs SERVER_BINARY');
-  process.exit(2);
-}
-const home = mkdtempSync(join(tmpdir(), 'mcp-clients-'));
 const server = {
-  command: resolve(process.argv[2]),
+  command: binary,
   args: ['--stdio', '--offline'],
   env: { PATH: process.env.PATH ?? '', HOME: home, USERPROFILE: home, APPDATA: home },
 };
-const count = { passed: 0, failed: 0 };
-
-async function test(name, run) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no result after ${LIMIT} ms`)), LIMIT);
-  });
-  try {
-    await Promise.race([run(), limit]);
-    count.passed++;
-    console.log(`ok    ${name}`);
-  } catch (err) {
-    count.failed++;
-    console.log(`FAIL  ${name}: ${err?.message ?? err}`);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 // listed checks a tools/list result.
 function listed({ tools }) {
@@ -263,13 +239,8 @@ async function inspector() {
   await test('Inspector: unknown tool', () => assert.rejects(inspect('tools/call', '--tool-name', 'no_such_tool'), /Unknown tool/));
 }
 
-try {
-  await sdk1();
-  await sdk2();
-  await tasks();
-  await inspector();
-} finally {
-  rmSync(home, { recursive: true, force: true });
-}
-console.log(`${count.passed} passed, ${count.failed} failed`);
-process.exit(count.failed > 0 || count.passed === 0 ? 1 : 0);
+await sdk1();
+await sdk2();
+await tasks();
+await inspector();
+finish();
