@@ -35,9 +35,10 @@ func task(c *client, id, method, task string) gjson.Result {
 // to the API, and so does the end of the session.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	c, api := serve(t, "delay=100ms delay=50ms always hang")
+	c, api := serve(t, strings.Repeat("delay=50ms ", 40)+"always hang")
 	questions := map[string]string{}
-	for _, question := range []string{"the first", "the second"} {
+	for i := range 40 {
+		question := fmt.Sprintf("question %d;", i)
 		questions[research(c, "1", question)] = question
 	}
 	for about, question := range questions {
@@ -51,7 +52,7 @@ func TestTasks(t *testing.T) {
 		}
 	}
 	third, fourth := research(c, "3", "x"), research(c, "4", "x")
-	await(t, api.WaitRequests, 4)
+	await(t, api.WaitRequests, 42)
 	task(c, "5", "cancel", third)
 	await(t, api.WaitAborted, 1)
 	for about, want := range map[string]string{third: "cancelled", fourth: "working"} {

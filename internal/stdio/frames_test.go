@@ -201,3 +201,21 @@ func (s *split) Read(p []byte) (int, error) {
 	s.in = s.in[n:]
 	return n, nil
 }
+
+func BenchmarkReader(b *testing.B) {
+	for _, bb := range []struct{ name, in string }{
+		{"lines", ping + "\n"},
+		{"framed", framed(ping)},
+		{"long lines", `{"a":"` + long + `"}` + "\n"},
+		{"bad lines", "{x}\n"},
+	} {
+		in := strings.Repeat(bb.in, 1<<20/len(bb.in))
+		b.Run(bb.name, func(b *testing.B) {
+			b.SetBytes(int64(len(in)))
+			b.ReportAllocs()
+			for b.Loop() {
+				readAll(strings.NewReader(in))
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package fakeapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+)
+
+// The first request is refused, the second one is answered.
+func Example() {
+	api := fakeapi.New(fakeapi.Options{})
+	step, err := fakeapi.ParseStep("503")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	api.Queue(step)
+	baseURL, stop, err := api.Listen()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	for range 2 {
+		body := strings.NewReader(`{"model":"gpt-5.2","input":"What does HTTP 404 mean?"}`)
+		resp, err := http.Post(baseURL+"/responses", "application/json", body)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	fmt.Println(len(api.Requests()), "requests")
+	// Output:
+	// 503 Service Unavailable
+	// 200 OK
+	// 2 requests
+}
