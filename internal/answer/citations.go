@@ -49,7 +49,7 @@ func capped(list []Citation, limit int, doc document) []Citation {
 	return append(pages[:min(len(pages), limit-len(names))], names...)
 }
 
-func title(s string) string { return text.Truncate(text.OneLine(s), 300) }
+func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), maxEntry)]), 300) }
 
 // unsafe has the characters that a URL has in escaped form only (RFC 3986
 // section 2). Letters of other scripts stay, as in an IRI.
@@ -66,6 +66,8 @@ func pageURL(raw string) string {
 	return scheme + withoutUser(authority) + untracked(unsafe.Replace(strings.TrimSuffix(rest, "#")))
 }
 
+const maxHost = 253 // bytes of a host (RFC 1035 section 2.3.4)
+
 // splitURL splits an http or https URL in front of its host and behind its port.
 // scheme is empty for anything else. The path is not parsed: those of real pages
 // are not always valid (".../100%").
@@ -77,7 +79,7 @@ func splitURL(u string) (scheme, authority, rest string) {
 	end := strings.IndexAny(rest+"/", `/?#\`)
 	authority, rest = rest[:end], rest[end:]
 	host, port, _ := strings.Cut(withoutUser(authority), ":")
-	if host == "" || strings.ContainsAny(host, "% ") || strings.Trim(port, "0123456789") != "" {
+	if host == "" || len(host) > maxHost || strings.ContainsAny(host, "% ") || strings.Trim(port, "0123456789") != "" {
 		return "", "", ""
 	}
 	return scheme + "://", authority, rest

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,9 @@ func TestPageURL(t *testing.T) {
 		{"  https://a.example/b c\nSources:\t\x00 ", "https://a.example/b%20c%20Sources:"},
 		{"https://a.example/\u202egpj.exe", "https://a.example/gpj.exe"},
 		{"https://a.example/x\u2060\u00ad\u061c\U000e0041y", "https://a.example/xy"},
+		{"https://openai.com@evil.example/\"><script>", "https://evil.example/%22%3E%3Cscript%3E"},
+		{"https://user:password@a.example:8443/x", "https://a.example:8443/x"},
+		{"https://" + strings.Repeat("例", 100) + ".example/", ""}, // longer than a host can be
 		{"", ""},
 		{"https://", ""},
 		{"https:///x", ""},
@@ -208,5 +212,25 @@ func TestPublishedAt(t *testing.T) {
 	ans, err := compose(t, Options{}, output(search("oai-weather"), message("", "A.\n\nSources:\n- oai-weather (2025-08-08)")))
 	if err != nil || ans.Citations[0].PublishedAt != "2025-08-08" {
 		t.Errorf("oai-weather: %+v, %v, want 2025-08-08", ans, err)
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	blocked := newHosts([]string{"Evil.example", "xn--wgv71a.example"})
+	for u, want := range map[string]bool{
+		"https://evil.example/":         true,
+		"https://www.EVIL.example:443/": true,
+		"https://ｅｖｉｌ.example/":         true,
+		"https://evil。example/":         true,
+		"https://evil.example./":        true,
+		"https://日本.example/":           true,
+		"https://notevil.example/":      false,
+		"https://evil.example.org/":     false,
+		"https://my_evil.example/":      false,
+		"oai-weather":                   false,
+	} {
+		if got := blocked.has(u); got != want {
+			t.Errorf("blocked %s: %t, want %t", u, got, want)
+		}
 	}
 }

@@ -3,11 +3,16 @@ package answer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 )
 
+// cancelled reports whether a call is not wanted any more. The time limit alone
+// does not end the work on an answer that is there.
+func cancelled(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
 // compose makes the answer of what the responses say. Model and Meta.Elapsed are
-// left to the caller. The error is a *NoTextError, or that of ctx.
+// left to the caller. The error is a *NoTextError, or the cause of a cancellation.
 func (a *Answerer) compose(ctx context.Context, r *reading) (*Answer, error) {
 	if r.text == "" {
 		return nil, &NoTextError{Reason: cmp.Or(r.incomplete, "no output")}
@@ -23,7 +28,7 @@ func (a *Answerer) compose(ctx context.Context, r *reading) (*Answer, error) {
 	ans := &Answer{Text: r.text, UsedSearch: r.searched, Citations: []Citation{}, Meta: r.meta} // citations are never null in JSON
 	ans.Citations = append(ans.Citations, capped(sources, a.o.MaxCitations, doc)...)
 	dates := doc.dates(ctx, ans.Citations)
-	if ctx.Err() != nil {
+	if cancelled(ctx) {
 		return nil, context.Cause(ctx)
 	}
 	today := a.today()

@@ -22,7 +22,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 	r := &reading{}
 	for attempt := 0; ; attempt++ {
 		resp, err := a.respond(ctx, req, watch)
-		if err != nil && r.last == nil {
+		if err != nil && (r.last == nil || cancelled(ctx)) {
 			return nil, err
 		}
 		if err != nil {

@@ -2,8 +2,11 @@ package answer
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,3 +118,30 @@ func TestWatch(t *testing.T) {
 		t.Errorf("events end with %v, want usage %v and the last response", ends, ans.Meta.Usage)
 	}
 }
+
+// A second request that takes too long leaves the first answer.
+func TestRequeryTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := canned{"application/json", uncited}
+		asked := 0
+		slow := roundTripper(func(r *http.Request) (*http.Response, error) {
+			if asked++; asked == 1 {
+				return first.RoundTrip(r)
+			}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		a, _ := newAnswerer(func(o *Options) {
+			o.RequeryAttempts, o.Timeout = 1, time.Minute
+			o.Client = llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: slow}})
+		})
+		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+		if err != nil || ans.Text != "Uncited." {
+			t.Errorf("Ask = %+v, %v, want the first answer", ans, err)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

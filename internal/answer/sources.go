@@ -135,7 +135,7 @@ func (doc document) list() (begin, end int) {
 
 // dates returns the dates that the text gives for sources, by pageKey: those of
 // the entries of the last list of sources, else those that follow a source at
-// once. It stops when ctx is done.
+// once. It stops when ctx is cancelled.
 func (doc document) dates(ctx context.Context, sources []Citation) map[string]string {
 	dates := map[string]string{}
 	for _, c := range sources {
@@ -145,7 +145,7 @@ func (doc document) dates(ctx context.Context, sources []Citation) map[string]st
 	look := func(doc document, i int, date func(document, int, int) string) {
 		for k, at := range doc[i].links {
 			known, wanted := dates[at.key]
-			if wanted && known == "" && left > 0 && ctx.Err() == nil {
+			if wanted && known == "" && left > 0 && !cancelled(ctx) {
 				dates[at.key] = date(doc, i, k)
 				left--
 			}

@@ -2,9 +2,10 @@ package llm
 
 import (
 	"bufio"
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -21,6 +22,7 @@ type accumulator struct {
 	items   map[int]*streamed // by output_index
 	indexes map[string]int    // output_index by item id
 	done    []Item            // complete items
+	size    int               // elements of done
 	log     func([]byte)      // writes what came back to the debug log
 }
 
@@ -65,8 +67,8 @@ type streamEvent struct {
 
 // read reads a stream up to the event that ends it. Events without a JSON object
 // are skipped: some servers send them to keep a stream open.
-func (a *accumulator) read(stream ssestream.Decoder) (*Response, error) {
-	for stream.Next() {
+func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
+	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		if len(data) > maxEvent {
 			return nil, bufio.ErrTooLong
@@ -97,23 +99,24 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did, in an event that is not JSON", Err: err}
 	}
-	hasError := len(ev.Error) > 0 && !bytes.Equal(ev.Error, []byte("null"))
-	if ev.Type == "error" || hasError {
+	noError := []string{"", "null", "{}", `""`}
+	if ev.Type == "error" || !slices.Contains(noError, string(ev.Error)) {
 		return nil, streamError(data)
 	}
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.failed":
 		return a.final(ev)
 	}
-	if max(len(a.blocks), len(a.items), len(a.indexes), len(a.done)) > maxElements {
-		return nil, errTooMany
-	}
 	if ev.Type == "response.output_item.done" && ev.Item.Type != "" {
 		a.log(ev.Item.Raw)
 		a.done = append(a.done, ev.Item)
+		a.size += 1 + ev.Item.size()
 	}
 	if a.emitter.watched() {
 		a.show(ev)
+	}
+	if max(len(a.blocks), len(a.items), len(a.indexes), a.size) > maxElements {
+		return nil, errTooMany
 	}
 	return nil, nil
 }
@@ -123,11 +126,11 @@ func (a *accumulator) show(ev streamEvent) {
 	index, content := int(ev.OutputIndex), int(ev.ContentIndex)
 	switch ev.Type {
 	case "response.output_item.added":
-		a.known(index, ev.Item)
+		a.known(index, ev.Item.ID)
 		a.start(index, ev.Item)
 	case "response.output_item.done":
 		if ev.Item.Type != "" {
-			a.known(index, ev.Item)
+			a.known(index, ev.Item.ID)
 			a.end(index, ev.Item)
 		}
 	case "response.content_part.added":
@@ -144,9 +147,9 @@ func (a *accumulator) show(ev streamEvent) {
 }
 
 // known remembers the id of an item.
-func (a *accumulator) known(index int, item Item) {
-	if item.ID != "" {
-		a.indexes[item.ID] = index
+func (a *accumulator) known(index int, id string) {
+	if id != "" {
+		a.indexes[id] = index
 	}
 }
 
@@ -169,6 +172,9 @@ func (a *accumulator) start(index int, item Item) *block {
 func (a *accumulator) end(index int, item Item) {
 	b := a.start(index, item)
 	state := a.item(index)
+	if state.ended {
+		return
+	}
 	switch item.Type {
 	case "message":
 		for i, part := range item.Content {
@@ -180,7 +186,7 @@ func (a *accumulator) end(index int, item Item) {
 		a.whole(b, item.toolInput())
 	case "web_search_call":
 		// The API says what a search does when it is done.
-		if s := item.search(); s != (Search{}) && !state.ended {
+		if s := item.search(); s != (Search{}) {
 			a.emitter.send(s)
 		}
 	}
@@ -208,9 +214,7 @@ func (a *accumulator) settle(output []Item) {
 		} else if !ok {
 			index = position
 		}
-		if !a.item(index).ended {
-			a.end(index, item)
-		}
+		a.end(index, item)
 	}
 	a.emitter.stopAll()
 }
@@ -241,6 +245,7 @@ func (a *accumulator) open(key blockKey, id, name string) *block {
 	if b == nil && !item.ended {
 		b = &block{index: a.emitter.start(key.kind, id, name), kind: key.kind}
 		a.blocks[key] = b
+		a.known(key.item, id)
 		item.blocks = append(item.blocks, b)
 	}
 	return b
@@ -266,7 +271,7 @@ func (a *accumulator) delta(b *block, text string) {
 
 // whole ends a block with what is missing of its text.
 func (a *accumulator) whole(b *block, text string) {
-	if b == nil {
+	if b == nil || !a.emitter.open[b.index] {
 		return
 	}
 	sent := len(b.sent)

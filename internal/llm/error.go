@@ -279,11 +279,11 @@ func answerError(resp *http.Response, err error) *Error {
 	switch {
 	case ok:
 	case tooLarge:
-		e = &Error{Kind: KindBadResponse, Message: "the answer is larger than 64 MiB", Err: err}
+		e = &Error{Kind: KindFailed, Code: "too_large", Message: "the answer is larger than 64 MiB", Err: err}
 	case errors.Is(err, bufio.ErrTooLong):
-		e = &Error{Kind: KindBadResponse, Message: "an event of the answer is larger than 32 MiB", Err: err}
+		e = &Error{Kind: KindFailed, Code: "too_large", Message: "an event of the answer is larger than 32 MiB", Err: err}
 	case errors.Is(err, errTooMany):
-		e = &Error{Kind: KindBadResponse, Message: err.Error(), Err: err}
+		e = &Error{Kind: KindFailed, Code: "too_large", Message: err.Error(), Err: err}
 	default:
 		e = &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
 	}

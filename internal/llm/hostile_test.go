@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,16 +27,18 @@ func TestHostileAnswers(t *testing.T) {
 		kind    Kind
 		message string // its start
 	}{
-		{"items", output(list("{}", 1_000_000)), KindBadResponse, tooMany},
-		{"parts", output(`{"type":"message","content":[` + list(`{"type":"output_text","text":"a"}`, 50_000) + `]}`), KindBadResponse, tooMany},
-		{"annotations of many messages", output(list(message(list("0", 100)), 100)), KindBadResponse, tooMany},
-		{"sources", output(`{"type":"web_search_call","action":{"sources":[` + list("{}", 10_001) + `]}}`), KindBadResponse, tooMany},
-		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindBadResponse, tooMany},
-		{"streamed parts", sseStep(parts...), KindBadResponse, tooMany},
-		{"streamed items", sseStep(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindBadResponse, tooMany},
-		{"annotations of a streamed item", sseStep(`{"type":"response.output_item.done","item":` + message(list("0", 10_001)) + `}`), KindBadResponse, tooMany},
-		{"an event", sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
-		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindBadResponse, "an event of the answer is larger than 32 MiB"},
+		{"items", output(list("{}", 1_000_000)), KindFailed, tooMany},
+		{"parts", output(`{"type":"message","content":[` + list(`{"type":"output_text","text":"a"}`, 50_000) + `]}`), KindFailed, tooMany},
+		{"annotations of many messages", output(list(message(list("0", 100)), 100)), KindFailed, tooMany},
+		{"sources", output(`{"type":"web_search_call","action":{"sources":[` + list("{}", 10_001) + `]}}`), KindFailed, tooMany},
+		{"queries", output(`{"type":"web_search_call","action":{"queries":[` + list(`""`, 10_001) + `]}}`), KindFailed, tooMany},
+		{"streamed parts", sseStep(parts...), KindFailed, tooMany},
+		{"streamed items", sseStep(strings.Split(strings.Repeat(`{"type":"response.output_item.done","item":{"type":"x"}}`+"\n", 10_002), "\n")...), KindFailed, tooMany},
+		{"annotations of a streamed item", sseStep(`{"type":"response.output_item.done","item":` + message(list("0", 10_001)) + `}`), KindFailed, tooMany},
+		{"an event", sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`), KindFailed, "an event of the answer is larger than 32 MiB"},
+		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindFailed, "an event of the answer is larger than 32 MiB"},
+		{"a long code", sseStep(`{"type":"response.failed","response":{"error":{"code":"` + strings.Repeat("c", 1<<20) + `"}}}`), KindFailed, "the response failed"},
+		{"many elements in many events", sseStep(slices.Repeat([]string{`{"type":"response.output_item.done","item":` + message(list("0", 5000)) + `}`}, 3)...), KindFailed, tooMany},
 		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
 		{"depth of a response", output(strings.Repeat("[", 7_000_000)), KindBadResponse, "the answer is not a response object"},
 		{"depth of an error", answer(400, `{"error":`+strings.Repeat("[", 1_000_000)), KindParameter, "Bad Request"},
@@ -48,6 +51,9 @@ func TestHostileAnswers(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			if e := asError(t, err); e.Kind != tt.kind || !strings.HasPrefix(e.Message, tt.message) {
 				t.Errorf("Stream = %v (%v), want %v %q", e, e.Kind, tt.kind, tt.message)
+			}
+			if n := len(asError(t, err).Error()); n > 2000 {
+				t.Errorf("the error has %d bytes", n)
 			}
 			// All that is allocated, not what is held at a time.
 			if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 400 {

@@ -13,6 +13,7 @@ import (
 const (
 	maxBody      = 64 << 20 // bytes of an answer, after decompression
 	maxErrorBody = 1 << 20  // bytes of an error answer that are read
+	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
 )
 
 // middleware is called by openai-go for each request. It completes and logs the request,

@@ -43,12 +43,13 @@ type pacer struct {
 // wait returns when a call may send its request, and reports how many calls are
 // ahead of it meanwhile. The last request of a call that was refused several
 // times goes out later than its pace, when the API will hardly refuse it. wait
-// fails at once if the API asked for a wait that ends after the deadline of ctx.
+// fails as soon as the turn is known to be after the deadline of ctx.
 func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 && time.Since(p.cut) > paceMemory {
-		p.pace = 0
+	if len(p.queue) == 0 && time.Since(p.cut) > paceMemory && time.Now().After(p.resume) {
+		p.pace, p.refusal, p.streak = 0, 0, 0
+		p.next = time.Time{}
 	}
 	if p.pace == 0 {
 		return nil
@@ -66,27 +67,36 @@ func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) err
 			p.sendLocked()
 			return nil
 		}
-		deadline, ok := ctx.Deadline()
-		if ok && p.resume.After(deadline) {
-			message := fmt.Sprintf("the API asks to wait longer than the call may take, %d calls ahead", ahead)
-			return &Error{Kind: KindRateLimit, Message: message, RetryAfter: time.Until(p.resume), final: true}
-		}
+		earliest := time.Until(p.resume)
 		var turn <-chan time.Time
 		if ahead == 0 {
+			earliest = delay
 			turn = time.After(delay)
 		}
-		p.mu.Unlock()
-		report(ahead)
-		select {
-		case <-turn:
-		case <-me:
-		case <-ctx.Done():
+		deadline, ok := ctx.Deadline()
+		if ok && earliest > time.Until(deadline) {
+			message := fmt.Sprintf("no turn before the time limit of the call, %d calls ahead", ahead)
+			return &Error{Kind: KindRateLimit, Message: message, RetryAfter: earliest, final: true}
 		}
-		p.mu.Lock()
+		p.yieldLocked(func() {
+			report(ahead)
+			select {
+			case <-turn:
+			case <-me:
+			case <-ctx.Done():
+			}
+		})
 		if ctx.Err() != nil {
 			return QueuedError(slices.Index(p.queue, me))
 		}
 	}
+}
+
+// yieldLocked calls f without the lock.
+func (p *pacer) yieldLocked(f func()) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	f()
 }
 
 // leaveLocked removes a call from the queue and tells those behind it.
@@ -106,6 +116,9 @@ func (p *pacer) leaveLocked(me chan struct{}) {
 func (p *pacer) sendLocked() {
 	p.next = time.Now().Add(p.intervalLocked())
 	p.sent++
+	if time.Since(p.cut) > paceMemory/4 {
+		p.refusal = 0 // the limit is gone or was not reached: grow as at the start
+	}
 	switch {
 	case p.refusal > 0:
 		p.pace += paceGain * p.refusal / max(1, p.pace*p.delay.Seconds())
@@ -141,7 +154,7 @@ func (p *pacer) refused(sent time.Time, after time.Duration) {
 				p.pace = min(max(startPace, 1/after.Seconds()), maxPace)
 			}
 		case p.refusal == 0: // the start overshoots: what was accepted counts
-			p.refusal = min(p.pace, float64(p.sent)/now.Sub(p.cut).Seconds())
+			p.refusal = min(p.pace, float64(max(p.sent, 1))/now.Sub(p.cut).Seconds())
 			p.pace = max(p.refusal*paceCut, minPace)
 		case p.streak == 1: // else the pause grows
 			p.refusal = p.pace

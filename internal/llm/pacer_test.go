@@ -225,7 +225,9 @@ func TestPacerEnds(t *testing.T) {
 			{"beyond the wait of the API", 5 * time.Second, false, KindRateLimit, 0},
 			{"cancelled", time.Minute, true, KindCanceled, time.Second},
 			{"answered", time.Minute, false, 0, 10 * time.Second},
-			{"too far behind", 10*time.Second + time.Millisecond, false, KindTimeout, 10*time.Second + time.Millisecond},
+			{"the next turn is too late", 10*time.Second + time.Millisecond, false, KindRateLimit, 10 * time.Second},
+			{"next", time.Minute, false, 0, 11 * time.Second},
+			{"too far behind", 10*time.Second + 5*time.Millisecond, false, KindTimeout, 10*time.Second + 5*time.Millisecond},
 		} {
 			wg.Go(func() {
 				took, err := call(tt.limit, tt.cancelled)
@@ -236,15 +238,15 @@ func TestPacerEnds(t *testing.T) {
 					t.Errorf("%s: %v, want %v", tt.name, err, tt.kind)
 				}
 				queued, waited := errors.AsType[QueuedError](err)
-				if waited != (tt.kind == KindTimeout || tt.kind == KindCanceled) || tt.kind == KindTimeout && queued != 0 {
+				if waited != (tt.kind == KindTimeout || tt.kind == KindCanceled) || tt.kind == KindTimeout && queued != 1 {
 					t.Errorf("%s: %d calls were ahead: %v", tt.name, queued, err)
 				}
 			})
 			synctest.Wait()
 		}
 		wg.Wait()
-		if n := api.requests() - sent; n != 1 {
-			t.Errorf("%d requests, want 1", n)
+		if n := api.requests() - sent; n != 2 {
+			t.Errorf("%d requests, want 2", n)
 		}
 		// A minute without a refusal ends the limit.
 		time.Sleep(paceMemory + time.Second)
@@ -275,6 +277,44 @@ func TestPacerUnlimited(t *testing.T) {
 			}
 			if _, err := c.Create(t.Context(), r); err != nil || time.Since(start) > 0 {
 				t.Errorf("%s: the next call ended after %v: %v", name, time.Since(start), err)
+			}
+		})
+	}
+}
+
+// Calls are answered again soon after the API has refused everything for a while,
+// also when they never stop coming.
+func TestPacerRecovers(t *testing.T) {
+	for _, after := range []string{"5", "20"} {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			outage := func(req *http.Request) (*http.Response, error) {
+				if time.Since(begin) < 45*time.Second {
+					return answer(429, rateLimited, "Retry-After", after)(req)
+				}
+				return answer(200, finished)(req)
+			}
+			c, _, _ := newClient(t, 3, outage)
+			var mu sync.Mutex
+			late := 0
+			var wg sync.WaitGroup
+			for i := range 300 {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * 2 * time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					defer cancel()
+					start := time.Now()
+					_, err := c.Create(ctx, question())
+					mu.Lock()
+					defer mu.Unlock()
+					if i > 150 && (err != nil || time.Since(start) > time.Second) {
+						late++
+					}
+				})
+			}
+			wg.Wait()
+			if late > 0 {
+				t.Errorf("Retry-After %s: %d of the last 150 calls failed or waited", after, late)
 			}
 		})
 	}

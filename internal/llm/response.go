@@ -266,7 +266,7 @@ type integer int64
 // UnmarshalJSON never fails.
 func (n *integer) UnmarshalJSON(data []byte) error {
 	f, _ := strconv.ParseFloat(string(data), 64)
-	*n = integer(f)
+	*n = integer(min(max(f, 0), 1<<53))
 	return nil
 }
 

@@ -137,7 +137,7 @@ func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Re
 		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
 		acc := newAccumulator(e)
 		acc.log = func(data []byte) { c.logBody(ctx, "openai(client): response", data) }
-		return acc.read(ssestream.NewDecoder(resp))
+		return acc.read(ctx, ssestream.NewDecoder(resp))
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -168,13 +168,13 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	}
 	e.Attempts = attempt
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
-		*s = c.o.Redactor.Line(*s)
+		start := (*s)[:min(len(*s), maxErrorText)]
+		*s = text.Truncate(c.o.Redactor.Line(start), 400) // a part of a secret would not be found
 	}
-	e.Message = text.Truncate(e.Message, 400)
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
 		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
 		slog.String("name", e.Name()), slog.String("code", e.Code),
-		slog.String("msg", e.Message), slog.String("body", text.Truncate(e.body, 300)))
+		slog.String("msg", e.Message), slog.String("body", e.body))
 	return e
 }
 
