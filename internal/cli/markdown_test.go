@@ -11,6 +11,7 @@ import (
 
 var (
 	sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
+	marker    = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
 	numbers   = regexp.MustCompile(`\[\d+\]`)
 	long      = "https://a.example/" + strings.Repeat("path/", 60)
 )

@@ -183,9 +183,8 @@ func (s *screen) finish(ans *answer.Answer) {
 		heading = strings.Trim(line, "#*_:： \t\r") + ":"
 	}
 	s.print(rest)
-	s.rows.sources.cite(ans.Citations)
-	s.rows.sources.read(list)
-	if len(s.rows.sources.list) > 0 && s.text != nil {
+	s.rows.citeAll(ans.Citations, list)
+	if len(s.rows.sources) > 0 && s.text != nil {
 		s.write(s.rows.sourceRows(heading, s.width()))
 	}
 }
@@ -253,7 +252,7 @@ func (s *screen) draw() {
 	}
 	shown := line
 	if !s.plain {
-		shown = dim.sgr() + line + style(0).sgr()
+		shown = "\x1b[0" + dim + "m" + line + "\x1b[0m"
 	}
 	_, _ = io.WriteString(s.status, s.blanks()+shown)
 	s.drawn = line
@@ -284,7 +283,7 @@ func (s *screen) note(line string) {
 	}
 	r, look := renderer{width: s.width()}, dim
 	if s.plain {
-		look = 0
+		look = ""
 	}
 	r.wrap([]span{{text: line, style: look}})
 	_, _ = io.WriteString(s.status, r.out.String())
