@@ -60,7 +60,7 @@ func blockEnd(s string) int {
 // renderer lays out Markdown for a terminal, and collects the pages that it
 // links to.
 type renderer struct {
-	sources []source
+	sources []answer.Citation
 	numbers map[string]int // of the sources, by the key of the page
 
 	width  int
@@ -326,5 +326,5 @@ func (r *renderer) text(s, style, url string) []span {
 
 // number returns the number of a page in the list of sources.
 func (r *renderer) number(page string) span {
-	return span{text: fmt.Sprintf("[%d]", r.cite(source{url: page})), style: dim, url: page}
+	return span{text: fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page})), style: dim, url: page}
 }

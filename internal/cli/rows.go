@@ -54,11 +54,7 @@ func (r *renderer) nest(first, rest string, show func()) {
 	if cells.StringWidth(outer+rest) <= r.width/2 {
 		r.prefix += rest
 	}
-	before := r.out.Len()
 	show()
-	if r.out.Len() == before && first != "" {
-		r.row(nil)
-	}
 	r.first, r.prefix = outer, outer
 }
 

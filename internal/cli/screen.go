@@ -47,15 +47,15 @@ type screen struct {
 	width  func() int
 	fail   func(error) // gets the error of writing text
 
-	mu       sync.Mutex
-	begin    time.Time
-	stage    string             // what the call is doing
-	what     string             // the query or URL of the last search
-	drawn    string             // the status line on the terminal
-	messages []*strings.Builder // what the model has written in this try
-	shown    string             // what of it is on the terminal
-	rows     renderer           // of this try
-	started  bool               // there is text on the terminal
+	mu      sync.Mutex
+	begin   time.Time
+	stage   string          // what the call is doing
+	what    string          // the query or URL of the last search
+	drawn   string          // the status line on the terminal
+	message strings.Builder // the last message of the model
+	shown   string          // what of it is on the terminal
+	rows    renderer        // of this try
+	started bool            // there is text on the terminal
 }
 
 // newScreen returns the screen for a.stdout and a.stderr. Without streams it
@@ -96,9 +96,6 @@ func (s *screen) start() (stop func()) {
 	return func() {
 		close(quit)
 		running.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.erase()
 	}
 }
 
@@ -118,58 +115,47 @@ func (s *screen) watch(ev llm.Event) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
 			s.stage, s.what = "writing", ""
-			s.messages = append(s.messages, new(strings.Builder))
+			s.print(strings.TrimPrefix(s.written(), s.shown))
+			s.message.Reset()
+			s.shown = ""
 		}
 	case llm.BlockDelta:
-		if n := len(s.messages); n > 0 {
-			s.messages[n-1].WriteString(e.Text)
-		}
+		s.message.WriteString(e.Text)
 	case llm.Retrying:
 		s.divide("starting again")
-		s.messages = nil
 	}
 }
 
-// written joins messages as the answer does.
-func written(messages []*strings.Builder) string {
-	var parts []string
-	for _, m := range messages {
-		if part := strings.TrimSpace(answer.Clean(m.String())); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
+// written returns the last message, as the answer has it.
+func (s *screen) written() string { return strings.TrimSpace(answer.Clean(s.message.String())) }
 
 // blocks shows those that are complete. A list of sources at the end is shown
 // with the titles and dates of the citations, which come last.
 func (s *screen) blocks() {
-	all := written(s.messages)
-	if !strings.HasPrefix(all, s.shown) {
-		return
+	all := s.written()
+	limit, _ := answer.SourcesAt(all)
+	if limit < 0 {
+		limit = len(all)
 	}
-	limit := len(all)
-	if at, _ := answer.SourcesAt(all); at >= 0 {
-		limit = at
-	}
-	end := len(s.shown)
-	for n := 0; n >= 0 && end+n <= limit; n = blockEnd(all[end:]) {
-		end += n
-	}
-	complete := strings.TrimRight(all[:end], " \t\r\n")
-	if len(complete) > len(s.shown) {
-		s.print(complete[len(s.shown):])
-		s.shown = complete
+	for strings.HasPrefix(all, s.shown) {
+		n := len(s.shown)
+		end := blockEnd(all[n:])
+		if end < 0 || n+end > limit {
+			return
+		}
+		s.print(all[n : n+end])
+		s.shown = all[:n+end]
 	}
 }
 
-// finish shows the rest of the answer, and its sources. ans is nil if the call
-// has failed: then it shows what there is.
+// finish removes the status line, and shows the rest of the answer and its
+// sources. ans is nil if the call has failed: then it shows what there is.
 func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.erase()
 	if ans == nil {
-		ans = &answer.Answer{Text: written(s.messages)}
+		ans = &answer.Answer{Text: s.written()}
 	}
 	rest := s.rest(ans.Text)
 	if s.plain {
@@ -183,29 +169,32 @@ func (s *screen) finish(ans *answer.Answer) {
 		heading = strings.Trim(line, "#*_:： \t\r") + ":"
 	}
 	s.print(rest)
-	s.rows.citeAll(ans.Citations, list)
-	if len(s.rows.sources) > 0 && s.text != nil {
+	for _, c := range ans.Citations {
+		s.rows.cite(c)
+	}
+	s.rows.citeList(list)
+	if len(s.rows.sources) > 0 {
 		s.write(s.rows.sourceRows(heading, s.width()))
 	}
 }
 
-// rest returns what is not shown yet of the text of an answer.
+// rest returns what is not shown yet of the text of an answer. It has the last
+// message, with others before it or without.
 func (s *screen) rest(body string) string {
-	for i := range s.messages { // the first ones may not be part of the answer
-		part, ok := strings.CutPrefix(s.shown, written(s.messages[:i]))
-		if rest, found := strings.CutPrefix(body, strings.TrimPrefix(part, "\n\n")); ok && found {
-			return rest
-		}
+	at := strings.Index(body, s.written())
+	if at < 0 {
+		s.divide("the answer")
+		return body
 	}
-	s.divide("the answer")
-	return body
+	return strings.TrimPrefix(body[at:], s.shown)
 }
 
 // divide separates the text so far, if any, from what follows it.
 func (s *screen) divide(words string) {
-	if s.shown != "" {
+	if s.started {
 		s.print("--- " + words + " ---")
 	}
+	s.message.Reset()
 	s.shown, s.rows = "", renderer{}
 }
 
@@ -213,7 +202,7 @@ func (s *screen) divide(words string) {
 func (s *screen) print(body string) {
 	body = strings.Trim(body, "\n")
 	switch {
-	case s.text == nil || body == "":
+	case body == "":
 	case s.plain:
 		s.write(text.Printable(body) + "\n")
 	default:
@@ -223,6 +212,9 @@ func (s *screen) print(body string) {
 
 // write writes rows to the terminal, below an empty one.
 func (s *screen) write(rows string) {
+	if s.text == nil {
+		return
+	}
 	if s.started {
 		rows = "\n" + rows
 	}
@@ -247,46 +239,37 @@ func (s *screen) draw() {
 		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
 	}
 	line = cells.Truncate(line, s.width()-3, "…")
-	if line == s.drawn {
-		return
+	if line != s.drawn {
+		s.erase()
+		_, _ = io.WriteString(s.status, s.faint(line))
+		s.drawn = line
 	}
-	shown := line
-	if !s.plain {
-		shown = "\x1b[0" + dim + "m" + line + "\x1b[0m"
-	}
-	_, _ = io.WriteString(s.status, s.blanks()+shown)
-	s.drawn = line
 }
 
-// erase removes the status line.
+// erase removes the status line, and the ^C that a terminal may have written
+// after it. It works in every terminal.
 func (s *screen) erase() {
 	if s.drawn != "" {
-		_, _ = io.WriteString(s.status, s.blanks())
+		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn)+2)+"\r")
 		s.drawn = ""
 	}
 }
 
-// blanks overwrites the status line, and the ^C that a terminal may have
-// written after it. It works in every terminal.
-func (s *screen) blanks() string {
-	if s.drawn == "" {
-		return ""
+func (s *screen) faint(line string) string {
+	if s.plain {
+		return line
 	}
-	return "\r" + strings.Repeat(" ", cells.StringWidth(s.drawn)+2) + "\r"
+	return "\x1b[0" + dim + "m" + line + "\x1b[0m"
 }
 
 // note shows a line on stderr below the answer.
 func (s *screen) note(line string) {
-	if s.status == nil {
-		fmt.Fprintln(s.stderr, line)
-		return
+	if s.status != nil {
+		r := renderer{width: s.width()}
+		r.wrap([]span{{text: line}})
+		line = s.faint(strings.TrimSuffix(r.out.String(), "\n"))
 	}
-	r, look := renderer{width: s.width()}, dim
-	if s.plain {
-		look = ""
-	}
-	r.wrap([]span{{text: line, style: look}})
-	_, _ = io.WriteString(s.status, r.out.String())
+	fmt.Fprintln(s.stderr, line)
 }
 
 // Write writes to stderr what others write while the screen is shown, such as

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,68 +8,57 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 )
 
-// source is an entry of the list of sources.
-type source struct {
-	url   string // or the name of a source without a URL
-	title string
-	date  string
-}
-
-// cite returns the number of a source. A page is in the list once: a title or
-// date that it lacks there is taken from s.
-func (r *renderer) cite(s source) int {
-	key := answer.PageKey(s.url)
-	if r.numbers[key] == 0 {
-		if r.numbers == nil {
-			r.numbers = map[string]int{}
-		}
-		r.sources = append(r.sources, source{url: s.url})
-		r.numbers[key] = len(r.sources)
+// cite returns the number of a page in the list of sources, which has it once.
+// Title and date come from the citations: the links of the text have none.
+func (r *renderer) cite(c answer.Citation) int {
+	if r.numbers == nil {
+		r.numbers = map[string]int{}
 	}
+	key := answer.PageKey(c.URL)
 	n := r.numbers[key]
-	known := &r.sources[n-1]
-	known.title = cmp.Or(known.title, s.title)
-	known.date = cmp.Or(known.date, s.date)
+	switch {
+	case n == 0:
+		r.sources = append(r.sources, c)
+		n = len(r.sources)
+		r.numbers[key] = n
+	case r.sources[n-1].PublishedAt == "":
+		r.sources[n-1] = c
+	}
 	return n
 }
 
-// date matches the date of an entry in the list that an answer has.
+// date matches the date of an entry in the list of an answer.
 var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
-// citeAll adds the citations of an answer, and the pages of its own list.
-func (r *renderer) citeAll(citations []answer.Citation, list string) {
-	for _, c := range citations {
-		s := source{url: c.URL, title: c.Title, date: c.PublishedAt}
-		if c.Accessed {
-			s.date = "accessed " + c.PublishedAt
-		}
-		r.cite(s)
-	}
+// citeList adds the pages of the list that an answer itself has.
+func (r *renderer) citeList(list string) {
 	for line := range strings.Lines(list) {
 		for _, at := range answer.Links(line) {
 			page := answer.PageURL(line[at[0]:at[1]])
 			if page != "" {
-				r.cite(source{url: page, date: date.FindString(line[at[1]:])})
+				r.cite(answer.Citation{URL: page, PublishedAt: date.FindString(line[at[1]:])})
 			}
 		}
 	}
 }
 
-// sourceRows returns the rows of the list of sources, if there are any.
+// sourceRows returns the rows of the list of sources.
 func (r *renderer) sourceRows(heading string, width int) string {
 	r.width = width
 	r.out.Reset()
-	if len(r.sources) > 0 {
-		r.wrap([]span{{text: heading, style: bold}})
-	}
-	for i, s := range r.sources {
-		page := answer.PageURL(s.url)
-		spans := []span{{text: s.url, style: dim, url: page, whole: true}}
-		if s.title != "" && page != "" {
-			spans = append([]span{{text: s.title, style: linked, url: page}, {text: " "}}, spans...)
+	r.wrap([]span{{text: heading, style: bold}})
+	for i, c := range r.sources {
+		page := answer.PageURL(c.URL)
+		spans := []span{{text: c.URL, style: dim, url: page, whole: true}}
+		if c.Title != "" && page != "" {
+			spans = []span{{text: c.Title, style: linked, url: page}, {text: " "}, spans[0]}
 		}
-		if s.date != "" {
-			spans = append(spans, span{text: " "}, span{text: "(" + s.date + ")", style: dim, whole: true})
+		date := c.PublishedAt
+		if c.Accessed {
+			date = "accessed " + date
+		}
+		if date != "" {
+			spans = append(spans, span{text: " "}, span{text: "(" + date + ")", style: dim, whole: true})
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(spans) })
