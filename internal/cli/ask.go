@@ -65,14 +65,12 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	switch {
 	case f.events:
 		ans, err = a.askEvents(run, w, f, stop)
-	case s.text != nil || s.status != nil:
+	default:
 		s.fail = stop
 		end := s.start()
 		ans, err = w.answerer.Ask(run, f.profile(), f.question, s.watch)
 		end()
 		s.finish(ans)
-	default:
-		ans, err = w.answerer.Ask(run, f.profile(), f.question, nil)
 	}
 	switch {
 	case ctx.Err() != nil:

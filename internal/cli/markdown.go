@@ -127,7 +127,7 @@ func (r *renderer) blocks(list []markdown.Block) {
 	end := 0
 	for _, b := range list {
 		if end > 0 && b.Pos().StartLine > end+1 {
-			r.row(nil)
+			r.row("")
 		}
 		r.block(b)
 		end = b.Pos().EndLine
@@ -137,17 +137,17 @@ func (r *renderer) blocks(list []markdown.Block) {
 func (r *renderer) block(b markdown.Block) {
 	switch b := b.(type) {
 	case *markdown.Heading:
-		r.wrap(r.inline(b.Text.Inline, bold, ""))
+		r.wrap(r.inline(b.Text.Inline, bold))
 	case *markdown.Paragraph:
-		r.wrap(r.inline(b.Text.Inline, "", ""))
+		r.wrap(r.inline(b.Text.Inline, ""))
 	case *markdown.Text:
-		r.wrap(r.inline(b.Inline, "", ""))
+		r.wrap(r.inline(b.Inline, ""))
 	case *markdown.CodeBlock:
 		for _, line := range b.Text {
-			r.row([]span{{text: line, style: code}})
+			r.row(paint(line, code))
 		}
 	case *markdown.ThematicBreak:
-		r.row([]span{{text: strings.Repeat("─", max(r.room(), 1)), style: dim}})
+		r.row(paint(strings.Repeat("─", max(r.room(), 1)), dim))
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:
@@ -162,7 +162,7 @@ func (r *renderer) block(b markdown.Block) {
 // asIs shows a block as it is.
 func (r *renderer) asIs(b markdown.Block) {
 	for _, line := range r.raw[b.Pos().StartLine-1 : b.Pos().EndLine] {
-		r.wrap([]span{{text: line}})
+		r.wrap(paint(line, ""))
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *renderer) list(b *markdown.List) {
 			marker = fmt.Sprintf("%d%c ", b.Start+i, b.Bullet)
 		}
 		if i > 0 && b.Loose {
-			r.row(nil)
+			r.row("")
 		}
 		indent := strings.Repeat(" ", cells.StringWidth(marker))
 		r.nest(marker, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
@@ -192,23 +192,23 @@ func (r *renderer) table(t *markdown.Table) {
 		r.asIs(t)
 		return
 	}
-	var rows [][][]span
+	var rows [][]string
 	widths := make([]int, len(t.Header))
 	style := bold
 	for _, texts := range append([][]*markdown.Text{t.Header}, t.Rows...) {
-		var row [][]span
+		var row []string
 		for i, cell := range texts {
-			row = append(row, r.inline(cell.Inline, style, ""))
+			row = append(row, r.inline(cell.Inline, style))
 			widths[i] = max(widths[i], widthOf(row[i]))
 		}
 		rows = append(rows, row)
 		style = ""
 	}
 	total := -len(gap)
-	var rule [][]span
+	var rule []string
 	for _, w := range widths {
 		total += w + len(gap)
-		rule = append(rule, []span{{text: strings.Repeat("─", w), style: dim}})
+		rule = append(rule, paint(strings.Repeat("─", w), dim))
 	}
 	if total > r.room() {
 		r.records(rows)
@@ -227,8 +227,8 @@ func columnsOf(line string) int {
 }
 
 // aligned returns a row of a table with spaces before its cells.
-func aligned(row [][]span, widths []int, align []string) []span {
-	var spans []span
+func aligned(row []string, widths []int, align []string) string {
+	s := ""
 	space := 0
 	for i, cell := range row {
 		missing := widths[i] - widthOf(cell)
@@ -239,92 +239,88 @@ func aligned(row [][]span, widths []int, align []string) []span {
 		case "center":
 			left = missing / 2
 		}
-		spans = append(spans, span{text: strings.Repeat(" ", space+left)})
-		spans = append(spans, cell...)
+		s += strings.Repeat(" ", space+left) + cell
 		space = missing - left + len(gap)
 	}
-	return spans
+	return s
 }
 
 // records shows the rows of a table, of which the first one is the header, as
 // paragraphs.
-func (r *renderer) records(rows [][][]span) {
+func (r *renderer) records(rows [][]string) {
 	for i, row := range rows[1:] {
 		if i > 0 {
-			r.row(nil)
+			r.row("")
 		}
 		for j, cell := range row {
 			label := rows[0][j]
-			if len(label) > 0 {
-				label = append(slices.Clip(label), span{text: ": "})
+			if label != "" {
+				label += ": "
 			}
-			r.nest("", gap, func() { r.wrap(slices.Concat(label, cell)) })
+			r.nest("", gap, func() { r.wrap(label + cell) })
 		}
 	}
 }
 
-// inline returns text, which may be part of a link to url.
-func (r *renderer) inline(list markdown.Inlines, style, url string) []span {
-	var spans []span
+// inline returns text, painted.
+func (r *renderer) inline(list markdown.Inlines, style string) string {
+	s := ""
 	for _, x := range list {
-		var more []span
 		switch x := x.(type) {
 		case *markdown.Plain:
-			more = r.text(x.Text, style, url)
+			s += r.text(x.Text, style)
 		case *markdown.Escaped:
-			more = r.text(x.Text, style, url)
+			s += r.text(x.Text, style)
 		case *markdown.AutoLink:
-			more = r.text(x.Text, style, url)
+			s += r.text(x.Text, style)
 		case *markdown.HTMLTag: // tables have <br>
-			more = r.text(lineBreak.ReplaceAllString(x.Text, " "), style, url)
+			s += r.text(lineBreak.ReplaceAllString(x.Text, " "), style)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
-			more = []span{{text: "\n"}}
+			s += "\n"
 		case *markdown.Code:
-			more = []span{{text: clean(x.Text), style: style + code, url: url, whole: true}}
+			s += whole(paint(x.Text, style+code))
 		case *markdown.Strong:
-			more = r.inline(x.Inner, style+bold, url)
+			s += r.inline(x.Inner, style+bold)
 		case *markdown.Emph:
-			more = r.inline(x.Inner, style+italic, url)
+			s += r.inline(x.Inner, style+italic)
 		case *markdown.Del:
-			more = r.inline(x.Inner, style+struck, url)
+			s += r.inline(x.Inner, style+struck)
 		case *markdown.Link:
-			more = r.link(x.Inner, x.URL, style)
+			s += r.link(x.Inner, x.URL, style)
 		case *markdown.Image:
-			more = r.link(x.Inner, x.URL, style)
+			s += r.link(x.Inner, x.URL, style)
 		}
-		spans = append(spans, more...)
 	}
-	return spans
+	return s
 }
 
-// link returns a link with the number of its page in the list of sources. One
-// that leads to no page is shown as it is.
-func (r *renderer) link(inner markdown.Inlines, u, style string) []span {
-	page := answer.PageURL(clean(u))
+// link returns a link, painted. One that leads to no page is shown as it is.
+func (r *renderer) link(inner markdown.Inlines, u, style string) string {
+	page := answer.PageURL(strings.ReplaceAll(u, glue, ""))
 	if page == "" {
-		return slices.Concat(r.text("[", style, ""), r.inline(inner, style, ""), r.text("]("+u+")", style, ""))
+		return paint("[", style) + r.inline(inner, style) + paint("]("+u+")", style)
 	}
-	return append(r.inline(inner, style+linked, page), r.number(page))
+	return r.numbered(page, r.inline(inner, style+linked))
 }
 
-// text returns text with the numbers of its URLs.
-func (r *renderer) text(s, style, url string) []span {
-	s = clean(s)
-	var spans []span
+// text returns text with its URLs, painted. The text of a link has no links.
+func (r *renderer) text(s, style string) string {
+	out := ""
 	begin := 0
 	for _, at := range answer.Links(s) {
 		u := s[at[0]:at[1]]
 		page := answer.PageURL(u)
-		if page != "" && url == "" {
-			before := span{text: s[begin:at[0]], style: style}
-			spans = append(spans, before, span{text: u, style: style + linked, url: page, whole: true}, r.number(page))
+		if page != "" && !strings.Contains(style, linked) {
+			out += paint(s[begin:at[0]], style) + r.numbered(page, paint(u, style+linked))
 			begin = at[1]
 		}
 	}
-	return append(spans, span{text: s[begin:], style: style, url: url})
+	return out + paint(s[begin:], style)
 }
 
-// number returns the number of a page in the list of sources.
-func (r *renderer) number(page string) span {
-	return span{text: fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page})), style: dim, url: page}
+// numbered returns a painted text that links to a page, with the number of the
+// page in the list of sources.
+func (r *renderer) numbered(page, s string) string {
+	number := fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page}))
+	return hyperlink(page, s+paint(number, dim))
 }

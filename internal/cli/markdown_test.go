@@ -103,14 +103,14 @@ func TestRender(t *testing.T) {
 		in, want string
 	}{
 		{"styles", "**b** *i* ~~s~~ `c`", "<1mb</> <3mi</> <9ms</> <36mc</>"},
-		{"nested styles", "***a** b*", "<3;1ma<3m b</>"},
+		{"nested styles", "***a** b*", "<3;1ma</><3m b</>"},
 		{"strong before a letter", "**「強調」**は**（x）**y", "<1m「強調」</>は<1m（x）</>y"},
-		{"heading", "## A *b*", "<1mA <1;3mb</>"},
-		{"link", "([Go](https://go.dev/a?utm_source=openai)).", "({https://go.dev/a|<4;94mGo<2m[1]}</>)."},
-		{"URL", "https://go.dev/x.", "{https://go.dev/x|<4;94mhttps://go.dev/x<2m[1]}</>."},
-		{"one page", "[a](https://a.example/#b) [c](https://www.a.example)", "{https://a.example/#b|<4;94ma<2m[1]}</> {https://www.a.example|<4;94mc<2m[1]}</>"},
-		{"URL with other characters", "[a](<https://a.example/日 \u202ex>)", "{https://a.example/%E6%97%A5%20x|<4;94ma<2m[1]}</>"},
-		{"code block", "```go\n  a &lt; **b**\n\n\tc\n```", "<36m  a &lt; **b**</>\n<36m</>\n<36m\tc</>"},
+		{"heading", "## A *b*", "<1mA </><1;3mb</>"},
+		{"link", "([Go](https://go.dev/a?utm_source=openai)).", "({https://go.dev/a|<4;94mGo</><2m[1]</>})."},
+		{"URL", "https://go.dev/x.", "{https://go.dev/x|<4;94mhttps://go.dev/x</><2m[1]</>}."},
+		{"one page", "[a](https://a.example/#b) [c](https://www.a.example)", "{https://a.example/#b|<4;94ma</><2m[1]</>} {https://www.a.example|<4;94mc</><2m[1]</>}"},
+		{"URL with other characters", "[a](<https://a.example/日 \u202ex>)", "{https://a.example/%E6%97%A5%20x|<4;94ma</><2m[1]</>}"},
+		{"code block", "```go\n  a &lt; **b**\n\n\tc\n```", "<36m  a &lt; **b**</>\n\n<36m\tc</>"},
 		{"alignment", "|a|bb|ccc|\n|:-|-:|:-:|\n|日本|c|d|", "<1ma</>     <1mbb</>  <1mccc</>\n<2m────</>  <2m──</>  <2m───</>\n日本   c   d"},
 		{"a cell that is too wide", "|a|b|\n|-|-|\n|1|" + strings.Repeat("x ", 25) + "|\n|2||\n", "<1ma</>: 1\n<1mb</>: " + strings.Repeat("x ", 18) + "x\n  x x x x x x\n\n<1ma</>: 2\n<1mb</>:"},
 		{"a table without rows", "|a|b|\n|-|-|", "|a|b|\n|-|-|"},
@@ -118,7 +118,7 @@ func TestRender(t *testing.T) {
 		{"footnotes", "a[^1] b\n\n[^1]: c [^2", "a[^1] b\n\n[^1]: c [^2"},
 		{"loose list", "- a\n\n- b\n\n  c", "• a\n\n• b\n\n  c"},
 		{"list in a quote", "> 1. a\n>\n>    b", "│ 1. a\n│\n│    b"},
-		{"control characters", "a\x1b[2J&#27;[2J&#x202e;b `\x1b[2J` [x](https://a.example/\x1b[2J)", "a[2J[2Jb <36m[2J</> {https://a.example/[2J|<4;94mx<2m[1]}</>"},
+		{"control characters", "a\x1b[2J&#27;[2J&#x202e;b `\x1b[2J` [x](https://a.example/\x1b[2J)", "a[2J[2Jb <36m[2J</> {https://a.example/[2J|<4;94mx</><2m[1]</>}"},
 		{"a table for which the parser panics", "a\n-||", "a\n-||"},
 	} {
 		var r renderer

@@ -3,10 +3,7 @@ package cli
 import (
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -22,26 +19,41 @@ const (
 	linked = ";4;94"
 )
 
-// span is a piece of text in one style.
-type span struct {
-	text  string
-	style string
-	url   string // what it links to
-	whole bool   // it is not broken into rows
-}
-
-// widthOf returns the width of a text in cells.
-func widthOf(spans []span) int {
-	var b strings.Builder
-	for _, s := range spans {
-		b.WriteString(s.text)
+// paint returns text for the terminal, in a style. What must not reach the
+// terminal is removed here and not before, because an entity such as &#27; can
+// stand for a control character.
+func paint(s, style string) string {
+	s = text.Printable(strings.ReplaceAll(s, glue, ""))
+	if s == "" || style == "" {
+		return s
 	}
-	return cells.StringWidth(b.String())
+	return "\x1b[0" + style + "m" + s + endStyle
 }
 
-// clean returns what of a text may go to the terminal. Here and not before,
-// because an entity such as &#27; can stand for a control character.
-func clean(s string) string { return text.Printable(strings.ReplaceAll(s, glue, "")) }
+// whole returns a painted text that is not broken into rows at its spaces.
+func whole(s string) string { return strings.ReplaceAll(s, " ", glue) }
+
+// escaped matches what the control sequence OSC 8 does not take.
+var escaped = regexp.MustCompile(`[^!-~]+`)
+
+// hyperlink returns a painted text that links to a page, if there is any.
+func hyperlink(page, s string) string {
+	if page == "" {
+		return s
+	}
+	return "\x1b]8;;" + escaped.ReplaceAllStringFunc(page, url.PathEscape) + "\x1b\\" + s + endLink
+}
+
+const (
+	endStyle = "\x1b[0m"
+	endLink  = "\x1b]8;;\x1b\\"
+	control  = `(?:\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)` // matches a control sequence
+)
+
+var sequence = regexp.MustCompile(control)
+
+// widthOf returns the width of a painted text in cells.
+func widthOf(s string) int { return cells.StringWidth(sequence.ReplaceAllString(s, "")) }
 
 // room is the width of the text in the next row.
 func (r *renderer) room() int { return r.width - cells.StringWidth(r.first) }
@@ -58,104 +70,64 @@ func (r *renderer) nest(first, rest string, show func()) {
 	r.first, r.prefix = outer, outer
 }
 
-// escaped matches what the control sequence OSC 8 does not take.
-var escaped = regexp.MustCompile(`[^!-~]+`)
-
-// row shows spans in one row: OSC 8 begins and ends links, SGR styles.
-func (r *renderer) row(spans []span) {
-	if widthOf(spans) == 0 {
-		r.first = strings.TrimRight(r.first, " ")
-	}
-	r.out.WriteString(r.first)
+// row shows a painted text in one row.
+func (r *renderer) row(s string) {
+	row := strings.ReplaceAll(r.first+s, glue, " ")
+	r.out.WriteString(strings.TrimRight(row, " ") + "\n")
 	r.first = r.prefix
-	var last span
-	for _, s := range append(slices.Clip(spans), span{}) {
-		if s.url != last.url {
-			r.out.WriteString("\x1b]8;;" + escaped.ReplaceAllStringFunc(s.url, url.PathEscape) + "\x1b\\")
-		}
-		if s.style != last.style {
-			r.out.WriteString("\x1b[0" + s.style + "m")
-		}
-		r.out.WriteString(clean(s.text))
-		last = s
-	}
-	r.out.WriteString("\n")
-}
-
-// wrap shows spans in rows that are as wide as the terminal at most. A word that
-// is too long has a row of its own.
-func (r *renderer) wrap(spans []span) {
-	var row, space []span
-	used := 0
-	end := func() {
-		if used > 0 {
-			r.row(row)
-		}
-		row, space, used = nil, nil, 0
-	}
-	for _, word := range words(spans) {
-		switch first := word[0].text; {
-		case first == "\n":
-			end()
-		case strings.Contains(blank, first):
-			word[0].text = " "
-			space = word
-		default:
-			width := widthOf(word)
-			if used+len(space)+width > r.room() {
-				end()
-			}
-			if used > 0 {
-				row = append(row, space...)
-				used += len(space)
-			}
-			row = append(row, word...)
-			used += width
-			space = nil
-		}
-	}
-	end()
 }
 
 const (
 	blank   = " \t\n\u3000"
-	opening = "「『（【〈《［｛〔“‘([{"
-	closing = "、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ\u3099\u309a[)]},.!?:;%"
+	cjk     = `\p{Han}\p{Hiragana}\p{Katakana}`
+	opening = `「『（【〈《［｛〔“‘(\[{`
+	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
 )
 
-// cjk has the characters of Chinese and Japanese, with their punctuation.
-var cjk = []*unicode.RangeTable{unicode.Han, {R16: []unicode.Range16{{0x3001, 0x30ff, 1}, {0xff01, 0xff9f, 1}}}}
+// word matches what is not broken, with the white space before it: words of
+// Latin and other scripts, and characters of Chinese and Japanese with the
+// punctuation and the number of a link that stay with them.
+var word = regexp.MustCompile(`[` + blank + `]*(?:` +
+	`(?:[` + opening + `]|` + control + `)*[` + cjk + `](?:[` + closing + `]|\[\d+\]|` + control + `)*|` +
+	`[^` + blank + cjk + `]+)`)
 
-// words splits a text where a row may end. White space is a word.
-func words(spans []span) [][]span {
-	var list [][]span
-	last := ' '
-	for _, s := range spans {
-		parts := strings.Split(s.text, "")
-		if s.whole {
-			parts = []string{s.text}
-		}
-		for _, part := range parts {
-			char, _ := utf8.DecodeRuneInString(part)
-			if breaks(last, char) {
-				list = append(list, nil)
+// wrap shows a painted text in rows that are as wide as the terminal at most. A
+// word that is too long has a row of its own.
+func (r *renderer) wrap(s string) {
+	row, used := "", 0
+	for _, w := range word.FindAllString(s, -1) {
+		chars := strings.TrimLeft(w, blank)
+		space := w[:len(w)-len(chars)]
+		width := widthOf(chars)
+		gap := min(len(space), 1)
+		switch {
+		case used == 0:
+			gap = 0
+		case strings.Contains(space, "\n"), used+gap+width > r.room():
+			open := inEffect(row)
+			if open != "" {
+				row += endLink + endStyle
 			}
-			s.text = part
-			list[len(list)-1] = append(list[len(list)-1], s)
-			last = char
+			r.row(row)
+			row, used, gap = open, 0, 0
 		}
+		row += strings.Repeat(" ", gap) + chars
+		used += gap + width
 	}
-	return list
+	if row != "" {
+		r.row(row)
+	}
 }
 
-// breaks reports whether a row may end between two characters. Punctuation and
-// the number of a link stay with the character before them.
-func breaks(a, b rune) bool {
-	switch {
-	case strings.ContainsRune(blank, a) || strings.ContainsRune(blank, b):
-		return true
-	case strings.ContainsRune(opening, a) || strings.ContainsRune(closing, b):
-		return false
+// inEffect returns the control sequences that hold at the end of a painted text.
+func inEffect(s string) string {
+	var style, link string
+	for _, q := range sequence.FindAllString(s, -1) {
+		if strings.HasPrefix(q, "\x1b[") {
+			style = q
+		} else {
+			link = q
+		}
 	}
-	return unicode.In(a, cjk...) || unicode.In(b, cjk...)
+	return strings.TrimSuffix(link, endLink) + strings.TrimSuffix(style, endStyle)
 }

@@ -255,21 +255,23 @@ func (s *screen) erase() {
 	}
 }
 
+// faint returns a line in the style of the status line.
 func (s *screen) faint(line string) string {
 	if s.plain {
 		return line
 	}
-	return "\x1b[0" + dim + "m" + line + "\x1b[0m"
+	return paint(line, dim)
 }
 
 // note shows a line on stderr below the answer.
 func (s *screen) note(line string) {
-	if s.status != nil {
-		r := renderer{width: s.width()}
-		r.wrap([]span{{text: line}})
-		line = s.faint(strings.TrimSuffix(r.out.String(), "\n"))
+	if s.status == nil {
+		fmt.Fprintln(s.stderr, line)
+		return
 	}
-	fmt.Fprintln(s.stderr, line)
+	r := renderer{width: s.width()}
+	r.wrap(s.faint(line))
+	_, _ = io.WriteString(s.status, r.out.String())
 }
 
 // Write writes to stderr what others write while the screen is shown, such as

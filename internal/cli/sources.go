@@ -46,22 +46,22 @@ func (r *renderer) citeList(list string) {
 func (r *renderer) sourceRows(heading string, width int) string {
 	r.width = width
 	r.out.Reset()
-	r.wrap([]span{{text: heading, style: bold}})
+	r.wrap(paint(heading, bold))
 	for i, c := range r.sources {
 		page := answer.PageURL(c.URL)
-		spans := []span{{text: c.URL, style: dim, url: page, whole: true}}
+		entry := hyperlink(page, paint(c.URL, dim))
 		if c.Title != "" && page != "" {
-			spans = []span{{text: c.Title, style: linked, url: page}, {text: " "}, spans[0]}
+			entry = hyperlink(page, paint(c.Title, linked)) + " " + entry
 		}
 		date := c.PublishedAt
 		if c.Accessed {
 			date = "accessed " + date
 		}
 		if date != "" {
-			spans = append(spans, span{text: " "}, span{text: "(" + date + ")", style: dim, whole: true})
+			entry += " " + whole(paint("("+date+")", dim))
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
-		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(spans) })
+		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(entry) })
 	}
 	return r.out.String()
 }
