@@ -154,27 +154,26 @@ func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
+	if s.text == nil {
+		return
+	}
 	if ans == nil {
 		ans = &answer.Answer{Text: s.written()}
 	}
 	rest := s.rest(ans.Text)
-	if s.plain {
-		s.print(rest)
-		return
+	at, closing := answer.SourcesAt(rest)
+	if s.plain || !closing {
+		at = len(rest)
 	}
-	heading, list := "Sources:", ""
-	if at, closing := answer.SourcesAt(rest); closing {
-		rest, list = rest[:at], rest[at:]
-		line, _, _ := strings.Cut(list, "\n")
-		heading = strings.Trim(line, "#*_:： \t\r") + ":"
-	}
-	s.print(rest)
+	s.print(rest[:at])
 	for _, c := range ans.Citations {
 		s.rows.cite(c)
 	}
-	s.rows.citeList(list)
-	if len(s.rows.sources) > 0 {
-		s.write(s.rows.sourceRows(heading, s.width()))
+	s.rows.citeList(rest[at:])
+	if len(s.rows.sources) > 0 && !s.plain {
+		line, _, _ := strings.Cut(rest[at:], "\n")
+		heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
+		s.write(s.rows.sourceRows(heading+":", s.width()))
 	}
 }
 
@@ -202,7 +201,7 @@ func (s *screen) divide(words string) {
 func (s *screen) print(body string) {
 	body = strings.Trim(body, "\n")
 	switch {
-	case body == "":
+	case s.text == nil || body == "":
 	case s.plain:
 		s.write(text.Printable(body) + "\n")
 	default:
@@ -212,9 +211,6 @@ func (s *screen) print(body string) {
 
 // write writes rows to the terminal, below an empty one.
 func (s *screen) write(rows string) {
-	if s.text == nil {
-		return
-	}
 	if s.started {
 		rows = "\n" + rows
 	}
@@ -265,13 +261,12 @@ func (s *screen) faint(line string) string {
 
 // note shows a line on stderr below the answer.
 func (s *screen) note(line string) {
-	if s.status == nil {
-		fmt.Fprintln(s.stderr, line)
-		return
+	if s.status != nil {
+		r := renderer{width: s.width()}
+		r.wrap(s.faint(line))
+		line = strings.TrimSuffix(r.out.String(), "\n")
 	}
-	r := renderer{width: s.width()}
-	r.wrap(s.faint(line))
-	_, _ = io.WriteString(s.status, r.out.String())
+	fmt.Fprintln(s.stderr, line)
 }
 
 // Write writes to stderr what others write while the screen is shown, such as
