@@ -49,8 +49,7 @@ type screen struct {
 
 	mu      sync.Mutex
 	begin   time.Time
-	stage   string          // what the call is doing
-	what    string          // the query or URL of the last search
+	stage   string          // what the call is doing, with the query or URL
 	drawn   string          // the status line on the terminal
 	message strings.Builder // the last message of the model
 	shown   string          // what of it is on the terminal
@@ -103,18 +102,19 @@ func (s *screen) start() (stop func()) {
 func (s *screen) watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stage, what := answer.Stage(ev); stage != "" {
-		// The API names the query when the search is over, so it stays on the
-		// line until the next one.
-		if what != "" || stage != "searching" {
-			s.what = text.Truncate(what, 200)
-		}
+	stage, what := answer.Stage(ev)
+	if what != "" {
+		stage += ": " + text.Truncate(what, 200)
+	}
+	// The API names the query when the search is over, so it stays on the line
+	// until the next one.
+	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
 		s.stage = stage
 	}
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
-			s.stage, s.what = "writing", ""
+			s.stage = "writing"
 			s.print(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
@@ -134,9 +134,6 @@ func (s *screen) written() string { return strings.TrimSpace(answer.Clean(s.mess
 func (s *screen) blocks() {
 	all := s.written()
 	limit, _ := answer.SourcesAt(all)
-	if limit < 0 {
-		limit = len(all)
-	}
 	for strings.HasPrefix(all, s.shown) {
 		n := len(s.shown)
 		end := blockEnd(all[n:])
@@ -228,9 +225,6 @@ func (s *screen) draw() {
 	}
 	age := time.Since(s.begin)
 	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
-	if s.what != "" {
-		line += ": " + s.what
-	}
 	if !s.plain {
 		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
 	}
