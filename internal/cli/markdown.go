@@ -24,8 +24,10 @@ const (
 const mark = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])`
 
 var (
+	// nested matches a line with more markers and indentation than maxNesting.
 	nested = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[ \t]?(?:  |\t|%[1]s)){%[2]d}[ \t]*%[1]s`, mark, maxNesting-1))
-	wide   = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[^|\n]*\|){%d}`, maxColumns+1))
+	// wide matches a line with more columns than maxColumns.
+	wide = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[^|\n]*\|){%d}`, maxColumns+1))
 	// fence matches the line above or below a block of code, also in a list.
 	fence = regexp.MustCompile("^(?:[ \\t]|" + mark + ")*(```+|~~~+)([^`]*)$")
 	// strong matches text that is to be bold, and the character before it.
@@ -95,7 +97,8 @@ func (r *renderer) render(s string, width int) string {
 	return r.out.String()
 }
 
-// glue is a white space that does not occur in texts.
+// glue is a white space that does not occur in texts. The parser gets it where
+// a text needs a space, and wrap where a row must not end.
 const glue = "\u1680"
 
 // parse parses a block. It returns nil if the block is to be shown as it is.
