@@ -111,6 +111,7 @@ func TestRender(t *testing.T) {
 		{"one page", "[a](https://a.example/#b) [c](https://www.a.example)", "{https://a.example/#b|<4;94ma</><2m[1]</>} {https://www.a.example|<4;94mc</><2m[1]</>}"},
 		{"URL with other characters", "[a](<https://a.example/日 \u202ex>)", "{https://a.example/%E6%97%A5%20x|<4;94ma</><2m[1]</>}"},
 		{"a link over two rows", "> [" + strings.Repeat("漢", 25) + "](https://a.example/)", "│ {https://a.example/|<4;94m" + strings.Repeat("漢", 19) + "}</>\n│ {https://a.example/|<4;94m" + strings.Repeat("漢", 6) + "</><2m[1]</>}"},
+		{"a style over two rows", "**" + strings.Repeat("漢", 21) + "**", "<1m" + strings.Repeat("漢", 20) + "</>\n<1m漢</>"},
 		{"code is not wrapped", strings.Repeat("x ", 19) + "`a b`", strings.Repeat("x ", 18) + "x\n<36ma b</>"},
 		{"code block", "```go\n  a &lt; **b**\n\n\tc\n```", "<36m  a &lt; **b**</>\n\n<36m\tc</>"},
 		{"alignment", "|a|bb|ccc|\n|:-|-:|:-:|\n|日本|c|d|", "<1ma</>     <1mbb</>  <1mccc</>\n<2m────</>  <2m──</>  <2m───</>\n日本   c   d"},

@@ -104,12 +104,9 @@ func (r *renderer) wrap(s string) {
 		case used == 0:
 			gap = 0
 		case strings.Contains(space, "\n"), used+gap+width > r.room():
-			open := inEffect(row)
-			if open != "" {
-				row += endLink + endStyle
-			}
-			r.row(row)
-			row, used, gap = open, 0, 0
+			begin, end := inEffect(row)
+			r.row(row + end)
+			row, used, gap = begin, 0, 0
 		}
 		row += strings.Repeat(" ", gap) + chars
 		used += gap + width
@@ -119,9 +116,10 @@ func (r *renderer) wrap(s string) {
 	}
 }
 
-// inEffect returns the control sequences that hold at the end of a painted text.
-func inEffect(s string) string {
-	var style, link string
+// inEffect returns the control sequences that hold at the end of a painted text,
+// and those that end them.
+func inEffect(s string) (begin, end string) {
+	style, link := endStyle, endLink
 	for _, q := range sequence.FindAllString(s, -1) {
 		if strings.HasPrefix(q, "\x1b[") {
 			style = q
@@ -129,5 +127,13 @@ func inEffect(s string) string {
 			link = q
 		}
 	}
-	return strings.TrimSuffix(link, endLink) + strings.TrimSuffix(style, endStyle)
+	if link != endLink {
+		begin += link
+		end += endLink
+	}
+	if style != endStyle {
+		begin += style
+		end += endStyle
+	}
+	return begin, end
 }
