@@ -49,8 +49,10 @@ func TestStatusLine(t *testing.T) {
 		columns.Store(80)
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
+		s.mu.Lock()
 		s.plain = false
 		s.begin = time.Now()
+		s.mu.Unlock()
 		step("\r              \r\x1b[0;2m⠹ 0s writing\x1b[0m")
 		stop()
 		s.finish(nil)
