@@ -20,12 +20,13 @@ func PageURL(raw string) string { return pageURL(raw) }
 func PageKey(u string) string { return pageKey(u) }
 
 // SourcesAt returns where the last heading of a list of sources begins in the
-// text of an answer, or -1, and whether that list ends the text.
+// text of an answer, and whether that list ends the text. Without a heading it
+// returns the length of the text.
 func SourcesAt(body string) (at int, closing bool) {
 	doc := newDocument(body, nil)
 	list, _ := doc.list()
 	if list == 0 {
-		return -1, false
+		return len(body), false
 	}
 	at = len(body)
 	for _, l := range doc[list-1:] {

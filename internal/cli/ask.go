@@ -62,17 +62,14 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}()
 
 	var ans *answer.Answer
-	switch {
-	case f.events:
+	if f.events {
 		ans, err = a.askEvents(run, w, f, stop)
-	case s.text != nil || s.status != nil:
+	} else {
 		s.fail = stop
 		end := s.start()
 		ans, err = w.answerer.Ask(run, f.profile(), f.question, s.watch)
 		end()
 		s.finish(ans)
-	default:
-		ans, err = w.answerer.Ask(run, f.profile(), f.question, nil)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -104,7 +101,7 @@ func (a *app) askEvents(ctx context.Context, w *deps, f *askFlags, stop func(err
 		}
 	}
 	ans, err := w.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
-		if line, ok := eventOf(ev); ok {
+		if line := eventOf(ev); line.Type != "" {
 			write(line)
 			done = done || line.Type == "done"
 		}

@@ -65,9 +65,9 @@ type event struct {
 	Code      string  `json:"code,omitempty"`
 }
 
-// eventOf returns the line of ev, or ok false if it has none. A retry has none:
-// its blocks get the next numbers.
-func eventOf(ev llm.Event) (line event, ok bool) {
+// eventOf returns the line of ev. Its type is empty if there is none: for an
+// empty delta, and for a retry, whose blocks get the next numbers.
+func eventOf(ev llm.Event) (line event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		line = event{Type: "block_start", Index: &e.Index, Kind: e.Kind, ID: &e.ID}
@@ -75,8 +75,9 @@ func eventOf(ev llm.Event) (line event, ok bool) {
 			line.Name = &e.Name
 		}
 	case llm.BlockDelta:
-		line = event{Type: "block_delta", Index: &e.Index, Text: e.Text, Thinking: e.Thinking, InputJSON: e.InputJSON}
-		return line, e.Text+e.Thinking+e.InputJSON != ""
+		if e.Text+e.Thinking+e.InputJSON != "" {
+			line = event{Type: "block_delta", Index: &e.Index, Text: e.Text, Thinking: e.Thinking, InputJSON: e.InputJSON}
+		}
 	case llm.BlockStop:
 		line = event{Type: "block_stop", Index: &e.Index}
 	case llm.Search:
@@ -86,7 +87,7 @@ func eventOf(ev llm.Event) (line event, ok bool) {
 	case llm.Done:
 		line = event{Type: "done", Status: e.Status}
 	}
-	return line, line.Type != ""
+	return line
 }
 
 // failureOf returns the line of an error: the API's own message and code, where

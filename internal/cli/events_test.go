@@ -34,7 +34,7 @@ func TestEvents(t *testing.T) {
 		{llm.Retrying{Attempt: 2, Err: &llm.Error{}}, ""},
 	} {
 		var b strings.Builder
-		if line, ok := eventOf(tt.event); ok {
+		if line := eventOf(tt.event); line.Type != "" {
 			if err := printJSON(&b, line); err != nil {
 				t.Error(err)
 			}

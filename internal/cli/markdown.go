@@ -17,39 +17,42 @@ import (
 const (
 	maxBlock   = 32 << 10 // bytes of a block
 	maxColumns = 32
-	maxNesting = 16 // blocks around a block
+	maxNesting = 16 // markers or steps of indentation in front of a marker
 )
 
+// mark matches the marker of a quote or of an entry of a list.
+const mark = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])`
+
 var (
-	// nested matches a line with more than maxNesting markers of quotes and lists.
-	nested = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){%d}`, maxNesting+1))
+	// nested matches a line with more markers and indentation than maxNesting.
+	nested = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[ \t]?(?:  |\t|%[1]s)){%[2]d}[ \t]*%[1]s`, mark, maxNesting-1))
+	// wide matches a line with more columns than maxColumns.
+	wide = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[^|\n]*\|){%d}`, maxColumns+1))
 	// fence matches the line above or below a block of code, also in a list.
-	fence = regexp.MustCompile("^(?:[ \\t>]|[-*+] |\\d{1,9}[.)] )*(```+|~~~+)([^`]*)$")
-	// strong matches text that is to be bold.
-	strong = regexp.MustCompile(`\*+[^*\n]+\*+`)
+	fence = regexp.MustCompile("^(?:[ \\t]|" + mark + ")*(```+|~~~+)([^`]*)$")
+	// strong matches text that is to be bold, and the character before it.
+	strong = regexp.MustCompile(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
+	// lineBreak matches the HTML of a line break.
+	lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 )
 
 // blockEnd returns where the first block of s ends, or -1 if it may go on. An
 // entry of a list that follows a blank line is a block.
 func blockEnd(s string) int {
-	at, open := 0, ""
-	begun, blank := false, false
+	at, open, blank := 0, "", false
 	for line := range strings.Lines(s) {
-		switch {
-		case strings.TrimSpace(line) == "":
-			blank = begun
-		case blank && open == "" && line[0] != ' ' && line[0] != '\t':
+		words := strings.TrimSpace(line)
+		if blank && words != "" && open == "" && line[0] != ' ' && line[0] != '\t' {
 			return at
-		default:
-			begun, blank = true, false
 		}
-		if m := fence.FindStringSubmatch(strings.TrimRight(line, " \t\r\n")); m != nil {
-			switch {
-			case open == "":
-				open = m[1]
-			case m[2] == "" && strings.HasPrefix(m[1], open):
-				open = ""
-			}
+		blank = words == ""
+		m := fence.FindStringSubmatch(words)
+		switch {
+		case m == nil:
+		case open == "":
+			open = m[1]
+		case m[2] == "" && strings.HasPrefix(m[1], open):
+			open = ""
 		}
 		at += len(line)
 	}
@@ -59,14 +62,14 @@ func blockEnd(s string) int {
 // renderer lays out Markdown for a terminal, and collects the pages that it
 // links to.
 type renderer struct {
-	sources sources
+	sources []answer.Citation
+	numbers map[string]int // of the sources, by the key of the page
 
 	width  int
 	out    strings.Builder
 	raw    []string // the lines of the block
-	prefix string   // what rows begin with
-	first  *string  // what the next one begins with instead
-	spans  []span   // the text that is being collected
+	first  string   // what the next row begins with
+	prefix string   // what the rows after it begin with
 }
 
 // render returns the rows of Markdown, of at most width cells except for code
@@ -94,13 +97,13 @@ func (r *renderer) render(s string, width int) string {
 	return r.out.String()
 }
 
-// glue is a white space that does not occur in texts.
+// glue is a white space that does not occur in texts. The parser gets it where
+// a text needs a space, and wrap where a row must not end.
 const glue = "\u1680"
 
 // parse parses a block. It returns nil if the block is to be shown as it is.
 func parse(block string) (doc *markdown.Document) {
-	wide := func(line string) bool { return strings.Count(line, "|") > maxColumns }
-	if len(block) > maxBlock || nested.MatchString(block) || slices.ContainsFunc(strings.Split(block, "\n"), wide) {
+	if len(block) > maxBlock || nested.MatchString(block) || wide.MatchString(block) {
 		return nil
 	}
 	// The parser panics for some tables, such as "a\n-||".
@@ -113,40 +116,13 @@ func parse(block string) (doc *markdown.Document) {
 	// The parser drops footnotes.
 	block = strings.ReplaceAll(block, "[^", glue+"[^")
 	// CommonMark does not see the end of **「強調」** before a letter.
-	block = strong.ReplaceAllStringFunc(block, func(s string) string {
-		if strings.Trim(s, "*") != s[2:max(len(s)-2, 2)] {
-			return s
-		}
-		return glue + s + glue
-	})
+	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 	parser := markdown.Parser{Table: true, Strikethrough: true}
 	doc = parser.Parse(block)
-	if len(doc.Links) > 0 || depth(doc.Blocks) > maxNesting { // definitions of links are no part of the document
+	if len(doc.Links) > 0 { // definitions of links are not among the blocks
 		return nil
 	}
 	return doc
-}
-
-// children returns the blocks in a block.
-func children(b markdown.Block) []markdown.Block {
-	switch b := b.(type) {
-	case *markdown.Quote:
-		return b.Blocks
-	case *markdown.List:
-		return b.Items
-	case *markdown.Item:
-		return b.Blocks
-	}
-	return nil
-}
-
-// depth returns how deep blocks are nested.
-func depth(blocks []markdown.Block) int {
-	n := 0
-	for _, b := range blocks {
-		n = max(n, depth(children(b)))
-	}
-	return n + 1
 }
 
 // blocks shows blocks, with an empty row where the source has one.
@@ -154,7 +130,7 @@ func (r *renderer) blocks(list []markdown.Block) {
 	end := 0
 	for _, b := range list {
 		if end > 0 && b.Pos().StartLine > end+1 {
-			r.row(nil)
+			r.row("")
 		}
 		r.block(b)
 		end = b.Pos().EndLine
@@ -166,258 +142,188 @@ func (r *renderer) block(b markdown.Block) {
 	case *markdown.Heading:
 		r.wrap(r.inline(b.Text.Inline, bold))
 	case *markdown.Paragraph:
-		r.wrap(r.inline(b.Text.Inline, 0))
+		r.wrap(r.inline(b.Text.Inline, ""))
 	case *markdown.Text:
-		r.wrap(r.inline(b.Inline, 0))
+		r.wrap(r.inline(b.Inline, ""))
 	case *markdown.CodeBlock:
-		if strings.ContainsAny(b.Info, " \t") { // more than a language
-			r.row([]span{{text: b.Info, style: code}})
-		}
 		for _, line := range b.Text {
-			r.row([]span{{text: line, style: code}})
+			r.row(paint(line, code))
 		}
-	case *markdown.HTMLBlock:
-		r.lines(b.Text)
 	case *markdown.ThematicBreak:
-		r.row([]span{{text: strings.Repeat("─", max(r.room(), 1)), style: dim}})
+		r.row(paint(strings.Repeat("─", max(r.room(), 1)), dim))
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:
-		r.nest("│ ", "│ ", b.Blocks)
+		r.nest("│ ", "│ ", func() { r.blocks(b.Blocks) })
 	case *markdown.List:
 		r.list(b)
+	default: // HTML
+		r.asIs(b)
 	}
 }
 
-// lines shows lines as they are.
-func (r *renderer) lines(lines []string) {
-	for _, line := range lines {
-		r.wrap([]span{{text: clean(line)}})
+// asIs shows a block as it is.
+func (r *renderer) asIs(b markdown.Block) {
+	for _, line := range r.raw[b.Pos().StartLine-1 : b.Pos().EndLine] {
+		r.wrap(paint(line, ""))
 	}
 }
 
 func (r *renderer) list(b *markdown.List) {
-	end := 0
 	for i, item := range b.Items {
 		marker := "• "
 		if b.Ordered() {
 			marker = fmt.Sprintf("%d%c ", b.Start+i, b.Bullet)
 		}
-		if end > 0 && item.Pos().StartLine > end+1 {
-			r.row(nil)
+		if i > 0 && b.Loose {
+			r.row("")
 		}
-		r.nest(marker, strings.Repeat(" ", cells.StringWidth(marker)), children(item))
-		end = item.Pos().EndLine
-	}
-}
-
-// nest shows blocks behind first in their first row and rest in the others.
-// Where half of the terminal is taken, there is no more indentation.
-func (r *renderer) nest(first, rest string, blocks []markdown.Block) {
-	outer := r.prefix
-	r.mark(first)
-	if cells.StringWidth(r.prefix+rest) <= r.width/2 {
-		r.prefix += rest
-	}
-	r.blocks(blocks)
-	if r.first != nil { // there was nothing to show
-		r.row(nil)
-	}
-	r.prefix = outer
-}
-
-// table shows a table in columns. If it is too wide, each cell becomes a
-// paragraph behind the header of its column.
-func (r *renderer) table(t *markdown.Table) {
-	source := r.raw[t.StartLine-1 : t.EndLine]
-	if len(t.Rows) == 0 || slices.ContainsFunc(source, func(line string) bool { return columnsOf(line) > len(t.Header) }) {
-		r.lines(source) // the parser drops cells without a header
-		return
-	}
-	header := r.cells(t.Header, bold)
-	rows := [][][]span{}
-	widths := make([]int, len(header))
-	for _, row := range t.Rows {
-		rows = append(rows, r.cells(row, 0))
-	}
-	total := -len(gap)
-	for i := range widths {
-		for _, row := range append(rows, header) {
-			widths[i] = max(widths[i], spansWidth(row[i]))
-		}
-		total += widths[i] + len(gap)
-	}
-	if total > r.room() {
-		r.records(header, rows)
-		return
-	}
-	var rule [][]span
-	for _, w := range widths {
-		rule = append(rule, []span{{text: strings.Repeat("─", w), style: dim}})
-	}
-	r.row(aligned(header, widths, t.Align))
-	r.row(aligned(rule, widths, t.Align))
-	for _, row := range rows {
-		r.row(aligned(row, widths, t.Align))
+		indent := strings.Repeat(" ", cells.StringWidth(marker))
+		r.nest(marker, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
 	}
 }
 
 // gap is between two columns of a table.
 const gap = "  "
 
+// table shows a table in columns. If it is too wide, each cell becomes a
+// paragraph behind the header of its column.
+func (r *renderer) table(t *markdown.Table) {
+	// The parser drops cells without a header.
+	tooLong := func(line string) bool { return columnsOf(line) > len(t.Header) }
+	if len(t.Rows) == 0 || slices.ContainsFunc(r.raw[t.StartLine-1:t.EndLine], tooLong) {
+		r.asIs(t)
+		return
+	}
+	var rows [][]string
+	widths := make([]int, len(t.Header))
+	style := bold
+	for _, texts := range append([][]*markdown.Text{t.Header}, t.Rows...) {
+		var row []string
+		for i, cell := range texts {
+			row = append(row, r.inline(cell.Inline, style))
+			widths[i] = max(widths[i], widthOf(row[i]))
+		}
+		rows = append(rows, row)
+		style = ""
+	}
+	total := -len(gap)
+	var rule []string
+	for _, w := range widths {
+		total += w + len(gap)
+		rule = append(rule, paint(strings.Repeat("─", w), dim))
+	}
+	if total > r.room() {
+		r.records(rows)
+		return
+	}
+	for _, row := range slices.Insert(rows, 1, rule) {
+		r.row(aligned(row, widths, t.Align))
+	}
+}
+
 // columnsOf returns how many cells a row of a table has.
 func columnsOf(line string) int {
-	line = strings.TrimSpace(strings.ReplaceAll(line, `\|`, ""))
-	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimLeft(line, "> "), "|"), "|")
+	line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 	return strings.Count(line, "|") + 1
 }
 
-// cells returns a row of a table. A line break in a cell is a space.
-func (r *renderer) cells(row []*markdown.Text, st style) [][]span {
-	var out [][]span
-	for _, cell := range row {
-		spans := r.inline(cell.Inline, st)
-		for i := range spans {
-			spans[i].text = strings.ReplaceAll(spans[i].text, "\n", " ")
-		}
-		out = append(out, spans)
-	}
-	return out
-}
-
-// aligned returns a row of a table with its cells filled up to the widths.
-func aligned(row [][]span, widths []int, align []string) []span {
-	var spans []span
+// aligned returns a row of a table with spaces before its cells.
+func aligned(row []string, widths []int, align []string) string {
+	s := ""
+	space := 0
 	for i, cell := range row {
-		left, right := 0, widths[i]-spansWidth(cell)
+		missing := widths[i] - widthOf(cell)
+		left := 0
 		switch align[i] {
 		case "right":
-			left, right = right, 0
+			left = missing
 		case "center":
-			left, right = right/2, right-right/2
+			left = missing / 2
 		}
-		if i > 0 {
-			left += len(gap)
-		}
-		spans = append(spans, span{text: strings.Repeat(" ", left)})
-		spans = append(spans, cell...)
-		if i < len(row)-1 {
-			spans = append(spans, span{text: strings.Repeat(" ", right)})
-		}
+		s += strings.Repeat(" ", space+left) + cell
+		space = missing - left + len(gap)
 	}
-	return spans
+	return s
 }
 
-// records shows the rows of a table as paragraphs.
-func (r *renderer) records(header [][]span, rows [][][]span) {
-	outer := r.prefix
-	for i, row := range rows {
+// records shows the rows of a table, of which the first one is the header, as
+// paragraphs.
+func (r *renderer) records(rows [][]string) {
+	for i, row := range rows[1:] {
 		if i > 0 {
-			r.row(nil)
+			r.row("")
 		}
 		for j, cell := range row {
-			r.mark("")
-			r.prefix = outer + gap
-			label := header[j]
-			if spansWidth(label) > 0 {
-				label = append(slices.Clip(label), span{text: ": "})
+			label := rows[0][j]
+			if label != "" {
+				label += ": "
 			}
-			r.wrap(slices.Concat(label, cell))
-			r.prefix = outer
+			r.nest("", gap, func() { r.wrap(label + cell) })
 		}
 	}
 }
 
-// inline returns the text of a block. Each line break is a span of its own.
-func (r *renderer) inline(list markdown.Inlines, st style) []span {
-	r.spans = nil
-	r.collect(list, st, "")
-	return r.spans
-}
-
-func (r *renderer) collect(list markdown.Inlines, st style, url string) {
+// inline returns text, painted.
+func (r *renderer) inline(list markdown.Inlines, style string) string {
+	s := ""
 	for _, x := range list {
 		switch x := x.(type) {
 		case *markdown.Plain:
-			r.plain(x.Text, st, url)
+			s += r.text(x.Text, style)
 		case *markdown.Escaped:
-			r.add(span{text: x.Text, style: st, url: url})
-		case *markdown.Code:
-			r.add(span{text: x.Text, style: st | code, url: url, whole: true})
-		case *markdown.Strong:
-			r.collect(x.Inner, st|bold, url)
-		case *markdown.Emph:
-			r.collect(x.Inner, st|italic, url)
-		case *markdown.Del:
-			r.collect(x.Inner, st|struck, url)
-		case *markdown.Link:
-			r.link(x.Inner, x.URL, st)
-		case *markdown.Image:
-			r.link(x.Inner, x.URL, st)
+			s += r.text(x.Text, style)
 		case *markdown.AutoLink:
-			r.page(x.Text, st)
-		case *markdown.HTMLTag:
-			if lineBreak.MatchString(x.Text) {
-				r.add(span{text: "\n"})
-			} else {
-				r.add(span{text: x.Text, style: st, url: url})
-			}
+			s += r.text(x.Text, style)
+		case *markdown.HTMLTag: // tables have <br>
+			s += r.text(lineBreak.ReplaceAllString(x.Text, " "), style)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
-			r.add(span{text: "\n"})
+			s += "\n"
+		case *markdown.Code:
+			s += whole(paint(x.Text, style+code))
+		case *markdown.Strong:
+			s += r.inline(x.Inner, style+bold)
+		case *markdown.Emph:
+			s += r.inline(x.Inner, style+italic)
+		case *markdown.Del:
+			s += r.inline(x.Inner, style+struck)
+		case *markdown.Link:
+			s += r.link(x.Inner, x.URL, style)
+		case *markdown.Image:
+			s += r.link(x.Inner, x.URL, style)
 		}
 	}
+	return s
 }
 
-// lineBreak matches the HTML of a line break.
-var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
-
-// add collects a span.
-func (r *renderer) add(s span) {
-	s.text = clean(s.text)
-	r.spans = append(r.spans, s)
+// link returns a link, painted. One that leads to no page is shown as it is.
+func (r *renderer) link(inner markdown.Inlines, u, style string) string {
+	page := answer.PageURL(strings.ReplaceAll(u, glue, ""))
+	if page == "" {
+		return paint("[", style) + r.inline(inner, style) + paint("]("+u+")", style)
+	}
+	return r.numbered(page, r.inline(inner, style+linked))
 }
 
-// plain collects text with its URLs. url is that of the link around it.
-func (r *renderer) plain(s string, st style, url string) {
+// text returns text with its URLs, painted. The text of a link has no links.
+func (r *renderer) text(s, style string) string {
+	out := ""
 	begin := 0
-	if url == "" {
-		for _, at := range answer.Links(s) {
-			r.add(span{text: s[begin:at[0]], style: st})
-			r.page(s[at[0]:at[1]], st)
+	for _, at := range answer.Links(s) {
+		u := s[at[0]:at[1]]
+		page := answer.PageURL(u)
+		if page != "" && !strings.Contains(style, linked) {
+			out += paint(s[begin:at[0]], style) + r.numbered(page, paint(u, style+linked))
 			begin = at[1]
 		}
 	}
-	r.add(span{text: s[begin:], style: st, url: url})
+	return out + paint(s[begin:], style)
 }
 
-// page collects a URL.
-func (r *renderer) page(u string, st style) {
-	page := answer.PageURL(u)
-	if page == "" {
-		r.add(span{text: u, style: st})
-		return
-	}
-	r.add(span{text: u, style: st | linked, url: page, whole: true})
-	r.number(page)
-}
-
-// link collects a link. One that leads to no page is shown as it is.
-func (r *renderer) link(inner markdown.Inlines, u string, st style) {
-	page := answer.PageURL(u)
-	switch {
-	case page == "":
-		r.add(span{text: "[", style: st})
-		r.collect(inner, st, "")
-		r.add(span{text: "](" + u + ")", style: st})
-	case len(inner) == 0:
-		r.page(u, st)
-	default:
-		r.collect(inner, st|linked, page)
-		r.number(page)
-	}
-}
-
-// number collects the number of a page in the list of sources.
-func (r *renderer) number(u string) {
-	r.add(span{text: fmt.Sprintf("[%d]", r.sources.add(source{url: u})), style: dim, url: u})
+// numbered returns a painted text that links to a page, with the number of the
+// page in the list of sources.
+func (r *renderer) numbered(page, s string) string {
+	number := fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page}))
+	return hyperlink(page, s+paint(number, dim))
 }

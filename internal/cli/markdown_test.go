@@ -11,6 +11,7 @@ import (
 
 var (
 	sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
+	marker    = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
 	numbers   = regexp.MustCompile(`\[\d+\]`)
 	long      = "https://a.example/" + strings.Repeat("path/", 60)
 )
@@ -102,24 +103,25 @@ func TestRender(t *testing.T) {
 		in, want string
 	}{
 		{"styles", "**b** *i* ~~s~~ `c`", "<1mb</> <3mi</> <9ms</> <36mc</>"},
-		{"nested styles", "***a** b*", "<1;3ma<3m b</>"},
+		{"nested styles", "***a** b*", "<3;1ma</><3m b</>"},
 		{"strong before a letter", "**「強調」**は**（x）**y", "<1m「強調」</>は<1m（x）</>y"},
-		{"heading", "## A *b*", "<1mA <1;3mb</>"},
-		{"link", "([Go](https://go.dev/a?utm_source=openai)).", "({https://go.dev/a|<4;94mGo<2m[1]}</>)."},
-		{"URL", "https://go.dev/x.", "{https://go.dev/x|<4;94mhttps://go.dev/x<2m[1]}</>."},
-		{"one page", "[a](https://a.example/#b) [c](https://www.a.example)", "{https://a.example/#b|<4;94ma<2m[1]}</> {https://www.a.example|<4;94mc<2m[1]}</>"},
-		{"URL with other characters", "[a](<https://a.example/日 \u202ex>)", "{https://a.example/%E6%97%A5%20x|<4;94ma<2m[1]}</>"},
+		{"heading", "## A *b*", "<1mA </><1;3mb</>"},
+		{"link", "([Go](https://go.dev/a?utm_source=openai)).", "({https://go.dev/a|<4;94mGo</><2m[1]</>})."},
+		{"URL", "https://go.dev/x.", "{https://go.dev/x|<4;94mhttps://go.dev/x</><2m[1]</>}."},
+		{"one page", "[a](https://a.example/#b) [c](https://www.a.example)", "{https://a.example/#b|<4;94ma</><2m[1]</>} {https://www.a.example|<4;94mc</><2m[1]</>}"},
+		{"URL with other characters", "[a](<https://a.example/日 \u202ex>)", "{https://a.example/%E6%97%A5%20x|<4;94ma</><2m[1]</>}"},
+		{"a link over two rows", "> [" + strings.Repeat("漢", 25) + "](https://a.example/)", "│ {https://a.example/|<4;94m" + strings.Repeat("漢", 19) + "}</>\n│ {https://a.example/|<4;94m" + strings.Repeat("漢", 6) + "</><2m[1]</>}"},
+		{"a style over two rows", "**" + strings.Repeat("漢", 21) + "**", "<1m" + strings.Repeat("漢", 20) + "</>\n<1m漢</>"},
+		{"code is not wrapped", strings.Repeat("x ", 19) + "`a b`", strings.Repeat("x ", 18) + "x\n<36ma b</>"},
 		{"code block", "```go\n  a &lt; **b**\n\n\tc\n```", "<36m  a &lt; **b**</>\n\n<36m\tc</>"},
 		{"alignment", "|a|bb|ccc|\n|:-|-:|:-:|\n|日本|c|d|", "<1ma</>     <1mbb</>  <1mccc</>\n<2m────</>  <2m──</>  <2m───</>\n日本   c   d"},
 		{"a cell that is too wide", "|a|b|\n|-|-|\n|1|" + strings.Repeat("x ", 25) + "|\n|2||\n", "<1ma</>: 1\n<1mb</>: " + strings.Repeat("x ", 18) + "x\n  x x x x x x\n\n<1ma</>: 2\n<1mb</>:"},
 		{"a table without rows", "|a|b|\n|-|-|", "|a|b|\n|-|-|"},
 		{"a column without a header", "||b|\n|-|-|\n|1|" + strings.Repeat("漢", 20) + "|", "1\n<1mb</>: " + strings.Repeat("漢", 18) + "\n  漢漢"},
 		{"footnotes", "a[^1] b\n\n[^1]: c [^2", "a[^1] b\n\n[^1]: c [^2"},
-		{"more than a language", "```sh title\na\n```", "<36msh title</>\n<36ma</>"},
 		{"loose list", "- a\n\n- b\n\n  c", "• a\n\n• b\n\n  c"},
-		{"empty entry", "- \n- a\n-", "•\n• a\n•"},
 		{"list in a quote", "> 1. a\n>\n>    b", "│ 1. a\n│\n│    b"},
-		{"control characters", "a\x1b[2J&#27;[2J&#x202e;b `\x1b[2J` [x](https://a.example/\x1b[2J)", "a[2J[2Jb <36m[2J</> {https://a.example/[2J|<4;94mx<2m[1]}</>"},
+		{"control characters", "a\x1b[2J&#27;[2J&#x202e;b `\x1b[2J` [x](https://a.example/\x1b[2J)", "a[2J[2Jb <36m[2J</> {https://a.example/[2J|<4;94mx</><2m[1]</>}"},
 		{"a table for which the parser panics", "a\n-||", "a\n-||"},
 	} {
 		var r renderer

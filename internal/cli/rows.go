@@ -1,126 +1,80 @@
 package cli
 
 import (
-	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// style is how text looks: a set of these.
-type style uint8
-
+// Styles are parameters of the control sequence SGR. Their concatenation has
+// the look of all of them.
 const (
-	bold style = 1 << iota
-	dim
-	italic
-	struck
-	code
-	linked
+	bold   = ";1"
+	dim    = ";2"
+	italic = ";3"
+	struck = ";9"
+	code   = ";36"
+	linked = ";4;94"
 )
 
-// codes are the parameters of the control sequence SGR for each style.
-var codes = []string{"1", "2", "3", "9", "36", "4;94"}
-
-// sgr is the control sequence that begins a style.
-func (st style) sgr() string {
-	s := "\x1b[0"
-	for i, c := range codes {
-		if st&(1<<i) != 0 {
-			s += ";" + c
-		}
+// paint returns text for the terminal, in a style. What must not reach the
+// terminal is removed here and not before, because an entity such as &#27; can
+// stand for a control character.
+func paint(s, style string) string {
+	s = text.Printable(strings.ReplaceAll(s, glue, ""))
+	if s == "" || style == "" {
+		return s
 	}
-	return s + "m"
+	return "\x1b[0" + style + "m" + s + endStyle
 }
 
-// span is a piece of text in one style.
-type span struct {
-	text  string
-	style style
-	url   string // what it links to
-	whole bool   // it is not broken into rows
-}
+// whole returns a painted text that is not broken into rows at its spaces.
+func whole(s string) string { return strings.ReplaceAll(s, " ", glue) }
 
-func spansWidth(spans []span) int {
-	n := 0
-	for _, s := range spans {
-		n += cells.StringWidth(s.text)
+// escaped matches what the control sequence OSC 8 does not take.
+var escaped = regexp.MustCompile(`[^!-~]+`)
+
+// hyperlink returns a painted text that links to a page, if there is any.
+func hyperlink(page, s string) string {
+	if page == "" {
+		return s
 	}
-	return n
+	return "\x1b]8;;" + escaped.ReplaceAllStringFunc(page, url.PathEscape) + "\x1b\\" + s + endLink
 }
 
-// mark adds s to what the next row begins with.
-func (r *renderer) mark(s string) {
-	s = r.begin() + s
-	r.first = &s
-}
+const (
+	endStyle = "\x1b[0m"
+	endLink  = "\x1b]8;;\x1b\\"
+	control  = `(?:\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)` // matches a control sequence
+)
 
-// begin returns what the next row begins with.
-func (r *renderer) begin() string {
-	if r.first == nil {
-		return r.prefix
-	}
-	s := *r.first
-	r.first = nil
-	return s
-}
+var sequence = regexp.MustCompile(control)
+
+// widthOf returns the width of a painted text in cells.
+func widthOf(s string) int { return cells.StringWidth(sequence.ReplaceAllString(s, "")) }
 
 // room is the width of the text in the next row.
-func (r *renderer) room() int {
-	begin := r.prefix
-	if r.first != nil {
-		begin = *r.first
+func (r *renderer) room() int { return r.width - cells.StringWidth(r.first) }
+
+// nest shows something behind first in its first row and rest in the others.
+// Where half of the terminal is taken, there is no more indentation.
+func (r *renderer) nest(first, rest string, show func()) {
+	outer := r.prefix
+	r.first += first
+	if cells.StringWidth(outer+rest) <= r.width/2 {
+		r.prefix += rest
 	}
-	return r.width - cells.StringWidth(begin)
+	show()
+	r.first, r.prefix = outer, outer
 }
 
-// row shows spans in one row.
-func (r *renderer) row(spans []span) {
-	begin := r.begin()
-	if spansWidth(spans) == 0 {
-		begin = strings.TrimRight(begin, " ")
-	}
-	r.out.WriteString(begin)
-	var last span
-	for _, s := range spans {
-		if s.text == "" {
-			continue
-		}
-		r.change(last, s)
-		r.out.WriteString(clean(s.text))
-		last = s
-	}
-	r.change(last, span{})
-	r.out.WriteString("\n")
-}
-
-// change writes the control sequences between two spans.
-func (r *renderer) change(from, to span) {
-	if from.url != to.url {
-		r.out.WriteString(hyperlink(to.url))
-	}
-	if from.style != to.style {
-		r.out.WriteString(to.style.sgr())
-	}
-}
-
-// clean returns what of a text may go to the terminal. Here and not before,
-// because an entity such as &#27; can stand for a control character.
-func clean(s string) string { return text.Printable(strings.ReplaceAll(s, glue, "")) }
-
-// hyperlink is the control sequence OSC 8 that begins a link, or ends it if url
-// is empty. It takes printable ASCII characters only.
-func hyperlink(url string) string {
-	var b strings.Builder
-	for _, c := range []byte(url) {
-		if c > ' ' && c <= '~' {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return "\x1b]8;;" + b.String() + "\x1b\\"
+// row shows a painted text in one row.
+func (r *renderer) row(s string) {
+	row := strings.ReplaceAll(r.first+s, glue, " ")
+	r.out.WriteString(strings.TrimRight(row, " ") + "\n")
+	r.first = r.prefix
 }
 
 const (
@@ -133,53 +87,53 @@ const (
 // word matches what is not broken, with the white space before it: words of
 // Latin and other scripts, and characters of Chinese and Japanese with the
 // punctuation and the number of a link that stay with them.
-var word = regexp.MustCompile(`[` + blank + `]*(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
+var word = regexp.MustCompile(`[` + blank + `]*(?:` +
+	`(?:[` + opening + `]|` + control + `)*[` + cjk + `](?:[` + closing + `]|\[\d+\]|` + control + `)*|` +
+	`[^` + blank + cjk + `]+)`)
 
-// wrap shows spans in rows that are as wide as the terminal at most. A word that
-// is too long has a row of its own.
-func (r *renderer) wrap(spans []span) {
-	var b strings.Builder
-	for _, s := range spans {
-		if s.whole {
-			b.WriteString(strings.Repeat("x", len(s.text)))
-		} else {
-			b.WriteString(s.text)
-		}
-	}
-	var row []span
-	used := 0
-	for _, w := range word.FindAllString(b.String(), -1) {
-		var space, chars []span
-		n := len(w) - len(strings.TrimLeft(w, blank))
-		space, spans = cut(spans, n)
-		chars, spans = cut(spans, len(w)-n)
-		width := spansWidth(chars)
+// wrap shows a painted text in rows that are as wide as the terminal at most. A
+// word that is too long has a row of its own.
+func (r *renderer) wrap(s string) {
+	row, used := "", 0
+	for _, w := range word.FindAllString(s, -1) {
+		chars := strings.TrimLeft(w, blank)
+		space := w[:len(w)-len(chars)]
+		width := widthOf(chars)
+		gap := min(len(space), 1)
 		switch {
-		case used > 0 && (strings.Contains(w[:n], "\n") || used+min(n, 1)+width > r.room()):
-			r.row(row)
-			row, used = nil, 0
-		case used > 0 && n > 0:
-			space[0].text = " "
-			row, used = append(row, space[0]), used+1
+		case used == 0:
+			gap = 0
+		case strings.Contains(space, "\n"), used+gap+width > r.room():
+			begin, end := inEffect(row)
+			r.row(row + end)
+			row, used, gap = begin, 0, 0
 		}
-		row, used = append(row, chars...), used+width
+		row += strings.Repeat(" ", gap) + chars
+		used += gap + width
 	}
-	if used > 0 {
+	if row != "" {
 		r.row(row)
 	}
 }
 
-// cut returns the spans of the first n bytes of the text, and the others.
-func cut(spans []span, n int) (head, tail []span) {
-	for n > 0 {
-		first := spans[0]
-		if size := min(n, len(first.text)); size < len(first.text) {
-			first.text, spans[0].text = first.text[:size], first.text[size:]
+// inEffect returns the control sequences that hold at the end of a painted text,
+// and those that end them.
+func inEffect(s string) (begin, end string) {
+	style, link := endStyle, endLink
+	for _, q := range sequence.FindAllString(s, -1) {
+		if strings.HasPrefix(q, "\x1b[") {
+			style = q
 		} else {
-			spans = spans[1:]
+			link = q
 		}
-		head = append(head, first)
-		n -= len(first.text)
 	}
-	return head, spans
+	if link != endLink {
+		begin += link
+		end += endLink
+	}
+	if style != endStyle {
+		begin += style
+		end += endStyle
+	}
+	return begin, end
 }

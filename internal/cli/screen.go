@@ -47,15 +47,14 @@ type screen struct {
 	width  func() int
 	fail   func(error) // gets the error of writing text
 
-	mu       sync.Mutex
-	begin    time.Time
-	stage    string             // what the call is doing
-	what     string             // the query or URL of the last search
-	drawn    string             // the status line on the terminal
-	messages []*strings.Builder // what the model has written in this try
-	shown    string             // what of it is on the terminal
-	rows     renderer           // of this try
-	started  bool               // there is text on the terminal
+	mu      sync.Mutex
+	begin   time.Time
+	stage   string          // what the call is doing, with the query or URL
+	drawn   string          // the status line on the terminal
+	message strings.Builder // the last message of the model
+	shown   string          // what of it is on the terminal
+	rows    renderer        // of this try
+	started bool            // there is text on the terminal
 }
 
 // newScreen returns the screen for a.stdout and a.stderr. Without streams it
@@ -96,9 +95,6 @@ func (s *screen) start() (stop func()) {
 	return func() {
 		close(quit)
 		running.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.erase()
 	}
 }
 
@@ -106,107 +102,95 @@ func (s *screen) start() (stop func()) {
 func (s *screen) watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stage, what := answer.Stage(ev); stage != "" {
-		// The API names the query when the search is over, so it stays on the
-		// line until the next one.
-		if what != "" || stage != "searching" {
-			s.what = text.Truncate(what, 200)
-		}
+	stage, what := answer.Stage(ev)
+	if what != "" {
+		stage += ": " + text.Truncate(what, 200)
+	}
+	// The API names the query when the search is over, so it stays on the line
+	// until the next one.
+	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
 		s.stage = stage
 	}
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
-			s.stage, s.what = "writing", ""
-			s.messages = append(s.messages, new(strings.Builder))
+			s.stage = "writing"
+			s.print(strings.TrimPrefix(s.written(), s.shown))
+			s.message.Reset()
+			s.shown = ""
 		}
 	case llm.BlockDelta:
-		if n := len(s.messages); n > 0 {
-			s.messages[n-1].WriteString(e.Text)
-		}
+		s.message.WriteString(e.Text)
 	case llm.Retrying:
 		s.divide("starting again")
-		s.messages = nil
 	}
 }
 
-// written joins messages as the answer does.
-func written(messages []*strings.Builder) string {
-	var parts []string
-	for _, m := range messages {
-		if part := strings.TrimSpace(answer.Clean(m.String())); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
+// written returns the last message, as the answer has it.
+func (s *screen) written() string { return strings.TrimSpace(answer.Clean(s.message.String())) }
 
 // blocks shows those that are complete. A list of sources at the end is shown
 // with the titles and dates of the citations, which come last.
 func (s *screen) blocks() {
-	all := written(s.messages)
-	if !strings.HasPrefix(all, s.shown) {
-		return
-	}
-	limit := len(all)
-	if at, _ := answer.SourcesAt(all); at >= 0 {
-		limit = at
-	}
-	end := len(s.shown)
-	for n := 0; n >= 0 && end+n <= limit; n = blockEnd(all[end:]) {
-		end += n
-	}
-	complete := strings.TrimRight(all[:end], " \t\r\n")
-	if len(complete) > len(s.shown) {
-		s.print(complete[len(s.shown):])
-		s.shown = complete
+	all := s.written()
+	limit, _ := answer.SourcesAt(all)
+	for strings.HasPrefix(all, s.shown) {
+		n := len(s.shown)
+		end := blockEnd(all[n:])
+		if end < 0 || n+end > limit {
+			return
+		}
+		s.print(all[n : n+end])
+		s.shown = all[:n+end]
 	}
 }
 
-// finish shows the rest of the answer, and its sources. ans is nil if the call
-// has failed: then it shows what there is.
+// finish removes the status line, and shows the rest of the answer and its
+// sources. ans is nil if the call has failed: then it shows what there is.
 func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ans == nil {
-		ans = &answer.Answer{Text: written(s.messages)}
-	}
-	rest := s.rest(ans.Text)
-	if s.plain {
-		s.print(rest)
+	s.erase()
+	if s.text == nil {
 		return
 	}
-	heading, list := "Sources:", ""
-	if at, closing := answer.SourcesAt(rest); closing {
-		rest, list = rest[:at], rest[at:]
-		line, _, _ := strings.Cut(list, "\n")
-		heading = strings.Trim(line, "#*_:： \t\r") + ":"
+	if ans == nil {
+		ans = &answer.Answer{Text: s.written()}
 	}
-	s.print(rest)
-	s.rows.sources.cite(ans.Citations)
-	s.rows.sources.read(list)
-	if len(s.rows.sources.list) > 0 && s.text != nil {
-		s.write(s.rows.sourceRows(heading, s.width()))
+	rest := s.rest(ans.Text)
+	at, closing := answer.SourcesAt(rest)
+	if s.plain || !closing {
+		at = len(rest)
+	}
+	s.print(rest[:at])
+	for _, c := range ans.Citations {
+		s.rows.cite(c)
+	}
+	s.rows.citeList(rest[at:])
+	if len(s.rows.sources) > 0 && !s.plain {
+		line, _, _ := strings.Cut(rest[at:], "\n")
+		heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
+		s.write(s.rows.sourceRows(heading+":", s.width()))
 	}
 }
 
-// rest returns what is not shown yet of the text of an answer.
+// rest returns what is not shown yet of the text of an answer. It has the last
+// message, with others before it or without.
 func (s *screen) rest(body string) string {
-	for i := range s.messages { // the first ones may not be part of the answer
-		part, ok := strings.CutPrefix(s.shown, written(s.messages[:i]))
-		if rest, found := strings.CutPrefix(body, strings.TrimPrefix(part, "\n\n")); ok && found {
-			return rest
-		}
+	at := strings.Index(body, s.written())
+	if at < 0 {
+		s.divide("the answer")
+		return body
 	}
-	s.divide("the answer")
-	return body
+	return strings.TrimPrefix(body[at:], s.shown)
 }
 
 // divide separates the text so far, if any, from what follows it.
 func (s *screen) divide(words string) {
-	if s.shown != "" {
+	if s.started {
 		s.print("--- " + words + " ---")
 	}
+	s.message.Reset()
 	s.shown, s.rows = "", renderer{}
 }
 
@@ -241,53 +225,42 @@ func (s *screen) draw() {
 	}
 	age := time.Since(s.begin)
 	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
-	if s.what != "" {
-		line += ": " + s.what
-	}
 	if !s.plain {
 		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
 	}
 	line = cells.Truncate(line, s.width()-3, "…")
-	if line == s.drawn {
-		return
+	if line != s.drawn {
+		s.erase()
+		_, _ = io.WriteString(s.status, s.faint(line))
+		s.drawn = line
 	}
-	shown := line
-	if !s.plain {
-		shown = dim.sgr() + line + style(0).sgr()
-	}
-	_, _ = io.WriteString(s.status, s.blanks()+shown)
-	s.drawn = line
 }
 
-// erase removes the status line.
+// erase removes the status line, and the ^C that a terminal may have written
+// after it. It works in every terminal.
 func (s *screen) erase() {
 	if s.drawn != "" {
-		_, _ = io.WriteString(s.status, s.blanks())
+		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn)+2)+"\r")
 		s.drawn = ""
 	}
 }
 
-// blanks overwrites the status line, and the ^C that a terminal may have
-// written after it. It works in every terminal.
-func (s *screen) blanks() string {
-	if s.drawn == "" {
-		return ""
+// faint returns a line in the style of the status line.
+func (s *screen) faint(line string) string {
+	if s.plain {
+		return line
 	}
-	return "\r" + strings.Repeat(" ", cells.StringWidth(s.drawn)+2) + "\r"
+	return paint(line, dim)
 }
 
 // note shows a line on stderr below the answer.
 func (s *screen) note(line string) {
-	if s.status == nil {
-		fmt.Fprintln(s.stderr, line)
-		return
+	if s.status != nil {
+		r := renderer{width: s.width()}
+		r.wrap(s.faint(line))
+		line = strings.TrimSuffix(r.out.String(), "\n")
 	}
-	r, look := renderer{width: s.width()}, dim
-	if s.plain {
-		look = 0
-	}
-	r.wrap([]span{{text: line, style: look}})
-	_, _ = io.WriteString(s.status, r.out.String())
+	fmt.Fprintln(s.stderr, line)
 }
 
 // Write writes to stderr what others write while the screen is shown, such as

@@ -49,10 +49,13 @@ func TestStatusLine(t *testing.T) {
 		columns.Store(80)
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
+		s.mu.Lock()
 		s.plain = false
 		s.begin = time.Now()
+		s.mu.Unlock()
 		step("\r              \r\x1b[0;2m⠹ 0s writing\x1b[0m")
 		stop()
+		s.finish(nil)
 		step(" \r")
 	})
 }
@@ -66,7 +69,7 @@ func TestScreen(t *testing.T) {
 		sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
 		listed  = "\nSources:\n[1] First https://a.example/1\n    (2026-01-02)\n[2] oai-weather (accessed 2026-01-03)\n"
 		own     = "\n\n## 出典\n\n- [Ignored](https://www.a.example/1/) (2026-01-02)\n- **Third page** — https://c.example/3 (2025-12-31)\n- https://b.example/x (2025-12-30)"
-		merged  = "\n出典:\n[1] https://b.example/x (2025-12-30)\n[2] First https://a.example/1\n    (2026-01-02)\n[3] oai-weather (accessed 2026-01-03)\n[4] Third page https://c.example/3\n    (2025-12-31)\n"
+		merged  = "\n出典:\n[1] https://b.example/x (2025-12-30)\n[2] First https://a.example/1\n    (2026-01-02)\n[3] oai-weather (accessed 2026-01-03)\n[4] https://c.example/3 (2025-12-31)\n"
 	)
 	link := "one [two](https://b.example/x) three four five six seven"
 	for _, tt := range []struct {

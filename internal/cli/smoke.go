@@ -158,17 +158,11 @@ func (p *peer) call(method string, params object) json.RawMessage {
 	return nil
 }
 
-var errEnded = errors.New("the server has ended")
-
-// read reads one message.
+// read reads one message. After the last one the error is io.EOF.
 func (p *peer) read() json.RawMessage {
 	frame, err := p.reader.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		p.err = errEnded
-	case err != nil:
-		p.err = fmt.Errorf("reading from the server: %w", err)
-	case p.silent != 0 && gjson.GetBytes(frame.Body, "id").Int() == int64(p.silent):
+	p.err = err
+	if p.silent != 0 && gjson.GetBytes(frame.Body, "id").Int() == int64(p.silent) {
 		p.err = fmt.Errorf("call %d was cancelled and yet answered", p.silent)
 	}
 	return frame.Body
@@ -182,7 +176,7 @@ func (p *peer) end() error {
 		p.read()
 	}
 	_ = p.out.Close()
-	if err := <-p.ended; errors.Is(p.err, errEnded) {
+	if err := <-p.ended; errors.Is(p.err, io.EOF) {
 		return err
 	}
 	return p.err

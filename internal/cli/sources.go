@@ -1,108 +1,67 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// source is an entry of the list of sources.
-type source struct {
-	url   string // or the name of a source without a URL
-	title string
-	date  string
-}
-
-// sources is the list of sources. A page is in it once.
-type sources struct {
-	list    []source
-	numbers map[string]int // by the key of the page
-}
-
-// add returns the number of a source. A title or date that it lacks in the list
-// is taken from s.
-func (l *sources) add(s source) int {
-	key := answer.PageKey(s.url)
-	if l.numbers[key] == 0 {
-		if l.numbers == nil {
-			l.numbers = map[string]int{}
-		}
-		l.list = append(l.list, source{url: s.url})
-		l.numbers[key] = len(l.list)
+// cite returns the number of a page in the list of sources, which has it once.
+// Title and date come from the citations: the links of the text have none.
+func (r *renderer) cite(c answer.Citation) int {
+	if r.numbers == nil {
+		r.numbers = map[string]int{}
 	}
-	n := l.numbers[key]
-	known := &l.list[n-1]
-	known.title = cmp.Or(known.title, text.OneLine(s.title))
-	known.date = cmp.Or(known.date, s.date)
+	key := answer.PageKey(c.URL)
+	n := r.numbers[key]
+	switch {
+	case n == 0:
+		r.sources = append(r.sources, c)
+		n = len(r.sources)
+		r.numbers[key] = n
+	case r.sources[n-1].PublishedAt == "":
+		r.sources[n-1] = c
+	}
 	return n
 }
 
-// cite adds the citations of an answer.
-func (l *sources) cite(citations []answer.Citation) {
-	for _, c := range citations {
-		s := source{url: c.URL, title: c.Title, date: c.PublishedAt}
-		if c.Accessed {
-			s.date = "accessed " + c.PublishedAt
-		}
-		l.add(s)
-	}
-}
+// date matches the date of an entry in the list of an answer.
+var date = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
-var (
-	// marker matches the beginning of an entry.
-	marker = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*`)
-	// dated matches the date at the end of an entry.
-	dated = regexp.MustCompile(`[\s(（:：—–-]*(\d{4}-\d{2}-\d{2})[)）.。*_\s]*$`)
-)
-
-// read adds the pages of the list that the answer itself has.
-func (l *sources) read(list string) {
+// citeList adds the pages of the list that an answer itself has.
+func (r *renderer) citeList(list string) {
 	for line := range strings.Lines(list) {
-		links := answer.Links(line)
-		for _, at := range links {
-			s := source{url: answer.PageURL(line[at[0]:at[1]])}
-			if s.url == "" {
-				continue
+		for _, at := range answer.Links(line) {
+			page := answer.PageURL(line[at[0]:at[1]])
+			if page != "" {
+				r.cite(answer.Citation{URL: page, PublishedAt: date.FindString(line[at[1]:])})
 			}
-			if m := dated.FindStringSubmatch(line); m != nil {
-				s.date = m[1]
-			}
-			if len(links) == 1 {
-				rest := dated.ReplaceAllString(line[:at[0]]+line[at[1]:], "")
-				s.title = strings.Trim(marker.ReplaceAllString(rest, ""), "[](){}<>*_`—–-:： \t\n")
-			}
-			l.add(s)
 		}
 	}
 }
 
-// sourceRows returns the rows of the list of sources, if there are any.
+// sourceRows returns the rows of the list of sources.
 func (r *renderer) sourceRows(heading string, width int) string {
-	if len(r.sources.list) == 0 {
-		return ""
-	}
 	r.width = width
 	r.out.Reset()
-	r.wrap([]span{{text: heading, style: bold}})
-	for i, s := range r.sources.list {
-		page := span{text: s.url, style: dim, url: answer.PageURL(s.url), whole: true}
-		title := span{text: s.title, style: linked, url: page.url}
-		spans := []span{title, {text: " "}, page}
-		if s.title == "" || page.url == "" {
-			spans = []span{page}
+	r.wrap(paint(heading, bold))
+	for i, c := range r.sources {
+		page := answer.PageURL(c.URL)
+		entry := hyperlink(page, paint(c.URL, dim))
+		if c.Title != "" && page != "" {
+			entry = hyperlink(page, paint(c.Title, linked)) + " " + entry
 		}
-		if s.date != "" {
-			spans = append(spans, span{text: " "}, span{text: "(" + s.date + ")", style: dim, whole: true})
+		date := c.PublishedAt
+		if c.Accessed {
+			date = "accessed " + date
+		}
+		if date != "" {
+			entry += " " + whole(paint("("+date+")", dim))
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
-		r.mark(number)
-		r.prefix = strings.Repeat(" ", len(number))
-		r.wrap(spans)
-		r.prefix = ""
+		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(entry) })
 	}
 	return r.out.String()
 }
