@@ -231,7 +231,7 @@ func columnsOf(line string) int {
 
 // aligned returns a row of a table with spaces before its cells.
 func aligned(row []string, widths []int, align []string) string {
-	s := ""
+	var b strings.Builder
 	space := 0
 	for i, cell := range row {
 		missing := widths[i] - widthOf(cell)
@@ -242,10 +242,10 @@ func aligned(row []string, widths []int, align []string) string {
 		case "center":
 			left = missing / 2
 		}
-		s += strings.Repeat(" ", space+left) + cell
+		b.WriteString(strings.Repeat(" ", space+left) + cell)
 		space = missing - left + len(gap)
 	}
-	return s
+	return b.String()
 }
 
 // records shows the rows of a table, of which the first one is the header, as
@@ -267,34 +267,34 @@ func (r *renderer) records(rows [][]string) {
 
 // inline returns text, painted.
 func (r *renderer) inline(list markdown.Inlines, style string) string {
-	s := ""
+	var b strings.Builder
 	for _, x := range list {
 		switch x := x.(type) {
 		case *markdown.Plain:
-			s += r.text(x.Text, style)
+			b.WriteString(r.text(x.Text, style))
 		case *markdown.Escaped:
-			s += r.text(x.Text, style)
+			b.WriteString(r.text(x.Text, style))
 		case *markdown.AutoLink:
-			s += r.text(x.Text, style)
+			b.WriteString(r.text(x.Text, style))
 		case *markdown.HTMLTag: // tables have <br>
-			s += r.text(lineBreak.ReplaceAllString(x.Text, " "), style)
+			b.WriteString(r.text(lineBreak.ReplaceAllString(x.Text, " "), style))
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
-			s += "\n"
+			b.WriteString("\n")
 		case *markdown.Code:
-			s += whole(paint(x.Text, style+code))
+			b.WriteString(whole(paint(x.Text, style+code)))
 		case *markdown.Strong:
-			s += r.inline(x.Inner, style+bold)
+			b.WriteString(r.inline(x.Inner, style+bold))
 		case *markdown.Emph:
-			s += r.inline(x.Inner, style+italic)
+			b.WriteString(r.inline(x.Inner, style+italic))
 		case *markdown.Del:
-			s += r.inline(x.Inner, style+struck)
+			b.WriteString(r.inline(x.Inner, style+struck))
 		case *markdown.Link:
-			s += r.link(x.Inner, x.URL, style)
+			b.WriteString(r.link(x.Inner, x.URL, style))
 		case *markdown.Image:
-			s += r.link(x.Inner, x.URL, style)
+			b.WriteString(r.link(x.Inner, x.URL, style))
 		}
 	}
-	return s
+	return b.String()
 }
 
 // link returns a link, painted. One that leads to no page is shown as it is.
@@ -308,17 +308,17 @@ func (r *renderer) link(inner markdown.Inlines, u, style string) string {
 
 // text returns text with its URLs, painted. The text of a link has no links.
 func (r *renderer) text(s, style string) string {
-	out := ""
+	var b strings.Builder
 	begin := 0
 	for _, at := range answer.Links(s) {
 		u := s[at[0]:at[1]]
 		page := answer.PageURL(u)
 		if page != "" && !strings.Contains(style, linked) {
-			out += paint(s[begin:at[0]], style) + r.numbered(page, paint(u, style+linked))
+			b.WriteString(paint(s[begin:at[0]], style) + r.numbered(page, paint(u, style+linked)))
 			begin = at[1]
 		}
 	}
-	return out + paint(s[begin:], style)
+	return b.String() + paint(s[begin:], style)
 }
 
 // numbered returns a painted text that links to a page, with the number of the

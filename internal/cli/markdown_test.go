@@ -48,7 +48,7 @@ func TestRenderProperties(t *testing.T) {
 		for _, width := range []int{40, 80, 120} {
 			var r renderer
 			rows := strings.Split(sequences.ReplaceAllString(r.render(d.markdown, width), ""), "\n")
-			words, fits := d.words, true
+			words := d.words
 			if d.narrow != "" && !strings.Contains(strings.Join(rows, ""), "─") {
 				words = d.narrow
 			}
@@ -57,7 +57,7 @@ func TestRenderProperties(t *testing.T) {
 				begin := strings.TrimLeft(marker.ReplaceAllString(row, ""), " │•")
 				fields := strings.Fields(begin)
 				isCode := strings.Contains(d.markdown, strings.TrimRight(begin, " .`")) && strings.Contains(d.markdown, "`")
-				fits = cells.StringWidth(row) <= width || len(fields) == 1 || isCode
+				fits := cells.StringWidth(row) <= width || len(fields) == 1 || isCode
 				if !fits {
 					t.Errorf("%s at %d: %q is too wide", d.name, width, row)
 				}
