@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -147,7 +146,7 @@ func (a *app) serverOptions(w *deps) server.Options {
 func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
 	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
 	if err == nil {
-		a.redactor = logging.NewRedactor(slices.Concat(cfg.Secrets, a.secrets)...)
+		a.redactor = logging.NewRedactor(cfg.Secrets...)
 		return cfg, warnings, nil
 	}
 	a.warn(warnings...)

@@ -48,7 +48,6 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
-	secrets        []string          // further ones: the tokens of serve
 	logFormat      string            // of serve: text or json
 }
 

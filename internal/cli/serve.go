@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -23,31 +24,29 @@ const (
 	tokensFileVariable = "MCP_HTTP_TOKENS_FILE"
 )
 
-// notGiven is the default of --drain.
-const notGiven time.Duration = -1
-
 // maxCallsLimit bounds --max-calls: each call holds memory and a connection.
 const maxCallsLimit = 10000
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
 	f := newFlags("serve")
-	var hosts []string
+	o := httpd.Options{Metrics: httpd.NewMetrics()}
 	f.Func("allowed-host", "", func(s string) error {
 		host := httpd.HostName(s)
 		if host == "" || strings.Contains(s, "/") {
 			return errors.New("not a host")
 		}
-		hosts = append(hosts, host)
+		o.Access.Hosts = append(o.Access.Hosts, host)
 		return nil
 	})
+	const notGiven time.Duration = -1 // --drain
+	f.StringVar(&o.Path, "path", "/mcp", "")
+	f.DurationVar(&o.Drain, "drain", notGiven, "")
+	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
+	f.IntVar(&o.MaxCalls, "max-calls", 256, "")
+	f.StringVar(&a.logFormat, "log-format", "text", "")
 	address := f.String("http", "", "")
-	endpoint := f.String("path", "/mcp", "")
-	drain := f.Duration("drain", notGiven, "")
-	notice := f.Duration("notice", 2*time.Second, "")
 	metricsAddress := f.String("metrics", "", "")
-	logFormat := f.String("log-format", "text", "")
-	maxCalls := f.Int("max-calls", 256, "")
 	anonymous := f.Bool("allow-anonymous", false, "")
 	words, err := f.parse(joinDebug(args))
 	if err != nil {
@@ -59,107 +58,88 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		problem = fmt.Sprintf("unexpected argument %q", words[0])
 	case *address == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !strings.HasPrefix(*endpoint, "/") || strings.ContainsAny(*endpoint, "{} ?#%") || path.Clean(*endpoint) != *endpoint:
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", *endpoint)
-	case *endpoint == "/healthz" || *endpoint == "/readyz" || *endpoint == "/metrics":
-		problem = fmt.Sprintf("--path %s is taken", *endpoint)
-	case *maxCalls < 1 || *maxCalls > maxCallsLimit:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", *maxCalls, maxCallsLimit)
-	case *drain < 0 && *drain != notGiven:
-		problem = fmt.Sprintf("--drain %s is negative", *drain)
-	case *notice < 0:
-		problem = fmt.Sprintf("--notice %s is negative", *notice)
-	case *logFormat != "text" && *logFormat != "json":
-		problem = fmt.Sprintf("--log-format %s is not text or json", *logFormat)
+	case !strings.HasPrefix(o.Path, "/") || strings.ContainsAny(o.Path, "{} ?#%") || path.Clean(o.Path) != o.Path:
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
+	case o.Path == "/healthz" || o.Path == "/readyz" || o.Path == "/metrics":
+		problem = fmt.Sprintf("--path %s is taken", o.Path)
+	case o.MaxCalls < 1 || o.MaxCalls > maxCallsLimit:
+		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, maxCallsLimit)
+	case o.Drain < 0 && o.Drain != notGiven:
+		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
+	case o.Notice < 0:
+		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
+	case a.logFormat != "text" && a.logFormat != "json":
+		problem = fmt.Sprintf("--log-format %s is not text or json", a.logFormat)
 	}
 	if problem != "" {
 		return &failure{exitUsage, problem, f.seeHelp()}
-	}
-	tokens, err := a.tokens()
-	if err != nil {
-		return &failure{exitUsage, err.Error(), "name:token, separated by commas or blanks"}
 	}
 	ln, err := listen("--http", *address)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	var metricsListener net.Listener
 	if *metricsAddress != "" {
-		if metricsListener, err = listen("--metrics", *metricsAddress); err != nil {
+		o.MetricsListener, err = listen("--metrics", *metricsAddress)
+		if err != nil {
 			return err
 		}
-		defer metricsListener.Close()
+		defer o.MetricsListener.Close()
 	}
-	access := httpd.Access{Loopback: httpd.IsLoopback(ln), Tokens: tokens, Hosts: hosts}
-	if !access.Loopback && tokens == nil && !*anonymous {
-		return &failure{
-			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable + " or " + tokensFileVariable,
-			"or --allow-anonymous, to let any caller use the key",
-		}
-	}
-	a.logFormat = *logFormat
 	w, err := a.build(f)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	if *drain == notGiven {
-		*drain = w.config.Timeout()
-	}
-	metrics := httpd.NewMetrics()
-	o := a.serverOptions(w)
-	o.MaxCalls = *maxCalls
-	o.Observe = func(c server.Call) {
-		c.Client = cmp.Or(c.Client, "anonymous")
-		metrics.Observe(c)
-		logCall(w.log, c)
-	}
-	s := server.New(o)
+	o.Access.Loopback = httpd.IsLoopback(ln)
+	o.Access.Tokens, err = a.tokens()
 	switch {
-	case metricsListener != nil:
-		w.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", metricsListener.Addr()))
-	case tokens != nil:
+	case err != nil:
+		return &failure{exitUsage, err.Error(), "name:token, separated by commas or blanks"}
+	case !o.Access.Loopback && o.Access.Tokens == nil && !*anonymous:
+		return &failure{
+			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable + " or " + tokensFileVariable,
+			"or --allow-anonymous, to let any caller use the key",
+		}
+	case o.MetricsListener != nil:
+		w.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
+	case o.Access.Tokens != nil:
 		w.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
 	}
-	w.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), *endpoint))
-	return httpd.Serve(ctx, ln, httpd.Options{
-		MCP:  s.MCP,
-		Path: *endpoint,
-		Ready: func() error {
-			if !f.offline && !w.config.KeySet {
-				return errors.New("Missing API key: set " + w.config.KeyEnv)
-			}
-			return nil
-		},
-		Notice:          *notice,
-		Drain:           *drain,
-		MaxCalls:        *maxCalls,
-		Access:          access,
-		Waiting:         s.Waiting,
-		Metrics:         metrics,
-		MetricsListener: metricsListener,
-		Log:             w.log,
-	})
+	w.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
+	calls := a.serverOptions(w)
+	calls.MaxCalls = o.MaxCalls
+	calls.Observe = func(c server.Call) {
+		c.Client = cmp.Or(c.Client, "anonymous")
+		o.Metrics.Observe(c)
+		logCall(w.log, c)
+	}
+	s := server.New(calls)
+	o.MCP, o.Waiting, o.Log = s.MCP, s.Waiting, w.log
+	o.Ready = func() error {
+		if !f.offline && !w.config.KeySet {
+			return errors.New("Missing API key: set " + w.config.KeyEnv)
+		}
+		return nil
+	}
+	if o.Drain == notGiven {
+		o.Drain = w.config.Timeout()
+	}
+	return httpd.Serve(ctx, ln, o)
 }
 
 // tokens returns the bearer tokens of the environment, nil without any. All of
 // them reach the redactor.
 func (a *app) tokens() (*httpd.Tokens, error) {
 	list, file := a.variable(tokensVariable), a.variable(tokensFileVariable)
-	learn := func(secret string) {
-		a.secrets = append(a.secrets, secret)
-		if a.redactor != nil { // since the configuration is loaded
-			a.redactor.Add(secret)
-		}
-	}
+	learn := func(secret string) { a.redactor.Add(secret) }
 	switch {
 	case list != "" && file != "":
 		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
 	case list != "":
-		return httpd.NewTokens(tokensVariable, list, learn)
+		return httpd.NewTokens(tokensVariable, func() ([]byte, error) { return []byte(list), nil }, learn)
 	case file != "":
-		return httpd.ReadTokens(file, learn)
+		return httpd.NewTokens(file, func() ([]byte, error) { return os.ReadFile(file) }, learn)
 	}
 	return nil, nil
 }

@@ -53,6 +53,8 @@ func TestServeTokens(t *testing.T) {
 	}
 	for _, tt := range []struct{ list, file, want string }{
 		{"0123456789abcdef:alice", "", "the token of entry 1 of MCP_HTTP_TOKENS has fewer than 16 characters"},
+		{"0123456789abcdef", "", "entry 1 of MCP_HTTP_TOKENS is not name:token"},
+		{"a:0123456789abcdeX :fedcba9876543", "", "entry 2 of MCP_HTTP_TOKENS is not name:token"},
 		{",", "", "MCP_HTTP_TOKENS has no tokens"},
 		{"", empty, "tokens has no tokens"},
 		{"", empty + ".none", "reading tokens: open "},

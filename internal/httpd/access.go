@@ -64,15 +64,7 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 		}
 		return &auth.TokenInfo{UserID: name}, nil
 	}
-	accepted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Del("WWW-Authenticate")
-		next.ServeHTTP(w, r)
-	})
-	check := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(accepted)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
-		check.ServeHTTP(w, r)
-	})
+	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
 
 // HostName returns the name or address in a Host header: without port and

@@ -2,10 +2,8 @@ package httpd
 
 import (
 	"bytes"
-	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +14,7 @@ import (
 )
 
 func TestAccess(t *testing.T) {
-	o := options(t, slow)
-	tokens := o.Access.Tokens
+	tokens := options(t, slow, io.Discard).Access.Tokens
 	loopback := Access{Loopback: true}
 	remote := Access{Tokens: tokens}
 	listed := Access{Tokens: tokens, Hosts: []string{"mcp.example.com"}}
@@ -55,30 +52,24 @@ func TestAccess(t *testing.T) {
 		{"readiness of any host", listed, "/readyz", "evil.example", "", "", 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := options(t, slow)
-			o.Access = tt.access
-			method, body := http.MethodGet, ""
-			if tt.path == "/mcp" {
-				method, body = http.MethodPost, ping
-			}
-			r := httptest.NewRequestWithContext(t.Context(), method, tt.path, strings.NewReader(body))
-			r.Host = tt.host
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Accept", "application/json, text/event-stream")
-			if tt.token != "" {
-				r.Header.Set("Authorization", "Bearer "+tt.token)
-			}
-			if tt.origin != "" {
-				r.Header.Set("Origin", tt.origin)
-			}
-			w := httptest.NewRecorder()
-			o.handler(t.Context(), t.Context()).ServeHTTP(w, r)
-			if w.Code != tt.want {
-				t.Errorf("status %d, want %d", w.Code, tt.want)
-			}
-			if (w.Header().Get("WWW-Authenticate") != "") != (tt.want == 401) {
-				t.Errorf("WWW-Authenticate %q with status %d", w.Header().Get("WWW-Authenticate"), w.Code)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				o := options(t, slow, io.Discard)
+				o.Access = tt.access
+				p, _, _ := start(t, o)
+				text := get(tt.path)
+				if tt.path == "/mcp" {
+					text = post(ping, "Origin: "+tt.origin+"\r\n")
+				}
+				text = strings.Replace(text, "localhost", tt.host, 1)
+				text = strings.Replace(text, "Bearer "+secret, "Bearer "+tt.token, 1)
+				res, _ := receive(t, p.send(t, text))
+				if res.StatusCode != tt.want {
+					t.Errorf("status %d, want %d", res.StatusCode, tt.want)
+				}
+				if got := res.Header.Get("WWW-Authenticate"); (got == "Bearer") != (tt.want == 401) {
+					t.Errorf("WWW-Authenticate %q with status %d", got, res.StatusCode)
+				}
+			})
 		})
 	}
 }
@@ -86,11 +77,11 @@ func TestAccess(t *testing.T) {
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, own := newPipes(), newPipes()
-		o := options(t, slow)
+		own := newPipes()
+		o := options(t, slow, io.Discard)
 		o.MetricsListener = own
-		stop, ended := start(t, p, o)
-		const scrape = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+		p, _, _ := start(t, o)
+		const scrape = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 		for name, tt := range map[string]struct {
 			to   *pipes
 			text string
@@ -98,93 +89,62 @@ func TestMetricsListener(t *testing.T) {
 		}{
 			"no token":           {own, scrape, 200},
 			"foreign host":       {own, strings.Replace(scrape, "localhost", "evil.example", 1), 403},
-			"MCP":                {own, strings.Replace(scrape, "/metrics", "/mcp", 1), 404},
-			"the other listener": {p, scrape + "Authorization: Bearer " + secret + "\r\n", 404},
+			"MCP":                {own, get("/mcp"), 404},
+			"the other listener": {p, get("/metrics"), 404},
 		} {
-			if got := status(t, tt.to, tt.text+"\r\n"); got != tt.want {
+			if got, _ := tt.to.request(t, tt.text); got != tt.want {
 				t.Errorf("%s: status %d, want %d", name, got, tt.want)
 			}
 		}
-		stop()
-		<-ended
 	})
 }
 
-func TestTokens(t *testing.T) {
-	for in, want := range map[string]string{
-		"0123456789abcdef":                  "entry 1 of S is not name:token",
-		"a:0123456789abcdef :fedcba9876543": "entry 2 of S is not name:token",
-		"0123456789abcdef:alice":            "the token of entry 1 of S has fewer than 16 characters",
-		" ,\n":                              "S has no tokens",
-	} {
-		if _, err := NewTokens("S", in, nil); err == nil || err.Error() != want {
-			t.Errorf("tokens %q: %v, want %s", in, err, want)
-		}
-	}
-	if _, err := ReadTokens(filepath.Join(t.TempDir(), "none"), nil); err == nil {
-		t.Error("a missing file is no error")
-	}
-}
-
-// Changes of the file are seen within 10 s. A broken or missing file keeps the
-// old tokens and is logged once.
-func TestTokensFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "tokens")
+// Changed tokens are in force within 10 s. Broken or missing ones change nothing
+// and are logged once.
+func TestTokensChange(t *testing.T) {
 	const alice, bob = "0123456789abcdef", "fedcba9876543210"
-	write := func(s string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("alice:" + alice + "\n")
+	file := filepath.Join(t.TempDir(), "tokens")
 	synctest.Test(t, func(t *testing.T) {
 		var learned []string
-		tokens, err := ReadTokens(file, func(s string) { learned = append(learned, s) })
+		write := func(s string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("alice:" + alice)
+		read := func() ([]byte, error) { return os.ReadFile(file) }
+		tokens, err := NewTokens(file, read, func(s string) { learned = append(learned, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		o := options(t, slow)
-		o.Access.Tokens, o.Log = tokens, slog.New(slog.NewTextHandler(&log, nil))
-		p := newPipes()
-		stop, ended := start(t, p, o)
-		accepted := func() (names []string) {
-			for _, secret := range []string{alice, bob} {
-				name, ok := tokens.holder(secret)
-				if ok {
-					names = append(names, name)
-				}
-			}
-			return names
-		}
-		for _, step := range []struct {
-			content string
-			want    []string
-		}{
-			{"alice:" + alice + "\nalice2:" + bob + "\n", []string{"alice", "alice2"}},
-			{"", []string{"alice", "alice2"}},
-			{bob + ":alice", []string{"alice", "alice2"}},
-			{"bob:" + bob, []string{"bob"}},
+		o := options(t, slow, &log)
+		o.Access.Tokens = tokens
+		_, stop, wait := start(t, o)
+		for _, step := range []struct{ content, alice, bob string }{
+			{"alice:" + alice + "\nalice:" + bob + "\n", "alice", "alice"},
+			{"", "alice", "alice"},
+			{bob + ":alice", "alice", "alice"},
+			{"bob:" + bob, "", "bob"},
+			{"remove", "", "bob"},
 		} {
 			write(step.content)
-			time.Sleep(10*time.Second + time.Millisecond)
+			if step.content == "remove" {
+				os.Remove(file)
+			}
+			time.Sleep(10 * time.Second)
 			synctest.Wait()
-			if got := accepted(); !slices.Equal(got, step.want) {
-				t.Errorf("after %q: %q, want %q", step.content, got, step.want)
+			first, _ := tokens.holder(alice)
+			second, _ := tokens.holder(bob)
+			if first != step.alice || second != step.bob {
+				t.Errorf("after %q: the holders are %q and %q", step.content, first, second)
 			}
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if got := accepted(); !slices.Equal(got, []string{"bob"}) {
-			t.Errorf("without the file: %q", got)
-		}
 		stop()
-		<-ended
-		if !slices.Contains(learned, alice) || !slices.Contains(learned, bob) {
-			t.Errorf("learned %q", learned)
+		wait()
+		if want := []string{alice, alice, bob, bob}; !slices.Equal(learned, want) {
+			t.Errorf("learned %q, want %q", learned, want)
 		}
 		for _, want := range []string{"has no tokens", "fewer than 16 characters", "no such file"} {
 			if n := strings.Count(log.String(), want); n != 1 {
@@ -202,48 +162,25 @@ func TestTokensFile(t *testing.T) {
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o := options(t, slow)
-		o.Log = slog.New(slog.NewTextHandler(&log, nil))
-		p := newPipes()
-		stop, ended := start(t, p, o)
+		p, stop, wait := start(t, options(t, slow, &log))
 		for range 2 {
 			for range 3 {
-				status(t, p, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-				status(t, p, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+				p.request(t, strings.Replace(get("/metrics"), secret, "", 1))
+				p.request(t, get("/x"))
 			}
 			time.Sleep(time.Second)
 		}
-		_, all := get(t, p.client(), "/metrics")
-		if want := `openai_responses_mcp_rejected_requests_total{status="401"} 6`; !strings.Contains(all, want) {
-			t.Errorf("metrics lack %s:\n%s", want, all)
-		}
+		_, all := p.request(t, get("/metrics"))
 		stop()
-		<-ended
-		for _, want := range []string{"msg=rejected status=401 remote=pipe\n", "msg=rejected status=404 remote=pipe\n"} {
+		wait()
+		for _, status := range []int{401, 404} {
+			if want := fmt.Sprintf(`rejected_requests_total{status="%d"} 6`, status); !strings.Contains(all, want) {
+				t.Errorf("metrics lack %s:\n%s", want, all)
+			}
+			want := fmt.Sprintf("msg=rejected status=%d remote=pipe\n", status)
 			if n := strings.Count(log.String(), want); n != 2 {
 				t.Errorf("%q is logged %d times:\n%s", want, n, &log)
 			}
 		}
-	})
-}
-
-// A call that waits for another one is in the metrics.
-func TestWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		stop, ended := start(t, p, options(t, slow))
-		calls := []net.Conn{send(t, p, request(tool, "")), send(t, p, request(tool, ""))}
-		synctest.Wait()
-		_, all := get(t, p.client(), "/metrics")
-		for _, want := range []string{"openai_responses_mcp_requests_in_flight 2", "openai_responses_mcp_requests_waiting 1"} {
-			if !strings.Contains(all, want) {
-				t.Errorf("metrics lack %s:\n%s", want, all)
-			}
-		}
-		for _, c := range calls {
-			c.Close() // cancels the call
-		}
-		stop()
-		<-ended
 	})
 }

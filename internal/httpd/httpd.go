@@ -3,13 +3,11 @@
 // protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
-//	conn.go      write deadlines
-//	response.go  responses: rejections, and which connections end
+//	response.go  responses: rejections, deadlines, comments that keep streams open
 //	access.go    Host, Origin and bearer tokens
-//	tokens.go    the tokens, also from a file that changes
+//	tokens.go    the tokens, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
-//	stream.go    SSE comments that keep silent streams open
 //	metrics.go   /metrics
 //
 // TLS and OAuth belong to the gateway in front.
@@ -75,18 +73,19 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	t := &tracker{stopping: ctx.Done(), metrics: o.Metrics, log: o.Log, logged: map[int]time.Time{}}
+	t := &tracker{stopping: ctx.Err, metrics: o.Metrics, log: o.Log, logged: map[int]time.Time{}}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
 			Handler:        t.track(h),
 			ReadTimeout:    readTime,
+			WriteTimeout:   writeTime, // extended by each write
 			IdleTimeout:    idleTime,
 			MaxHeaderBytes: 64 << 10,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		background.Go(func() {
-			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(listener{ln}))
+			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
 		})
 		return srv
 	}
@@ -98,7 +97,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		mux.Handle("GET /metrics", o.Metrics)
 		defer serve(ln, access.requireHost(mux)).Close()
 	}
-	background.Go(func() { o.Access.Tokens.follow(calls, o.Log) })
+	if tokens := o.Access.Tokens; tokens != nil {
+		background.Go(func() { tokens.follow(calls, o.Log) })
+	}
 	select {
 	case err := <-failed:
 		return err
@@ -107,24 +108,17 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
-	if !wait(o.Drain, func() bool { return t.quiet(o.Notice) }) {
-		o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain.String())
+	for end := time.Now().Add(o.Drain); !t.quiet(o.Notice); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain.String())
+			break
+		}
 	}
 	cancel()
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(end) // cancelled calls send their errors
 	return nil
-}
-
-// wait waits until done, at most for limit, and returns the last value of done.
-func wait(limit time.Duration, done func() bool) bool {
-	for end := time.Now().Add(limit); !done(); time.Sleep(10 * time.Millisecond) {
-		if !time.Now().Before(end) {
-			return false
-		}
-	}
-	return true
 }
 
 // handler routes requests. ctx ends when the server shuts down, calls when calls
@@ -134,7 +128,7 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
 	o.Metrics.gauge("requests_waiting", o.Waiting)
 	inner := http.NewServeMux()
-	endpoint := o.Access.requireToken(limit.admit(keepAlive(o.mcp(calls))))
+	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
 	inner.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
 	if o.MetricsListener == nil {
 		inner.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
@@ -176,10 +170,10 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // requireHost
-		MaxRequestBodyBytes:          maxBody,
 		Logger:                       slog.New(slog.DiscardHandler),
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(*response).keepAlive() // the response of track
 		// initialize agrees on 2025-06-18, but a client of the next version may
 		// skip it, and the two do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {

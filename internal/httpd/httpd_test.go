@@ -1,16 +1,16 @@
 package httpd
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,175 +57,262 @@ func (p *pipes) dial() (net.Conn, error) {
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
-// client returns a client whose connections end at p. It sends the token of
-// alice.
-func (p *pipes) client() *http.Client {
-	return &http.Client{Transport: &bearer{http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial() },
-	}}}
+// The token of alice.
+const secret = "0123456789abcdef"
+
+// Messages.
+const (
+	ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"q"}}}`
+)
+
+// post is an HTTP request of alice with this message and further header lines.
+func post(message, header string) string {
+	return fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n%s\r\n%s",
+		secret, len(message), header, message)
 }
 
-const (
-	secret = "0123456789abcdef"
-	trace  = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-)
+// get is an HTTP request of alice.
+func get(path string) string {
+	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, secret)
+}
+
+// send sends text on a new connection.
+func (p *pipes) send(t *testing.T, text string) net.Conn {
+	t.Helper()
+	c, err := p.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// receive reads a response and its body.
+func receive(t *testing.T, c net.Conn) (*http.Response, string) {
+	t.Helper()
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Error(err)
+		return &http.Response{}, ""
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return res, string(body)
+}
+
+// request sends a request on a connection of its own and returns the status and
+// the body of the response.
+func (p *pipes) request(t *testing.T, text string) (status int, body string) {
+	t.Helper()
+	res, body := receive(t, p.send(t, text))
+	return res.StatusCode, body
+}
+
+type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+
+// after answers after d.
+func after(d time.Duration) ask {
+	return func(ctx context.Context, _ string, _ answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+		if watch != nil {
+			watch(llm.Search{Action: "search", Query: "tokyo"})
+		}
+		select {
+		case <-time.After(d):
+			return &answer.Answer{Text: "42", Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}}, nil
+		case <-ctx.Done():
+			time.Sleep(100 * time.Millisecond)
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// slow answers after the deadline for reading a request.
+var slow = after(readTime + time.Second)
+
+// options serve ask. The log goes to w.
+func options(t *testing.T, ask ask, w io.Writer) Options {
+	t.Helper()
+	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:fedcba9876543210"), nil }
+	tokens, err := NewTokens("test", read, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMetrics()
+	s := server.New(server.Options{
+		Ask:      ask,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Observe:  m.Observe,
+		MaxCalls: 1,
+		Log:      slog.New(slog.DiscardHandler),
+	})
+	return Options{
+		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
+		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Waiting: s.Waiting, Metrics: m,
+		Log: slog.New(slog.NewTextHandler(w, nil)),
+	}
+}
+
+// start serves o. stop begins the shutdown, wait waits for its end.
+func start(t *testing.T, o Options) (p *pipes, stop context.CancelFunc, wait func()) {
+	t.Helper()
+	p = newPipes()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := Serve(ctx, p, o); err != nil {
+			t.Error(err)
+		}
+	}()
+	wait = func() { <-ended }
+	t.Cleanup(func() {
+		stop()
+		wait()
+	})
+	return p, stop, wait
+}
+
+// serve serves ask until the end of the test.
+func serve(t *testing.T, ask ask) *pipes {
+	t.Helper()
+	p, _, _ := start(t, options(t, ask, io.Discard))
+	return p
+}
 
 type bearer struct{ http.Transport }
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+secret)
-	r.Header.Set("Traceparent", trace)
 	return b.Transport.RoundTrip(r)
 }
 
-type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
-
-// options serve ask.
-func options(t *testing.T, ask ask) Options {
-	t.Helper()
-	tokens, err := NewTokens("test", "alice:"+secret+" bob:fedcba9876543210", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := NewMetrics()
-	s := server.New(server.Options{
-		Ask:     ask,
-		Explain: func(_ string, err error) string { return err.Error() },
-		Observe: func(c server.Call) {
-			if m.Observe(c); c.Trace != trace {
-				t.Errorf("traceparent %q, want %q", c.Trace, trace)
-			}
-		},
-		MaxCalls: 1,
-		Log:      slog.New(slog.DiscardHandler),
-	})
-	return Options{
-		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
-		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Waiting: s.Waiting, Metrics: m, Log: slog.New(slog.DiscardHandler),
-	}
-}
-
-// start serves o until stop is called. ended is closed at the end.
-func start(t *testing.T, p *pipes, o Options) (stop context.CancelFunc, ended chan error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended = make(chan error, 1)
-	go func() { ended <- Serve(ctx, p, o) }()
-	return cancel, ended
-}
-
-func connect(t *testing.T, c *http.Client, version string, progress func(string)) *mcp.ClientSession {
+// session returns a session of alice. progress gets the messages of calls.
+func (p *pipes) session(t *testing.T, version string, progress chan<- string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress(r.Params.Message) },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress <- r.Params.Message },
 	})
+	transport := &bearer{http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial() },
+	}}
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: "http://localhost/mcp", HTTPClient: c, DisableStandaloneSSE: true, MaxRetries: -1,
+		Endpoint: "http://localhost/mcp", HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		session.Close()
+		transport.CloseIdleConnections()
+	})
 	return session
 }
 
-func call(ctx context.Context, s *mcp.ClientSession) (*mcp.CallToolResult, error) {
+// call returns the text of the result, or of the error.
+func call(ctx context.Context, s *mcp.ClientSession) string {
 	p := &mcp.CallToolParams{Name: "answer", Arguments: map[string]any{"query": "q"}}
 	p.SetProgressToken("p")
-	return s.CallTool(ctx, p)
+	res, err := s.CallTool(ctx, p)
+	if err != nil {
+		return err.Error()
+	}
+	return res.Content[0].(*mcp.TextContent).Text
 }
 
-func get(t *testing.T, c *http.Client, path string) (status int, body string) {
-	t.Helper()
-	res, err := c.Get("http://localhost" + path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(b)
-}
+var protocols = []string{"2025-06-18", "2026-07-28"}
 
 // Clients of both protocols get progress and results, a cancelled call ends its
 // question, and /metrics counts both.
 func TestCalls(t *testing.T) {
-	for _, protocol := range []string{"2025-06-18", "2026-07-28"} {
+	for _, protocol := range protocols {
 		t.Run(protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPipes()
-				cancelled := make(chan struct{})
-				ask := func(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
-					if watch != nil {
-						watch(llm.Search{Action: "search", Query: "tokyo"})
-					}
-					select {
-					case <-time.After(50 * time.Second):
-						return &answer.Answer{Text: "42", Model: "m", Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}}, nil
-					case <-ctx.Done():
-						close(cancelled)
-						return nil, ctx.Err()
-					}
+				p := serve(t, after(50*time.Second))
+				progress := make(chan string, 100)
+				session := p.session(t, protocol, progress)
+				if got := call(t.Context(), session); !strings.Contains(got, `"answer":"42"`) {
+					t.Errorf("result %s", got)
 				}
-				stop, ended := start(t, p, options(t, ask))
-
-				var mu sync.Mutex
-				var stages []string
-				session := connect(t, p.client(), protocol, func(s string) {
-					mu.Lock()
-					defer mu.Unlock()
-					stages = append(stages, s)
-				})
-				res, err := call(t.Context(), session)
-				if err != nil {
-					t.Fatal(err)
+				if got := <-progress; got != "searching: tokyo" {
+					t.Errorf("progress %q", got)
 				}
-				if text := res.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `"answer":"42"`) {
-					t.Errorf("result %s", text)
-				}
-				mu.Lock()
-				if all := strings.Join(stages, "\n"); !strings.Contains(all, "searching: tokyo") {
-					t.Errorf("progress %q", all)
-				}
-				mu.Unlock()
-
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				if _, err := call(ctx, session); err == nil {
-					t.Error("a cancelled call returned a result")
+				defer cancel()
+				if got := call(ctx, session); !strings.Contains(got, context.DeadlineExceeded.Error()) {
+					t.Errorf("a cancelled call returned %s", got)
 				}
-				cancel()
-				start := time.Now()
-				<-cancelled
-				if waited := time.Since(start); waited > time.Second {
-					t.Errorf("the question ended %v after its call", waited)
-				}
-				synctest.Wait()
-				_, all := get(t, p.client(), "/metrics")
+				time.Sleep(time.Second)
+				_, all := p.request(t, get("/metrics"))
 				for _, want := range []string{
-					`openai_responses_mcp_calls_total{tool="answer",client="alice",outcome="ok"} 1`,
-					`openai_responses_mcp_calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
-					`openai_responses_mcp_tokens_total{tool="answer",client="alice",kind="input"} 7`,
-					`openai_responses_mcp_searches_total{tool="answer",client="alice"} 1`,
-					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
-					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
-					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
-					`openai_responses_mcp_call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
-					`openai_responses_mcp_call_seconds_count{tool="answer",outcome="ok"} 1`,
-					`openai_responses_mcp_call_seconds_sum{tool="answer",outcome="ok"} 50`,
-					`openai_responses_mcp_errors_total{tool="answer",kind="canceled"} 1`,
-					`openai_responses_mcp_build_info{version="` + version.Version + `"} 1`,
-					`process_resident_memory_bytes`,
+					`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
+					`calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
+					`tokens_total{tool="answer",client="alice",kind="input"} 7`,
+					`searches_total{tool="answer",client="alice"} 1`,
+					`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
+					`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
+					`call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
+					`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
+					`call_seconds_count{tool="answer",outcome="ok"} 1`,
+					`call_seconds_sum{tool="answer",outcome="ok"} 50`,
+					`errors_total{tool="answer",kind="canceled"} 1`,
+					`build_info{version="` + version.Version + `"} 1`,
 				} {
-					if !strings.Contains(all, want) {
+					if !strings.Contains(all, "openai_responses_mcp_"+want+"\n") {
 						t.Errorf("metrics lack %s:\n%s", want, all)
 					}
 				}
-				session.Close()
-				stop()
-				<-ended
 			})
+		})
+	}
+}
+
+// A call that waits for another one is in the metrics.
+func TestWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, slow)
+		p.send(t, post(tool, ""))
+		p.send(t, post(tool, ""))
+		synctest.Wait()
+		_, all := p.request(t, get("/metrics"))
+		for _, want := range []string{"requests_in_flight 2\n", "requests_waiting 1\n"} {
+			if !strings.Contains(all, "openai_responses_mcp_"+want) {
+				t.Errorf("metrics lack %s:\n%s", want, all)
+			}
+		}
+	})
+}
+
+// A silent stream gets a comment every 15 s, also before its first event, and
+// none after its end. Progress, which comes every 10 s, makes comments
+// unnecessary.
+func TestComments(t *testing.T) {
+	for message, want := range map[string]int{
+		tool: 2,
+		strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1},"name"`, 1): 0,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := serve(t, slow)
+			c := p.send(t, post(message, ""))
+			res, body := receive(t, c)
+			if n := strings.Count(body, ": keep-alive\n\n"); n != want || !strings.Contains(body, `"content":[`) {
+				t.Errorf("%d comments, want %d: %q", n, want, body)
+			}
+			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
+				t.Errorf("content type %q", got)
+			}
+			c.SetReadDeadline(time.Now().Add(time.Minute))
+			if n, _ := io.Copy(io.Discard, c); n > 0 {
+				t.Errorf("%d bytes after the response", n)
+			}
 		})
 	}
 }
@@ -233,89 +320,78 @@ func TestCalls(t *testing.T) {
 // During shutdown /readyz fails at once, calls in flight finish, calls beyond
 // the drain are cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
-	for _, tt := range []struct {
-		name, protocol string
-		takes          time.Duration
-		want           string
-	}{
-		{"finishes", "2026-07-28", 30 * time.Second, `"answer":""`},
-		{"finishes", "2025-06-18", 30 * time.Second, `"answer":""`},
-		{"cancelled", "2026-07-28", 5 * time.Minute, "answer failed: context canceled"}, // with isError
-		{"cancelled", "2025-06-18", 5 * time.Minute, "answer failed: context canceled"},
+	for takes, want := range map[time.Duration]string{
+		30 * time.Second: `"answer":"42"`,
+		5 * time.Minute:  "answer failed: context canceled",
 	} {
-		t.Run(tt.name+" "+tt.protocol, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPipes()
-				begun := make(chan struct{})
-				var finished atomic.Bool
-				ask := func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
-					close(begun)
-					select {
-					case <-time.After(tt.takes):
-						finished.Store(true)
-						return &answer.Answer{}, nil
-					case <-ctx.Done():
-						time.Sleep(100 * time.Millisecond)
-						finished.Store(true)
-						return nil, ctx.Err()
+		for _, protocol := range protocols {
+			t.Run(fmt.Sprint(takes, protocol), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p, stop, wait := start(t, options(t, after(takes), io.Discard))
+					if status, body := p.request(t, get("/readyz")); status != http.StatusOK {
+						t.Errorf("readyz %d %s", status, body)
 					}
-				}
-				stop, ended := start(t, p, options(t, ask))
-				c := p.client()
-				if status, body := get(t, c, "/readyz"); status != http.StatusOK {
-					t.Errorf("readyz %d %s", status, body)
-				}
-				session := connect(t, c, tt.protocol, func(string) {})
-				result := make(chan string, 1)
-				go func() {
-					res, err := call(t.Context(), session)
-					if err != nil {
-						result <- err.Error()
-						return
+					session := p.session(t, protocol, make(chan string, 100))
+					result := make(chan string, 1)
+					go func() { result <- call(t.Context(), session) }()
+					synctest.Wait()
+					stop()
+					if status, body := p.request(t, get("/readyz")); status != http.StatusServiceUnavailable || !strings.Contains(body, "shutting down") {
+						t.Errorf("readyz %d %s during shutdown", status, body)
 					}
-					result <- res.Content[0].(*mcp.TextContent).Text
-				}()
-				<-begun
-				stop()
-				synctest.Wait()
-				if status, body := get(t, c, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "shutting down") {
-					t.Errorf("readyz %d %s during shutdown", status, body)
-				}
-				if status, _ := get(t, c, "/healthz"); status != http.StatusOK {
-					t.Errorf("healthz %d during shutdown", status)
-				}
-				if got := <-result; !strings.Contains(got, tt.want) {
-					t.Errorf("call: %s, want %s", got, tt.want)
-				}
-				if err := <-ended; err != nil || !finished.Load() {
-					t.Errorf("Serve: %v; the call has ended: %v", err, finished.Load())
-				}
-				session.Close()
-				c.CloseIdleConnections()
+					if status, _ := p.request(t, get("/healthz")); status != http.StatusOK {
+						t.Errorf("healthz %d during shutdown", status)
+					}
+					if got := <-result; !strings.Contains(got, want) {
+						t.Errorf("call: %s, want %s", got, want)
+					}
+					wait()
+				})
 			})
-		})
+		}
 	}
 }
 
-// A silent response gets a comment every 15 seconds, even before its first
-// event, and none after its end.
-func TestKeepAlive(t *testing.T) {
+// From the end of the context on each response closes its connection, and an
+// idle connection can be used for the notice time, also after a stream that
+// began before.
+func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := httptest.NewRecorder()
-		keepAlive(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			time.Sleep(40 * time.Second)
-			io.WriteString(w, "data: 1\n\n")
-			time.Sleep(14 * time.Second)
-			io.WriteString(w, "data: 2\n\n")
-		})).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", nil))
-		time.Sleep(time.Minute)
-		const comment = ": keep-alive\n\n"
-		if got, want := w.Body.String(), comment+comment+"data: 1\n\ndata: 2\n\n"; got != want {
-			t.Errorf("body %q, want %q", got, want)
+		p, stop, wait := start(t, options(t, slow, io.Discard))
+		idle, busy := p.send(t, post(ping, "")), p.send(t, post(tool, ""))
+		if res, _ := receive(t, idle); res.Close {
+			t.Error("a connection closes before the shutdown")
 		}
-		if got := w.Header().Get("Content-Type"); got != "text/event-stream" {
-			t.Errorf("content type %q", got)
+		streamed := make(chan *http.Response, 1)
+		go func() {
+			res, _ := receive(t, busy)
+			streamed <- res
+		}()
+		time.Sleep(silence + time.Second) // the stream has begun
+		last := func(c net.Conn) {
+			t.Helper()
+			time.Sleep(time.Second)
+			if _, err := io.WriteString(c, post(ping, "")); err != nil {
+				t.Fatalf("an idle connection has ended: %v", err)
+			}
+			if res, _ := receive(t, c); !res.Close || res.StatusCode != http.StatusOK {
+				t.Errorf("status %d, Connection: close %v during shutdown", res.StatusCode, res.Close)
+			}
+		}
+		stop()
+		last(idle)
+		last(p.send(t, "")) // a new one
+		if res := <-streamed; res.Close || res.StatusCode != http.StatusOK {
+			t.Errorf("a response that began before: %+v", res)
+		}
+		if _, err := p.dial(); err == nil {
+			t.Error("the listener is open after the notice time")
+		}
+		last(busy)
+		began := time.Now()
+		wait()
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("ended %v after the last response", took)
 		}
 	})
 }

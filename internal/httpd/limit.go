@@ -23,23 +23,13 @@ type limiter struct {
 
 var errBusy = errors.New("too many bytes at once")
 
-// body is the body of a request. Its bytes count until it is closed.
-type body struct {
-	io.Reader
-	limiter *limiter
-	read    int64
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	b.read += int64(n)
-	if b.limiter.bytes.Add(int64(n)) > maxBodies {
-		return n, errBusy
+// Write counts the bytes of a body while they are read.
+func (l *limiter) Write(p []byte) (int, error) {
+	if l.bytes.Add(int64(len(p))) > maxBodies {
+		return len(p), errBusy
 	}
-	return n, err
+	return len(p), nil
 }
-
-func (b *body) Close() { b.limiter.bytes.Add(-b.read) }
 
 // admit refuses requests beyond the limits with 429, reads the body of the
 // others and checks that it is a message for this server.
@@ -50,14 +40,12 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			tooMany(w, "too many calls")
 			return
 		}
-		body := &body{Reader: http.MaxBytesReader(w, r.Body, maxBody), limiter: l}
-		defer body.Close()
-		data, err := io.ReadAll(body)
-		_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+		data, err := io.ReadAll(io.TeeReader(http.MaxBytesReader(w, r.Body, maxBody), l))
+		defer l.bytes.Add(-int64(len(data)))
 		switch {
 		case errors.Is(err, errBusy):
 			tooMany(w, err.Error())
-		case tooLarge:
+		case errors.As(err, new(*http.MaxBytesError)):
 			http.Error(w, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			http.Error(w, "the request did not arrive in time", http.StatusRequestTimeout)

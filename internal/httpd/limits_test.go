@@ -1,16 +1,11 @@
 package httpd
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,70 +13,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
-
-// request is an HTTP request with the token of alice and this body.
-func request(body, header string) string {
-	return fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nTraceparent: %s\r\n"+
-		"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n%s\r\n%s",
-		secret, trace, len(body), header, body)
-}
-
-const (
-	ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"q"}}}`
-)
-
-// slow answers after the deadline for reading a request.
-func slow(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
-	select {
-	case <-time.After(readTime + time.Second):
-		return &answer.Answer{}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// send sends text on a new connection.
-func send(t *testing.T, p *pipes, text string) net.Conn {
-	t.Helper()
-	c, err := p.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// status sends a request on a connection of its own and returns the status of
-// the response.
-func status(t *testing.T, p *pipes, text string) int {
-	t.Helper()
-	return respond(t, send(t, p, text)).StatusCode
-}
-
-// respond reads a response, with its body.
-func respond(t *testing.T, c net.Conn) *http.Response {
-	t.Helper()
-	res, err := read(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
-}
-
-func read(c net.Conn) (*http.Response, error) {
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(res.Body)
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, err
-}
 
 // A request that does not arrive is not waited for.
 func TestHalfRequests(t *testing.T) {
@@ -96,23 +27,19 @@ func TestHalfRequests(t *testing.T) {
 		{"foreign host", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + rest, "HTTP/1.1 403 ", 2 * time.Second},
 		{"unknown path", "POST /x HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 404 ", 2 * time.Second},
 		{"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 200 ", 31 * time.Second},
-		{"token", strings.TrimSuffix(request(ping, ""), "}"), "HTTP/1.1 408 ", 32 * time.Second},
+		{"token", strings.TrimSuffix(post(ping, ""), "}"), "HTTP/1.1 408 ", 32 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPipes()
-				stop, ended := start(t, p, options(t, slow))
+				p := serve(t, slow)
 				begin := time.Now()
-				c := send(t, p, tt.text)
-				all, err := io.ReadAll(c)
+				all, err := io.ReadAll(p.send(t, tt.text))
 				if err != nil || !strings.HasPrefix(string(all), tt.want) || (len(all) > 0) != (tt.want != "") {
 					t.Errorf("got %q, %v; want %q", all, err, tt.want)
 				}
 				if took := time.Since(begin); took > tt.within {
 					t.Errorf("closed after %v", took)
 				}
-				stop()
-				<-ended
 			})
 		})
 	}
@@ -121,56 +48,49 @@ func TestHalfRequests(t *testing.T) {
 // Half-sent requests do not stretch the shutdown.
 func TestHalfRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		stop, ended := start(t, p, options(t, slow))
-		send(t, p, "POST /mcp HTTP/1.1\r\nHost:")
-		respond(t, send(t, p, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"))
-		send(t, p, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		p, stop, wait := start(t, options(t, slow, io.Discard))
+		p.send(t, "POST /mcp HTTP/1.1\r\nHost:")
+		p.request(t, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		p.send(t, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
 		synctest.Wait()
 		stop()
 		began := time.Now()
-		<-ended
+		wait()
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("the shutdown took %v", took)
 		}
 	})
 }
 
-// A response that is not read gives its place back.
+// Requests beyond twice MaxCalls get 429. A response that is not read gives its
+// place back.
 func TestUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		o := options(t, slow)
-		stop, ended := start(t, p, o)
-		for range 2 * o.MaxCalls {
-			send(t, p, request(list, ""))
-		}
-		metrics := send(t, p, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+secret+"\r\n\r\n")
+		p := serve(t, slow)
+		p.send(t, post(list, ""))
+		p.send(t, post(list, ""))
+		metrics := p.send(t, get("/metrics"))
 		synctest.Wait()
-		if got := status(t, p, request(ping, "")); got != http.StatusTooManyRequests {
-			t.Errorf("status %d while all places are taken", got)
+		if res, _ := receive(t, p.send(t, post(ping, ""))); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+			t.Errorf("status %d, header %v while all places are taken", res.StatusCode, res.Header)
 		}
 		time.Sleep(writeTime + time.Second)
-		if got := status(t, p, request(ping, "")); got != http.StatusOK {
-			t.Errorf("status %d after the write deadline", got)
+		if status, _ := p.request(t, post(ping, "")); status != http.StatusOK {
+			t.Errorf("status %d after the write deadline", status)
 		}
 		if n, err := io.Copy(io.Discard, metrics); n != 0 || err != nil {
 			t.Errorf("read %d bytes of the metrics after the write deadline (%v)", n, err)
 		}
-		stop()
-		<-ended
 	})
 }
 
 // A slow reader gets a large response: the write deadline is one for progress.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		o := options(t, func(context.Context, string, answer.Question, func(llm.Event)) (*answer.Answer, error) {
+		p := serve(t, func(context.Context, string, answer.Question, func(llm.Event)) (*answer.Answer, error) {
 			return &answer.Answer{Text: strings.Repeat("x", 10*writeChunk)}, nil
 		})
-		stop, ended := start(t, p, o)
-		c := send(t, p, request(tool, "Connection: close\r\n"))
+		c := p.send(t, post(tool, "Connection: close\r\n"))
 		got := 0
 		for buffer := make([]byte, writeChunk); ; {
 			time.Sleep(writeTime / 3)
@@ -185,67 +105,6 @@ func TestSlowReader(t *testing.T) {
 		}
 		if got < 10*writeChunk {
 			t.Errorf("got %d bytes", got)
-		}
-		stop()
-		<-ended
-	})
-}
-
-// A silent stream gets comments from the server as it is put together.
-func TestStreamsStayAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		stop, ended := start(t, p, options(t, slow))
-		body, err := io.ReadAll(respond(t, send(t, p, request(tool, ""))).Body)
-		if n := strings.Count(string(body), ": keep-alive\n\n"); n != 2 || err != nil || !strings.Contains(string(body), `"content":[`) {
-			t.Errorf("%d comments in %q (%v)", n, body, err)
-		}
-		stop()
-		<-ended
-	})
-}
-
-// From the end of the context on each response closes its connection, and an
-// idle connection can be used for the notice time, also after a stream that
-// began before.
-func TestShutdownConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		stop, ended := start(t, p, options(t, slow))
-		idle, busy := send(t, p, request(ping, "")), send(t, p, request(tool, ""))
-		if res := respond(t, idle); res.Close {
-			t.Error("a connection closes before the shutdown")
-		}
-		streamed := make(chan *http.Response, 1)
-		go func() {
-			res, _ := read(busy)
-			streamed <- res
-		}()
-		time.Sleep(silence + time.Second) // the stream has begun
-		last := func(c net.Conn) {
-			t.Helper()
-			time.Sleep(time.Second)
-			if _, err := io.WriteString(c, request(ping, "")); err != nil {
-				t.Fatalf("an idle connection has ended: %v", err)
-			}
-			if res := respond(t, c); !res.Close || res.StatusCode != http.StatusOK {
-				t.Errorf("status %d, Connection: close %v during shutdown", res.StatusCode, res.Close)
-			}
-		}
-		stop()
-		last(idle)
-		last(send(t, p, "")) // a new one
-		if res := <-streamed; res == nil || res.Close || res.StatusCode != http.StatusOK {
-			t.Errorf("a response that began before: %+v", res)
-		}
-		if _, err := p.dial(); err == nil {
-			t.Error("the listener is open after the notice time")
-		}
-		last(busy)
-		began := time.Now()
-		<-ended
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("ended %v after the last response", took)
 		}
 	})
 }
@@ -291,68 +150,45 @@ func TestRefusedMessages(t *testing.T) {
 		test{"large", "", strings.Repeat(" ", maxBody) + ping, 413, "larger than 1 MiB"},
 	)
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		stop, ended := start(t, p, options(t, slow))
+		p := serve(t, slow)
 		for _, tt := range tests {
-			c, err := p.dial()
-			if err != nil {
-				t.Fatal(err)
-			}
-			go io.WriteString(c, request(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n"))
-			res := respond(t, c)
-			body, _ := io.ReadAll(res.Body)
-			if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) || strings.Contains(string(body), "SECRET") {
+			c := p.send(t, "")
+			go io.WriteString(c, post(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n"))
+			res, body := receive(t, c)
+			if res.StatusCode != tt.status || !strings.Contains(body, tt.want) || strings.Contains(body, "SECRET") {
 				t.Errorf("%s, %s: %d %s, want %d %s", tt.name, tt.version, res.StatusCode, body, tt.status, tt.want)
 			}
 			if rejected := tt.status >= 400; res.Close != rejected {
 				t.Errorf("%s: Connection: close is %v", tt.name, res.Close)
 			}
-			c.Close()
 		}
-		stop()
-		<-ended
 	})
 }
 
-// Requests beyond twice MaxCalls get 429, and so does a body beyond the bytes
-// of all bodies. Those that have ended do not count.
-func TestAdmission(t *testing.T) {
-	large := strings.Replace(ping, "{", "{"+strings.Repeat(" ", maxBody-len(ping)), 1)
-	for name, tt := range map[string]struct {
-		body string
-		max  int64
-		held int
-	}{
-		"requests": {ping, 4, 4},
-		"bytes":    {large, 1000, maxBodies / maxBody},
-	} {
-		t.Run(name, func(t *testing.T) {
-			hold, begun := make(chan struct{}), make(chan struct{}, tt.held+1)
-			l := &limiter{max: tt.max}
-			h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-				begun <- struct{}{}
-				<-hold
-			}))
-			post := func() *httptest.ResponseRecorder {
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body)))
-				return w
-			}
-			var all sync.WaitGroup
-			for range tt.held {
-				all.Go(func() { post() })
-			}
-			for range tt.held {
-				<-begun
-			}
-			if w := post(); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-				t.Errorf("a further request got %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
-			}
-			close(hold)
-			all.Wait()
-			if w := post(); w.Code != http.StatusOK {
-				t.Errorf("a later request got %d", w.Code)
-			}
-		})
-	}
+// A body beyond the bytes of all bodies gets 429. Bodies of requests that have
+// ended do not count.
+func TestBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		l := &limiter{max: 1000}
+		h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hold }))
+		body := strings.Replace(ping, "{", "{"+strings.Repeat(" ", maxBody-len(ping)), 1)
+		post := func() int {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
+			return w.Code
+		}
+		for range maxBodies / maxBody {
+			go post()
+		}
+		synctest.Wait()
+		if got := post(); got != http.StatusTooManyRequests {
+			t.Errorf("a further request got %d", got)
+		}
+		close(hold)
+		synctest.Wait()
+		if got := post(); got != http.StatusOK {
+			t.Errorf("a later request got %d", got)
+		}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,7 +12,7 @@ import (
 
 const (
 	maxID   = 1 << 53 // larger integers lose digits in many JSON decoders, that of the SDK included
-	maxName = 128     // of a tool (https://modelcontextprotocol.io/specification/2025-11-25/server/tools), a method, a version
+	maxName = 128     // of a tool (https://modelcontextprotocol.io/specification/2025-11-25/server/tools), a version
 )
 
 var null = json.RawMessage("null")
@@ -22,37 +21,42 @@ var null = json.RawMessage("null")
 // reports whether it did. The SDK would run an array of calls as one request,
 // change some ids, and repeat params that it cannot decode in its errors.
 func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
-	if !json.Valid(data) {
-		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeParseError, "the body is not JSON")
+	var message struct {
+		Version string `json:"jsonrpc"`
+		ID      json.RawMessage
+		Method  string
+		Params  json.RawMessage
 	}
-	var message map[string]json.RawMessage
-	if err := json.Unmarshal(data, &message); err != nil { // an array, for example
-		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON object; batches are not supported")
-	}
-	id := message["id"]
-	if !validID(id) {
-		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
-	}
-	var method string
-	err := json.Unmarshal(message["method"], &method)
-	if err != nil || string(message["jsonrpc"]) != `"2.0"` {
-		return writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request")
-	}
+	err := json.Unmarshal(data, &message)
+	params := map[string]mcp.Params{ // what the SDK decodes params to
+		"initialize":      &mcp.InitializeParams{},
+		"ping":            &mcp.PingParams{},
+		"server/discover": &mcp.DiscoverParams{},
+		"tools/call":      &mcp.CallToolParamsRaw{},
+		"tools/list":      &mcp.ListToolsParams{},
+	}[message.Method]
 	// Before 2026-07-28 an error about one request is an ordinary response.
 	notFound, bad := http.StatusNotFound, http.StatusBadRequest
 	if r.Header.Get(versionHeader) < stateless {
 		notFound, bad = http.StatusOK, http.StatusOK
 	}
-	params := paramsOf(method)
 	switch {
-	case id == nil || strings.HasPrefix(method, "notifications/") && len(method) <= maxName:
+	case !json.Valid(data):
+		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeParseError, "the body is not JSON")
+	case err != nil || message.Version != "2.0" || message.Method == "":
+		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request; batches are not supported")
+	case !validID(message.ID):
+		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
+	case message.ID == nil:
 		return false // there is no response to a notification
 	case params == nil:
-		return writeError(w, notFound, id, jsonrpc.CodeMethodNotFound, "method not found")
-	case message["params"] != nil && !decodes(message["params"], params):
-		return writeError(w, bad, id, jsonrpc.CodeInvalidParams, "the params of "+method+" cannot be decoded")
+		writeError(w, notFound, message.ID, jsonrpc.CodeMethodNotFound, "method not found")
+	case message.Params != nil && !decodes(message.Params, params):
+		writeError(w, bad, message.ID, jsonrpc.CodeInvalidParams, "the params of "+message.Method+" cannot be decoded")
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // validID reports whether id comes back as it is. A notification has none.
@@ -64,25 +68,10 @@ func validID(id json.RawMessage) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// paramsOf returns what the SDK decodes the params of a method to, or nil.
-func paramsOf(method string) mcp.Params {
-	switch method {
-	case "initialize":
-		return &mcp.InitializeParams{}
-	case "ping":
-		return &mcp.PingParams{}
-	case "tools/list":
-		return &mcp.ListToolsParams{}
-	case "tools/call":
-		return &mcp.CallToolParamsRaw{}
-	case "server/discover":
-		return &mcp.DiscoverParams{}
-	}
-	return nil
-}
-
+// decodes reports whether the SDK can decode data, and does not repeat much of
+// it when a header differs.
 func decodes(data json.RawMessage, params mcp.Params) bool {
-	var repeated struct { // by the SDK when a header differs
+	var repeated struct {
 		Name string
 		Meta struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
@@ -92,10 +81,8 @@ func decodes(data json.RawMessage, params mcp.Params) bool {
 		len(repeated.Name) <= maxName && len(repeated.Meta.Version) <= maxName
 }
 
-// writeError writes a JSON-RPC error and returns true.
-func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) bool {
+func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message)
-	return true
 }

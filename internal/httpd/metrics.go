@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -11,7 +12,7 @@ import (
 )
 
 // buckets are the upper bounds of call_seconds.
-var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
+var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)}
 
 // Metrics counts calls for /metrics, in the Prometheus text format.
 type Metrics struct{ set *metrics.Set }
@@ -21,7 +22,7 @@ func NewMetrics() *Metrics {
 	m := &Metrics{metrics.NewSet()}
 	m.gauge(fmt.Sprintf("build_info{version=%q}", version.Version), func() int { return 1 })
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
-		m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), 0) // so that the first one is an increase
+		m.reject(status, 0) // so that the first one is an increase
 	}
 	return m
 }
@@ -62,14 +63,13 @@ func (m *Metrics) seconds(labels string, s float64) {
 		}
 		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), n)
 	}
-	m.count("call_seconds_bucket", labels+`,le="+Inf"`, 1)
 	m.count("call_seconds_count", labels, 1)
 	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_sum{%s}", labels)).Add(s)
 }
 
-// reject counts a request that was refused.
-func (m *Metrics) reject(status int) {
-	m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), 1)
+// reject counts n requests that were refused.
+func (m *Metrics) reject(status int, n int64) {
+	m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), n)
 }
 
 // ServeHTTP is GET /metrics.

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"errors"
+	"io"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 
 // The alert rules and the dashboard use metrics that exist.
 func TestMetricNames(t *testing.T) {
-	o := options(t, slow)
+	o := options(t, slow, io.Discard)
 	o.handler(t.Context(), t.Context())
 	o.Metrics.Observe(server.Call{Tool: "answer", Client: "alice", Outcome: "error", Err: errors.New("x")})
 	w := httptest.NewRecorder()
