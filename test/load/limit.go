@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,14 +54,13 @@ func (w wave) run(binary string) error {
 		return err
 	}
 	defer s.kill()
-	var lost atomic.Int64
+	var lost losses
 	var calls sync.WaitGroup
 	begin := time.Now()
 	for range w.calls {
 		calls.Go(func() {
-			if _, err := ask(s.url); err != nil && lost.Add(1) == 1 {
-				fmt.Fprintln(os.Stderr, "load:", err)
-			}
+			_, err := timed(s)
+			lost.add(err)
 		})
 	}
 	calls.Wait()
