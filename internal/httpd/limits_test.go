@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,10 +24,11 @@ func TestHalfRequests(t *testing.T) {
 	}{
 		{"nothing", "", "", 31 * time.Second},
 		{"header", "POST /mcp HTTP/1.1\r\nHost:", "", 31 * time.Second},
+		{"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 68<<10-19), "HTTP/1.1 431 ", time.Second},
 		{"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 401 ", 2 * time.Second},
 		{"foreign host", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + rest, "HTTP/1.1 403 ", 2 * time.Second},
 		{"unknown path", "POST /x HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 404 ", 2 * time.Second},
-		{"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 200 ", 31 * time.Second},
+		{"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 200 ", 2 * time.Second},
 		{"token", strings.TrimSuffix(post(ping, ""), "}"), "HTTP/1.1 408 ", 32 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,7 +71,7 @@ func TestUnreadResponses(t *testing.T) {
 		p := serve(t, slow)
 		p.send(t, post(list, ""))
 		p.send(t, post(list, ""))
-		metrics := p.send(t, get("/metrics"))
+		others := []net.Conn{p.send(t, get("/metrics")), p.send(t, "not HTTP\r\n\r\n")}
 		synctest.Wait()
 		if res, _ := receive(t, p.send(t, post(ping, ""))); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
 			t.Errorf("status %d, header %v while all places are taken", res.StatusCode, res.Header)
@@ -78,8 +80,10 @@ func TestUnreadResponses(t *testing.T) {
 		if status, _ := p.request(t, post(ping, "")); status != http.StatusOK {
 			t.Errorf("status %d after the write deadline", status)
 		}
-		if n, err := io.Copy(io.Discard, metrics); n != 0 || err != nil {
-			t.Errorf("read %d bytes of the metrics after the write deadline (%v)", n, err)
+		for _, c := range others {
+			if n, err := io.Copy(io.Discard, c); n != 0 || err != nil {
+				t.Errorf("read %d bytes after the write deadline (%v)", n, err)
+			}
 		}
 	})
 }
@@ -105,6 +109,27 @@ func TestSlowReader(t *testing.T) {
 		}
 		if got < 10*writeChunk {
 			t.Errorf("got %d bytes", got)
+		}
+	})
+}
+
+// A connection can be idle for longer than the deadlines of requests.
+func TestIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := serve(t, slow).send(t, post(ping, ""))
+		receive(t, c)
+		time.Sleep(idleTime - time.Second)
+		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
+		for _, step := range []struct {
+			text string
+			want int
+		}{{header + "\r\n\r\n", 100}, {body, 200}} {
+			if _, err := io.WriteString(c, step.text); err != nil {
+				t.Fatal(err)
+			}
+			if res, _ := receive(t, c); res.StatusCode != step.want {
+				t.Errorf("status %d, want %d", res.StatusCode, step.want)
+			}
 		}
 	})
 }

@@ -16,8 +16,9 @@ const (
 	// silence is how long an event stream may be silent. Proxies close idle
 	// streams, many after 60 seconds.
 	silence = 15 * time.Second
-	// lingerTime is for the rest of a rejected request to arrive. A connection
-	// that is closed with unread bytes can lose the response.
+	// lingerTime is for the rest of a request that has been answered before it
+	// was read. A connection that is closed with unread bytes can lose the
+	// response.
 	lingerTime = time.Second
 )
 
@@ -81,7 +82,7 @@ type response struct {
 	header  http.Header // of the handler; a comment may have to send one meanwhile
 
 	mu       sync.Mutex
-	comments *time.Timer // nil without keepAlive
+	comments *time.Timer // nil before keepAlive, until when the request has not been read
 	begun    bool        // the header is out
 	ended    bool
 }
@@ -111,9 +112,11 @@ func (r *response) beginLocked(status int, header http.Header) {
 	if status == http.StatusUnauthorized {
 		r.w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
 	}
+	if r.comments == nil {
+		_ = r.control.SetReadDeadline(time.Now().Add(lingerTime))
+	}
 	rejected := status/100 == 4
 	if rejected {
-		_ = r.control.SetReadDeadline(time.Now().Add(lingerTime))
 		r.tracker.rejected(status, r.remote)
 	}
 	if rejected || r.tracker.stopping() != nil {
@@ -181,7 +184,6 @@ func (r *response) end() {
 	defer r.mu.Unlock()
 	r.ended = true
 	r.beginLocked(http.StatusOK, r.header)
-	r.progressLocked()
 	if r.comments != nil {
 		r.comments.Stop()
 	}
