@@ -114,8 +114,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		o.Metrics.Observe(c)
 		logCall(w.log, c)
 	}
-	s := server.New(calls)
-	o.MCP, o.Waiting, o.Log = s.MCP, s.Waiting, w.log
+	o.Server = server.New(calls)
+	o.Log = w.log
 	o.Ready = func() error {
 		if !f.offline && !w.config.KeySet {
 			return errors.New("Missing API key: set " + w.config.KeyEnv)

@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 const (
@@ -40,8 +42,7 @@ const (
 
 // Options configures Serve.
 type Options struct {
-	// MCP returns the server for one request. Calls end with ctx.
-	MCP func(ctx context.Context) *mcp.Server
+	Server *server.Server
 	// Path is the MCP endpoint, such as /mcp.
 	Path string
 	// Ready reports why calls cannot be answered, or nil.
@@ -55,9 +56,7 @@ type Options struct {
 	// further one gets 429.
 	MaxCalls int
 	Access   Access
-	// Waiting counts the calls that wait.
-	Waiting func() int
-	Metrics *Metrics
+	Metrics  *Metrics
 	// MetricsListener, if not nil, serves /metrics without a token in place of
 	// the other listener.
 	MetricsListener net.Listener
@@ -126,7 +125,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 func (o Options) handler(ctx, calls context.Context) http.Handler {
 	limit := &limiter{max: 2 * int64(o.MaxCalls)}
 	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
-	o.Metrics.gauge("requests_waiting", o.Waiting)
+	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
 	inner := http.NewServeMux()
 	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
 	inner.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
@@ -157,14 +156,14 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 // which ends with the request: without a session the response could not be
 // fetched later. All calls end with ctx, and then still send their error.
 func (o Options) mcp(ctx context.Context) http.Handler {
-	shared := o.MCP(ctx)
+	shared := o.Server.MCP(ctx)
 	get := func(r *http.Request) *mcp.Server {
 		if r.Header.Get(versionHeader) >= stateless {
 			return shared
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
-		return o.MCP(ctx)
+		return o.Server.MCP(ctx)
 	}
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,

@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -146,17 +144,16 @@ func options(t *testing.T, ask ask, w io.Writer) Options {
 		t.Fatal(err)
 	}
 	m := NewMetrics()
-	s := server.New(server.Options{
-		Ask:      ask,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Observe:  m.Observe,
-		MaxCalls: 1,
-		Log:      slog.New(slog.DiscardHandler),
-	})
 	return Options{
-		MCP: s.MCP, Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
-		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Waiting: s.Waiting, Metrics: m,
-		Log: slog.New(slog.NewTextHandler(w, nil)),
+		Server: server.New(server.Options{
+			Ask:      ask,
+			Explain:  func(_ string, err error) string { return err.Error() },
+			Observe:  m.Observe,
+			MaxCalls: 1,
+			Log:      slog.New(slog.DiscardHandler),
+		}),
+		Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
+		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Metrics: m, Log: slog.New(slog.NewTextHandler(w, nil)),
 	}
 }
 
@@ -187,69 +184,31 @@ func serve(t *testing.T, ask ask) *pipes {
 	return p
 }
 
-type bearer struct{ http.Transport }
-
-func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+secret)
-	return b.Transport.RoundTrip(r)
+// calls are calls of a tool with progress, by protocol version.
+var calls = map[string]string{
+	"2025-06-18": post(strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1},"name"`, 1),
+		"Mcp-Protocol-Version: 2025-06-18\r\n"),
+	"2026-07-28": post(strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{}},"name"`, 1),
+		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: answer\r\n"),
 }
 
-// session returns a session of alice. progress gets the messages of calls.
-func (p *pipes) session(t *testing.T, version string, progress chan<- string) *mcp.ClientSession {
-	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress <- r.Params.Message },
-	})
-	transport := &bearer{http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial() },
-	}}
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: "http://localhost/mcp", HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
-	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		session.Close()
-		transport.CloseIdleConnections()
-	})
-	return session
-}
-
-// call returns the text of the result, or of the error.
-func call(ctx context.Context, s *mcp.ClientSession) string {
-	p := &mcp.CallToolParams{Name: "answer", Arguments: map[string]any{"query": "q"}}
-	p.SetProgressToken("p")
-	res, err := s.CallTool(ctx, p)
-	if err != nil {
-		return err.Error()
-	}
-	return res.Content[0].(*mcp.TextContent).Text
-}
-
-var protocols = []string{"2025-06-18", "2026-07-28"}
-
-// Clients of both protocols get progress and results, a cancelled call ends its
-// question, and /metrics counts both.
+// Calls of both protocols get progress and results, a closed connection ends
+// its call, and /metrics counts both.
 func TestCalls(t *testing.T) {
-	for _, protocol := range protocols {
+	for protocol, text := range calls {
 		t.Run(protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := serve(t, after(50*time.Second))
-				progress := make(chan string, 100)
-				session := p.session(t, protocol, progress)
-				if got := call(t.Context(), session); !strings.Contains(got, `"answer":"42"`) {
-					t.Errorf("result %s", got)
+				_, body := p.request(t, text)
+				for _, want := range []string{"searching: tokyo", `answer\":\"42\"`} {
+					if !strings.Contains(body, want) {
+						t.Errorf("the response lacks %s: %s", want, body)
+					}
 				}
-				if got := <-progress; got != "searching: tokyo" {
-					t.Errorf("progress %q", got)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				if got := call(ctx, session); !strings.Contains(got, context.DeadlineExceeded.Error()) {
-					t.Errorf("a cancelled call returned %s", got)
-				}
+				c := p.send(t, text)
+				synctest.Wait()
+				c.Close()
 				time.Sleep(time.Second)
 				_, all := p.request(t, get("/metrics"))
 				for _, want := range []string{
@@ -295,13 +254,10 @@ func TestWaiting(t *testing.T) {
 // none after its end. Progress, which comes every 10 s, makes comments
 // unnecessary.
 func TestComments(t *testing.T) {
-	for message, want := range map[string]int{
-		tool: 2,
-		strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1},"name"`, 1): 0,
-	} {
+	for text, want := range map[string]int{post(tool, ""): 2, calls["2025-06-18"]: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			p := serve(t, slow)
-			c := p.send(t, post(message, ""))
+			c := p.send(t, text)
 			res, body := receive(t, c)
 			if n := strings.Count(body, ": keep-alive\n\n"); n != want || !strings.Contains(body, `"content":[`) {
 				t.Errorf("%d comments, want %d: %q", n, want, body)
@@ -321,19 +277,17 @@ func TestComments(t *testing.T) {
 // the drain are cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
 	for takes, want := range map[time.Duration]string{
-		30 * time.Second: `"answer":"42"`,
+		30 * time.Second: `answer\":\"42\"`,
 		5 * time.Minute:  "answer failed: context canceled",
 	} {
-		for _, protocol := range protocols {
+		for protocol, text := range calls {
 			t.Run(fmt.Sprint(takes, protocol), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p, stop, wait := start(t, options(t, after(takes), io.Discard))
 					if status, body := p.request(t, get("/readyz")); status != http.StatusOK {
 						t.Errorf("readyz %d %s", status, body)
 					}
-					session := p.session(t, protocol, make(chan string, 100))
-					result := make(chan string, 1)
-					go func() { result <- call(t.Context(), session) }()
+					c := p.send(t, text)
 					synctest.Wait()
 					stop()
 					if status, body := p.request(t, get("/readyz")); status != http.StatusServiceUnavailable || !strings.Contains(body, "shutting down") {
@@ -342,8 +296,8 @@ func TestDrain(t *testing.T) {
 					if status, _ := p.request(t, get("/healthz")); status != http.StatusOK {
 						t.Errorf("healthz %d during shutdown", status)
 					}
-					if got := <-result; !strings.Contains(got, want) {
-						t.Errorf("call: %s, want %s", got, want)
+					if _, body := receive(t, c); !strings.Contains(body, want) {
+						t.Errorf("call: %s, want %s", body, want)
 					}
 					wait()
 				})

@@ -37,14 +37,14 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer l.requests.Add(-1)
 		if l.requests.Add(1) > l.max {
-			tooMany(w, "too many calls")
+			http.Error(w, "too many calls", http.StatusTooManyRequests)
 			return
 		}
 		data, err := io.ReadAll(io.TeeReader(http.MaxBytesReader(w, r.Body, maxBody), l))
 		defer l.bytes.Add(-int64(len(data)))
 		switch {
 		case errors.Is(err, errBusy):
-			tooMany(w, err.Error())
+			http.Error(w, err.Error(), http.StatusTooManyRequests)
 		case errors.As(err, new(*http.MaxBytesError)):
 			http.Error(w, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -57,9 +57,4 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-func tooMany(w http.ResponseWriter, why string) {
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, why, http.StatusTooManyRequests)
 }

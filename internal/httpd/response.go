@@ -109,8 +109,11 @@ func (r *response) beginLocked(status int, header http.Header) {
 	}
 	r.begun = true
 	maps.Copy(r.w.Header(), header)
-	if status == http.StatusUnauthorized {
+	switch status {
+	case http.StatusUnauthorized:
 		r.w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
+	case http.StatusTooManyRequests:
+		r.w.Header().Set("Retry-After", "1")
 	}
 	if r.comments == nil {
 		_ = r.control.SetReadDeadline(time.Now().Add(lingerTime))
