@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,18 +103,18 @@ func TestMetricsListener(t *testing.T) {
 // and are logged once.
 func TestTokensChange(t *testing.T) {
 	const alice, bob = "0123456789abcdef", "fedcba9876543210"
-	file := filepath.Join(t.TempDir(), "tokens")
 	synctest.Test(t, func(t *testing.T) {
-		var learned []string
-		write := func(s string) {
-			t.Helper()
-			if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
-				t.Fatal(err)
+		var content atomic.Value
+		content.Store("alice:" + alice)
+		read := func() ([]byte, error) {
+			text := content.Load().(string)
+			if text == "no file" {
+				return nil, fs.ErrNotExist
 			}
+			return []byte(text), nil
 		}
-		write("alice:" + alice)
-		read := func() ([]byte, error) { return os.ReadFile(file) }
-		tokens, err := NewTokens(file, read, func(s string) { learned = append(learned, s) })
+		var learned []string
+		tokens, err := NewTokens("test", read, func(s string) { learned = append(learned, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,23 +122,20 @@ func TestTokensChange(t *testing.T) {
 		o := options(t, slow, &log)
 		o.Access.Tokens = tokens
 		_, stop, wait := start(t, o)
-		for _, step := range []struct{ content, alice, bob string }{
+		for _, step := range []struct{ text, alice, bob string }{
 			{"alice:" + alice + "\nalice:" + bob + "\n", "alice", "alice"},
 			{"", "alice", "alice"},
 			{bob + ":alice", "alice", "alice"},
 			{"bob:" + bob, "", "bob"},
-			{"remove", "", "bob"},
+			{"no file", "", "bob"},
 		} {
-			write(step.content)
-			if step.content == "remove" {
-				os.Remove(file)
-			}
+			content.Store(step.text)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			first, _ := tokens.holder(alice)
 			second, _ := tokens.holder(bob)
 			if first != step.alice || second != step.bob {
-				t.Errorf("after %q: the holders are %q and %q", step.content, first, second)
+				t.Errorf("after %q: the holders are %q and %q", step.text, first, second)
 			}
 		}
 		stop()
@@ -146,7 +143,7 @@ func TestTokensChange(t *testing.T) {
 		if want := []string{alice, alice, bob, bob}; !slices.Equal(learned, want) {
 			t.Errorf("learned %q, want %q", learned, want)
 		}
-		for _, want := range []string{"has no tokens", "fewer than 16 characters", "no such file"} {
+		for _, want := range []string{"has no tokens", "fewer than 16 characters", fs.ErrNotExist.Error()} {
 			if n := strings.Count(log.String(), want); n != 1 {
 				t.Errorf("%q is logged %d times:\n%s", want, n, &log)
 			}
