@@ -146,6 +146,7 @@ func TestRefusedMessages(t *testing.T) {
 	tests := []test{
 		{"array", "", "[" + ping + "," + ping + "]", 400, `"id":null,"error":{"code":-32600`},
 		{"array, stateless", "2026-07-28", "[" + ping + "]", 400, `"id":null,"error":{"code":-32600`},
+		{"version without initialize", "2025-11-25", ping, 200, `"id":1,"result"`},
 		{"not JSON", "", `{"jsonrpc":SECRET`, 400, `"code":-32700`},
 		{"no version", "", `{"id":6,"method":"ping"}`, 400, `"code":-32600`},
 		{"method", "", sixth + `["SECRET"]}`, 400, `"code":-32600`},
