@@ -82,7 +82,7 @@ type response struct {
 	header  http.Header // of the handler; a comment may have to send one meanwhile
 
 	mu       sync.Mutex
-	comments *time.Timer // nil before keepAlive, until when the request has not been read
+	comments *time.Timer // nil until keepAlive, when the request has been read
 	begun    bool        // the header is out
 	ended    bool
 }
