@@ -93,7 +93,7 @@ type Meta struct {
 
 // NoTextError says that the model finished without an answer, and why.
 type NoTextError struct {
-	Reason string // "incomplete: max_output_tokens", "status: queued", "no output"
+	Reason string // "incomplete: max_output_tokens", "no output"
 }
 
 func (e *NoTextError) Error() string { return e.Reason }
@@ -114,7 +114,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // Ask answers q with the profile of that name. Its errors are those of package
-// llm, a *NoTextError, or that of an unknown profile.
+// llm, a *NoTextError, the cause of a cancellation, or that of an unknown profile.
 //
 // watch, when not nil, is called with each event, one at a time. Blocks are
 // numbered over all requests of the question. Unless a request fails, a Usage

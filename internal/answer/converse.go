@@ -49,7 +49,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 // followUp returns what to ask after the last response, or "".
 func (a *Answerer) followUp(r *reading) string {
 	switch {
-	case r.silent:
+	case r.noText:
 		return askForText
 	case r.searched && len(r.sources(a.blocked)) == 0:
 		return askForSources

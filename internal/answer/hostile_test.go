@@ -81,7 +81,7 @@ func BenchmarkSources(b *testing.B) {
 		for name, text := range hostile(n) {
 			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), n>>10), func(b *testing.B) {
 				for b.Loop() {
-					r := &reading{text: Clean(text), searched: true, spoken: []Citation{{URL: "https://a.example"}}}
+					r := &reading{text: Clean(text), searched: true, cited: []Citation{{URL: "https://a.example"}}}
 					if _, err := New(Options{Now: fixedNow}).compose(b.Context(), r); err != nil {
 						b.Fatal(err)
 					}

@@ -16,11 +16,11 @@ import (
 type reading struct {
 	last       *llm.Response
 	text       string     // of the last response that has text
-	silent     bool       // the last response has no text
+	noText     bool       // the last response has no text
 	incomplete string     // why that response is incomplete, or ""
 	searched   bool       // spec §3.3: there is a url_citation or a web_search_call
-	spoken     []Citation // the pages that the text cites
-	cited      []Citation // those that any message cites
+	cited      []Citation // the pages that the text cites
+	citedAny   []Citation // those that any message cites
 	found      []Citation // what the searches list
 	meta       Meta
 }
@@ -42,7 +42,7 @@ func (r *reading) add(resp *llm.Response) {
 			m := messageRead{text: messageText(item), cites: citedBy(item)}
 			m.final = item.Phase == "final_answer" && m.text != ""
 			messages = append(messages, m)
-			r.cited = append(r.cited, m.cites...)
+			r.citedAny = append(r.citedAny, m.cites...)
 		case "web_search_call":
 			r.searched = true
 			for _, s := range item.Action.Sources {
@@ -53,14 +53,14 @@ func (r *reading) add(resp *llm.Response) {
 			}
 		}
 	}
-	r.searched = r.searched || len(r.cited) > 0
+	r.searched = r.searched || len(r.citedAny) > 0
 	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
 		searches = int(*billed)
 	}
-	text, spoken := finalText(messages)
-	r.silent = text == ""
-	if !r.silent || r.last == nil {
-		r.text, r.spoken = text, spoken
+	text, cites := finalText(messages)
+	r.noText = text == ""
+	if !r.noText || r.last == nil {
+		r.text, r.cited = text, cites
 		r.incomplete = incomplete(resp)
 	}
 	r.last = resp
@@ -187,7 +187,7 @@ func unmarked(s string) string {
 // among them. Blocked pages are not.
 func (r *reading) sources(blocked hosts) []Citation {
 	var list []Citation
-	for _, candidates := range [][]Citation{r.spoken, r.cited, r.found} {
+	for _, candidates := range [][]Citation{r.cited, r.citedAny, r.found} {
 		list = usable(candidates, blocked)
 		if len(list) > 0 {
 			break

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Web pages write parts of an answer, so that reading one takes linear time and
-// these bounds hold. No recorded answer comes near them.
+// Web pages write parts of an answer, so reading it must take linear time. The
+// longest recorded answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for lists, links and dates
 	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list

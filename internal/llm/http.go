@@ -16,8 +16,9 @@ const (
 	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
 )
 
-// middleware is called by openai-go for each request. It completes and logs the request,
-// bounds the body of the answer, and turns any status but 2xx into an *Error.
+// middleware is called by openai-go and by Model for each request. It completes and
+// logs the request, bounds the body of the answer, and turns any status but 2xx into
+// an *Error.
 func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine

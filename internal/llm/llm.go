@@ -1,12 +1,12 @@
 // Package llm calls the OpenAI Responses API through openai-go: it sends a
-// request, retries what may pass, and turns the events of a stream into blocks.
+// request, retries temporary failures, and turns the events of a stream into blocks.
 //
 // The files, in the order of a call:
 //
 //	llm.go          Client and its options; Create and Stream
 //	request.go      Request and its JSON body
 //	capability.go   which optional parameters a model takes
-//	send.go         the loop over the tries; a try is a request and its answer, read to the end
+//	send.go         the loop over the attempts, each a request and its answer
 //	pacer.go        calls of one model share the rate limit
 //	unsupported.go  parameters that the API refuses and the answer can do without
 //	http.go         the middleware of openai-go: headers, body limit, log
@@ -179,12 +179,12 @@ func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
 	return c.do(ctx, r, &emitter{})
 }
 
-// Stream is Create that yields what comes back as it comes: blocks, searches, and
-// at last a Usage and a Done, or one pair of nil and an *Error. A try that fails
-// in its middle is followed by Retrying and starts over. Breaking out of the loop
-// ends the request at once.
+// Stream is Create that yields events while the response is written: blocks,
+// searches, and at the end a Usage and a Done, or one pair of nil and an *Error. An
+// attempt that fails in its middle is followed by Retrying and starts over.
+// Breaking out of the loop ends the request at once.
 //
-// Of a plain answer the events come at once: where r.Plain is set, where the
+// All events of a plain answer come at its end: where r.Plain is set, where the
 // organization may not stream, and from servers that answer with JSON.
 func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	return c.Run(ctx, r, nil)

@@ -9,8 +9,8 @@ import (
 )
 
 // Model returns what the API says about a model (GET /models/{id}). Every error
-// is an *Error. The request is made once: it is a question about now. It does
-// not use openai-go, whose service for models is in a package of 13 MB.
+// is an *Error. The request is not repeated. It does not use openai-go, whose
+// service for models is in a package of 13 MB.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if c.configErr != nil {
 		return nil, c.configErr

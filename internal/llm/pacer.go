@@ -19,7 +19,7 @@ const (
 	paceGain   = 0.02
 	paceCut    = 0.7
 	firstPause = 500 * time.Millisecond // after a refusal that names no time; up to 16 times as long while others follow
-	paceMemory = time.Minute            // without a refusal the model is not limited any more
+	paceMemory = time.Minute            // without a refusal and without a queue the limit is forgotten
 )
 
 // pacer lets the calls of one model share the API's rate limit. Until the API

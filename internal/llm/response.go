@@ -204,7 +204,7 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 // response, all together. The longest answers have a few hundred.
 const maxElements = 10_000
 
-var errTooMany = errors.New("the answer has more than 10,000 items, parts, annotations and sources")
+var errTooMany = errors.New("the answer has more than 10,000 items, parts, annotations, queries and sources")
 
 // list is a JSON array that counts its elements, and theirs, while it is decoded,
 // so that a small answer cannot become large in memory. Any other JSON value is

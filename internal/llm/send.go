@@ -20,15 +20,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// do makes a call. The tree of a call, in which each function has one caller:
+// do makes a request until it is answered. It is the only place where a request is
+// repeated. The functions of a call:
 //
-//	Create, Stream   start a call; Stream is Run without tools
-//	  run            a request, and further ones while the model calls tools
-//	    do           the tries of a request: the only place where it is repeated
-//	      send       one try: the request and its answer, read to the end
-//	        read     a stream or an object
+//	Create       do
+//	Stream, Run  run: a request, and further ones while the model calls tools
+//	  run        do: the attempts of a request
+//	    do       send: one attempt, with its answer read to the end
+//	      send   read: a stream or an object
 //
-// Leaving out a refused parameter is not another try; each time the body gets
+// Leaving out a refused parameter is not another attempt; each time the body gets
 // smaller, so the loop ends.
 func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
 	if c.configErr != nil {
