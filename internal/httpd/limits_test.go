@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -100,7 +101,7 @@ func TestSlowReader(t *testing.T) {
 			time.Sleep(writeTime / 3)
 			n, err := c.Read(buffer)
 			got += n
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
