@@ -111,7 +111,7 @@ func (a *app) goOffline(d *deps) error {
 		d.close()
 		return fmt.Errorf("starting the offline API: %w", err)
 	}
-	a.note("offline: the answers are samples from the built-in fake API")
+	a.note("offline: answers are samples from the built-in fake API")
 	o := &d.api
 	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "offline", "", "", nil
 	for name, p := range d.profiles {

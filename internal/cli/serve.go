@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path"
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -139,7 +139,7 @@ func (a *app) tokens() (*httpd.Tokens, error) {
 	case list != "":
 		return httpd.NewTokens(tokensVariable, func() ([]byte, error) { return []byte(list), nil }, learn)
 	case file != "":
-		return httpd.NewTokens(file, func() ([]byte, error) { return os.ReadFile(file) }, learn)
+		return httpd.NewTokens(file, func() ([]byte, error) { return config.ReadFile(file) }, learn)
 	}
 	return nil, nil
 }

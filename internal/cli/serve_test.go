@@ -57,7 +57,8 @@ func TestServeTokens(t *testing.T) {
 		{"a:0123456789abcdeX :fedcba9876543", "", "entry 2 of MCP_HTTP_TOKENS is not name:token"},
 		{",", "", "MCP_HTTP_TOKENS has no tokens"},
 		{"", empty, "tokens has no tokens"},
-		{"", empty + ".none", "reading tokens: open "},
+		{"", empty + ".none", "reading tokens: stat "},
+		{"", os.DevNull, "not a regular file of at most 1 MiB"},
 		{"alice:0123456789abcdef", empty, "MCP_HTTP_TOKENS and MCP_HTTP_TOKENS_FILE are both set"},
 	} {
 		var stderr strings.Builder

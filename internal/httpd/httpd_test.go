@@ -223,7 +223,7 @@ func TestCalls(t *testing.T) {
 					`call_seconds_count{tool="answer",outcome="ok"} 1`,
 					`call_seconds_sum{tool="answer",outcome="ok"} 50`,
 					`errors_total{tool="answer",kind="canceled"} 1`,
-					`build_info{version="` + version.Version + `"} 1`,
+					`build_info{version="` + version.String() + `"} 1`,
 				} {
 					if !strings.Contains(all, "openai_responses_mcp_"+want+"\n") {
 						t.Errorf("metrics lack %s:\n%s", want, all)

@@ -20,7 +20,7 @@ type Metrics struct{ set *metrics.Set }
 // NewMetrics returns metrics without any calls.
 func NewMetrics() *Metrics {
 	m := &Metrics{metrics.NewSet()}
-	m.gauge(fmt.Sprintf("build_info{version=%q}", version.Version), func() int { return 1 })
+	m.gauge(fmt.Sprintf("build_info{version=%q}", version.String()), func() int { return 1 })
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
 		m.reject(status, 0) // so that the first one is an increase
 	}

@@ -23,8 +23,8 @@ const (
 var release string
 
 // String is the version of this build: Version for a release, and
-// Version-dev+COMMIT otherwise, without the commit when Go does not record it
-// (go run, a build without Git).
+// Version-dev+COMMIT otherwise: with .dirty after it for changed files, and
+// without the commit when Go does not record it (go run, a build without Git).
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -44,10 +44,13 @@ func describe(release, module string) string {
 	if release == "true" || module == "v"+Version {
 		return Version
 	}
-	module, _, _ = strings.Cut(module, "+")
+	module, _, dirty := strings.Cut(module, "+")
 	commit := module[strings.LastIndexByte(module, '-')+1:]
 	if len(commit) != 12 {
 		return Version + "-dev"
+	}
+	if dirty {
+		commit += ".dirty"
 	}
 	return Version + "-dev+" + commit
 }
