@@ -146,6 +146,9 @@ func (p *peer) call(method string, params object) json.RawMessage {
 	p.send(p.last, method, params)
 	for p.err == nil {
 		raw := p.read()
+		if errors.Is(p.err, io.EOF) {
+			p.err = io.ErrUnexpectedEOF // not the end that end waits for
+		}
 		if p.err != nil {
 			p.err = fmt.Errorf("waiting for the response to %s: %w", method, p.err)
 		} else if r := gjson.ParseBytes(raw); r.Get("id").Int() == int64(p.last) { // not a notification
