@@ -40,7 +40,6 @@ type Options struct {
 	Client          *llm.Client
 	Instructions    string             // sent unchanged
 	Profiles        map[string]Profile // by tool name, with inheritance resolved
-	Timeout         time.Duration      // of a question, retries included; 0: none
 	MaxCitations    int                // 0: 3
 	RequeryAttempts int                // further requests when the answer has no text or nothing to cite
 	Defaults        Defaults
@@ -113,7 +112,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// Ask answers q with the profile of that name. Its errors are those of package
+// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are those of package
 // llm, a *NoTextError, the cause of a cancellation, or that of an unknown profile.
 //
 // watch, when not nil, is called with each event, one at a time. Blocks are
@@ -126,8 +125,6 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
 	}
 	a.logRequest(ctx, profile, p)
-	ctx, cancel := WithTimeout(ctx, a.o.Timeout)
-	defer cancel()
 	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func capped(list []Citation, limit int, doc document) []Citation {
 		switch {
 		case !c.isPage():
 			names = append(names, c)
-		case inText[pageKey(c.URL)]:
+		case inText[PageKey(c.URL)]:
 			linked = append(linked, c)
 		default:
 			pages = append(pages, c)
@@ -55,9 +55,9 @@ func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), m
 // section 2). Letters of other scripts stay, as in an IRI.
 var unsafe = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", `\`, "%5C", "^", "%5E", "`", "%60", "{", "%7B", "|", "%7C", "}", "%7D")
 
-// pageURL returns an http or https URL without user, password and tracking
+// PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else.
-func pageURL(raw string) string {
+func PageURL(raw string) string {
 	u, _, _ := strings.Cut(text.OneLine(raw), ":~:")
 	scheme, authority, rest := splitURL(u)
 	if scheme == "" {
@@ -131,10 +131,10 @@ func (set hosts) has(u string) bool {
 	return false
 }
 
-// pageKey is equal for URLs of one page: the scheme, www, the case of the host,
+// PageKey is equal for URLs of one page: the scheme, www, the case of the host,
 // escapes, an anchor and a final slash do not count. The key of a name is the
 // name.
-func pageKey(u string) string {
+func PageKey(u string) string {
 	_, rest, ok := strings.Cut(html.UnescapeString(u), "://")
 	if ok {
 		u, _, _ = strings.Cut(rest, "#")

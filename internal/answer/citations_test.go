@@ -42,8 +42,8 @@ func TestPageURL(t *testing.T) {
 		{"ftp://a.example/", ""},
 	}
 	for _, tt := range tests {
-		if got := pageURL(tt.raw); got != tt.want {
-			t.Errorf("pageURL(%.60q) = %q, want %q", tt.raw, got, tt.want)
+		if got := PageURL(tt.raw); got != tt.want {
+			t.Errorf("PageURL(%.60q) = %q, want %q", tt.raw, got, tt.want)
 		}
 	}
 }
@@ -61,8 +61,8 @@ func TestPageKey(t *testing.T) {
 		{"https://a.example/?id=1", "https://a.example/?id=2", false},
 	}
 	for _, tt := range tests {
-		if got := pageKey(tt.a) == pageKey(tt.b); got != tt.same {
-			t.Errorf("pageKey(%q) == pageKey(%q) is %t, want %t", tt.a, tt.b, got, tt.same)
+		if got := PageKey(tt.a) == PageKey(tt.b); got != tt.same {
+			t.Errorf("PageKey(%q) == PageKey(%q) is %t, want %t", tt.a, tt.b, got, tt.same)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (a *Answerer) compose(ctx context.Context, r *reading) (*Answer, error) {
 	today := a.today()
 	for i := range ans.Citations {
 		c := &ans.Citations[i]
-		c.PublishedAt = publishedAt(c.URL, dates[pageKey(c.URL)], today)
+		c.PublishedAt = publishedAt(c.URL, dates[PageKey(c.URL)], today)
 		if c.PublishedAt == "" {
 			c.PublishedAt, c.Accessed = today, true
 		}

@@ -132,10 +132,12 @@ func TestRequeryTimeout(t *testing.T) {
 			return nil, r.Context().Err()
 		})
 		a, _ := newAnswerer(func(o *Options) {
-			o.RequeryAttempts, o.Timeout = 1, time.Minute
+			o.RequeryAttempts = 1
 			o.Client = llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: slow}})
 		})
-		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+		ctx, cancel := WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
 		if err != nil || ans.Text != "Uncited." {
 			t.Errorf("Ask = %+v, %v, want the first answer", ans, err)
 		}

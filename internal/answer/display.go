@@ -1,7 +1,7 @@
 package answer
 
-// These functions are for programs that show an answer: its links, its pages,
-// and the list of sources at its end.
+// These functions are for programs that show an answer: its links, and the list
+// of sources at its end.
 
 // Links returns where the URLs in a text are, without the punctuation that
 // follows them.
@@ -11,13 +11,6 @@ func Links(s string) (list [][2]int) {
 	}
 	return list
 }
-
-// PageURL returns an http or https URL without tracking, or "" for anything
-// else.
-func PageURL(raw string) string { return pageURL(raw) }
-
-// PageKey returns a key that is equal for URLs of one page.
-func PageKey(u string) string { return pageKey(u) }
 
 // SourcesAt returns where the last heading of a list of sources begins in the
 // text of an answer, and whether that list ends the text. Without a heading it

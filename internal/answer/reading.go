@@ -116,7 +116,7 @@ func citedBy(m llm.Item) (list []Citation) {
 	for _, part := range m.Content {
 		for _, a := range part.Annotations {
 			if a.Type == "url_citation" {
-				list = append(list, Citation{URL: pageURL(a.URL), Title: title(a.Title)})
+				list = append(list, Citation{URL: PageURL(a.URL), Title: title(a.Title)})
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func citedBy(m llm.Item) (list []Citation) {
 // source returns what a search lists: a page, or the name of a source without a
 // URL.
 func source(s llm.Source) Citation {
-	u := pageURL(s.URL)
+	u := PageURL(s.URL)
 	if u == "" {
 		return Citation{URL: title(s.Name), Title: "api"}
 	}
@@ -203,7 +203,7 @@ func usable(sources []Citation, blocked hosts) []Citation {
 	var list []Citation
 	seen := map[string]bool{}
 	for _, c := range sources {
-		key := pageKey(c.URL)
+		key := PageKey(c.URL)
 		if c.URL != "" && !seen[key] && !blocked.has(c.URL) {
 			list = append(list, c)
 		}

@@ -53,7 +53,7 @@ type line struct {
 // link is where a line has the URL of a page, or the name of a source.
 type link struct {
 	start, end int
-	key        string // pageKey
+	key        string // PageKey
 }
 
 // newDocument finds the links in a text, and the names of sources without a URL
@@ -66,7 +66,7 @@ func newDocument(body string, names []string) document {
 		left -= len(l.links)
 		for _, name := range names {
 			if i := strings.Index(text, name); i >= 0 && len(l.links) == 0 {
-				l.links = []link{{i, i + len(name), pageKey(name)}}
+				l.links = []link{{i, i + len(name), PageKey(name)}}
 			}
 		}
 		doc = append(doc, l)
@@ -133,13 +133,13 @@ func (doc document) list() (begin, end int) {
 	return begin, end
 }
 
-// dates returns the dates that the text gives for sources, by pageKey: those of
+// dates returns the dates that the text gives for sources, by PageKey: those of
 // the entries of the last list of sources, else those that follow a source at
 // once. It stops when ctx is cancelled.
 func (doc document) dates(ctx context.Context, sources []Citation) map[string]string {
 	dates := map[string]string{}
 	for _, c := range sources {
-		dates[pageKey(c.URL)] = ""
+		dates[PageKey(c.URL)] = ""
 	}
 	left := maxMentions
 	look := func(doc document, i int, date func(document, int, int) string) {
@@ -229,7 +229,7 @@ func links(s string, limit int) (list []link) {
 		end -= len(datedEnd.FindString(s[max(start, end-len("(2025-01-01)")):end]))
 		from = max(end, start+len("http"))
 		if end > start {
-			list = append(list, link{start, end, pageKey(pageURL(s[start:end]))})
+			list = append(list, link{start, end, PageKey(PageURL(s[start:end]))})
 		}
 	}
 	return list

@@ -43,12 +43,12 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	s := a.newScreen(!f.json)
 	a.stderr = s // warnings must not run into the status line
 	f.config.Profile = f.profile()
-	w, err := a.build(f.flags)
+	d, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	if w.config.Server.Debug { // the log shows everything
+	defer d.close()
+	if d.config.Server.Debug { // the log shows everything
 		s.text, s.status = nil, nil
 	}
 
@@ -61,13 +61,15 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		}
 	}()
 
+	limited, cancel := answer.WithTimeout(run, d.config.Timeout())
+	defer cancel()
 	var ans *answer.Answer
 	if f.events {
-		ans, err = a.askEvents(run, w, f, stop)
+		ans, err = a.askEvents(limited, d, f, stop)
 	} else {
 		s.fail = stop
 		end := s.start()
-		ans, err = w.answerer.Ask(run, f.profile(), f.question, s.watch)
+		ans, err = d.answerer.Ask(limited, f.profile(), f.question, s.watch)
 		end()
 		s.finish(ans)
 	}
@@ -78,7 +80,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return context.Cause(run)
 	case f.events:
 	case err != nil:
-		problem, hint := a.advisor(w.config).Advise(f.profile(), err)
+		problem, hint := a.advisor(d.config).Advise(f.profile(), err)
 		return &failure{exitFailed, problem, hint}
 	case f.json:
 		err = printJSON(a.stdout, ans)
@@ -93,14 +95,14 @@ func (a *app) ask(ctx context.Context, args []string) error {
 
 // askEvents asks the question and prints the events when they happen, and the
 // error. stop ends ctx when they cannot be written.
-func (a *app) askEvents(ctx context.Context, w *deps, f *askFlags, stop func(error)) (*answer.Answer, error) {
+func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(error)) (*answer.Answer, error) {
 	done := false
 	write := func(line event) {
 		if err := printJSON(a.stdout, line); err != nil {
 			stop(fmt.Errorf("writing the events to stdout: %w", err))
 		}
 	}
-	ans, err := w.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
+	ans, err := d.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
 		if line := eventOf(ev); line.Type != "" {
 			write(line)
 			done = done || line.Type == "done"
@@ -109,7 +111,7 @@ func (a *app) askEvents(ctx context.Context, w *deps, f *askFlags, stop func(err
 	if err == nil || done {
 		return ans, nil // no answer can be made of some complete responses
 	}
-	line := failureOf(err, w.answerer.Explain(f.profile(), err))
+	line := failureOf(err, d.answerer.Explain(f.profile(), err))
 	line.Message, line.Code = a.oneLine(line.Message), a.oneLine(line.Code)
 	write(line)
 	return nil, errReported

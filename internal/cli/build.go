@@ -53,7 +53,6 @@ func (a *app) build(f *flags) (*deps, error) {
 		Client:          d.client,
 		Instructions:    instructions,
 		Profiles:        d.profiles,
-		Timeout:         cfg.Timeout(),
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
 		Defaults:        defaults(cfg),
@@ -127,18 +126,18 @@ func (a *app) goOffline(d *deps) error {
 }
 
 // serverOptions are the options that stdio and HTTP share.
-func (a *app) serverOptions(w *deps) server.Options {
+func (a *app) serverOptions(d *deps) server.Options {
 	return server.Options{
-		Ask:        w.answerer.Ask,
-		Explain:    w.answerer.Explain,
-		Defaults:   defaults(w.config),
-		Structured: w.config.Server.StructuredContent,
-		ToolErrors: w.config.Server.ToolErrors,
+		Ask:        d.answerer.Ask,
+		Explain:    d.answerer.Explain,
+		Defaults:   defaults(d.config),
+		Structured: d.config.Server.StructuredContent,
+		ToolErrors: d.config.Server.ToolErrors,
 		Redactor:   a.redactor,
-		Debug:      w.config.Server.Debug,
-		Timeout:    w.config.Timeout(),
-		Waiting:    w.client.Waiting,
-		Log:        w.log,
+		Debug:      d.config.Server.Debug,
+		Timeout:    d.config.Timeout(),
+		Waiting:    d.client.Waiting,
+		Log:        d.log,
 	}
 }
 

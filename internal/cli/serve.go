@@ -86,11 +86,11 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		}
 		defer o.MetricsListener.Close()
 	}
-	w, err := a.build(f)
+	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
-	defer w.close()
+	defer d.close()
 	o.Access.Loopback = httpd.IsLoopback(ln)
 	o.Access.Tokens, err = a.tokens()
 	switch {
@@ -102,28 +102,28 @@ func (a *app) serve(ctx context.Context, args []string) error {
 			"or --allow-anonymous, to let any caller use the key",
 		}
 	case o.MetricsListener != nil:
-		w.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
+		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
 	case o.Access.Tokens != nil:
-		w.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
+		d.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
 	}
-	w.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	calls := a.serverOptions(w)
+	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
+	calls := a.serverOptions(d)
 	calls.MaxCalls = o.MaxCalls
 	calls.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)
-		logCall(w.log, c)
+		logCall(d.log, c)
 	}
 	o.Server = server.New(calls)
-	o.Log = w.log
+	o.Log = d.log
 	o.Ready = func() error {
-		if !f.offline && !w.config.KeySet {
-			return errors.New("Missing API key: set " + w.config.KeyEnv)
+		if !f.offline && !d.config.KeySet {
+			return errors.New("Missing API key: set " + d.config.KeyEnv)
 		}
 		return nil
 	}
 	if o.Drain == notGiven {
-		o.Drain = w.config.Timeout()
+		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)
 }

@@ -38,17 +38,17 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
-	w, err := a.build(f)
+	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
-	defer w.close()
+	defer d.close()
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	call := object{"name": *tool, "arguments": object{"query": query}}
 
 	start := time.Now()
 	var answered []string
-	p := connect(ctx, a.serverOptions(w), *lines || cfg.LineMode)
+	p := connect(ctx, a.serverOptions(d), *lines || cfg.LineMode)
 	show := func(method string, params object) {
 		begin := time.Now()
 		if response := p.call(method, params); response != nil {

@@ -30,20 +30,20 @@ func (a *app) server(ctx context.Context, args []string) error {
 	case !*serve && !*show:
 		return &failure{exitUsage, "nothing to do", "MCP clients start it with --stdio; " + f.seeHelp()}
 	}
-	w, err := a.build(f)
+	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	if *show || w.config.Server.ShowConfigOnStart {
-		if _, err := (escaper{a.stderr}).Write(w.config.Show(version.String())); err != nil {
+	defer d.close()
+	if *show || d.config.Server.ShowConfigOnStart {
+		if _, err := (escaper{a.stderr}).Write(d.config.Show(version.String())); err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
 	}
 	if !*serve {
 		return nil
 	}
-	return a.serveStdio(ctx, w)
+	return a.serveStdio(ctx, d)
 }
 
 // grace is how long a session may take to end after a signal. A write to a
@@ -52,10 +52,10 @@ const grace = 500 * time.Millisecond
 
 // serveStdio runs the MCP server on stdin and stdout until the client closes
 // its end or ctx is done. Neither is an error.
-func (a *app) serveStdio(ctx context.Context, w *deps) error {
-	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: w.config.LineMode, Log: w.log}
-	o := a.serverOptions(w)
-	o.Tasks = w.config.Server.Tasks
+func (a *app) serveStdio(ctx context.Context, d *deps) error {
+	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: d.config.LineMode, Log: d.log}
+	o := a.serverOptions(d)
+	o.Tasks = d.config.Server.Tasks
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // cancels the tasks
 	mcp := server.New(o).MCP(session)
@@ -71,7 +71,7 @@ func (a *app) serveStdio(ctx context.Context, w *deps) error {
 	}
 	select {
 	case err := <-ended:
-		w.log.Debug("session ended by a signal", "err", err)
+		d.log.Debug("session ended by a signal", "err", err)
 	case <-time.After(grace):
 	}
 	return nil

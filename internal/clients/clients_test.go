@@ -65,7 +65,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Every file parses, whatever the path of the program. TOML strings are those
+// Every file parses, for any path of the program. TOML strings are those
 // of JSON.
 func TestSnippets(t *testing.T) {
 	for title, s := range servers() {

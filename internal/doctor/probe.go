@@ -77,11 +77,12 @@ func (p *probe) live(ctx context.Context) Check {
 	if !p.Config.KeySet && !p.Offline || p.fault != nil && p.fault.Status == 0 {
 		return warn("live", "no question was asked", "fix the failures above")
 	}
+	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	defer cancel()
 	ans, err := answer.New(answer.Options{
 		Client:       p.client,
 		Instructions: "Answer with one word and do not search.",
 		Profiles:     p.Profiles,
-		Timeout:      min(p.Config.Timeout(), 2*time.Minute),
 		ExtraBody:    p.Config.Request.ExtraBody,
 		Stream:       "true",
 	}).Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})

@@ -33,12 +33,7 @@ const (
 	idleTime = 2 * time.Minute  // between the requests of a connection
 )
 
-const (
-	versionHeader = "Mcp-Protocol-Version"
-	// stateless is the version from which on the SDK ties a call to its HTTP
-	// request.
-	stateless = "2026-07-28"
-)
+const versionHeader = "Mcp-Protocol-Version"
 
 // Options configures Serve.
 type Options struct {
@@ -158,7 +153,7 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 func (o Options) mcp(ctx context.Context) http.Handler {
 	shared := o.Server.MCP(ctx)
 	get := func(r *http.Request) *mcp.Server {
-		if r.Header.Get(versionHeader) >= stateless {
+		if r.Header.Get(versionHeader) >= server.Stateless {
 			return shared
 		}
 		ctx, cancel := context.WithCancel(ctx)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 const (
@@ -37,7 +39,7 @@ func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
 	}[message.Method]
 	// Before 2026-07-28 an error about one request is an ordinary response.
 	notFound, bad := http.StatusNotFound, http.StatusBadRequest
-	if r.Header.Get(versionHeader) < stateless {
+	if r.Header.Get(versionHeader) < server.Stateless {
 		notFound, bad = http.StatusOK, http.StatusOK
 	}
 	switch {

@@ -243,7 +243,7 @@ func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []
 // servers and gateways send instead (a string, a bare message or detail).
 // Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: string(data)}
+	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
 	if !json.Valid(data) { // that of gjson recurses, so deep nesting would end the process
 		return e
 	}

@@ -274,7 +274,7 @@ func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), 
 
 // notResponse describes a body that should have been a response.
 func notResponse(data []byte, contentType string) *Error {
-	e := &Error{Kind: KindBadResponse, Message: "the answer is empty", body: string(data[:min(len(data), maxErrorBody)])}
+	e := &Error{Kind: KindBadResponse, Message: "the answer is empty", body: string(data[:min(len(data), maxErrorText)])}
 	if start := strings.TrimSpace(e.body); start != "" {
 		e.Message = "the answer is not a response object (" + cmp.Or(contentType, "no content type") + "): " + start
 	}

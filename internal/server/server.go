@@ -135,7 +135,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			// initialize agrees on the second one for any request (spec
 			// §2.3). The first is for stateless clients, which do not initialize.
-			SupportedProtocolVersions: []string{stateless, "2025-06-18"},
+			SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
 		})
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
@@ -147,14 +147,14 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	return m
 }
 
-// stateless is the protocol version whose requests describe their client.
-const stateless = "2026-07-28"
+// Stateless is the protocol version from which on requests describe their client.
+const Stateless = "2026-07-28"
 
 // isStateless reports whether a request follows that version. The SDK has
 // refused later ones.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
-	return v >= stateless
+	return v >= Stateless
 }
 
 // known refuses unknown methods and tools. The SDK would answer others, such as
