@@ -69,7 +69,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	} else {
 		s.fail = stop
 		end := s.start()
-		ans, err = d.answerer.Ask(limited, f.profile(), f.question, s.watch)
+		ans, err = d.server.Ask(limited, f.profile(), f.question, s.watch)
 		end()
 		s.finish(ans)
 	}
@@ -102,7 +102,7 @@ func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(err
 			stop(fmt.Errorf("writing the events to stdout: %w", err))
 		}
 	}
-	ans, err := d.answerer.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
+	ans, err := d.server.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
 		if line := eventOf(ev); line.Type != "" {
 			write(line)
 			done = done || line.Type == "done"
@@ -111,7 +111,7 @@ func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(err
 	if err == nil || done {
 		return ans, nil // no answer can be made of some complete responses
 	}
-	line := failureOf(err, d.answerer.Explain(f.profile(), err))
+	line := failureOf(err, d.server.Explain(f.profile(), err))
 	line.Message, line.Code = a.oneLine(line.Message), a.oneLine(line.Code)
 	write(line)
 	return nil, errReported

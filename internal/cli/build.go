@@ -24,18 +24,25 @@ type deps struct {
 	log      *slog.Logger
 	logErr   error // why the debug file cannot be written
 	api      llm.Options
-	client   *llm.Client
 	profiles map[string]answer.Profile
-	answerer *answer.Answerer
+	server   server.Options // what stdio and HTTP share, with the function that answers
 	close    func()
 }
 
 // build loads the configuration, prints its warnings and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
 func (a *app) build(f *flags) (*deps, error) {
-	cfg, warnings, err := a.config(f)
+	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
 	if err != nil {
+		a.warn(warnings...)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &failure{exitUsage, err.Error(), "check the path that --config names"}
+		}
 		return nil, err
+	}
+	if f.keyless && !f.offline && !cfg.KeySet {
+		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
+		f.offline = true
 	}
 	d, err := a.prepare(cfg, f.offline)
 	if err != nil {
@@ -47,15 +54,17 @@ func (a *app) build(f *flags) (*deps, error) {
 	sys := cfg.Policy.System
 	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
 	a.warn(append(warnings, warning, doctor.ClearText(d.api.BaseURL))...)
+	left := cfg.Search.Defaults
+	defaults := answer.Defaults{RecencyDays: left.RecencyDays, MaxResults: float64(left.MaxResults), Domains: left.Domains}
 	d.api.MaxRetries = cfg.Request.MaxRetries
-	d.client = llm.New(d.api)
-	d.answerer = answer.New(answer.Options{
-		Client:          d.client,
+	client := llm.New(d.api)
+	answerer := answer.New(answer.Options{
+		Client:          client,
 		Instructions:    instructions,
 		Profiles:        d.profiles,
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
-		Defaults:        defaults(cfg),
+		Defaults:        defaults,
 		Search:          search(cfg),
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
@@ -63,12 +72,25 @@ func (a *app) build(f *flags) (*deps, error) {
 		Advisor:         func() answer.Advisor { return a.advisor(cfg) },
 		Logger:          d.log,
 	})
+	d.server = server.Options{
+		Ask:        answerer.Ask,
+		Explain:    answerer.Explain,
+		Defaults:   defaults,
+		Structured: cfg.Server.StructuredContent,
+		ToolErrors: cfg.Server.ToolErrors,
+		Redactor:   a.redactor,
+		Debug:      cfg.Server.Debug,
+		Timeout:    cfg.Timeout(),
+		Waiting:    client.Waiting,
+		Log:        d.log,
+	}
 	return d, nil
 }
 
 // prepare makes the log, and says how the API is reached. These are what doctor
-// needs, too.
+// needs, too. From here on the secrets of cfg are redacted.
 func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
+	a.redactor = logging.NewRedactor(cfg.Secrets...)
 	log, end, err := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
 		Format:   a.logFormat,
@@ -99,10 +121,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 // goOffline points d at the fake API inside the program, on loopback. It waits a
 // moment before it answers, so that a call can be watched and cancelled.
 func (a *app) goOffline(d *deps) error {
-	step, err := fakeapi.ParseStep("delay=100ms")
-	if err != nil {
-		return err
-	}
+	step, _ := fakeapi.ParseStep("delay=100ms") // this one is valid
 	api := fakeapi.New(fakeapi.Options{Keep: 1})
 	api.Always(step)
 	base, stop, err := api.Listen()
@@ -125,36 +144,6 @@ func (a *app) goOffline(d *deps) error {
 	return nil
 }
 
-// serverOptions are the options that stdio and HTTP share.
-func (a *app) serverOptions(d *deps) server.Options {
-	return server.Options{
-		Ask:        d.answerer.Ask,
-		Explain:    d.answerer.Explain,
-		Defaults:   defaults(d.config),
-		Structured: d.config.Server.StructuredContent,
-		ToolErrors: d.config.Server.ToolErrors,
-		Redactor:   a.redactor,
-		Debug:      d.config.Server.Debug,
-		Timeout:    d.config.Timeout(),
-		Waiting:    d.client.Waiting,
-		Log:        d.log,
-	}
-}
-
-// config loads the configuration. From here on its secrets are redacted.
-func (a *app) config(f *flags) (cfg *config.Config, warnings []string, err error) {
-	cfg, warnings, err = config.Load(config.Input{Flags: f.config, Environ: a.env})
-	if err == nil {
-		a.redactor = logging.NewRedactor(cfg.Secrets...)
-		return cfg, warnings, nil
-	}
-	a.warn(warnings...)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = &failure{exitUsage, err.Error(), "check the path that --config names"}
-	}
-	return nil, nil, err
-}
-
 // profiles are the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
 	return map[string]answer.Profile{
@@ -162,12 +151,6 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 		"answer_detailed": answer.Profile(cfg.ModelProfiles.AnswerDetailed),
 		"answer_quick":    answer.Profile(cfg.ModelProfiles.AnswerQuick),
 	}
-}
-
-// defaults are those of the arguments that a call leaves out.
-func defaults(cfg *config.Config) answer.Defaults {
-	d := cfg.Search.Defaults
-	return answer.Defaults{RecencyDays: d.RecencyDays, MaxResults: float64(d.MaxResults), Domains: d.Domains}
 }
 
 // search are the settings of the web search tool.

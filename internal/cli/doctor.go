@@ -12,7 +12,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -29,10 +28,9 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	case len(words) > 0:
 		return &failure{exitUsage, fmt.Sprintf("doctor takes no %q", words[0]), "--debug takes its file as --debug=PATH; " + f.seeHelp()}
 	}
-	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: session}
+	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: countTools}
 	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Environ: a.env})
 	if o.Err == nil {
-		a.redactor = logging.NewRedactor(o.Config.Secrets...)
 		d, err := a.prepare(o.Config, f.offline)
 		if err != nil {
 			return err
@@ -61,14 +59,15 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	return nil
 }
 
-// session runs the server inside this process, as its client, and returns the
+// countTools runs a session with the server inside this process and returns the
 // number of tools.
-func session(ctx context.Context, lines bool) (tools int, err error) {
+func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	p := connect(ctx, server.Options{Log: slog.New(slog.DiscardHandler)}, lines)
-	p.call("initialize", initializeParams("doctor"))
-	p.send(0, "notifications/initialized", nil)
-	list := p.call("tools/list", nil)
-	return int(gjson.GetBytes(list, "result.tools.#").Int()), p.end()
+	o := server.Options{Log: slog.New(slog.DiscardHandler)}
+	err = session(ctx, o, lines, firstMessages("doctor"), func(_ string, response []byte) error {
+		tools = int(gjson.GetBytes(response, "result.tools.#").Int()) // of the last one, tools/list
+		return nil
+	})
+	return tools, err
 }

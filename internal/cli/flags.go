@@ -20,6 +20,7 @@ type flags struct {
 	*flag.FlagSet
 	config  config.Flags
 	offline bool
+	keyless bool // smoke: offline when there is no key
 }
 
 // newConfigFlag returns the flags of a command that takes --config only.

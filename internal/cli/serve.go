@@ -107,7 +107,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		d.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	calls := a.serverOptions(d)
+	calls := d.server
 	calls.MaxCalls = o.MaxCalls
 	calls.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -22,6 +22,7 @@ import (
 // verdict on stderr, and uses the offline API when there is no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
+	f.keyless = true
 	lines := f.Bool("ldjson", false, "")
 	tool := f.String("tool", "answer", "")
 	ping := f.Bool("ping", false, "")
@@ -30,50 +31,31 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, _, err := a.config(f)
-	if err != nil {
-		return err
-	}
-	if !f.offline && !cfg.KeySet {
-		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
-		f.offline = true
-	}
 	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
 	defer d.close()
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
-	call := object{"name": *tool, "arguments": object{"query": query}}
-
+	call := message{ID: 3, Method: "tools/call", Params: object{"name": *tool, "arguments": object{"query": query}}}
+	messages := firstMessages("smoke")
+	if *ping {
+		messages = append(messages, message{ID: call.ID, Method: "ping"})
+		call.ID++
+	}
+	if *cancel {
+		messages = append(messages, call, message{Method: cancelled, Params: object{"requestId": call.ID, "reason": "smoke"}})
+		a.note("call %d was cancelled and must stay silent", call.ID)
+		call.ID++
+	}
 	start := time.Now()
 	var answered []string
-	p := connect(ctx, a.serverOptions(d), *lines || cfg.LineMode)
-	show := func(method string, params object) {
-		begin := time.Now()
-		if response := p.call(method, params); response != nil {
-			a.note("%s: answered in %d ms", method, time.Since(begin).Milliseconds())
-			answered = append(answered, method)
-			if _, err := (escaper{a.stdout}).Write(append(response, '\n')); err != nil {
-				p.err = err
-			}
-		}
-	}
-	show("initialize", initializeParams("smoke"))
-	p.send(0, "notifications/initialized", nil)
-	show("tools/list", nil)
-	if *ping {
-		show("ping", nil)
-	}
-	if *cancel { // a response would arrive before that to the next request
-		p.last++
-		p.silent = p.last
-		p.send(p.silent, "tools/call", call)
-		p.send(0, "notifications/cancelled", object{"requestId": p.silent, "reason": "smoke"})
-		a.note("call %d was cancelled and must stay silent", p.silent)
-	}
-	show("tools/call", call)
-	err = p.end()
+	err = session(ctx, d.server, *lines || d.config.LineMode, append(messages, call), func(method string, response []byte) error {
+		a.note("%s: answered in %d ms", method, time.Since(start).Milliseconds())
+		answered = append(answered, method)
+		_, err := escaper{a.stdout}.Write(append(response, '\n'))
+		return err
+	})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -90,97 +72,81 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 type object = map[string]any
 
-// initializeParams are the parameters of initialize for a client of that name.
-func initializeParams(client string) object {
-	return object{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    object{},
-		"clientInfo":      object{"name": client, "version": version.String()},
+// message is a request, or a notification if it has no ID.
+type message struct {
+	Version string `json:"jsonrpc"`
+	ID      int64  `json:"id,omitempty"`
+	Method  string `json:"method"`
+	Params  object `json:"params,omitempty"`
+}
+
+const cancelled = "notifications/cancelled"
+
+// firstMessages are the first messages of a client of that name.
+func firstMessages(client string) []message {
+	return []message{
+		{ID: 1, Method: "initialize", Params: object{
+			"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": client, "version": version.String()},
+		}},
+		{Method: "notifications/initialized"},
+		{ID: 2, Method: "tools/list"},
 	}
 }
 
-// peer is the client's side of a session. After an error it does nothing.
-type peer struct {
-	in     io.WriteCloser
-	out    io.ReadCloser
-	reader *stdio.Reader
-	framed bool
-	last   int        // id of the last request
-	silent int        // id of the request that must not be answered; 0: none
-	ended  chan error // gets the result of the server
-	err    error
-}
-
-// connect starts a server inside this process. The session ends with ctx.
-func connect(ctx context.Context, o server.Options, lines bool) *peer {
-	serverIn, in := io.Pipe()
-	out, serverOut := io.Pipe()
-	p := &peer{in: in, out: out, reader: stdio.NewReader(out), framed: !lines, ended: make(chan error, 1)}
-	go func() {
-		p.ended <- server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: serverIn, Out: serverOut, Lines: lines, Log: o.Log})
-		_ = serverOut.Close()
-	}()
-	context.AfterFunc(ctx, func() { _ = in.Close() })
-	return p
-}
-
-// send writes one message; an id of 0 makes it a notification.
-func (p *peer) send(id int, method string, params object) {
-	body, err := json.Marshal(struct {
-		JSONRPC string `json:"jsonrpc"`
-		ID      int    `json:"id,omitempty"`
-		Method  string `json:"method"`
-		Params  object `json:"params,omitempty"`
-	}{"2.0", id, method, params})
-	if err == nil && p.err == nil {
-		err = stdio.Write(p.in, body, p.framed)
-	}
-	if err != nil {
-		p.err = fmt.Errorf("sending %s to the server: %w", method, err)
-	}
-}
-
-// call sends a request and returns its response.
-func (p *peer) call(method string, params object) json.RawMessage {
-	p.last++
-	p.send(p.last, method, params)
-	for p.err == nil {
-		raw := p.read()
-		if errors.Is(p.err, io.EOF) {
-			p.err = io.ErrUnexpectedEOF // not the end that end waits for
+// session sends messages to a server inside this process, all at once, and
+// passes the responses to show in the order of the requests. It fails unless each
+// request gets a result, except for one that is cancelled by the next message:
+// that one gets no response. The session ends with ctx.
+func session(ctx context.Context, o server.Options, lines bool, messages []message, show func(method string, response []byte) error) error {
+	var in bytes.Buffer
+	p := &peer{show: show, early: map[int64][]byte{}}
+	for _, m := range messages {
+		m.Version = "2.0"
+		body, _ := json.Marshal(m) // these values cannot fail
+		_ = stdio.Write(&in, body, !lines)
+		switch {
+		case m.Method == cancelled:
+			p.waiting = p.waiting[:len(p.waiting)-1]
+		case m.ID != 0:
+			p.waiting = append(p.waiting, m)
 		}
-		if p.err != nil {
-			p.err = fmt.Errorf("waiting for the response to %s: %w", method, p.err)
-		} else if r := gjson.ParseBytes(raw); r.Get("id").Int() == int64(p.last) { // not a notification
-			if e := r.Get("error"); e.Exists() {
-				p.err = fmt.Errorf("%s: %s (%d)", method, e.Get("message").String(), e.Get("code").Int())
-			}
-			return raw
-		}
+	}
+	err := server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: &in, Out: p, Lines: lines, Log: o.Log})
+	switch err = cmp.Or(p.err, err); {
+	case err != nil:
+		return err
+	case len(p.waiting) > 0:
+		return errors.New("the server sent no response to " + p.waiting[0].Method)
+	case len(p.early) > 0:
+		return errors.New("the server answered a cancelled call")
 	}
 	return nil
 }
 
-// read reads one message. After the last one the error is io.EOF.
-func (p *peer) read() json.RawMessage {
-	frame, err := p.reader.Read()
-	p.err = err
-	if p.silent != 0 && gjson.GetBytes(frame.Body, "id").Int() == int64(p.silent) {
-		p.err = fmt.Errorf("call %d was cancelled and yet answered", p.silent)
-	}
-	return frame.Body
+// peer gets the messages of the server, each in one Write.
+type peer struct {
+	waiting []message        // the requests without a response
+	early   map[int64][]byte // responses that waiting does not begin with, by id
+	show    func(method string, response []byte) error
+	err     error // of show, or in a response
 }
 
-// end closes the input of the server, waits for its end, and returns the first
-// error of the session.
-func (p *peer) end() error {
-	_ = p.in.Close()
-	for p.err == nil {
-		p.read()
+func (p *peer) Write(b []byte) (int, error) {
+	frame, err := stdio.NewReader(bytes.NewReader(b)).Read()
+	p.early[gjson.GetBytes(frame.Body, "id").Int()] = frame.Body
+	for err == nil && len(p.waiting) > 0 {
+		request := p.waiting[0]
+		response, ok := p.early[request.ID]
+		if !ok {
+			break
+		}
+		p.waiting = p.waiting[1:]
+		delete(p.early, request.ID)
+		err = p.show(request.Method, response)
+		if e := gjson.GetBytes(response, "error"); e.Exists() {
+			err = cmp.Or(err, fmt.Errorf("%s: %s (%d)", request.Method, e.Get("message").String(), e.Get("code").Int()))
+		}
 	}
-	_ = p.out.Close()
-	if err := <-p.ended; errors.Is(p.err, io.EOF) {
-		return err
-	}
-	return p.err
+	p.err = cmp.Or(p.err, err)
+	return len(b), err
 }

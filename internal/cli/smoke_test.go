@@ -1,25 +1,28 @@
 package cli
 
 import (
-	"errors"
-	"io"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// A server that ends before its response fails the session.
-func TestPeerEarlyEnd(t *testing.T) {
-	serverIn, in := io.Pipe()
-	out, serverOut := io.Pipe()
-	p := &peer{in: in, out: out, reader: stdio.NewReader(out), framed: true, ended: make(chan error, 1)}
-	go func() {
-		_, _ = stdio.NewReader(serverIn).Read()
-		p.ended <- nil
-		_ = serverOut.Close()
-	}()
-	p.call("ping", nil)
-	if err := p.end(); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("the session ends with %v, want an unexpected end", err)
+// A session fails without its responses, and with one to a cancelled request.
+func TestSession(t *testing.T) {
+	for _, tt := range []struct {
+		messages []message
+		want     string
+	}{
+		{firstMessages("test"), ""},
+		{[]message{{Method: "ping"}, {ID: 1}}, "no response to "},
+		{[]message{{ID: 1, Method: "no/such"}}, "no/such: method not found (-32601)"},
+		{[]message{{ID: 1, Method: "initialize"}, {Method: cancelled}}, "the server answered a cancelled call"},
+	} {
+		err := session(t.Context(), server.Options{Log: slog.New(slog.DiscardHandler)}, true, tt.messages, func(string, []byte) error { return nil })
+		if got := fmt.Sprint(err); !strings.Contains(got, tt.want) {
+			t.Errorf("%v: %v, want %s", tt.messages, err, tt.want)
+		}
 	}
 }

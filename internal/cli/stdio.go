@@ -54,7 +54,7 @@ const grace = 500 * time.Millisecond
 // its end or ctx is done. Neither is an error.
 func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: d.config.LineMode, Log: d.log}
-	o := a.serverOptions(d)
+	o := d.server
 	o.Tasks = d.config.Server.Tasks
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // cancels the tasks
