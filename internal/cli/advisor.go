@@ -57,21 +57,15 @@ func (a *app) proxyVariable(base string) string {
 	return name
 }
 
-// keyFlaws are what looks wrong about keys that the API has refused.
-var keyFlaws = []struct {
-	pattern *regexp.Regexp
-	flaw    string
-}{
-	{regexp.MustCompile("^([$%{]|YOUR_)"), "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"},
-	{regexp.MustCompile("[\"'`“”‘’]"), "it has quotes around it"},
-	{regexp.MustCompile("(?i)^bearer "), "it begins with Bearer, which the program adds by itself"},
-	{regexp.MustCompile(`[^!-~]|\*|\.\.\.`), "it has characters that keys do not have, such as the * of one that is shown in part"},
-}
-
-// keyFlaw says what looks wrong about a key, or "".
+// keyFlaw says what looks wrong about a key that the API has refused, or "".
 func keyFlaw(key string) string {
-	for _, f := range keyFlaws {
-		if f.pattern.MatchString(key) {
+	for _, f := range []struct{ pattern, flaw string }{
+		{"^([$%{]|YOUR_)", "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"},
+		{"[\"'`“”‘’]", "it has quotes around it"},
+		{"(?i)^bearer ", "it begins with Bearer, which the program adds by itself"},
+		{`[^!-~]|\*|\.\.\.`, "it has characters that keys do not have, such as the * of one that is shown in part"},
+	} {
+		if regexp.MustCompile(f.pattern).MatchString(key) {
 			return f.flaw
 		}
 	}

@@ -25,7 +25,6 @@ const maxStdin = 1 << 20
 // askFlags is the command line of ask.
 type askFlags struct {
 	*flags
-	detailed, quick     bool
 	json, events, usage bool
 	question            answer.Question
 	words               []string
@@ -42,7 +41,6 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}
 	s := a.newScreen(!f.json)
 	a.stderr = s // warnings must not run into the status line
-	f.config.Profile = f.profile()
 	d, err := a.build(f.flags)
 	if err != nil {
 		return err
@@ -69,7 +67,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	} else {
 		s.fail = stop
 		end := s.start()
-		ans, err = d.server.Ask(limited, f.profile(), f.question, s.watch)
+		ans, err = d.server.Ask(limited, f.config.Profile, f.question, s.watch)
 		end()
 		s.finish(ans)
 	}
@@ -80,7 +78,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return context.Cause(run)
 	case f.events:
 	case err != nil:
-		problem, hint := a.advisor(d.config).Advise(f.profile(), err)
+		problem, hint := a.advisor(d.config).Advise(f.config.Profile, err)
 		return &failure{exitFailed, problem, hint}
 	case f.json:
 		err = printJSON(a.stdout, ans)
@@ -96,32 +94,31 @@ func (a *app) ask(ctx context.Context, args []string) error {
 // askEvents asks the question and prints the events when they happen, and the
 // error. stop ends ctx when they cannot be written.
 func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(error)) (*answer.Answer, error) {
-	done := false
 	write := func(line event) {
 		if err := printJSON(a.stdout, line); err != nil {
 			stop(fmt.Errorf("writing the events to stdout: %w", err))
 		}
 	}
-	ans, err := d.server.Ask(ctx, f.profile(), f.question, func(ev llm.Event) {
-		if line := eventOf(ev); line.Type != "" {
+	done := false
+	ans, err := d.server.Ask(ctx, f.config.Profile, f.question, func(ev llm.Event) {
+		if line := eventOf(ev); line != nil {
 			write(line)
-			done = done || line.Type == "done"
 		}
+		_, last := ev.(llm.Done)
+		done = done || last
 	})
 	if err == nil || done {
 		return ans, nil // no answer can be made of some complete responses
 	}
-	line := failureOf(err, d.server.Explain(f.profile(), err))
-	line.Message, line.Code = a.oneLine(line.Message), a.oneLine(line.Code)
-	write(line)
+	write(a.failed(err, d.server.Explain(f.config.Profile, err)))
 	return nil, errReported
 }
 
 // parseAsk parses the command line of ask.
 func parseAsk(args []string) (*askFlags, error) {
 	f := &askFlags{flags: newFlags("ask")}
-	f.BoolVar(&f.detailed, "detailed", false, "")
-	f.BoolVar(&f.quick, "quick", false, "")
+	detailed := f.Bool("detailed", false, "")
+	quick := f.Bool("quick", false, "")
 	f.BoolVar(&f.json, "json", false, "")
 	f.BoolVar(&f.events, "events", false, "")
 	f.BoolVar(&f.usage, "usage", false, "")
@@ -140,31 +137,36 @@ func parseAsk(args []string) (*askFlags, error) {
 	if f.words, err = f.parse(args); err != nil {
 		return nil, err
 	}
+	f.config.Profile = "answer"
 	log := debugPath(args)
 	switch {
 	case log != "":
-		return nil, &failure{exitUsage, fmt.Sprintf("%q after --debug looks like a path, not like a question", log), "--debug=" + log + " logs to it; --debug -- ends the flags"}
+		return nil, usageError("--debug="+log+" logs to it; --debug -- ends the flags", "%q after --debug looks like a path, not like a question", log)
 	case f.json && f.events:
-		return nil, &failure{exitUsage, "--json and --events exclude each other", f.seeHelp()}
-	case f.detailed && f.quick:
-		return nil, &failure{exitUsage, "--detailed and --quick exclude each other", f.seeHelp()}
+		return nil, usageError(f.seeHelp(), "--json and --events exclude each other")
+	case *detailed && *quick:
+		return nil, usageError(f.seeHelp(), "--detailed and --quick exclude each other")
+	case *detailed:
+		f.config.Profile = "answer_detailed"
+	case *quick:
+		f.config.Profile = "answer_quick"
 	}
 	return f, nil
 }
 
-// pathLike matches a word that looks like a path.
-var pathLike = regexp.MustCompile(`^\S*[/\\]\S*$|^\S+\.(?:log|txt)$`)
+// pathLike matches a word that looks like a path or a URL, and not like a flag.
+var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt)$`)
 
 // debugPath returns the word after --debug if it looks like a path. The server
 // takes it as the file to log to, but here it would be asked.
 func debugPath(args []string) string {
 	for i, arg := range args {
-		switch {
-		case arg == "--" || i+1 == len(args):
-			return ""
-		case arg != "--debug" && arg != "-debug":
-		case pathLike.MatchString(args[i+1]) && !strings.HasPrefix(args[i+1], "-") && !strings.Contains(args[i+1], "://"):
-			return args[i+1]
+		if arg == "--" || i+1 == len(args) {
+			break
+		}
+		next := args[i+1]
+		if (arg == "--debug" || arg == "-debug") && pathLike.MatchString(next) && !strings.Contains(next, "://") {
+			return next
 		}
 	}
 	return ""
@@ -180,17 +182,6 @@ func number(to **float64, least, most float64, want string) func(string) error {
 		*to = &n
 		return nil
 	}
-}
-
-// profile is the name of the profile, which is that of its tool.
-func (f *askFlags) profile() string {
-	switch {
-	case f.detailed:
-		return "answer_detailed"
-	case f.quick:
-		return "answer_quick"
-	}
-	return "answer"
 }
 
 // query returns the question: the words of the command line, what stdin holds
@@ -211,11 +202,11 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 	}
 	switch query = strings.TrimSpace(query); {
 	case !utf8.ValidString(query):
-		return "", &failure{exitUsage, "the question is not UTF-8 text", "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"}
+		return "", usageError("convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -", "the question is not UTF-8 text")
 	case query == "":
-		return "", &failure{exitUsage, "no question", `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`}
+		return "", usageError(`openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`, "no question")
 	case len(words) > 0 && words[0] == "-":
-		return "", &failure{exitUsage, "- comes before the question", "- alone reads the question from stdin; after a question it adds stdin as context"}
+		return "", usageError("- alone reads the question from stdin; after a question it adds stdin as context", "- comes before the question")
 	}
 	return query, nil
 }
@@ -239,7 +230,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("reading stdin: %w", err)
 	case len(b) > maxStdin:
-		return "", &failure{exitUsage, fmt.Sprintf("stdin has more than %d bytes", maxStdin), "send the part that matters"}
+		return "", usageError("send the part that matters", "stdin has more than %d bytes", maxStdin)
 	}
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }

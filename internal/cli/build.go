@@ -36,7 +36,7 @@ func (a *app) build(f *flags) (*deps, error) {
 	if err != nil {
 		a.warn(warnings...)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = &failure{exitUsage, err.Error(), "check the path that --config names"}
+			err = usageError("check the path that --config names", "%v", err)
 		}
 		return nil, err
 	}

@@ -101,6 +101,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.problem }
 
+// usageError is the failure of a wrong command line.
+func usageError(hint, format string, args ...any) error {
+	return &failure{exitUsage, fmt.Sprintf(format, args...), hint}
+}
+
 var (
 	errReported    = &failure{code: exitFailed} // it is printed already
 	errInterrupted = &failure{code: exitInterrupted}

@@ -26,7 +26,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return &failure{exitUsage, fmt.Sprintf("doctor takes no %q", words[0]), "--debug takes its file as --debug=PATH; " + f.seeHelp()}
+		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(), "doctor takes no %q", words[0])
 	}
 	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: countTools}
 	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Environ: a.env})

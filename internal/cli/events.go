@@ -43,64 +43,54 @@ func (e escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// event is a line of `ask --events`. Its members are in the order in which they
-// are printed; which of them a line has depends on its type.
-type event struct {
-	Type      string  `json:"type"`
-	Index     *int    `json:"index,omitempty"`
-	Kind      string  `json:"kind,omitempty"`
-	ID        *string `json:"id,omitempty"`
-	Name      *string `json:"name,omitempty"`
-	Text      string  `json:"text,omitempty"`
-	Thinking  string  `json:"thinking,omitempty"`
-	InputJSON string  `json:"input_json,omitempty"`
-	Action    string  `json:"action,omitempty"`
-	Query     string  `json:"query,omitempty"`
-	URL       string  `json:"url,omitempty"`
-	Input     *int64  `json:"input_tokens,omitempty"`
-	Output    *int64  `json:"output_tokens,omitempty"`
-	Total     *int64  `json:"total_tokens,omitempty"`
-	Status    string  `json:"status,omitempty"`
-	Message   string  `json:"message,omitempty"`
-	Code      string  `json:"code,omitempty"`
+// event is a line of `ask --events`: names and values in turn. Empty strings are
+// left out, except for an id.
+type event []any
+
+// MarshalJSON keeps the order.
+func (e event) MarshalJSON() ([]byte, error) {
+	var b []byte
+	for i := 0; i < len(e); i += 2 {
+		if e[i+1] != "" || e[i] == "id" {
+			value, _ := jsonx.Marshal(e[i+1]) // strings and numbers cannot fail
+			b = fmt.Appendf(b, ",%q:%s", e[i], value)
+		}
+	}
+	b[0] = '{'
+	return append(b, '}'), nil
 }
 
-// eventOf returns the line of ev. Its type is empty if there is none: for an
-// empty delta, and for a retry, whose blocks get the next numbers.
-func eventOf(ev llm.Event) (line event) {
+// eventOf returns the line of ev, or nil for one that is not printed, such as a
+// retry, whose blocks get the next numbers.
+func eventOf(ev llm.Event) event {
 	switch e := ev.(type) {
 	case llm.BlockStart:
-		line = event{Type: "block_start", Index: &e.Index, Kind: e.Kind, ID: &e.ID}
-		if e.Kind == llm.BlockToolUse {
-			line.Name = &e.Name
-		}
+		return event{"type", "block_start", "index", e.Index, "kind", e.Kind, "id", e.ID, "name", e.Name}
 	case llm.BlockDelta:
-		if e.Text+e.Thinking+e.InputJSON != "" {
-			line = event{Type: "block_delta", Index: &e.Index, Text: e.Text, Thinking: e.Thinking, InputJSON: e.InputJSON}
-		}
+		return event{"type", "block_delta", "index", e.Index, "text", e.Text, "thinking", e.Thinking, "input_json", e.InputJSON}
 	case llm.BlockStop:
-		line = event{Type: "block_stop", Index: &e.Index}
+		return event{"type", "block_stop", "index", e.Index}
 	case llm.Search:
-		line = event{Type: "search", Action: e.Action, Query: e.Query, URL: e.URL}
+		return event{"type", "search", "action", e.Action, "query", e.Query, "url", e.URL}
 	case llm.Usage:
-		line = event{Type: "usage", Input: &e.Input, Output: &e.Output, Total: &e.Total}
+		return event{"type", "usage", "input_tokens", e.Input, "output_tokens", e.Output, "total_tokens", e.Total}
 	case llm.Done:
-		line = event{Type: "done", Status: e.Status}
+		return event{"type", "done", "status", e.Status}
 	}
-	return line
+	return nil
 }
 
-// failureOf returns the line of an error: the API's own message and code, where
-// it sent any. explained is used where the message repeats a part of the key.
-func failureOf(err error, explained string) event {
-	line := event{Type: "error", Message: explained, Code: "error"}
+// failed returns the line of an error: the API's own message and code, where it
+// sent any. explained is used where the message repeats a part of the key.
+func (a *app) failed(err error, explained string) event {
+	message, code := explained, "error"
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		switch e.Kind {
 		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
 		default:
-			line.Message = cmp.Or(strings.TrimSpace(e.Message), explained)
+			message = cmp.Or(strings.TrimSpace(e.Message), explained)
 		}
-		line.Code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
+		code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
 	}
-	return line
+	return event{"type", "error", "message", a.oneLine(message), "code", a.oneLine(code)}
 }

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -95,12 +94,12 @@ func (f *flags) problem(err error) error {
 	}
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return &failure{exitUsage, dashes.Replace(err.Error()), f.seeHelp()}
+		return usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
 	}
 	name = strings.TrimPrefix(name, "-")
 	var known []string
 	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
-	return &failure{exitUsage, "unknown flag --" + name, didYouMean("--"+name, known) + f.seeHelp()}
+	return usageError(didYouMean("--"+name, known)+f.seeHelp(), "unknown flag --%s", name)
 }
 
 // seeHelp is the hint that leads to the usage text.
@@ -119,7 +118,7 @@ func didYouMean(s string, known []string) string {
 // unknownCommand says that there is no such command, and names the nearest.
 func (a *app) unknownCommand(name string) error {
 	known := slices.Sorted(maps.Keys(a.commands()))
-	return &failure{exitUsage, fmt.Sprintf("unknown command %q", name), didYouMean(name, known) + "see " + version.Name + " --help"}
+	return usageError(didYouMean(name, known)+"see "+version.Name+" --help", "unknown command %q", name)
 }
 
 //go:embed usage*.txt

@@ -52,27 +52,24 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	problem := ""
+	help := f.seeHelp()
 	switch {
 	case len(words) > 0:
-		problem = fmt.Sprintf("unexpected argument %q", words[0])
+		return usageError(help, "unexpected argument %q", words[0])
 	case *address == "":
-		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+		return usageError(help, "serve needs --http ADDRESS, such as 127.0.0.1:8080")
 	case !strings.HasPrefix(o.Path, "/") || strings.ContainsAny(o.Path, "{} ?#%") || path.Clean(o.Path) != o.Path:
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
+		return usageError(help, "--path %s is not a path, such as /mcp", o.Path)
 	case o.Path == "/healthz" || o.Path == "/readyz" || o.Path == "/metrics":
-		problem = fmt.Sprintf("--path %s is taken", o.Path)
+		return usageError(help, "--path %s is taken", o.Path)
 	case o.MaxCalls < 1 || o.MaxCalls > maxCallsLimit:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, maxCallsLimit)
+		return usageError(help, "--max-calls %d is not in 1..%d", o.MaxCalls, maxCallsLimit)
 	case o.Drain < 0 && o.Drain != notGiven:
-		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
+		return usageError(help, "--drain %s is negative", o.Drain)
 	case o.Notice < 0:
-		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
+		return usageError(help, "--notice %s is negative", o.Notice)
 	case a.logFormat != "text" && a.logFormat != "json":
-		problem = fmt.Sprintf("--log-format %s is not text or json", a.logFormat)
-	}
-	if problem != "" {
-		return &failure{exitUsage, problem, f.seeHelp()}
+		return usageError(help, "--log-format %s is not text or json", a.logFormat)
 	}
 	ln, err := listen("--http", *address)
 	if err != nil {
@@ -95,26 +92,23 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	o.Access.Tokens, err = a.tokens()
 	switch {
 	case err != nil:
-		return &failure{exitUsage, err.Error(), "name:token, separated by commas or blanks"}
+		return usageError("name:token, separated by commas or blanks", "%v", err)
 	case !o.Access.Loopback && o.Access.Tokens == nil && !*anonymous:
-		return &failure{
-			exitUsage, "an address other than loopback needs bearer tokens in " + tokensVariable + " or " + tokensFileVariable,
-			"or --allow-anonymous, to let any caller use the key",
-		}
+		return usageError("or --allow-anonymous, to let any caller use the key",
+			"an address other than loopback needs bearer tokens in %s or %s", tokensVariable, tokensFileVariable)
 	case o.MetricsListener != nil:
 		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
 	case o.Access.Tokens != nil:
 		d.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	calls := d.server
-	calls.MaxCalls = o.MaxCalls
-	calls.Observe = func(c server.Call) {
+	d.server.MaxCalls = o.MaxCalls
+	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)
 		logCall(d.log, c)
 	}
-	o.Server = server.New(calls)
+	o.Server = server.New(d.server)
 	o.Log = d.log
 	o.Ready = func() error {
 		if !f.offline && !d.config.KeySet {

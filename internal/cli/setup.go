@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
@@ -23,26 +22,27 @@ import (
 // setup prints the configuration of an MCP client: a file on stdout, and notes
 // on stderr. It writes no file and prints no key.
 func (a *app) setup(args []string) error {
+	standard := clients.ViaBinary // other builds are not published
+	if version.IsRelease() {
+		standard = clients.ViaNPX
+	}
 	f := newConfigFlag("setup")
-	via := f.String("via", defaultVia(), "")
+	via := f.String("via", standard, "")
 	address := f.String("url", "", "")
 	words, err := f.parse(args)
 	if err != nil {
 		return err
 	}
-	wrong := func(hint, format string, args ...any) error {
-		return &failure{exitUsage, fmt.Sprintf(format, args...), hint}
-	}
 	overHTTP := *via == clients.ViaHTTP
 	switch u, err := url.Parse(*address); {
 	case !slices.Contains(clients.Vias(), *via):
-		return wrong(f.seeHelp(), "--via %q is not one of %s", *via, strings.Join(clients.Vias(), ", "))
+		return usageError(f.seeHelp(), "--via %q is not one of %s", *via, strings.Join(clients.Vias(), ", "))
 	case len(words) == 0:
 		return a.listClients()
 	case !overHTTP && *address != "":
-		return wrong("add --via http", "--url is for servers over HTTP")
+		return usageError("add --via http", "--url is for servers over HTTP")
 	case overHTTP && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil):
-		return wrong("add --url https://HOST/mcp, without a user", "--via http needs the http or https URL of the server")
+		return usageError("add --url https://HOST/mcp, without a user", "--via http needs the http or https URL of the server")
 	}
 	name := strings.Join(words, " ") // some have a blank: VS Code
 	c, ok := clients.Find(name)
@@ -52,84 +52,75 @@ func (a *app) setup(args []string) error {
 		for _, c := range clients.All() {
 			ids = append(ids, c.ID)
 		}
-		return wrong("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
+		return usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
 	case overHTTP && c.NoHTTP != "":
-		return wrong("use --via npx, docker or binary", "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+		return usageError("use --via npx, docker or binary", "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	}
-	s := clients.Server{Via: *via, OS: runtime.GOOS, URL: *address, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
-	if err := a.startedAs(&s, f); err != nil {
+	s, err := a.startedAs(f, *via)
+	if err != nil {
 		return err
 	}
+	s.URL = *address
 	if _, err := io.WriteString(a.stdout, c.Snippet(s)); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
+	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
+	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
 	if link := c.Link(s); link != "" {
-		fmt.Fprintf(a.stderr, "Or open this link, which adds the entry:\n\n    %s\n\n", link)
+		say("Or open this link, which adds the entry:\n\n    %s\n\n", link)
 	}
-	switch command, omits := c.Command(s), c.Omits(s); {
+	switch command, omits := c.Command(s); {
 	case omits != "":
-		fmt.Fprintf(a.stderr, "The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
+		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
-		fmt.Fprintf(a.stderr, "Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
+		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
 	for _, note := range append(c.Notes(s), s.Notes()...) {
-		fmt.Fprintf(a.stderr, "- %s\n", note)
+		say("- %s\n", note)
 	}
 	return nil
 }
 
 // listClients prints the clients, a line each.
 func (a *app) listClients() error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
 	for _, c := range clients.All() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.ID, c.Name, c.File(runtime.GOOS))
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		if _, err := fmt.Fprintf(a.stdout, "%-15s   %-15s   %s\n", c.ID, c.Name, c.File(runtime.GOOS)); err != nil {
+			return err
+		}
 	}
 	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", strings.Join(clients.Vias(), "|"))
 	return nil
 }
 
-// startedAs sets how a client starts the server, with the configuration of this
-// command line. A file that is wrong or missing may be corrected later, so its
-// problems are warnings, and the snippet names the file nevertheless.
-func (a *app) startedAs(s *clients.Server, f *flags) error {
+// startedAs returns how a client starts the server, with the configuration of this command line.
+// A file that is wrong or missing may be corrected later, so its problems are warnings, and the
+// snippet names the file nevertheless.
+func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
+	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
 	file := *cmp.Or(f.config.Config, new(""))
 	if err != nil {
 		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.KeyEnv)
 	} else {
 		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
-		if s.Via == clients.ViaDocker { // a container does not find the default file
+		if via == clients.ViaDocker { // a container does not find the default file
 			file = cfg.File
 		}
 	}
 	a.warn(warnings...)
 	if file != "" {
 		if s.Config, err = filepath.Abs(file); err != nil {
-			return fmt.Errorf("finding %q: %w", file, err)
+			return s, fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
-	switch s.Via {
-	case clients.ViaBinary:
+	switch {
+	case via == clients.ViaBinary:
 		s.Binary, err = installed()
-		return err
-	case clients.ViaNPX, clients.ViaDocker:
-		if !version.IsRelease() {
-			a.warn("this build is " + version.String() + "; the entry works when " + version.Version + " is published")
-		}
+		return s, err
+	case via != clients.ViaHTTP && !version.IsRelease():
+		a.warn("this build is " + version.String() + "; the entry works when " + version.Version + " is published")
 	}
-	return nil
-}
-
-// defaultVia is npx for a release. Other builds are not published.
-func defaultVia() string {
-	if version.IsRelease() {
-		return clients.ViaNPX
-	}
-	return clients.ViaBinary
+	return s, nil
 }
 
 // temporary matches the programs of go run: in a folder that it removes, or in

@@ -23,12 +23,12 @@ func (a *app) server(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return &failure{exitUsage, fmt.Sprintf("unexpected argument %q", words[0]), "a command goes first, before its flags; " + f.seeHelp()}
+		return usageError("a command goes first, before its flags; "+f.seeHelp(), "unexpected argument %q", words[0])
 	case *number:
 		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
 	case !*serve && !*show:
-		return &failure{exitUsage, "nothing to do", "MCP clients start it with --stdio; " + f.seeHelp()}
+		return usageError("MCP clients start it with --stdio; "+f.seeHelp(), "nothing to do")
 	}
 	d, err := a.build(f)
 	if err != nil {
@@ -54,25 +54,17 @@ const grace = 500 * time.Millisecond
 // its end or ctx is done. Neither is an error.
 func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: d.config.LineMode, Log: d.log}
-	o := d.server
-	o.Tasks = d.config.Server.Tasks
+	d.server.Tasks = d.config.Server.Tasks
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // cancels the tasks
-	mcp := server.New(o).MCP(session)
-	ended := make(chan error, 1)
+	mcp := server.New(d.server).MCP(session)
+	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
-	select {
-	case err := <-ended:
-		if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {
-			return nil
-		}
-		return err
-	case <-ctx.Done():
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { ended <- nil }) })
+	defer stop()
+	err := <-ended
+	if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {
+		return nil
 	}
-	select {
-	case err := <-ended:
-		d.log.Debug("session ended by a signal", "err", err)
-	case <-time.After(grace):
-	}
-	return nil
+	return err
 }

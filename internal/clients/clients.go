@@ -1,24 +1,9 @@
-// Package clients lists the MCP clients that setup prints a configuration for:
-// the file each one reads, the form of an entry, how it passes a secret on
-// without writing it down, and its own command or link that adds a server.
+// Package clients lists the MCP clients that setup prints a configuration for: the file each one
+// reads, the form of an entry, how it passes a secret on without writing it down, and its own
+// command or link that adds a server.
 //
-// clients.go has the table of clients, server.go the command line that starts
-// the server, and entry.go turns both into files, commands, links and notes.
-//
-// The documentation that the table follows, read in November 2026:
-//
-//	Claude Code     https://code.claude.com/docs/en/mcp
-//	Claude Desktop  https://modelcontextprotocol.io/docs/develop/connect-local-servers
-//	Codex           https://developers.openai.com/codex/mcp
-//	Cursor          https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
-//	VS Code         https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
-//	                https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
-//	Copilot CLI     https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
-//	Gemini CLI      https://geminicli.com/docs/tools/mcp-server
-//	Antigravity CLI https://antigravity.google/docs/cli/mcp
-//	opencode        https://opencode.ai/docs/mcp-servers, https://opencode.ai/docs/migrate-v1
-//	Windsurf        https://docs.windsurf.com/windsurf/cascade/mcp
-//	Zed             https://zed.dev/docs/ai/mcp
+// clients.go has the table of clients, server.go the command line that starts the server, and
+// entry.go turns both into files, commands, links and notes.
 package clients
 
 import (
@@ -46,20 +31,21 @@ type Client struct {
 	notes        []string             // those that begin with "stdio: " or "http: " hold for these only
 }
 
-// Notes of several clients: fromEnvironment is for those that replace variables,
-// inherited and literalToken are for the others.
+// Notes of several clients: fromEnvironment is for those that replace variables, inherited and
+// literalToken are for the others. Their entry need not name the key, as a server inherits it.
 const (
 	fromEnvironment = "The file holds no secret: $CLIENT takes $VARS from the environment that it is started in."
 	inherited       = "The file holds no secret: $CLIENT replaces no variables, but the server inherits $VARS when $CLIENT is started from a shell that has it."
 	literalToken    = "$CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the file private."
 )
 
-// All lists the clients in the order of the documentation.
+// All lists the clients in the order of the documentation. Each has the address of its own, which
+// was read in November 2026.
 func All() []Client {
 	return []Client{{
-		ID: "claude-code", Name: "Claude Code", alias: "claude",
+		ID: "claude-code", Name: "Claude Code", alias: "claude", // https://code.claude.com/docs/en/mcp
 		file: ".mcp.json in the project", section: "mcpServers", reference: "${NAME}", http: "http",
-		add:     "claude mcp add --scope project " + name + " ENV -- COMMAND", // -e takes several values, up to --
+		add:     "claude mcp add --scope project " + name + " ENV -- PROGRAM ARGUMENTS", // -e takes several values, up to --
 		addHTTP: "claude mcp add --scope project --transport http " + name + " URL --header AUTHORIZATION",
 		notes: []string{
 			fromEnvironment,
@@ -68,7 +54,7 @@ func All() []Client {
 			"stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude",
 		},
 	}, {
-		ID: "claude-desktop", Name: "Claude Desktop",
+		ID: "claude-desktop", Name: "Claude Desktop", // https://modelcontextprotocol.io/docs/develop/connect-local-servers
 		NoHTTP: "its file has no entry for them, and its connectors send no token of yours",
 		file:   "DATA/Claude/claude_desktop_config.json", section: "mcpServers", reference: "YOUR_NAME",
 		notes: []string{
@@ -77,8 +63,8 @@ func All() []Client {
 			"Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be changed. Use answer_quick then.",
 		},
 	}, {
-		ID: "codex", Name: "Codex", file: "~/.codex/config.toml",
-		add:     "codex mcp add " + name + " -- COMMAND",
+		ID: "codex", Name: "Codex", file: "~/.codex/config.toml", // https://developers.openai.com/codex/mcp
+		add:     "codex mcp add " + name + " -- PROGRAM ARGUMENTS",
 		addHTTP: "codex mcp add " + name + " --url URL --bearer-token-env-var " + tokenEnv,
 		omits:   "env_vars for the key, and the time limits",
 		notes: []string{
@@ -89,24 +75,24 @@ func All() []Client {
 			"Codex waits 300 s for a call, as long as the server by default. With tool_timeout_sec it waits a little longer, so that the server's own error arrives; codex mcp add has no option for it.",
 		},
 	}, {
-		ID: "cursor", Name: "Cursor",
+		ID: "cursor", Name: "Cursor", // https://cursor.com/docs/mcp
 		file: "~/.cursor/mcp.json", section: "mcpServers", reference: "${env:NAME}",
-		link:  "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=ENTRY",
+		link:  "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=ENTRY", // https://cursor.com/docs/mcp/install-links
 		notes: []string{fromEnvironment, "For one project only, the file is .cursor/mcp.json in it."},
 	}, {
-		ID: "vscode", Name: "VS Code", alias: "code",
+		ID: "vscode", Name: "VS Code", alias: "code", // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
 		file: "DATA/Code/User/mcp.json", section: "servers", reference: "${input:NAME}", asks: true, local: "stdio", http: "http",
 		add: "code --add-mcp JSON", addHTTP: "code --add-mcp JSON",
-		link: "vscode:mcp/install?JSON",
+		link: "vscode:mcp/install?JSON", // https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
 		notes: []string{
 			"The file holds no secret: VS Code asks for it at the first start and keeps it in its secret storage.",
 			"MCP: Open User Configuration opens this file; for one workspace it is .vscode/mcp.json there.",
 		},
 	}, {
-		ID: "copilot-cli", Name: "Copilot CLI", alias: "copilot",
+		ID: "copilot-cli", Name: "Copilot CLI", alias: "copilot", // https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
 		file: "~/.copilot/mcp-config.json", section: "mcpServers", reference: "${NAME}", local: "local", http: "http",
 		adjust:  func(e *entry, _ Server) { e.Tools = []string{"*"} },
-		add:     "copilot mcp add " + name + " ENV -- COMMAND",
+		add:     "copilot mcp add " + name + " ENV -- PROGRAM ARGUMENTS",
 		addHTTP: "copilot mcp add --transport http --header AUTHORIZATION " + name + " URL",
 		notes: []string{
 			fromEnvironment,
@@ -114,10 +100,9 @@ func All() []Client {
 			"For one project only, the file is .mcp.json or .github/mcp.json in it.",
 		},
 	}, {
-		ID: "gemini-cli", Name: "Gemini CLI", alias: "gemini",
+		ID: "gemini-cli", Name: "Gemini CLI", alias: "gemini", // https://geminicli.com/docs/tools/mcp-server
 		file: "~/.gemini/settings.json", section: "mcpServers", reference: "${NAME}", http: "http",
-		// Gemini CLI takes -e in the arguments for its own option, and a -- in
-		// front of the program for the program.
+		// It takes -e in the arguments for its own option, and a -- in front of the program for the program.
 		add:     "gemini mcp add --scope user ENV " + name + " PROGRAM -- ARGUMENTS",
 		addHTTP: "gemini mcp add --scope user --transport http --header AUTHORIZATION " + name + " URL",
 		notes: []string{
@@ -126,11 +111,10 @@ func All() []Client {
 			"For one project only, the file is .gemini/settings.json in it.",
 		},
 	}, {
-		ID: "antigravity-cli", Name: "Antigravity CLI", alias: "agy",
+		ID: "antigravity-cli", Name: "Antigravity CLI", alias: "agy", // https://antigravity.google/docs/cli/mcp
 		file: "~/.gemini/config/mcp_config.json", section: "mcpServers", reference: "YOUR_NAME",
-		// A server inherits the environment, so that the entry need not name the key.
 		adjust:  func(e *entry, _ Server) { e.Env, e.ServerURL, e.URL = nil, e.URL, "" },
-		add:     "agy mcp add " + name + " -- COMMAND",
+		add:     "agy mcp add " + name + " -- PROGRAM ARGUMENTS",
 		addHTTP: "agy mcp add --header AUTHORIZATION " + name + " URL",
 		notes: []string{
 			"stdio: " + inherited,
@@ -138,8 +122,8 @@ func All() []Client {
 			"The Antigravity editor reads the same file. For one project only, it is .agents/mcp_config.json in it.",
 		},
 	}, {
-		ID: "opencode", Name: "opencode",
-		// The form of opencode 1, which opencode 2 reads too.
+		ID: "opencode", Name: "opencode", // https://opencode.ai/docs/mcp-servers
+		// The form of opencode 1, which opencode 2 reads too: https://opencode.ai/docs/migrate-v1
 		file: "~/.config/opencode/opencode.json", section: "mcp", reference: "{env:NAME}", local: "local", http: "remote",
 		adjust: func(e *entry, s Server) {
 			e.Enabled, e.Environment, e.Env = true, e.Env, nil
@@ -153,7 +137,7 @@ func All() []Client {
 			"For one project only, the file is opencode.json in it.",
 		},
 	}, {
-		ID: "windsurf", Name: "Windsurf",
+		ID: "windsurf", Name: "Windsurf", // https://docs.windsurf.com/windsurf/cascade/mcp
 		file: "~/.codeium/windsurf/mcp_config.json", section: "mcpServers", reference: "${env:NAME}",
 		adjust: func(e *entry, _ Server) { e.ServerURL, e.URL = e.URL, "" },
 		notes: []string{
@@ -162,10 +146,9 @@ func All() []Client {
 			"Press the refresh button of the MCP panel afterwards.",
 		},
 	}, {
-		ID: "zed", Name: "Zed",
+		ID: "zed", Name: "Zed", // https://zed.dev/docs/ai/mcp
 		file: "~/.config/zed/settings.json", windowsFile: "DATA/Zed/settings.json",
 		section: "context_servers", reference: "YOUR_NAME",
-		// A server inherits the environment, so that the entry need not name the key.
 		adjust: func(e *entry, s Server) { e.Env, e.Timeout = nil, s.callLimit() },
 		notes: []string{
 			"stdio: " + inherited,
@@ -176,8 +159,7 @@ func All() []Client {
 	}}
 }
 
-// Find looks a client up by id, name or alias. Case, blanks, - and _ make no
-// difference.
+// Find looks a client up by id, name or alias. Case, blanks, - and _ make no difference.
 func Find(s string) (Client, bool) {
 	fold := strings.NewReplacer(" ", "", "-", "", "_", "").Replace
 	s = fold(strings.ToLower(s))
@@ -189,8 +171,8 @@ func Find(s string) (Client, bool) {
 	return Client{}, false
 }
 
-// File is the file that the client reads on a system, a GOOS, in the notation
-// of that system. DATA is where Electron applications keep their settings.
+// File is the file that the client reads on a system, a GOOS, in the notation of that system. DATA
+// is where Electron applications keep their settings.
 func (c Client) File(goos string) string {
 	switch goos {
 	case "windows":

@@ -131,7 +131,8 @@ func TestCommandQuoting(t *testing.T) {
 			if c.add == "" {
 				continue
 			}
-			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+c.Command(s)).Output()
+			command, _ := c.Command(s)
+			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+command).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +205,7 @@ func snippets() string {
 		if link := c.Link(s); link != "" {
 			part += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
 		}
-		switch command, omits := c.Command(s), c.Omits(s); {
+		switch command, omits := c.Command(s); {
 		case omits != "":
 			part += "The client's own command writes an incomplete entry, which needs " + omits + ":\n\n```text\n" + command + "\n```\n\n"
 		case command != "":

@@ -81,37 +81,33 @@ func codexSnippet(s Server) string {
 	return b.String()
 }
 
-// Command is the client's own command that adds the server, quoted for the
-// shell of s.OS (on Windows, the Command Prompt), or "" when there is none.
-func (c Client) Command(s Server) string {
+// Command is the client's own command that adds the server, quoted for the shell of s.OS (on
+// Windows, the Command Prompt), or "" when there is none. omits is what its entry lacks, or "".
+func (c Client) Command(s Server) (command, omits string) {
 	words := c.words(s)
 	for i, w := range words {
 		words[i] = shellWord(w, s.OS)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, " "), s.choose(c.omits, "")
 }
 
 // words are the words of Command before they are quoted.
 func (c Client) words(s Server) (words []string) {
+	line := s.command()
+	values := map[string][]string{
+		"URL":           {s.URL},
+		"AUTHORIZATION": {"Authorization: Bearer " + c.refer(tokenEnv)},
+		"PROGRAM":       line[:1],
+		"ARGUMENTS":     line[1:],
+		"JSON":          {c.named(s)},
+	}
+	for _, v := range s.secrets() {
+		values["ENV"] = append(values["ENV"], "--env", v+"="+c.refer(v))
+	}
 	for w := range strings.FieldsSeq(s.choose(c.add, c.addHTTP)) {
-		switch w {
-		case "URL":
-			words = append(words, s.URL)
-		case "AUTHORIZATION":
-			words = append(words, "Authorization: Bearer "+c.refer(tokenEnv))
-		case "ENV":
-			for _, v := range s.secrets() {
-				words = append(words, "--env", v+"="+c.refer(v))
-			}
-		case "COMMAND":
-			words = append(words, s.command()...)
-		case "PROGRAM":
-			words = append(words, s.command()[0])
-		case "ARGUMENTS":
-			words = append(words, s.command()[1:]...)
-		case "JSON":
-			words = append(words, c.named(s))
-		default:
+		if value, ok := values[w]; ok {
+			words = append(words, value...)
+		} else {
 			words = append(words, w)
 		}
 	}
@@ -126,9 +122,6 @@ func (c Client) named(s Server) string {
 		Inputs []map[string]any `json:"inputs"`
 	}{name, c.entry(s), inputs(s)}, "")
 }
-
-// Omits is what the entry that Command writes lacks, or "".
-func (c Client) Omits(s Server) string { return s.choose(c.omits, "") }
 
 // Link is a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {

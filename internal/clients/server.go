@@ -99,25 +99,22 @@ func (s Server) command() (line []string) {
 
 // Notes are what a user has to know about the way to the server. Each is a line.
 func (s Server) Notes() []string {
-	switch s.Via {
-	case ViaHTTP:
-		list := []string{tokenEnv + " is a token of the server's MCP_HTTP_TOKENS, without the name before the colon. A server on a loopback address needs none: leave it out of the entry."}
-		if strings.HasPrefix(s.URL, "http:") {
-			list = append(list, "Plain http sends the token and the questions unencrypted: use https unless the server is on this machine.")
-		}
-		return list
-	case ViaBinary:
-		return []string{"The path is that of this program. Move the program to its final place first, or correct the path."}
-	case ViaDocker:
-		return []string{
+	notes := map[string][]string{
+		ViaNPX: {
+			"The first start downloads the package, which a client may not wait for. Do it once in a terminal: npx -y " + pinned + " --version",
+			"The version is pinned; raise the number to update.",
+			"Applications started from the desktop have a shorter PATH: if npx is not found, write its full path.",
+		},
+		ViaDocker: {
 			"Fetch the image before the first start, which may be too slow otherwise: docker pull " + image,
 			`The container has only the variables that -e names: behind a proxy add "-e", "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`,
 			"In the container 127.0.0.1 is the container itself; of your files it sees only the configuration's folder, as /config.",
-		}
+		},
+		ViaBinary: {"The path is that of this program. Move the program to its final place first, or correct the path."},
+		ViaHTTP:   {tokenEnv + " is a token of the server's MCP_HTTP_TOKENS, without the name before the colon. A server on a loopback address needs none: leave it out of the entry."},
+	}[s.Via]
+	if s.Via == ViaHTTP && strings.HasPrefix(s.URL, "http:") {
+		notes = append(notes, "Plain http sends the token and the questions unencrypted: use https unless the server is on this machine.")
 	}
-	return []string{
-		"The first start downloads the package, which a client may not wait for. Do it once in a terminal: npx -y " + pinned + " --version",
-		"The version is pinned; raise the number to update.",
-		"Applications started from the desktop have a shorter PATH: if npx is not found, write its full path.",
-	}
+	return notes
 }
