@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -59,30 +65,15 @@ func (a *app) build(f *flags) (*deps, error) {
 	d.api.MaxRetries = cfg.Request.MaxRetries
 	client := llm.New(d.api)
 	answerer := answer.New(answer.Options{
-		Client:          client,
-		Instructions:    instructions,
-		Profiles:        d.profiles,
-		MaxCitations:    cfg.Policy.MaxCitations,
-		RequeryAttempts: cfg.Policy.RequeryAttempts,
-		Defaults:        defaults,
-		Search:          search(cfg),
-		ExtraBody:       cfg.Request.ExtraBody,
-		Stream:          cfg.Responses.Stream,
-		Location:        cfg.Location,
-		Advisor:         func() answer.Advisor { return a.advisor(cfg) },
-		Logger:          d.log,
+		Client: client, Instructions: instructions, Profiles: d.profiles, Defaults: defaults, Search: search(cfg),
+		MaxCitations: cfg.Policy.MaxCitations, RequeryAttempts: cfg.Policy.RequeryAttempts, Location: cfg.Location,
+		ExtraBody: cfg.Request.ExtraBody, Stream: cfg.Responses.Stream,
+		Advisor: func() answer.Advisor { return a.advisor(cfg) }, Logger: d.log,
 	})
 	d.server = server.Options{
-		Ask:        answerer.Ask,
-		Explain:    answerer.Explain,
-		Defaults:   defaults,
-		Structured: cfg.Server.StructuredContent,
-		ToolErrors: cfg.Server.ToolErrors,
-		Redactor:   a.redactor,
-		Debug:      cfg.Server.Debug,
-		Timeout:    cfg.Timeout(),
-		Waiting:    client.Waiting,
-		Log:        d.log,
+		Ask: answerer.Ask, Explain: answerer.Explain, Defaults: defaults, Timeout: cfg.Timeout(), Waiting: client.Waiting,
+		Structured: cfg.Server.StructuredContent, ToolErrors: cfg.Server.ToolErrors,
+		Debug: cfg.Server.Debug, Log: d.log, Redactor: a.redactor,
 	}
 	return d, nil
 }
@@ -92,25 +83,14 @@ func (a *app) build(f *flags) (*deps, error) {
 func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	a.redactor = logging.NewRedactor(cfg.Secrets...)
 	log, end, err := logging.New(logging.Options{
-		Debug:    cfg.Server.Debug,
-		Format:   a.logFormat,
-		File:     cfg.Server.DebugFile,
-		Stderr:   a.stderr,
-		NoColor:  a.variable("NO_COLOR") != "",
-		Redactor: a.redactor,
+		Debug: cfg.Server.Debug, File: cfg.Server.DebugFile, Format: a.logFormat,
+		Stderr: a.stderr, NoColor: a.variable("NO_COLOR") != "", Redactor: a.redactor,
 	})
 	d := &deps{config: cfg, log: log, logErr: err, profiles: profiles(cfg), close: func() { _ = end() }}
 	d.api = llm.Options{
-		BaseURL:      cfg.OpenAI.BaseURL,
-		APIKey:       cfg.APIKey,
-		KeyEnv:       cfg.KeyEnv,
-		Organization: cfg.OpenAI.Organization,
-		Project:      cfg.OpenAI.Project,
-		Headers:      cfg.SentHeaders,
-		Store:        cfg.Responses.Store,
-		UserAgent:    version.Name + "/" + version.String(),
-		Logger:       log,
-		Redactor:     a.redactor,
+		BaseURL: cfg.OpenAI.BaseURL, Organization: cfg.OpenAI.Organization, Project: cfg.OpenAI.Project,
+		APIKey: cfg.APIKey, KeyEnv: cfg.KeyEnv, Headers: cfg.SentHeaders, Store: cfg.Responses.Store,
+		UserAgent: version.Name + "/" + version.String(), Logger: log, Redactor: a.redactor,
 	}
 	if offline {
 		return d, a.goOffline(d)
@@ -161,11 +141,79 @@ func search(cfg *config.Config) answer.Search {
 		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
 	}
 	return answer.Search{
-		EnforceDomains: cfg.Search.EnforceDomains,
-		BlockedDomains: cfg.Search.BlockedDomains,
-		ContextSize:    cfg.Search.ContextSize,
-		UserLocation:   location,
-		Required:       cfg.Search.Required,
-		Extra:          cfg.Search.Extra,
+		EnforceDomains: cfg.Search.EnforceDomains, BlockedDomains: cfg.Search.BlockedDomains, Required: cfg.Search.Required,
+		ContextSize: cfg.Search.ContextSize, UserLocation: location, Extra: cfg.Search.Extra,
 	}
+}
+
+// advisor is what advice about errors may name: the settings of cfg and where
+// each comes from. None of them is a secret.
+func (a *app) advisor(cfg *config.Config) answer.Advisor {
+	roots := a.variable("SSL_CERT_FILE")
+	setting := func(key, value string) answer.Setting {
+		from := cmp.Or(strings.TrimPrefix(cfg.Origin(key), "default"), "the default")
+		return answer.Setting{Name: key, Value: value, From: from}
+	}
+	models := map[string]answer.Setting{}
+	for name, p := range profiles(cfg) {
+		// An inherited model has the origin of that of answer.
+		key := "model_profiles." + name + ".model"
+		const first = "model_profiles.answer.model"
+		if cfg.Origin(key) == cfg.Origin(first) && p.Model == cfg.ModelProfiles.Answer.Model {
+			key = first
+		}
+		models[name] = setting(key, p.Model)
+	}
+	return answer.Advisor{
+		BaseURL:   setting("openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
+		Key:       cfg.KeyEnv,
+		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(cfg.KeyEnv))),
+		Headers:   cfg.HeaderVariables,
+		Models:    models,
+		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
+		GOOS:      runtime.GOOS,
+		RootsFile: roots,
+		RootsFlaw: func() string { return rootsFlaw(roots) },
+	}
+}
+
+// proxyVariable is the variable that names the proxy for base, as package net/http reads it.
+func (a *app) proxyVariable(base string) string {
+	name := "HTTPS_PROXY"
+	if strings.HasPrefix(strings.ToLower(base), "http:") {
+		name = "HTTP_PROXY"
+	}
+	if lower := strings.ToLower(name); a.variable(name) == "" && a.variable(lower) != "" {
+		return lower
+	}
+	return name
+}
+
+// keyFlaw says what looks wrong about a key that the API has refused, or "".
+func keyFlaw(key string) string {
+	for _, f := range []struct{ pattern, flaw string }{
+		{"^([$%{]|YOUR_)", "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"},
+		{"[\"'`“”‘’]", "it has quotes around it"},
+		{"(?i)^bearer ", "it begins with Bearer, which the program adds by itself"},
+		{`[^!-~]|\*|\.\.\.`, "it has characters that keys do not have, such as the * of one that is shown in part"},
+	} {
+		if regexp.MustCompile(f.pattern).MatchString(key) {
+			return f.flaw
+		}
+	}
+	return ""
+}
+
+// rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores
+// such a file without an error.
+func rootsFlaw(path string) string {
+	pem, err := os.ReadFile(path)
+	switch {
+	case path == "":
+	case err != nil:
+		return "it cannot be read"
+	case !x509.NewCertPool().AppendCertsFromPEM(pem):
+		return "it has no certificate in PEM form"
+	}
+	return ""
 }

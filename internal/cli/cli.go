@@ -4,7 +4,6 @@
 //	cli.go      the commands, errors and exit codes
 //	flags.go    the flags that commands share, suggestions, usage texts
 //	build.go    the configuration, as the options of the other packages
-//	advisor.go  the settings that advice about errors names
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events
@@ -72,8 +71,7 @@ func (a *app) commands() map[string]func(context.Context, []string) error {
 	}
 }
 
-// run executes the command that args begins with, or the server that their
-// flags describe.
+// run executes the command that args begins with, or the server that their flags describe.
 func (a *app) run(ctx context.Context, args []string) error {
 	if slices.Equal(args, []string{"-v"}) {
 		args = []string{"--version"}
@@ -115,10 +113,11 @@ var (
 // report prints err and returns its exit code. Each line of an error is a
 // message of its own: a configuration can have several problems.
 func (a *app) report(err error) int {
-	if err == nil {
+	const windowsNoData = syscall.Errno(232)
+	switch {
+	case err == nil:
 		return exitOK
-	}
-	if brokenPipe(err) {
+	case errors.Is(err, syscall.EPIPE), runtime.GOOS == "windows" && errors.Is(err, windowsNoData):
 		return exitClosed
 	}
 	f, ok := errors.AsType[*failure](err)
@@ -129,14 +128,14 @@ func (a *app) report(err error) int {
 		a.note("error: %s", line)
 	}
 	if f.hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", a.oneLine(f.hint))
+		fmt.Fprintf(a.stderr, "hint: %s\n", a.redactor.Line(f.hint))
 	}
 	return f.code
 }
 
 // note prints a line for the user on stderr.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, a.oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, a.redactor.Line(fmt.Sprintf(format, args...)))
 }
 
 // warn prints warnings. Empty ones are left out.
@@ -146,16 +145,6 @@ func (a *app) warn(warnings ...string) {
 			a.note("warning: %s", s)
 		}
 	}
-}
-
-// oneLine returns s as one line without secrets and control characters.
-func (a *app) oneLine(s string) string { return a.redactor.Line(s) }
-
-// brokenPipe reports whether err is a write after the reader has closed the
-// pipe.
-func brokenPipe(err error) bool {
-	const windowsNoData = syscall.Errno(232)
-	return errors.Is(err, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
 }
 
 // variable returns an environment variable. The last of several values wins.

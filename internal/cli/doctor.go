@@ -59,8 +59,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	return nil
 }
 
-// countTools runs a session with the server inside this process and returns the
-// number of tools.
+// countTools runs a session with the server inside this process and returns the number of tools.
 func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

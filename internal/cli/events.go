@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -17,30 +18,24 @@ import (
 func printJSON(w io.Writer, v any) error {
 	b, err := jsonx.Marshal(v)
 	if err == nil {
-		_, err = escaper{w}.Write(append(b, '\n'))
+		_, err = w.Write(escape(append(b, '\n')))
 	}
 	return err
 }
 
-// escaper writes JSON and escapes in it what text.Printable would remove. JSON
-// has such characters in strings only.
-type escaper struct{ w io.Writer }
-
-func (e escaper) Write(p []byte) (int, error) {
-	var b strings.Builder
-	for _, r := range string(p) {
+// escape escapes in JSON what text.Printable would remove. JSON has such
+// characters in strings only.
+func escape(json []byte) (escaped []byte) {
+	for _, r := range string(json) {
 		if !text.Unsafe(r) {
-			b.WriteRune(r)
+			escaped = utf8.AppendRune(escaped, r)
 			continue
 		}
 		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
 		}
 	}
-	if _, err := io.WriteString(e.w, b.String()); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return escaped
 }
 
 // event is a line of `ask --events`: names and values in turn. Empty strings are
@@ -92,5 +87,5 @@ func (a *app) failed(err error, explained string) event {
 		}
 		code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
 	}
-	return event{"type", "error", "message", a.oneLine(message), "code", a.oneLine(code)}
+	return event{"type", "error", "message", a.redactor.Line(message), "code", a.redactor.Line(code)}
 }

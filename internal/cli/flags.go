@@ -49,24 +49,23 @@ func given(value **string) func(string) error {
 
 // joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no
 // optional values. An argument that begins with - is the next flag.
-func joinDebug(args []string) []string {
-	var out []string
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if (arg == "--debug" || arg == "-debug") && i+1 < len(args) && args[i+1] != "" && args[i+1][0] != '-' {
-			i++
-			arg += "=" + args[i]
+func joinDebug(args []string) (joined []string) {
+	for _, arg := range args {
+		last := len(joined) - 1
+		if last >= 0 && (joined[last] == "--debug" || joined[last] == "-debug") && arg != "" && arg[0] != '-' {
+			joined[last] += "=" + arg
+		} else {
+			joined = append(joined, arg)
 		}
-		out = append(out, arg)
 	}
-	return out
+	return joined
 }
 
 // parse parses flags before and after the other arguments, which it returns.
 // Behind the first of them only arguments that begin with -- are flags, so that
 // a question may contain -l. A -- ends the flags.
 func (f *flags) parse(args []string) (words []string, err error) {
-	for {
+	for len(args) > 0 {
 		if err := f.Parse(args); err != nil {
 			return nil, f.problem(err)
 		}
@@ -77,11 +76,9 @@ func (f *flags) parse(args []string) (words []string, err error) {
 		for len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
 			words, rest = append(words, rest[0]), rest[1:]
 		}
-		if len(rest) == 0 {
-			return words, nil
-		}
 		args = rest
 	}
+	return words, nil
 }
 
 // dashes are the places where package flag names a flag with one dash.

@@ -18,14 +18,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// The bearer tokens of serve, or the file that holds them.
-const (
-	tokensVariable     = "MCP_HTTP_TOKENS"
-	tokensFileVariable = "MCP_HTTP_TOKENS_FILE"
-)
-
-// maxCallsLimit bounds --max-calls: each call holds memory and a connection.
-const maxCallsLimit = 10000
+// The variables with the bearer tokens of serve, or with the file that holds them.
+const tokensVariable, tokensFileVariable = "MCP_HTTP_TOKENS", "MCP_HTTP_TOKENS_FILE"
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
@@ -62,8 +56,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return usageError(help, "--path %s is not a path, such as /mcp", o.Path)
 	case o.Path == "/healthz" || o.Path == "/readyz" || o.Path == "/metrics":
 		return usageError(help, "--path %s is taken", o.Path)
-	case o.MaxCalls < 1 || o.MaxCalls > maxCallsLimit:
-		return usageError(help, "--max-calls %d is not in 1..%d", o.MaxCalls, maxCallsLimit)
+	case o.MaxCalls < 1 || o.MaxCalls > 10000: // each call holds memory and a connection
+		return usageError(help, "--max-calls %d is not in 1..10000", o.MaxCalls)
 	case o.Drain < 0 && o.Drain != notGiven:
 		return usageError(help, "--drain %s is negative", o.Drain)
 	case o.Notice < 0:

@@ -123,8 +123,7 @@ func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
 	return s, nil
 }
 
-// temporary matches the programs of go run: in a folder that it removes, or in
-// the build cache.
+// temporary matches the programs of go run: in a folder that it removes, or in the build cache.
 var temporary = regexp.MustCompile(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{64}-d)[/\\][^/\\]+$`)
 
 // installed is the full path of this program.

@@ -53,7 +53,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	err = session(ctx, d.server, *lines || d.config.LineMode, append(messages, call), func(method string, response []byte) error {
 		a.note("%s: answered in %d ms", method, time.Since(start).Milliseconds())
 		answered = append(answered, method)
-		_, err := escaper{a.stdout}.Write(append(response, '\n'))
+		_, err := a.stdout.Write(escape(append(response, '\n')))
 		return err
 	})
 	switch {
@@ -93,10 +93,9 @@ func firstMessages(client string) []message {
 	}
 }
 
-// session sends messages to a server inside this process, all at once, and
-// passes the responses to show in the order of the requests. It fails unless each
-// request gets a result, except for one that is cancelled by the next message:
-// that one gets no response. The session ends with ctx.
+// session sends messages to a server inside this process, all at once, and passes the responses to
+// show in the order of the requests. It fails unless each request gets a result, except for one
+// that is cancelled by the next message: that one gets no response. The session ends with ctx.
 func session(ctx context.Context, o server.Options, lines bool, messages []message, show func(method string, response []byte) error) error {
 	var in bytes.Buffer
 	p := &peer{show: show, early: map[int64][]byte{}}

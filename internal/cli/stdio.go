@@ -36,7 +36,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 	defer d.close()
 	if *show || d.config.Server.ShowConfigOnStart {
-		if _, err := (escaper{a.stderr}).Write(d.config.Show(version.String())); err != nil {
+		if _, err := a.stderr.Write(escape(d.config.Show(version.String()))); err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
 	}

@@ -2,8 +2,8 @@
 // reads, the form of an entry, how it passes a secret on without writing it down, and its own
 // command or link that adds a server.
 //
-// clients.go has the table of clients, server.go the command line that starts the server, and
-// entry.go turns both into files, commands, links and notes.
+// clients.go has the table of clients. entry.go has the command line that starts the server, and
+// turns both into files, commands, links and notes.
 package clients
 
 import (

@@ -65,8 +65,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Every file parses, for any path of the program. TOML strings are those
-// of JSON.
+// Every file parses, for any path of the program. TOML strings are those of JSON.
 func TestSnippets(t *testing.T) {
 	for title, s := range servers() {
 		for _, c := range All() {
@@ -176,8 +175,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// buttons are links for web pages, which may not have the schemes of the
-// clients.
+// buttons are links for web pages, which may not have the schemes of the clients.
 func buttons(label string) string {
 	s := servers()["1 npx"]
 	cursor, _ := Find("cursor")
