@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,27 +12,22 @@ import (
 )
 
 func TestJoinDebug(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"--stdio --debug", "--stdio --debug"},
-		{"--stdio --debug log.txt", "--stdio --debug=log.txt"},
-		{"--debug log.txt --stdio", "--debug=log.txt --stdio"},
-		{"--debug --stdio", "--debug --stdio"},
-		{"-debug log.txt --debug", "-debug=log.txt --debug"},
-		{"--debug=a b", "--debug=a b"},
+	for in, want := range map[string]string{
+		"--stdio --debug":         "--stdio --debug",
+		"--stdio --debug log.txt": "--stdio --debug=log.txt",
+		"--debug log.txt --stdio": "--debug=log.txt --stdio",
+		"--debug --stdio":         "--debug --stdio",
+		"-debug log.txt --debug":  "-debug=log.txt --debug",
+		"--debug=a b":             "--debug=a b",
 	} {
-		if got := strings.Join(joinDebug(strings.Fields(tt.in)), " "); got != tt.want {
-			t.Errorf("joinDebug(%s) = %s, want %s", tt.in, got, tt.want)
+		if got := strings.Join(joinDebug(strings.Fields(in)), " "); got != want {
+			t.Errorf("joinDebug(%s) = %s, want %s", in, got, want)
 		}
 	}
 }
 
 func TestParse(t *testing.T) {
-	for _, tt := range []struct {
-		in    string
-		words string
-		via   string
-		err   string
-	}{
+	for _, tt := range []struct{ in, words, via, err string }{
 		{in: "cursor --via docker", words: "cursor", via: "docker"},
 		{in: "--via docker cursor", words: "cursor", via: "docker"},
 		{in: "Claude --via=docker Code", words: "Claude Code", via: "docker"},
@@ -48,20 +44,17 @@ func TestParse(t *testing.T) {
 		f := newFlags("setup")
 		via := f.String("via", "", "")
 		words, err := f.parse(strings.Fields(tt.in))
-		message := ""
-		if err != nil {
-			message = err.Error()
-		}
+		message := strings.TrimSuffix(fmt.Sprint(err), "<nil>")
 		if got := strings.Join(words, " "); got != tt.words || *via != tt.via && err == nil || message != tt.err {
 			t.Errorf("parse(%s) = %q, via %q, %v, want %q, %q, %s", tt.in, got, *via, err, tt.words, tt.via, tt.err)
 		}
 	}
 }
 
-// run runs the program in an empty environment.
-func run(ctx context.Context, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+// run runs the program with an environment of a key and env.
+func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	var out, errs strings.Builder
-	code = Run(ctx, args, []string{"OPENAI_API_KEY=sk-canary-Zq7XbT0w"}, stdin, &out, &errs)
+	code = Run(ctx, args, append(env, "OPENAI_API_KEY=sk-canary-Zq7XbT0w"), stdin, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -102,7 +95,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"ask", "-"}, strings.Repeat("x", maxStdin+1), "stdin has more than 1048576 bytes", "send the part that matters"},
 		{[]string{"\x1b[2J sk-canary-Zq7XbT0w"}, "", `unknown command "\x1b[2J [redacted]"`, "see openai-responses-mcp --help"},
 	} {
-		code, stdout, stderr := run(t.Context(), strings.NewReader(tt.stdin), tt.args...)
+		code, stdout, stderr := run(t.Context(), nil, strings.NewReader(tt.stdin), tt.args...)
 		want := name + ": error: " + tt.problem + "\nhint: " + tt.hint + "\n"
 		if code != exitUsage || stdout != "" || stderr != want {
 			t.Errorf("%.80q: exit code %d, stdout %q, stderr (-want +got):\n%s", tt.args, code, stdout, cmp.Diff(want, stderr))
@@ -112,7 +105,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestUsageTexts(t *testing.T) {
 	for _, args := range []string{"--help", "-h", "help", "ask --help", "help ask", "ask What? --help", "smoke -h", "doctor --help", "setup --help"} {
-		code, stdout, stderr := run(t.Context(), nil, strings.Fields(args)...)
+		code, stdout, stderr := run(t.Context(), nil, nil, strings.Fields(args)...)
 		command := strings.Fields(strings.Trim(strings.NewReplacer("--help", "", "-h", "", "help", "").Replace(args), " ") + " --stdio")[0]
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, "\nUsage:\n  openai-responses-mcp "+command) {
 			t.Errorf("%s: exit code %d, stderr %q:\n%s", args, code, stderr, stdout)

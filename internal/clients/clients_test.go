@@ -3,12 +3,14 @@ package clients
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -32,32 +34,27 @@ func TestFind(t *testing.T) {
 }
 
 // odd has what a path may have: blanks, quotes, markup, Japanese.
-const odd = "Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
+const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
 
 // servers are the cases of the tests.
 func servers() map[string]Server {
-	s := Server{KeyEnv: "OPENAI_API_KEY", OS: "linux", Timeout: 5 * time.Minute}
-	with := func(change func(*Server)) Server { c := s; change(&c); return c }
+	const key, limit = "OPENAI_API_KEY", 5 * time.Minute
 	return map[string]Server{
-		"1 npx": with(func(s *Server) { s.Via = ViaNPX }),
-		"2 npx on Windows, with a configuration": with(func(s *Server) {
-			s.Via, s.OS, s.Config = ViaNPX, "windows", `C:\o\c.yaml`
-		}),
-		"3 docker, with a configuration and other variables": with(func(s *Server) {
-			s.Via, s.KeyEnv, s.More, s.Config = ViaDocker, "MY_KEY", []string{"GATEWAY_TOKEN", "TENANT"}, `/a:b/c d/config.yaml`
-		}),
-		"4 binary": with(func(s *Server) { s.Via, s.Binary = ViaBinary, "/opt/"+odd }),
-		"5 http":   with(func(s *Server) { s.Via, s.URL = ViaHTTP, "https://mcp.example.com/mcp" }),
+		"npx":                  {Via: ViaNPX, OS: "linux", KeyEnv: key, Timeout: limit},
+		"npx on Windows":       {Via: ViaNPX, OS: "windows", KeyEnv: key, Timeout: limit, Config: `C:\o\c.yaml`},
+		"docker, configured":   {Via: ViaDocker, OS: "linux", KeyEnv: "MY_KEY", More: []string{"GATEWAY_TOKEN", "TENANT"}, Config: `/a:b/c d/config.yaml`},
+		"a path of many kinds": {Via: ViaBinary, OS: "linux", KeyEnv: key, Timeout: limit, Binary: odd},
+		"http":                 {Via: ViaHTTP, OS: "linux", Timeout: limit, URL: "https://mcp.example.com/mcp"},
 	}
 }
 
 // The command lines that the page does not show.
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string][]string{
-		"2 npx on Windows, with a configuration": {"cmd", "/c", "npx", "-y", pinned, "--stdio", "--config", `C:\o\c.yaml`},
-		"3 docker, with a configuration and other variables": {"docker", "run", "-i", "--rm", "-e", "MY_KEY", "-e", "GATEWAY_TOKEN", "-e", "TENANT",
+		"npx on Windows": {"cmd", "/c", "npx", "-y", pinned, "--stdio", "--config", `C:\o\c.yaml`},
+		"docker, configured": {"docker", "run", "-i", "--rm", "-e", "MY_KEY", "-e", "GATEWAY_TOKEN", "-e", "TENANT",
 			"--mount", "type=bind,source=/a:b/c d,target=/config,readonly", image, "--stdio", "--config", "/config/config.yaml"},
-		"4 binary": {"/opt/" + odd, "--stdio"},
+		"a path of many kinds": {odd, "--stdio"},
 	} {
 		if diff := cmp.Diff(want, servers()[title].command()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", title, diff)
@@ -65,24 +62,36 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Every file parses, for any path of the program. TOML strings are those of JSON.
-func TestSnippets(t *testing.T) {
+// For any path of the program every file parses, every secret is named, and a shell reads the
+// words of a command as they are.
+func TestClients(t *testing.T) {
+	sh, noShell := exec.LookPath("sh")
 	for title, s := range servers() {
 		for _, c := range All() {
 			snippet := c.Snippet(s)
-			if c.ID == "codex" {
-				for line := range strings.Lines(snippet) {
-					if _, value, ok := strings.Cut(line, " = "); ok && !json.Valid([]byte(value)) {
-						t.Errorf("codex, %s: %s", title, line)
-					}
+			values := []string{snippet}
+			if c.ID == "codex" { // TOML, whose strings are those of JSON
+				values = regexp.MustCompile(`(?m) = .*$`).FindAllString(snippet, -1)
+			}
+			for _, value := range values {
+				if !json.Valid([]byte(strings.TrimPrefix(value, " = "))) {
+					t.Errorf("%s, %s: not JSON:\n%s", c.ID, title, value)
 				}
-			} else if !json.Valid([]byte(snippet)) {
-				t.Errorf("%s, %s: not JSON:\n%s", c.ID, title, snippet)
 			}
 			for _, v := range s.secrets() {
 				if !strings.Contains(snippet+strings.Join(c.Notes(s), "\n"), v) {
 					t.Errorf("%s, %s: %s is named neither in the file nor in a note", c.ID, title, v)
 				}
+			}
+			if noShell != nil || runtime.GOOS == "windows" || c.add == "" {
+				continue
+			}
+			posix := s
+			posix.OS = "linux"
+			command, _ := c.Command(posix)
+			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+command).Output()
+			if diff := cmp.Diff(strings.Join(c.words(posix), "\n")+"\n", string(out)); diff != "" || err != nil {
+				t.Errorf("%s, %s: %v (-want +got):\n%s", c.ID, title, err, diff)
 			}
 		}
 	}
@@ -103,40 +112,13 @@ func TestLink(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got entry
 			b, err := decode(u)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(b, &got); err != nil {
+			var got entry
+			if err := errors.Join(err, json.Unmarshal(b, &got)); err != nil {
 				t.Fatalf("%s, %s: %v in %s", id, title, err, b)
 			}
 			if diff := cmp.Diff(encode(c.entry(s), " "), encode(got, " ")); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", id, title, diff)
-			}
-		}
-	}
-}
-
-// A shell reads the words of a command as they are.
-func TestCommandQuoting(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil || runtime.GOOS == "windows" {
-		t.Skip("no POSIX shell")
-	}
-	for title, s := range servers() {
-		s.OS = "linux"
-		for _, c := range All() {
-			if c.add == "" {
-				continue
-			}
-			command, _ := c.Command(s)
-			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+command).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Join(c.words(s), "\n")+"\n", string(out)); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", c.ID, title, diff)
 			}
 		}
 	}
@@ -177,7 +159,7 @@ func TestDocuments(t *testing.T) {
 
 // buttons are links for web pages, which may not have the schemes of the clients.
 func buttons(label string) string {
-	s := servers()["1 npx"]
+	s := servers()["npx"]
 	cursor, _ := Find("cursor")
 	vscode, _ := Find("vscode")
 	_, query, _ := strings.Cut(cursor.Link(s), "?")
@@ -187,43 +169,45 @@ func buttons(label string) string {
 }
 
 func clientFiles() string {
-	var b strings.Builder
-	b.WriteString("| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n")
+	table := "| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n"
 	for _, c := range All() {
-		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
+		table += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n", c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
 	}
-	return b.String()
+	return table
 }
 
 func snippets() string {
 	var parts []string
 	for _, c := range All() {
-		s := servers()["1 npx"]
-		part := fmt.Sprintf("### %s\n\n```%s\n%s```\n\n", c.Name, language(c), c.Snippet(s))
+		s := servers()["npx"]
+		part := "### " + c.Name + "\n\n" + fence(c, s)
 		if link := c.Link(s); link != "" {
 			part += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
 		}
-		switch command, omits := c.Command(s); {
-		case omits != "":
-			part += "The client's own command writes an incomplete entry, which needs " + omits + ":\n\n```text\n" + command + "\n```\n\n"
-		case command != "":
-			part += "Or the client's own command:\n\n```text\n" + command + "\n```\n\n"
+		command, omits := c.Command(s)
+		how := "Or the client's own command"
+		if omits != "" {
+			how = "The client's own command writes an incomplete entry, which needs " + omits
+		}
+		if command != "" {
+			part += how + ":\n\n```text\n" + command + "\n```\n\n"
 		}
 		parts = append(parts, part+"- "+strings.Join(c.Notes(s), "\n- ")+"\n")
 	}
 	return strings.Join(parts, "\n")
 }
 
-func httpSnippets() string {
-	var parts []string
+func httpSnippets() (parts string) {
 	for _, c := range All() {
 		if c.NoHTTP == "" {
-			parts = append(parts, fmt.Sprintf("%s:\n\n```%s\n%s```\n", c.Name, language(c), c.Snippet(servers()["5 http"])))
+			parts += c.Name + ":\n\n" + fence(c, servers()["http"])
 		}
 	}
-	return strings.Join(parts, "\n")
+	return strings.TrimSuffix(parts, "\n")
 }
 
-func language(c Client) string {
-	return strings.TrimPrefix(filepath.Ext(strings.Fields(c.File("linux"))[0]), ".")
+// fence is the file of a client as a block of code.
+func fence(c Client, s Server) string {
+	language := filepath.Ext(strings.Fields(c.File("linux"))[0])
+	return fmt.Sprintf("```%s\n%s```\n\n", strings.TrimPrefix(language, "."), c.Snippet(s))
 }
