@@ -1,6 +1,7 @@
 package cli
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,23 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestJoinDebug(t *testing.T) {
-	for in, want := range map[string]string{
-		"--stdio --debug":         "--stdio --debug",
-		"--stdio --debug log.txt": "--stdio --debug=log.txt",
-		"--debug log.txt --stdio": "--debug=log.txt --stdio",
-		"--debug --stdio":         "--debug --stdio",
-		"-debug log.txt --debug":  "-debug=log.txt --debug",
-		"--debug=a b":             "--debug=a b",
-	} {
-		if got := strings.Join(joinDebug(strings.Fields(in)), " "); got != want {
-			t.Errorf("joinDebug(%s) = %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
-	for _, tt := range []struct{ in, words, via, err string }{
+	for _, tt := range []struct{ in, words, via, debug, err string }{
 		{in: "cursor --via docker", words: "cursor", via: "docker"},
 		{in: "--via docker cursor", words: "cursor", via: "docker"},
 		{in: "Claude --via=docker Code", words: "Claude Code", via: "docker"},
@@ -35,6 +21,11 @@ func TestParse(t *testing.T) {
 		{in: "7 - 5", words: "7 - 5"},
 		{in: "-- --via docker", words: "--via docker"},
 		{in: "a -- --via docker", words: "a --via docker"},
+		{in: "a --debug", words: "a", debug: "true"},
+		{in: "a --debug log.txt b", words: "a b", debug: "log.txt"},
+		{in: "-debug log.txt --via docker", via: "docker", debug: "log.txt"},
+		{in: "--debug --via docker", via: "docker", debug: "true"},
+		{in: "--debug=a b", words: "b", debug: "a"},
 		{in: "-l", err: "unknown flag --l"},
 		{in: "a --offlin", err: "unknown flag --offlin"},
 		{in: "a --via", err: "flag needs an argument: --via"},
@@ -43,10 +34,11 @@ func TestParse(t *testing.T) {
 	} {
 		f := newFlags("setup")
 		via := f.String("via", "", "")
-		words, err := f.parse(strings.Fields(tt.in))
+		words, err := f.parse(joinDebug(strings.Fields(tt.in)))
+		debug := *stdcmp.Or(f.config.Debug, new(""))
 		message := strings.TrimSuffix(fmt.Sprint(err), "<nil>")
-		if got := strings.Join(words, " "); got != tt.words || *via != tt.via && err == nil || message != tt.err {
-			t.Errorf("parse(%s) = %q, via %q, %v, want %q, %q, %s", tt.in, got, *via, err, tt.words, tt.via, tt.err)
+		if got := strings.Join(words, " "); got != tt.words || *via != tt.via || debug != tt.debug || message != tt.err {
+			t.Errorf("parse(%s) = %q, via %q, debug %q, %v, want %q, %q, %q, %s", tt.in, got, *via, debug, err, tt.words, tt.via, tt.debug, tt.err)
 		}
 	}
 }
@@ -129,8 +121,7 @@ func TestQuestion(t *testing.T) {
 	} {
 		f, err := parseAsk(strings.Fields(tt.args))
 		if err != nil {
-			t.Errorf("ask %s: %v", tt.args, err)
-			continue
+			t.Fatalf("ask %s: %v", tt.args, err)
 		}
 		a := &app{stdin: strings.NewReader(tt.stdin), stderr: io.Discard}
 		if got, err := a.query(t.Context(), f.words); err != nil || got != tt.want {

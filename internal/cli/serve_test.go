@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -60,22 +59,13 @@ func TestServeUsage(t *testing.T) {
 // A failed call is logged with its reason, but the API's message only in debug.
 func TestLogCall(t *testing.T) {
 	failed := &llm.Error{Kind: llm.KindRateLimit, Status: 429, Code: "rate_limit_exceeded", Message: "slow down, Alice", RequestID: "req_1"}
-	for _, tt := range []struct {
-		call server.Call
-		want string
-	}{
-		{server.Call{Tool: "answer", Client: "alice", Outcome: "error", Duration: 1500 * time.Millisecond, Err: failed},
-			"msg=call tool=answer client=alice outcome=error kind=rate_limit status=429 code=rate_limit_exceeded request_id=req_1 seconds=1.5 tokens=0 searches=0\n"},
-		{server.Call{Tool: "answer", Client: "alice", Outcome: "ok", Meta: answer.Meta{RequestID: "req_2", Searches: 2, Usage: llm.Usage{Total: 7}}},
-			"msg=call tool=answer client=alice outcome=ok request_id=req_2 seconds=0 tokens=7 searches=2\n"},
-	} {
-		for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
-			var out strings.Builder
-			logCall(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), tt.call)
-			quoted := level == slog.LevelDebug && tt.call.Err != nil
-			if got := out.String(); !strings.HasSuffix(got, tt.want) || strings.Contains(got, "Alice") != quoted {
-				t.Errorf("%v: logged %q, want %q", level, got, tt.want)
-			}
+	call := server.Call{Tool: "answer", Client: "alice", Outcome: "error", Duration: 1500 * time.Millisecond, Err: failed}
+	const want = "msg=call tool=answer client=alice outcome=error kind=rate_limit status=429 code=rate_limit_exceeded request_id=req_1 seconds=1.5 tokens=0 searches=0\n"
+	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
+		var out strings.Builder
+		logCall(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), call)
+		if got := out.String(); !strings.HasSuffix(got, want) || strings.Contains(got, "Alice") != (level == slog.LevelDebug) {
+			t.Errorf("%v: logged %q, want %q", level, got, want)
 		}
 	}
 }
@@ -137,7 +127,7 @@ func TestServe(t *testing.T) {
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{"is [redacted] a token?", "traceparent=" + trace + " tool=answer_detailed client=alice outcome=ok request_id=req_", "drain=0s"} {
+	for _, want := range []string{"is [redacted] a token?", "traceparent=" + trace + " tool=answer_detailed client=alice outcome=ok request_id=req_", "tokens=1500 searches=0", "drain=0s"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the log lacks %q:\n%s", want, all)
 		}
