@@ -64,9 +64,9 @@ func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	err = session(ctx, o, lines, firstMessages("doctor"), func(_ string, response []byte) error {
-		tools = int(gjson.GetBytes(response, "result.tools.#").Int()) // of the last one, tools/list
-		return nil
-	})
-	return tools, err
+	responses, err := session(ctx, o, lines, firstRequests("doctor"), func(string) {})
+	if err != nil {
+		return 0, err
+	}
+	return int(gjson.GetBytes(responses[1], "result.tools.#").Int()), nil
 }

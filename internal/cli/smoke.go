@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,25 +36,32 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	}
 	defer d.close()
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
-	call := message{ID: 3, Method: "tools/call", Params: object{"name": *tool, "arguments": object{"query": query}}}
-	messages := firstMessages("smoke")
+	call := request{method: "tools/call", params: object{"name": *tool, "arguments": object{"query": query}}}
+	requests := firstRequests("smoke")
 	if *ping {
-		messages = append(messages, message{ID: call.ID, Method: "ping"})
-		call.ID++
+		requests = append(requests, request{method: "ping", params: object{}})
 	}
 	if *cancel {
-		messages = append(messages, call, message{Method: cancelled, Params: object{"requestId": call.ID, "reason": "smoke"}})
-		a.note("call %d was cancelled and must stay silent", call.ID)
-		call.ID++
+		silent := call
+		silent.cancelled = true
+		requests = append(requests, silent)
+		a.note("call %d was cancelled and must stay silent", len(requests))
 	}
+	requests = append(requests, call)
 	start := time.Now()
-	var answered []string
-	err = session(ctx, d.server, *lines || d.config.LineMode, append(messages, call), func(method string, response []byte) error {
+	responses, err := session(ctx, d.server, *lines || d.config.LineMode, requests, func(method string) {
 		a.note("%s: answered in %d ms", method, time.Since(start).Milliseconds())
-		answered = append(answered, method)
-		_, err := a.stdout.Write(escape(append(response, '\n')))
-		return err
 	})
+	var answered []string
+	for i, r := range responses {
+		if r == nil {
+			continue
+		}
+		answered = append(answered, requests[i].method)
+		if _, err := a.stdout.Write(escape(append(r, '\n'))); err != nil {
+			return err
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -72,80 +78,68 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 type object = map[string]any
 
-// message is a request, or a notification if it has no ID.
-type message struct {
-	Version string `json:"jsonrpc"`
-	ID      int64  `json:"id,omitempty"`
-	Method  string `json:"method"`
-	Params  object `json:"params,omitempty"`
+// request is one of a session.
+type request struct {
+	method    string
+	params    object
+	cancelled bool // at once: it must not be answered
 }
 
-const cancelled = "notifications/cancelled"
-
-// firstMessages are the first messages of a client of that name.
-func firstMessages(client string) []message {
-	return []message{
-		{ID: 1, Method: "initialize", Params: object{
-			"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": client, "version": version.String()},
-		}},
-		{Method: "notifications/initialized"},
-		{ID: 2, Method: "tools/list"},
+// firstRequests are those that a client of that name begins with.
+func firstRequests(client string) []request {
+	info := object{"name": client, "version": version.String()}
+	return []request{
+		{method: "initialize", params: object{"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": info}},
+		{method: "tools/list", params: object{}},
 	}
 }
 
-// session sends messages to a server inside this process, all at once, and passes the responses to
-// show in the order of the requests. It fails unless each request gets a result, except for one
-// that is cancelled by the next message: that one gets no response. The session ends with ctx.
-func session(ctx context.Context, o server.Options, lines bool, messages []message, show func(method string, response []byte) error) error {
+// session sends requests to a server inside this process, all at once, and returns their responses.
+// It calls arrived for each when it comes. The error is the first of a request without a result.
+func session(ctx context.Context, o server.Options, lines bool, requests []request, arrived func(method string)) ([][]byte, error) {
 	var in bytes.Buffer
-	p := &peer{show: show, early: map[int64][]byte{}}
-	for _, m := range messages {
-		m.Version = "2.0"
-		body, _ := json.Marshal(m) // these values cannot fail
+	send := func(message object) {
+		message["jsonrpc"] = "2.0"
+		body, _ := json.Marshal(message) // these values cannot fail
 		_ = stdio.Write(&in, body, !lines)
+	}
+	for i, r := range requests {
+		send(object{"id": i + 1, "method": r.method, "params": r.params})
+		if r.method == "initialize" {
+			send(object{"method": "notifications/initialized"})
+		}
+		if r.cancelled {
+			send(object{"method": "notifications/cancelled", "params": object{"requestId": i + 1, "reason": "smoke"}})
+		}
+	}
+	responses := make([][]byte, len(requests))
+	out := receiver(func(message []byte) {
+		if id := gjson.GetBytes(message, "id").Int(); id > 0 {
+			responses[id-1] = message
+			arrived(requests[id-1].method)
+		}
+	})
+	err := server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: &in, Out: out, Lines: lines, Log: o.Log})
+	for i, r := range requests {
+		answered, e := responses[i] != nil, gjson.GetBytes(responses[i], "error")
 		switch {
-		case m.Method == cancelled:
-			p.waiting = p.waiting[:len(p.waiting)-1]
-		case m.ID != 0:
-			p.waiting = append(p.waiting, m)
+		case err != nil:
+		case answered && r.cancelled:
+			err = fmt.Errorf("call %d was cancelled and yet answered", i+1)
+		case !answered && !r.cancelled:
+			err = fmt.Errorf("the server sent no response to %s", r.method)
+		case e.Exists():
+			err = fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").String(), e.Get("code").Int())
 		}
 	}
-	err := server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: &in, Out: p, Lines: lines, Log: o.Log})
-	switch err = cmp.Or(p.err, err); {
-	case err != nil:
-		return err
-	case len(p.waiting) > 0:
-		return errors.New("the server sent no response to " + p.waiting[0].Method)
-	case len(p.early) > 0:
-		return errors.New("the server answered a cancelled call")
-	}
-	return nil
+	return responses, err
 }
 
-// peer gets the messages of the server, each in one Write.
-type peer struct {
-	waiting []message        // the requests without a response
-	early   map[int64][]byte // responses that waiting does not begin with, by id
-	show    func(method string, response []byte) error
-	err     error // of show, or in a response
-}
+// receiver gets the messages of a server, each of which is one Write.
+type receiver func(message []byte)
 
-func (p *peer) Write(b []byte) (int, error) {
-	frame, err := stdio.NewReader(bytes.NewReader(b)).Read()
-	p.early[gjson.GetBytes(frame.Body, "id").Int()] = frame.Body
-	for err == nil && len(p.waiting) > 0 {
-		request := p.waiting[0]
-		response, ok := p.early[request.ID]
-		if !ok {
-			break
-		}
-		p.waiting = p.waiting[1:]
-		delete(p.early, request.ID)
-		err = p.show(request.Method, response)
-		if e := gjson.GetBytes(response, "error"); e.Exists() {
-			err = cmp.Or(err, fmt.Errorf("%s: %s (%d)", request.Method, e.Get("message").String(), e.Get("code").Int()))
-		}
-	}
-	p.err = cmp.Or(p.err, err)
-	return len(b), err
+func (r receiver) Write(p []byte) (int, error) {
+	frame, err := stdio.NewReader(bytes.NewReader(p)).Read()
+	r(frame.Body)
+	return len(p), err
 }
