@@ -189,31 +189,23 @@ func (a *app) proxyVariable(base string) string {
 	return name
 }
 
-// keyFlaw says what looks wrong about a key that the API has refused, or "".
+// notKey matches values that are not a key alone.
+var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
+
+// keyFlaw says what may be wrong about a key that the API has refused, or "".
 func keyFlaw(key string) string {
-	for _, f := range []struct{ pattern, flaw string }{
-		{"^([$%{]|YOUR_)", "it holds a placeholder or a reference such as ${NAME}, which the client has not replaced"},
-		{"[\"'`“”‘’]", "it has quotes around it"},
-		{"(?i)^bearer ", "it begins with Bearer, which the program adds by itself"},
-		{`[^!-~]|\*|\.\.\.`, "it has characters that keys do not have, such as the * of one that is shown in part"},
-	} {
-		if regexp.MustCompile(f.pattern).MatchString(key) {
-			return f.flaw
-		}
+	if notKey.MatchString(key) {
+		return "it has quotes, blanks, Bearer, the * of a key that is shown in part, or a reference such as ${NAME} that the client has not replaced"
 	}
 	return ""
 }
 
-// rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores
-// such a file without an error.
+// rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores such a file without an
+// error.
 func rootsFlaw(path string) string {
-	pem, err := os.ReadFile(path)
-	switch {
-	case path == "":
-	case err != nil:
-		return "it cannot be read"
-	case !x509.NewCertPool().AppendCertsFromPEM(pem):
-		return "it has no certificate in PEM form"
+	pem, _ := os.ReadFile(path)
+	if path == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return ""
 	}
-	return ""
+	return "it cannot be read or has no certificate in PEM form"
 }
