@@ -27,16 +27,12 @@ type askFlags struct {
 	*flags
 	json, events, usage bool
 	question            answer.Question
-	words               []string
 }
 
 // ask answers one question on the command line, as the tools do.
 func (a *app) ask(ctx context.Context, args []string) error {
-	f, err := parseAsk(args)
+	f, err := a.parseAsk(ctx, args)
 	if err != nil {
-		return err
-	}
-	if f.question.Query, err = a.query(ctx, f.words); err != nil {
 		return err
 	}
 	s := a.newScreen(!f.json)
@@ -114,8 +110,8 @@ func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(err
 	return nil, errReported
 }
 
-// parseAsk parses the command line of ask.
-func parseAsk(args []string) (*askFlags, error) {
+// parseAsk parses the command line of ask, and reads the question.
+func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 	f := &askFlags{flags: newFlags("ask")}
 	detailed := f.Bool("detailed", false, "")
 	quick := f.Bool("quick", false, "")
@@ -133,8 +129,8 @@ func parseAsk(args []string) (*askFlags, error) {
 	})
 	f.Func("recency-days", "", number(&f.question.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))
 	f.Func("max-results", "", number(&f.question.MaxResults, 1, 10, "a number from 1 to 10"))
-	var err error
-	if f.words, err = f.parse(args); err != nil {
+	words, err := f.parse(args)
+	if err != nil {
 		return nil, err
 	}
 	f.config.Profile = "answer"
@@ -151,7 +147,8 @@ func parseAsk(args []string) (*askFlags, error) {
 	case *quick:
 		f.config.Profile = "answer_quick"
 	}
-	return f, nil
+	f.question.Query, err = a.query(ctx, words)
+	return f, err
 }
 
 // pathLike matches a word that looks like a path or a URL, and not like a flag.

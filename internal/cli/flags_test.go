@@ -52,7 +52,6 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 
 func TestUsageErrors(t *testing.T) {
 	const (
-		name    = "openai-responses-mcp"
 		seeAsk  = "see openai-responses-mcp ask --help"
 		example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 		alone   = "- alone reads the question from stdin; after a question it adds stdin as context"
@@ -88,7 +87,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"\x1b[2J sk-canary-Zq7XbT0w"}, "", `unknown command "\x1b[2J [redacted]"`, "see openai-responses-mcp --help"},
 	} {
 		code, stdout, stderr := run(t.Context(), nil, strings.NewReader(tt.stdin), tt.args...)
-		want := name + ": error: " + tt.problem + "\nhint: " + tt.hint + "\n"
+		want := "openai-responses-mcp: error: " + tt.problem + "\nhint: " + tt.hint + "\n"
 		if code != exitUsage || stdout != "" || stderr != want {
 			t.Errorf("%.80q: exit code %d, stdout %q, stderr (-want +got):\n%s", tt.args, code, stdout, cmp.Diff(want, stderr))
 		}
@@ -119,13 +118,9 @@ func TestQuestion(t *testing.T) {
 		{"--debug -- a/b", "", "a/b"},
 		{"-- what is --debug /tmp/log", "", "what is --debug /tmp/log"},
 	} {
-		f, err := parseAsk(strings.Fields(tt.args))
-		if err != nil {
-			t.Fatalf("ask %s: %v", tt.args, err)
-		}
 		a := &app{stdin: strings.NewReader(tt.stdin), stderr: io.Discard}
-		if got, err := a.query(t.Context(), f.words); err != nil || got != tt.want {
-			t.Errorf("ask %s: %q, %v, want %q", tt.args, got, err, tt.want)
+		if f, err := a.parseAsk(t.Context(), strings.Fields(tt.args)); err != nil || f.question.Query != tt.want {
+			t.Errorf("ask %s: %v, %v, want %q", tt.args, f, err, tt.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -96,13 +96,13 @@ func (a *app) listClients() error {
 // A file that is wrong or missing may be corrected later, so its problems are warnings, and the
 // snippet names the file nevertheless.
 func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
-	s := clients.Server{Via: via, OS: runtime.GOOS, KeyEnv: "OPENAI_API_KEY", Timeout: 5 * time.Minute}
+	s := clients.Server{Via: via, OS: runtime.GOOS, Keys: []string{"OPENAI_API_KEY"}, Limit: 5 * time.Minute}
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
 	file := *cmp.Or(f.config.Config, new(""))
 	if err != nil {
-		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.KeyEnv)
+		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.Keys[0])
 	} else {
-		s.KeyEnv, s.More, s.Timeout = cfg.KeyEnv, cfg.HeaderVariables, cfg.Timeout()
+		s.Keys, s.Limit = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...), cfg.Timeout()
 		if via == clients.ViaDocker { // a container does not find the default file
 			file = cfg.File
 		}

@@ -38,13 +38,13 @@ const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe
 
 // servers are the cases of the tests.
 func servers() map[string]Server {
-	const key, limit = "OPENAI_API_KEY", 5 * time.Minute
+	key, limit := []string{"OPENAI_API_KEY"}, 5*time.Minute
 	return map[string]Server{
-		"npx":                  {Via: ViaNPX, OS: "linux", KeyEnv: key, Timeout: limit},
-		"npx on Windows":       {Via: ViaNPX, OS: "windows", KeyEnv: key, Timeout: limit, Config: `C:\o\c.yaml`},
-		"docker, configured":   {Via: ViaDocker, OS: "linux", KeyEnv: "MY_KEY", More: []string{"GATEWAY_TOKEN", "TENANT"}, Config: `/a:b/c d/config.yaml`},
-		"a path of many kinds": {Via: ViaBinary, OS: "linux", KeyEnv: key, Timeout: limit, Binary: odd},
-		"http":                 {Via: ViaHTTP, OS: "linux", Timeout: limit, URL: "https://mcp.example.com/mcp"},
+		"npx":                  {Via: ViaNPX, OS: "linux", Keys: key, Limit: limit},
+		"npx on Windows":       {Via: ViaNPX, OS: "windows", Keys: key, Limit: limit, Config: `C:\o\c.yaml`},
+		"docker, configured":   {Via: ViaDocker, OS: "linux", Keys: []string{"MY_KEY", "GATEWAY_TOKEN", "TENANT"}, Config: `/a:b/c d/config.yaml`},
+		"a path of many kinds": {Via: ViaBinary, OS: "linux", Keys: key, Limit: limit, Binary: odd},
+		"http":                 {Via: ViaHTTP, OS: "linux", Limit: limit, URL: "https://mcp.example.com/mcp"},
 	}
 }
 

@@ -37,15 +37,13 @@ const (
 
 // Server is how a client starts or reaches the server.
 type Server struct {
-	Via    string   // one of Vias
-	OS     string   // a GOOS
-	Binary string   // full path of the program, for ViaBinary
-	URL    string   // of the MCP endpoint, for ViaHTTP
-	KeyEnv string   // variable that holds the API key
-	More   []string // other variables that openai.headers refers to
-	Config string   // full path of a YAML file for the server, or ""
-
-	Timeout time.Duration // of a call, as the server is configured
+	Via    string        // one of Vias
+	OS     string        // a GOOS
+	Binary string        // full path of the program, for ViaBinary
+	URL    string        // of the MCP endpoint, for ViaHTTP
+	Keys   []string      // variables of the API key and of openai.headers
+	Config string        // full path of a YAML file for the server, or ""
+	Limit  time.Duration // of a call, as the server is configured
 }
 
 // choose returns local when the client starts the server, and http otherwise.
@@ -57,14 +55,14 @@ func (s Server) choose(local, http string) string {
 }
 
 // callLimit is how long a client should wait for an answer, in whole seconds.
-func (s Server) callLimit() int64 { return int64((s.Timeout + margin).Round(time.Second).Seconds()) }
+func (s Server) callLimit() int64 { return int64((s.Limit + margin).Round(time.Second).Seconds()) }
 
 // secrets are the variables that the client passes on.
 func (s Server) secrets() []string {
 	if s.Via == ViaHTTP {
 		return []string{tokenEnv}
 	}
-	return append([]string{s.KeyEnv}, s.More...)
+	return s.Keys
 }
 
 // command is the command line that starts the server, the program first.
