@@ -87,8 +87,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	return err
 }
 
-// askEvents asks the question and prints the events when they happen, and the
-// error. stop ends ctx when they cannot be written.
+// askEvents prints the events of a question, and its error. stop ends ctx if that fails.
 func (a *app) askEvents(ctx context.Context, d *deps, f *askFlags, stop func(error)) (*answer.Answer, error) {
 	write := func(line event) {
 		if err := printJSON(a.stdout, line); err != nil {
@@ -154,8 +153,7 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
 var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt)$`)
 
-// debugPath returns the word after --debug if it looks like a path. The server
-// takes it as the file to log to, but here it would be asked.
+// debugPath returns a path after --debug: the server would log to it, but ask would ask it.
 func debugPath(args []string) string {
 	for i, arg := range args {
 		if arg == "--" || i+1 == len(args) {
@@ -181,8 +179,7 @@ func number(to **float64, least, most float64, want string) func(string) error {
 	}
 }
 
-// query returns the question: the words of the command line, what stdin holds
-// (`ask -`, or a pipe and no words), or both (`ask QUESTION -`).
+// query returns the question: the words, what stdin holds (-, or a pipe and no words), or both.
 func (a *app) query(ctx context.Context, words []string) (string, error) {
 	last := len(words) - 1
 	read := last < 0 && piped(a.stdin)
@@ -232,8 +229,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
 
-// piped reports whether in is to be read to its end: neither a terminal nor the
-// null device, which programs without an input get.
+// piped reports whether in is to be read to its end: it is no terminal and not the null device.
 func piped(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {

@@ -98,8 +98,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	return d, nil
 }
 
-// goOffline points d at the fake API inside the program, on loopback. It waits a
-// moment before it answers, so that a call can be watched and cancelled.
+// goOffline points d at the built-in API, which waits a moment so that a call can be watched.
 func (a *app) goOffline(d *deps) error {
 	step, _ := fakeapi.ParseStep("delay=100ms") // this one is valid
 	api := fakeapi.New(fakeapi.Options{Keep: 1})
@@ -146,10 +145,11 @@ func search(cfg *config.Config) answer.Search {
 	}
 }
 
-// advisor is what advice about errors may name: the settings of cfg and where
-// each comes from. None of them is a secret.
+// notKey matches values that are not a key alone.
+var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
+
+// advisor has what advice about errors may name: settings and their origins, but no secrets.
 func (a *app) advisor(cfg *config.Config) answer.Advisor {
-	roots := a.variable("SSL_CERT_FILE")
 	setting := func(key, value string) answer.Setting {
 		from := cmp.Or(strings.TrimPrefix(cfg.Origin(key), "default"), "the default")
 		return answer.Setting{Name: key, Value: value, From: from}
@@ -164,16 +164,23 @@ func (a *app) advisor(cfg *config.Config) answer.Advisor {
 		}
 		models[name] = setting(key, p.Model)
 	}
+	keyFlaw := ""
+	if notKey.MatchString(strings.TrimSpace(a.variable(cfg.KeyEnv))) {
+		keyFlaw = "it has quotes, blanks, Bearer, the * of a key that is shown in part, " +
+			"or a reference such as ${NAME} that the client has not replaced"
+	}
+	roots := a.variable("SSL_CERT_FILE")
+	rootsFlaw := func() string { // Go ignores such a file without an error
+		pem, _ := os.ReadFile(roots)
+		if roots == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
+			return ""
+		}
+		return "it cannot be read or has no certificate in PEM form"
+	}
 	return answer.Advisor{
-		BaseURL:   setting("openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
-		Key:       cfg.KeyEnv,
-		KeyFlaw:   keyFlaw(strings.TrimSpace(a.variable(cfg.KeyEnv))),
-		Headers:   cfg.HeaderVariables,
-		Models:    models,
-		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
-		GOOS:      runtime.GOOS,
-		RootsFile: roots,
-		RootsFlaw: func() string { return rootsFlaw(roots) },
+		BaseURL: setting("openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)), Models: models,
+		Key: cfg.KeyEnv, KeyFlaw: keyFlaw, Headers: cfg.HeaderVariables,
+		Proxy: a.proxyVariable(cfg.OpenAI.BaseURL), GOOS: runtime.GOOS, RootsFile: roots, RootsFlaw: rootsFlaw,
 	}
 }
 
@@ -187,25 +194,4 @@ func (a *app) proxyVariable(base string) string {
 		return lower
 	}
 	return name
-}
-
-// notKey matches values that are not a key alone.
-var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
-
-// keyFlaw says what may be wrong about a key that the API has refused, or "".
-func keyFlaw(key string) string {
-	if notKey.MatchString(key) {
-		return "it has quotes, blanks, Bearer, the * of a key that is shown in part, or a reference such as ${NAME} that the client has not replaced"
-	}
-	return ""
-}
-
-// rootsFlaw says why SSL_CERT_FILE names no certificates, or "". Go ignores such a file without an
-// error.
-func rootsFlaw(path string) string {
-	pem, _ := os.ReadFile(path)
-	if path == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return ""
-	}
-	return "it cannot be read or has no certificate in PEM form"
 }

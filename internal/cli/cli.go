@@ -10,9 +10,7 @@
 //	screen.go   ask in a terminal
 //	markdown.go the layout of the answer, with rows.go and sources.go
 //	console_*.go  control sequences in the console of Windows
-//	smoke.go    smoke
-//	doctor.go   doctor
-//	setup.go    setup
+//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli
 
 import (
@@ -90,8 +88,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// failure is an error with its exit code and advice for the user. Nothing is
-// printed for one without a problem.
+// failure is an error with its exit code and advice. One without a problem is not printed.
 type failure struct {
 	code          int
 	problem, hint string
@@ -110,8 +107,7 @@ var (
 	errClosed      = &failure{code: exitClosed}
 )
 
-// report prints err and returns its exit code. Each line of an error is a
-// message of its own: a configuration can have several problems.
+// report prints err, which may have several lines of problems, and returns its exit code.
 func (a *app) report(err error) int {
 	const windowsNoData = syscall.Errno(232)
 	switch {

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understandsSequences reports whether the console obeys control sequences,
-// after it has asked it to.
+// understandsSequences asks the console to obey control sequences, and reports whether it does.
 func understandsSequences() bool {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		var mode uint32

@@ -15,8 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// doctor checks configuration, connection, models and protocol, and says what
-// to do about each problem. It fails when a check does.
+// doctor checks everything and says what to do about each problem. It fails when a check does.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	f := newFlags("doctor")
 	asJSON := f.Bool("json", false, "")

@@ -23,8 +23,7 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escape escapes in JSON what text.Printable would remove. JSON has such
-// characters in strings only.
+// escape escapes in JSON what text.Printable would remove. Only its strings can have that.
 func escape(json []byte) (escaped []byte) {
 	for _, r := range string(json) {
 		if !text.Unsafe(r) {
@@ -38,8 +37,7 @@ func escape(json []byte) (escaped []byte) {
 	return escaped
 }
 
-// event is a line of `ask --events`: names and values in turn. Empty strings are
-// left out, except for an id.
+// event is a line of `ask --events`: names and values. Empty strings, except an id, are left out.
 type event []any
 
 // MarshalJSON keeps the order.
@@ -55,8 +53,7 @@ func (e event) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// eventOf returns the line of ev, or nil for one that is not printed, such as a
-// retry, whose blocks get the next numbers.
+// eventOf returns the line of ev. It is nil for a retry, say, whose blocks get the next numbers.
 func eventOf(ev llm.Event) event {
 	switch e := ev.(type) {
 	case llm.BlockStart:

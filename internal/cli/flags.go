@@ -121,8 +121,7 @@ func (a *app) unknownCommand(name string) error {
 //go:embed usage*.txt
 var usages embed.FS
 
-// usage prints the usage text of a command, or that of the program for "". The
-// user asked for it, so it goes to stdout.
+// usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
 func (a *app) usage(command string) error {
 	if command == "help" {
 		command = ""

@@ -116,8 +116,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	return httpd.Serve(ctx, ln, o)
 }
 
-// tokens returns the bearer tokens of the environment, nil without any. All of
-// them reach the redactor.
+// tokens returns the bearer tokens of the environment, or nil. The redactor knows all of them.
 func (a *app) tokens() (*httpd.Tokens, error) {
 	list, file := a.variable(tokensVariable), a.variable(tokensFileVariable)
 	learn := func(secret string) { a.redactor.Add(secret) }
@@ -141,8 +140,7 @@ func listen(flag, address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// logCall logs a call that has ended. The API's message is for debugging only:
-// it may quote the question.
+// logCall logs a call. The API's message may quote the question, so it is for debugging only.
 func logCall(log *slog.Logger, c server.Call) {
 	if c.Trace != "" {
 		log = log.With("traceparent", c.Trace)

@@ -19,8 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// setup prints the configuration of an MCP client: a file on stdout, and notes
-// on stderr. It writes no file and prints no key.
+// setup prints the configuration of a client on stdout and notes on stderr. It prints no key.
 func (a *app) setup(args []string) error {
 	standard := clients.ViaBinary // other builds are not published
 	if version.IsRelease() {

@@ -12,6 +12,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
+// grace is how long a session may take to end after a signal. A write can block forever.
+const grace = 500 * time.Millisecond
+
 // server is the program without a command: --stdio, --show-config and --version.
 func (a *app) server(ctx context.Context, args []string) error {
 	f := newFlags("")
@@ -43,16 +46,6 @@ func (a *app) server(ctx context.Context, args []string) error {
 	if !*serve {
 		return nil
 	}
-	return a.serveStdio(ctx, d)
-}
-
-// grace is how long a session may take to end after a signal. A write to a
-// client that does not read can block forever.
-const grace = 500 * time.Millisecond
-
-// serveStdio runs the MCP server on stdin and stdout until the client closes
-// its end or ctx is done. Neither is an error.
-func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: d.config.LineMode, Log: d.log}
 	d.server.Tasks = d.config.Server.Tasks
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -62,9 +55,9 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	go func() { ended <- mcp.Run(ctx, t) }()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { ended <- nil }) })
 	defer stop()
-	err := <-ended
+	err = <-ended
 	if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {
-		return nil
+		return nil // the end of the client or of ctx is no error
 	}
 	return err
 }
