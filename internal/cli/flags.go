@@ -61,9 +61,8 @@ func joinDebug(args []string) (joined []string) {
 	return joined
 }
 
-// parse parses flags before and after the other arguments, which it returns.
-// Behind the first of them only arguments that begin with -- are flags, so that
-// a question may contain -l. A -- ends the flags.
+// parse parses flags before and after the other arguments, which it returns. After the first of
+// them only -- begins a flag, so that a question may contain -l. A -- alone ends the flags.
 func (f *flags) parse(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		if err := f.Parse(args); err != nil {

@@ -91,9 +91,8 @@ func (a *app) listClients() error {
 	return nil
 }
 
-// startedAs returns how a client starts the server, with the configuration of this command line.
-// A file that is wrong or missing may be corrected later, so its problems are warnings, and the
-// snippet names the file nevertheless.
+// startedAs returns how a client starts the server, with the configuration of this command line,
+// also of a file that is wrong or missing: it may be corrected later.
 func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
 	s := clients.Server{Via: via, OS: runtime.GOOS, Keys: []string{"OPENAI_API_KEY"}, Limit: 5 * time.Minute}
 	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})

@@ -16,9 +16,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// smoke runs a session as an MCP client does: initialize, tools/list and
-// tools/call. It prints each response on a line of stdout (spec §10) and the
-// verdict on stderr, and uses the offline API when there is no key.
+// smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
+// §10) and the verdict on stderr, and uses the offline API when there is no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
 	f.keyless = true

@@ -39,8 +39,7 @@ const (
 	literalToken    = "$CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the file private."
 )
 
-// All lists the clients in the order of the documentation. Each has the address of its own, which
-// was read in November 2026.
+// All lists the clients as the documentation does. Theirs, at each, was read in November 2026.
 func All() []Client {
 	return []Client{{
 		ID: "claude-code", Name: "Claude Code", alias: "claude", // https://code.claude.com/docs/en/mcp
@@ -171,8 +170,7 @@ func Find(s string) (Client, bool) {
 	return Client{}, false
 }
 
-// File is the file that the client reads on a system, a GOOS, in the notation of that system. DATA
-// is where Electron applications keep their settings.
+// File is what the client reads on a GOOS. DATA is where Electron applications keep their settings.
 func (c Client) File(goos string) string {
 	switch goos {
 	case "windows":

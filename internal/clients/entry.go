@@ -27,11 +27,9 @@ const (
 	name     = "openai-responses" // the key of the server in the clients' files
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
-	// pinned starts from npx's cache without asking the registry, which is quicker than @latest
-	// and the same program every time.
+	// pinned is the same every time, and quicker than @latest, for which npx asks the registry.
 	pinned = version.Name + "@" + version.Version
-	// margin is how much longer a client waits than the server, whose clock
-	// starts later and whose error says what is wrong.
+	// margin is how much longer a client waits than the server, whose error says what is wrong.
 	margin = 10 * time.Second
 )
 
@@ -77,8 +75,7 @@ func (s Server) command() (line []string) {
 			line = append(line, "-e", v) // without a value it copies the variable
 		}
 		if config != "" {
-			// The folder is mounted and not the file, as it may hold a policy
-			// too. -v would stop at a colon in the name.
+			// The folder may hold a policy, too. -v would stop at a colon in its name.
 			line = append(line, "--mount", "type=bind,source="+filepath.ToSlash(filepath.Dir(config))+",target=/config,readonly")
 			config = "/config/" + filepath.Base(config)
 		}
@@ -163,9 +160,7 @@ func (c Client) entry(s Server) entry {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(variable string) string {
-	return strings.Replace(c.reference, "NAME", variable, 1)
-}
+func (c Client) refer(variable string) string { return strings.Replace(c.reference, "NAME", variable, 1) }
 
 // inputs are the values that VS Code asks for.
 func inputs(s Server) (list []map[string]any) {
@@ -248,8 +243,7 @@ func shellWord(w, goos string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// Notes are what a user has to know about the snippet: where the secret comes
-// from, time limits, what else to do. Each is a line.
+// Notes are what a user has to know about the snippet. Each is a line.
 func (c Client) Notes(s Server) (notes []string) {
 	r := strings.NewReplacer("$CLIENT", c.Name, "$VARS", strings.Join(s.secrets(), ", "), "$LIMIT_MS", fmt.Sprint(s.callLimit()*1000))
 	for _, n := range c.notes {
