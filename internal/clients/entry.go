@@ -160,7 +160,7 @@ func (c Client) entry(s Server) entry {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(variable string) string { return strings.Replace(c.reference, "NAME", variable, 1) }
+func (c Client) refer(v string) string { return strings.Replace(c.reference, "NAME", v, 1) }
 
 // inputs are the values that VS Code asks for.
 func inputs(s Server) (list []map[string]any) {
