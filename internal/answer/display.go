@@ -12,18 +12,27 @@ func Links(s string) (list [][2]int) {
 	return list
 }
 
-// SourcesAt returns where the last heading of a list of sources begins in the
-// text of an answer, and whether that list ends the text. Without a heading it
-// returns the length of the text.
-func SourcesAt(body string) (at int, closing bool) {
+// SourcesAt returns where the last heading of a list of sources begins in the text of an answer,
+// and the pages of that list if it ends the text, else nil. Without a heading it returns the length
+// of the text.
+func SourcesAt(body string) (at int, list []Citation) {
 	doc := newDocument(body, nil)
-	list, _ := doc.list()
-	if list == 0 {
-		return len(body), false
+	begin, end := doc.list()
+	if begin == 0 {
+		return len(body), nil
 	}
-	at = len(body)
-	for _, l := range doc[list-1:] {
+	at = len(body) + 1
+	for _, l := range doc[begin-1:] {
 		at -= len(l.text) + 1
 	}
-	return at + 1, doc.endsInSources()
+	if !doc.endsInSources() {
+		return at, nil
+	}
+	list = []Citation{}
+	for i := begin; i < end; i++ {
+		for k, l := range doc[i].links {
+			list = append(list, Citation{URL: PageURL(doc[i].text[l.start:l.end]), PublishedAt: doc.listDate(i, k)})
+		}
+	}
+	return at, list
 }

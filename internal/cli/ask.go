@@ -61,10 +61,8 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	if f.events {
 		ans, err = a.askEvents(limited, d, f, stop)
 	} else {
-		s.fail = stop
-		end := s.start()
+		s.refresh()
 		ans, err = d.server.Ask(limited, f.config.Profile, f.question, s.watch)
-		end()
 		s.finish(ans)
 	}
 	switch {

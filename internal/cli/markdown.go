@@ -12,22 +12,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// The limits of what is parsed. Other blocks are shown as they are: the parser
-// needs quadratic time for nested blocks, and a cell for each column of a row.
-const (
-	maxBlock   = 32 << 10 // bytes of a block
-	maxColumns = 32
-	maxNesting = 16 // markers or steps of indentation in front of a marker
-)
+// maxBlock bounds a block that is parsed, in bytes. Longer ones are shown as they are.
+const maxBlock = 32 << 10
 
 // mark matches the marker of a quote or of an entry of a list.
 const mark = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])`
 
 var (
-	// nested matches a line with more markers and indentation than maxNesting.
-	nested = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[ \t]?(?:  |\t|%[1]s)){%[2]d}[ \t]*%[1]s`, mark, maxNesting-1))
-	// wide matches a line with more columns than maxColumns.
-	wide = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[^|\n]*\|){%d}`, maxColumns+1))
+	// hostile matches a line with more than 16 markers and steps of indentation in front of a
+	// marker, or with more than 32 columns. The parser needs quadratic time for nested blocks, and
+	// a cell for each column of a row.
+	hostile = regexp.MustCompile(`(?m)^(?:[ \t]?(?:  |\t|` + mark + `)){15}[ \t]*` + mark + `|^(?:[^|\n]*\|){33}`)
 	// fence matches the line above or below a block of code, also in a list.
 	fence = regexp.MustCompile("^(?:[ \\t]|" + mark + ")*(```+|~~~+)([^`]*)$")
 	// strong matches text that is to be bold, and the character before it.
@@ -36,58 +31,51 @@ var (
 	lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 )
 
-// blockEnd returns where the first block of s ends, or -1 if it may go on. An
-// entry of a list that follows a blank line is a block.
+// blockEnd returns where the first block of s ends. It may go on if that is the end of s. An entry
+// of a list that follows a blank line is a block.
 func blockEnd(s string) int {
 	at, open, blank := 0, "", false
 	for line := range strings.Lines(s) {
 		words := strings.TrimSpace(line)
 		if blank && words != "" && open == "" && line[0] != ' ' && line[0] != '\t' {
-			return at
+			break
 		}
 		blank = words == ""
 		m := fence.FindStringSubmatch(words)
-		switch {
-		case m == nil:
-		case open == "":
+		if m != nil && open == "" {
 			open = m[1]
-		case m[2] == "" && strings.HasPrefix(m[1], open):
+		} else if m != nil && m[2] == "" && strings.HasPrefix(m[1], open) {
 			open = ""
 		}
 		at += len(line)
 	}
-	return -1
+	return at
 }
 
-// renderer lays out Markdown for a terminal, and collects the pages that it
-// links to.
+// renderer lays out Markdown for a terminal, and collects the pages that it links to.
 type renderer struct {
 	sources []answer.Citation
 	numbers map[string]int // of the sources, by the key of the page
 
 	width  int
 	out    strings.Builder
-	raw    []string // the lines of the block
+	lines  []string // of the block
 	first  string   // what the next row begins with
 	prefix string   // what the rows after it begin with
 }
 
-// render returns the rows of Markdown, of at most width cells except for code
-// and single words.
+// render returns the rows of Markdown, of at most width cells except for code and single words.
 func (r *renderer) render(s string, width int) string {
 	r.width = width
 	r.out.Reset()
 	for s != "" {
 		end := blockEnd(s)
-		if end < 0 {
-			end = len(s)
-		}
 		block := strings.Trim(text.Printable(s[:end]), "\n")
 		if r.out.Len() > 0 {
 			r.out.WriteString("\n")
 		}
 		if doc := parse(block); doc != nil {
-			r.raw = strings.Split(block, "\n")
+			r.lines = strings.Split(block, "\n")
 			r.blocks(doc.Blocks)
 		} else {
 			r.out.WriteString(block + "\n")
@@ -97,24 +85,14 @@ func (r *renderer) render(s string, width int) string {
 	return r.out.String()
 }
 
-// glue is a white space that does not occur in texts. The parser gets it where
-// a text needs a space, and wrap where a row must not end.
-const glue = "\u1680"
-
 // parse parses a block. It returns nil if the block is to be shown as it is.
 func parse(block string) (doc *markdown.Document) {
-	if len(block) > maxBlock || nested.MatchString(block) || wide.MatchString(block) {
+	if len(block) > maxBlock || hostile.MatchString(block) {
 		return nil
 	}
-	// The parser panics for some tables, such as "a\n-||".
-	defer func() {
-		if recover() != nil {
-			doc = nil
-		}
-	}()
-	block = strings.ReplaceAll(block, glue, " ")
+	defer func() { _ = recover() }() // the parser panics for some tables, such as "a\n-||"
 	// The parser drops footnotes.
-	block = strings.ReplaceAll(block, "[^", glue+"[^")
+	block = strings.NewReplacer(glue, " ", "[^", glue+"[^").Replace(block)
 	// CommonMark does not see the end of **「強調」** before a letter.
 	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 	parser := markdown.Parser{Table: true, Strikethrough: true}
@@ -130,7 +108,7 @@ func (r *renderer) blocks(list []markdown.Block) {
 	end := 0
 	for _, b := range list {
 		if end > 0 && b.Pos().StartLine > end+1 {
-			r.row("")
+			r.row(nil)
 		}
 		r.block(b)
 		end = b.Pos().EndLine
@@ -140,17 +118,17 @@ func (r *renderer) blocks(list []markdown.Block) {
 func (r *renderer) block(b markdown.Block) {
 	switch b := b.(type) {
 	case *markdown.Heading:
-		r.wrap(r.inline(b.Text.Inline, bold))
+		r.wrap(r.inline(b.Text, bold))
 	case *markdown.Paragraph:
-		r.wrap(r.inline(b.Text.Inline, ""))
+		r.wrap(r.inline(b.Text, ""))
 	case *markdown.Text:
-		r.wrap(r.inline(b.Inline, ""))
+		r.wrap(r.inline(b, ""))
 	case *markdown.CodeBlock:
 		for _, line := range b.Text {
-			r.row(paint(line, code))
+			r.row(in(code, line))
 		}
 	case *markdown.ThematicBreak:
-		r.row(paint(strings.Repeat("─", max(r.room(), 1)), dim))
+		r.row(in(dim, strings.Repeat("─", max(r.room(), 1))))
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:
@@ -164,8 +142,8 @@ func (r *renderer) block(b markdown.Block) {
 
 // asIs shows a block as it is.
 func (r *renderer) asIs(b markdown.Block) {
-	for _, line := range r.raw[b.Pos().StartLine-1 : b.Pos().EndLine] {
-		r.wrap(paint(line, ""))
+	for _, line := range r.lines[b.Pos().StartLine-1 : b.Pos().EndLine] {
+		r.wrap(in("", line))
 	}
 }
 
@@ -176,154 +154,189 @@ func (r *renderer) list(b *markdown.List) {
 			marker = fmt.Sprintf("%d%c ", b.Start+i, b.Bullet)
 		}
 		if i > 0 && b.Loose {
-			r.row("")
+			r.row(nil)
 		}
 		indent := strings.Repeat(" ", cells.StringWidth(marker))
 		r.nest(marker, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
 	}
 }
 
-// gap is between two columns of a table.
-const gap = "  "
-
-// table shows a table in columns. If it is too wide, each cell becomes a
-// paragraph behind the header of its column.
+// table shows a table in columns. If it is too wide, each cell becomes a paragraph behind the
+// header of its column.
 func (r *renderer) table(t *markdown.Table) {
+	const gap = "  " // between two columns
 	// The parser drops cells without a header.
-	tooLong := func(line string) bool { return columnsOf(line) > len(t.Header) }
-	if len(t.Rows) == 0 || slices.ContainsFunc(r.raw[t.StartLine-1:t.EndLine], tooLong) {
+	tooLong := func(line string) bool {
+		line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
+		return strings.Count(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|") >= len(t.Header)
+	}
+	if len(t.Rows) == 0 || slices.ContainsFunc(r.lines[t.StartLine-1:t.EndLine], tooLong) {
 		r.asIs(t)
 		return
 	}
-	var rows [][]string
+	var rows [][]styled
 	widths := make([]int, len(t.Header))
 	style := bold
-	for _, texts := range append([][]*markdown.Text{t.Header}, t.Rows...) {
-		var row []string
+	for _, texts := range slices.Insert(t.Rows, 0, t.Header) {
+		var row []styled
 		for i, cell := range texts {
-			row = append(row, r.inline(cell.Inline, style))
-			widths[i] = max(widths[i], widthOf(row[i]))
+			row = append(row, r.inline(cell, style))
+			widths[i] = max(widths[i], row[i].width())
 		}
 		rows = append(rows, row)
 		style = ""
 	}
-	total := -len(gap)
-	var rule []string
+	var rule styled
 	for _, w := range widths {
-		total += w + len(gap)
-		rule = append(rule, paint(strings.Repeat("─", w), dim))
+		rule = slices.Concat(rule, in(dim, strings.Repeat("─", w)), in("", gap))
 	}
-	if total > r.room() {
+	if rule.width()-len(gap) > r.room() {
 		r.records(rows)
 		return
 	}
-	for _, row := range slices.Insert(rows, 1, rule) {
-		r.row(aligned(row, widths, t.Align))
-	}
-}
-
-// columnsOf returns how many cells a row of a table has.
-func columnsOf(line string) int {
-	line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
-	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
-	return strings.Count(line, "|") + 1
-}
-
-// aligned returns a row of a table with spaces before its cells.
-func aligned(row []string, widths []int, align []string) string {
-	var b strings.Builder
-	space := 0
-	for i, cell := range row {
-		missing := widths[i] - widthOf(cell)
-		left := 0
-		switch align[i] {
-		case "right":
-			left = missing
-		case "center":
-			left = missing / 2
+	for i, row := range rows {
+		var line styled
+		for j, cell := range row {
+			missing := widths[j] - cell.width()
+			left := map[string]int{"right": missing, "center": missing / 2}[t.Align[j]]
+			line.add(strings.Repeat(" ", left), look{})
+			line = append(line, cell...)
+			line.add(strings.Repeat(" ", missing-left)+gap, look{})
 		}
-		b.WriteString(strings.Repeat(" ", space+left) + cell)
-		space = missing - left + len(gap)
+		r.row(line)
+		if i == 0 {
+			r.row(rule)
+		}
 	}
-	return b.String()
 }
 
-// records shows the rows of a table, of which the first one is the header, as
-// paragraphs.
-func (r *renderer) records(rows [][]string) {
+// records shows the rows of a table, of which the first one is the header, as paragraphs.
+func (r *renderer) records(rows [][]styled) {
 	for i, row := range rows[1:] {
 		if i > 0 {
-			r.row("")
+			r.row(nil)
 		}
 		for j, cell := range row {
-			label := rows[0][j]
-			if label != "" {
-				label += ": "
+			line := slices.Clone(rows[0][j])
+			if len(line) > 0 {
+				line.add(": ", look{})
 			}
-			r.nest("", gap, func() { r.wrap(label + cell) })
+			r.nest("", "  ", func() { r.wrap(append(line, cell...)) })
 		}
 	}
 }
 
-// inline returns text, painted.
-func (r *renderer) inline(list markdown.Inlines, style string) string {
-	var b strings.Builder
+// inline returns a text in a style.
+func (r *renderer) inline(t *markdown.Text, style string) (s styled) {
+	r.add(&s, t.Inline, look{style: style})
+	return s
+}
+
+// add appends parts of a text, with their styles.
+func (r *renderer) add(s *styled, list markdown.Inlines, l look) {
 	for _, x := range list {
 		switch x := x.(type) {
 		case *markdown.Plain:
-			b.WriteString(r.text(x.Text, style))
+			r.text(s, x.Text, l)
 		case *markdown.Escaped:
-			b.WriteString(r.text(x.Text, style))
+			r.text(s, x.Text, l)
 		case *markdown.AutoLink:
-			b.WriteString(r.text(x.Text, style))
+			r.text(s, x.Text, l)
 		case *markdown.HTMLTag: // tables have <br>
-			b.WriteString(r.text(lineBreak.ReplaceAllString(x.Text, " "), style))
+			r.text(s, lineBreak.ReplaceAllString(x.Text, " "), l)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
-			b.WriteString("\n")
+			s.add("\n", l)
 		case *markdown.Code:
-			b.WriteString(whole(paint(x.Text, style+code)))
+			s.add(strings.ReplaceAll(x.Text, " ", nbsp), l.with(code))
 		case *markdown.Strong:
-			b.WriteString(r.inline(x.Inner, style+bold))
+			r.add(s, x.Inner, l.with(bold))
 		case *markdown.Emph:
-			b.WriteString(r.inline(x.Inner, style+italic))
+			r.add(s, x.Inner, l.with(italic))
 		case *markdown.Del:
-			b.WriteString(r.inline(x.Inner, style+struck))
+			r.add(s, x.Inner, l.with(struck))
 		case *markdown.Link:
-			b.WriteString(r.link(x.Inner, x.URL, style))
+			r.link(s, x.Inner, x.URL, l)
 		case *markdown.Image:
-			b.WriteString(r.link(x.Inner, x.URL, style))
+			r.link(s, x.Inner, x.URL, l)
 		}
 	}
-	return b.String()
 }
 
-// link returns a link, painted. One that leads to no page is shown as it is.
-func (r *renderer) link(inner markdown.Inlines, u, style string) string {
+// link appends a link. One that leads to no page is shown as it is.
+func (r *renderer) link(s *styled, inner markdown.Inlines, u string, l look) {
 	page := answer.PageURL(strings.ReplaceAll(u, glue, ""))
 	if page == "" {
-		return paint("[", style) + r.inline(inner, style) + paint("]("+u+")", style)
+		s.add("[", l)
+		r.add(s, inner, l)
+		s.add("]("+u+")", l)
+		return
 	}
-	return r.numbered(page, r.inline(inner, style+linked))
+	r.add(s, inner, look{l.with(linked).style, page})
+	r.number(s, page)
 }
 
-// text returns text with its URLs, painted. The text of a link has no links.
-func (r *renderer) text(s, style string) string {
-	var b strings.Builder
+// text appends a text with links for its URLs, except in a link.
+func (r *renderer) text(s *styled, words string, l look) {
 	begin := 0
-	for _, at := range answer.Links(s) {
-		u := s[at[0]:at[1]]
+	for _, at := range answer.Links(words) {
+		u := words[at[0]:at[1]]
 		page := answer.PageURL(u)
-		if page != "" && !strings.Contains(style, linked) {
-			b.WriteString(paint(s[begin:at[0]], style) + r.numbered(page, paint(u, style+linked)))
+		if page != "" && l.page == "" {
+			s.add(words[begin:at[0]], l)
+			s.add(u, look{l.with(linked).style, page})
+			r.number(s, page)
 			begin = at[1]
 		}
 	}
-	return b.String() + paint(s[begin:], style)
+	s.add(words[begin:], l)
 }
 
-// numbered returns a painted text that links to a page, with the number of the
-// page in the list of sources.
-func (r *renderer) numbered(page, s string) string {
-	number := fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page}))
-	return hyperlink(page, s+paint(number, dim))
+// number appends the number of a page in the list of sources.
+func (r *renderer) number(s *styled, page string) {
+	s.add(fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page})), look{dim, page})
+}
+
+// cite returns the number of a page in the list of sources, which has it once.
+// Title and date come from the citations: the links of the text have none.
+func (r *renderer) cite(c answer.Citation) int {
+	if r.numbers == nil {
+		r.numbers = map[string]int{}
+	}
+	key := answer.PageKey(c.URL)
+	n := r.numbers[key]
+	if n == 0 {
+		r.sources = append(r.sources, c)
+		n = len(r.sources)
+		r.numbers[key] = n
+	} else if r.sources[n-1].PublishedAt == "" {
+		r.sources[n-1] = c
+	}
+	return n
+}
+
+// sourceRows returns the rows of the list of sources.
+func (r *renderer) sourceRows(heading string, width int) string {
+	r.width = width
+	r.out.Reset()
+	r.wrap(in(bold, heading))
+	for i, c := range r.sources {
+		page := answer.PageURL(c.URL)
+		var entry styled
+		if c.Title != "" && page != "" {
+			entry.add(c.Title, look{linked, page})
+			entry.add(" ", look{})
+		}
+		entry.add(c.URL, look{dim, page})
+		date := c.PublishedAt
+		if c.Accessed {
+			date = "accessed" + nbsp + date
+		}
+		if date != "" {
+			entry.add(" ", look{})
+			entry.add("("+date+")", look{style: dim})
+		}
+		number := fmt.Sprintf("[%d] ", i+1)
+		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(entry) })
+	}
+	return r.out.String()
 }

@@ -3,13 +3,24 @@ package cli
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// Styles are parameters of the control sequence SGR. Their concatenation has
-// the look of all of them.
+// styled is a text with the look of each byte, which is cut and joined as any slice.
+type styled []char
+
+type char struct {
+	byte
+	look
+}
+
+// look is a style, and the page that a text links to.
+type look struct{ style, page string }
+
+// Styles are parameters of the control sequence SGR.
 const (
 	bold   = ";1"
 	dim    = ";2"
@@ -19,41 +30,66 @@ const (
 	linked = ";4;94"
 )
 
-// paint returns text for the terminal, in a style. What must not reach the
-// terminal is removed here and not before, because an entity such as &#27; can
-// stand for a control character.
-func paint(s, style string) string {
-	s = text.Printable(strings.ReplaceAll(s, glue, ""))
-	if s == "" || style == "" {
-		return s
+// with adds a style, once: hostile texts nest it thousands of times.
+func (l look) with(style string) look {
+	if !strings.Contains(l.style+";", style+";") {
+		l.style += style
 	}
-	return "\x1b[0" + style + "m" + s + endStyle
+	return l
 }
 
-// whole returns a painted text that is not broken into rows at its spaces.
-func whole(s string) string { return strings.ReplaceAll(s, " ", glue) }
+const (
+	glue = "\u1680" // a white space that texts do not have, for the parser
+	nbsp = "\u00a0" // a space at which no row ends
+)
+
+// add appends a text. What must not reach the terminal is removed here and not before, because an
+// entity such as &#27; can stand for a control character.
+func (s *styled) add(words string, l look) {
+	for _, b := range []byte(text.Printable(strings.ReplaceAll(words, glue, ""))) {
+		*s = append(*s, char{b, l})
+	}
+}
+
+// in returns a text in a style.
+func in(style, words string) (s styled) {
+	s.add(words, look{style: style})
+	return s
+}
+
+func (s styled) String() string {
+	var b strings.Builder
+	for _, c := range s {
+		b.WriteByte(c.byte)
+	}
+	return b.String()
+}
+
+func (s styled) width() int { return cells.StringWidth(s.String()) }
 
 // escaped matches what the control sequence OSC 8 does not take.
 var escaped = regexp.MustCompile(`[^!-~]+`)
 
-// hyperlink returns a painted text that links to a page, if there is any.
-func hyperlink(page, s string) string {
-	if page == "" {
-		return s
+// paint returns a text with control sequences: SGR for its styles, OSC 8 for its links.
+func (s styled) paint() string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := slices.IndexFunc(s, func(c char) bool { return c.look != s[0].look })
+		if n < 0 {
+			n = len(s)
+		}
+		words := strings.ReplaceAll(s[:n].String(), nbsp, " ")
+		if s[0].style != "" {
+			words = "\x1b[0" + s[0].style + "m" + words + "\x1b[0m"
+		}
+		if s[0].page != "" {
+			words = "\x1b]8;;" + escaped.ReplaceAllStringFunc(s[0].page, url.PathEscape) + "\x1b\\" + words + "\x1b]8;;\x1b\\"
+		}
+		b.WriteString(words)
+		s = s[n:]
 	}
-	return "\x1b]8;;" + escaped.ReplaceAllStringFunc(page, url.PathEscape) + "\x1b\\" + s + endLink
+	return b.String()
 }
-
-const (
-	endStyle = "\x1b[0m"
-	endLink  = "\x1b]8;;\x1b\\"
-	control  = `(?:\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)` // matches a control sequence
-)
-
-var sequence = regexp.MustCompile(control)
-
-// widthOf returns the width of a painted text in cells.
-func widthOf(s string) int { return cells.StringWidth(sequence.ReplaceAllString(s, "")) }
 
 // room is the width of the text in the next row.
 func (r *renderer) room() int { return r.width - cells.StringWidth(r.first) }
@@ -70,10 +106,9 @@ func (r *renderer) nest(first, rest string, show func()) {
 	r.first, r.prefix = outer, outer
 }
 
-// row shows a painted text in one row.
-func (r *renderer) row(s string) {
-	row := strings.ReplaceAll(r.first+s, glue, " ")
-	r.out.WriteString(strings.TrimRight(row, " ") + "\n")
+// row shows a text in one row.
+func (r *renderer) row(s styled) {
+	r.out.WriteString(strings.TrimRight(r.first+s.paint(), " ") + "\n")
 	r.first = r.prefix
 }
 
@@ -84,56 +119,30 @@ const (
 	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
 )
 
-// word matches what is not broken, with the white space before it: words of
-// Latin and other scripts, and characters of Chinese and Japanese with the
-// punctuation and the number of a link that stay with them.
-var word = regexp.MustCompile(`[` + blank + `]*(?:` +
-	`(?:[` + opening + `]|` + control + `)*[` + cjk + `](?:[` + closing + `]|\[\d+\]|` + control + `)*|` +
-	`[^` + blank + cjk + `]+)`)
+// word matches white space, and what is not broken: a word of Latin and other scripts, or a
+// character of Chinese and Japanese with the punctuation and the number of a link next to it.
+var word = regexp.MustCompile(`([` + blank + `]*)` +
+	`([` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 
-// wrap shows a painted text in rows that are as wide as the terminal at most. A
-// word that is too long has a row of its own.
-func (r *renderer) wrap(s string) {
-	row, used := "", 0
-	for _, w := range word.FindAllString(s, -1) {
-		chars := strings.TrimLeft(w, blank)
-		space := w[:len(w)-len(chars)]
-		width := widthOf(chars)
-		gap := min(len(space), 1)
-		switch {
-		case used == 0:
-			gap = 0
-		case strings.Contains(space, "\n"), used+gap+width > r.room():
-			begin, end := inEffect(row)
-			r.row(row + end)
-			row, used, gap = begin, 0, 0
+// wrap shows a text in rows that fit the terminal, except for words that are too long.
+func (r *renderer) wrap(s styled) {
+	var row styled
+	used := 0
+	for _, at := range word.FindAllStringSubmatchIndex(s.String(), -1) {
+		space, chars := s[at[2]:at[3]], s[at[4]:at[5]]
+		gap, width := min(len(space), 1), chars.width()
+		if len(row) > 0 && (strings.Contains(space.String(), "\n") || used+gap+width > r.room()) {
+			r.row(row)
+			row, used = nil, 0
 		}
-		row += strings.Repeat(" ", gap) + chars
-		used += gap + width
+		if len(row) > 0 && gap > 0 {
+			row = append(row, char{' ', space[0].look})
+			used++
+		}
+		row = append(row, chars...)
+		used += width
 	}
-	if row != "" {
+	if len(row) > 0 {
 		r.row(row)
 	}
-}
-
-// inEffect returns the control sequences that hold at the end of a painted text,
-// and those that end them.
-func inEffect(s string) (begin, end string) {
-	style, link := endStyle, endLink
-	for _, q := range sequence.FindAllString(s, -1) {
-		if strings.HasPrefix(q, "\x1b[") {
-			style = q
-		} else {
-			link = q
-		}
-	}
-	if link != endLink {
-		begin += link
-		end += endLink
-	}
-	if style != endStyle {
-		begin += style
-		end += endStyle
-	}
-	return begin, end
 }

@@ -43,26 +43,28 @@ type screen struct {
 	text   io.Writer // nil: it is no terminal
 	status io.Writer // nil: no status line
 	stderr io.Writer
-	plain  bool // no control sequences: the text as it is
+	plain  bool   // no control sequences: the text as it is
+	faint  string // the style of the status line
 	width  func() int
-	fail   func(error) // gets the error of writing text
 
-	mu      sync.Mutex
-	begin   time.Time
-	stage   string          // what the call is doing, with the query or URL
-	drawn   string          // the status line on the terminal
-	message strings.Builder // the last message of the model
-	shown   string          // what of it is on the terminal
-	rows    renderer        // of this try
-	started bool            // there is text on the terminal
+	mu       sync.Mutex
+	begin    time.Time
+	finished bool
+	stage    string          // what the call is doing, with the query or URL
+	drawn    string          // the status line on the terminal
+	message  strings.Builder // the last message of the model
+	shown    string          // what of it is on the terminal
+	rows     renderer        // of this try
+	started  bool            // there is text on the terminal
 }
 
-// newScreen returns the screen for a.stdout and a.stderr. Without streams it
-// shows no text.
+// newScreen returns the screen for a.stdout and a.stderr. Without streams it shows no text.
 func (a *app) newScreen(streams bool) *screen {
 	dumb := a.variable("TERM") == "dumb"
-	plain := dumb || a.variable("NO_COLOR") != "" || !understandsSequences()
-	s := &screen{stderr: a.stderr, stage: "asking", plain: plain}
+	s := &screen{stderr: a.stderr, stage: "asking", faint: dim, begin: time.Now()}
+	if dumb || a.variable("NO_COLOR") != "" || !understandsSequences() {
+		s.plain, s.faint = true, ""
+	}
 	terminal := a.stderr
 	if columns(a.stderr) > 0 && !dumb {
 		s.status = a.stderr
@@ -74,27 +76,14 @@ func (a *app) newScreen(streams bool) *screen {
 	return s
 }
 
-// start begins to show a call, until stop is called.
-func (s *screen) start() (stop func()) {
-	s.begin = time.Now()
-	quit := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() {
-		for t := time.NewTicker(redraw); ; {
-			s.mu.Lock()
-			s.blocks()
-			s.draw()
-			s.mu.Unlock()
-			select {
-			case <-quit:
-				return
-			case <-t.C:
-			}
-		}
-	})
-	return func() {
-		close(quit)
-		running.Wait()
+// refresh shows what is new, and does so again until the call is finished.
+func (s *screen) refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.finished {
+		s.blocks()
+		s.draw()
+		time.AfterFunc(redraw, s.refresh)
 	}
 }
 
@@ -104,10 +93,9 @@ func (s *screen) watch(ev llm.Event) {
 	defer s.mu.Unlock()
 	stage, what := answer.Stage(ev)
 	if what != "" {
-		stage += ": " + text.Truncate(what, 200)
+		stage += ": " + what
 	}
-	// The API names the query when the search is over, so it stays on the line
-	// until the next one.
+	// The API names the query when the search is over, so it stays on the line until the next one.
 	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
 		s.stage = stage
 	}
@@ -135,13 +123,13 @@ func (s *screen) blocks() {
 	all := s.written()
 	limit, _ := answer.SourcesAt(all)
 	for strings.HasPrefix(all, s.shown) {
-		n := len(s.shown)
-		end := blockEnd(all[n:])
-		if end < 0 || n+end > limit {
+		begin := len(s.shown)
+		end := begin + blockEnd(all[begin:])
+		if end == len(all) || end > limit {
 			return
 		}
-		s.print(all[n : n+end])
-		s.shown = all[:n+end]
+		s.print(all[begin:end])
+		s.shown = all[:end]
 	}
 }
 
@@ -150,6 +138,7 @@ func (s *screen) blocks() {
 func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.finished = true
 	s.erase()
 	if s.text == nil {
 		return
@@ -158,15 +147,14 @@ func (s *screen) finish(ans *answer.Answer) {
 		ans = &answer.Answer{Text: s.written()}
 	}
 	rest := s.rest(ans.Text)
-	at, closing := answer.SourcesAt(rest)
-	if s.plain || !closing {
+	at, list := answer.SourcesAt(rest)
+	if s.plain || list == nil {
 		at = len(rest)
 	}
 	s.print(rest[:at])
-	for _, c := range ans.Citations {
+	for _, c := range append(ans.Citations, list...) {
 		s.rows.cite(c)
 	}
-	s.rows.citeList(rest[at:])
 	if len(s.rows.sources) > 0 && !s.plain {
 		line, _, _ := strings.Cut(rest[at:], "\n")
 		heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
@@ -213,9 +201,7 @@ func (s *screen) write(rows string) {
 	}
 	s.started = true
 	s.erase()
-	if _, err := io.WriteString(s.text, rows); err != nil {
-		s.fail(fmt.Errorf("writing the answer to stdout: %w", err))
-	}
+	_, _ = io.WriteString(s.text, rows)
 }
 
 // draw shows the status line.
@@ -231,7 +217,7 @@ func (s *screen) draw() {
 	line = cells.Truncate(line, s.width()-3, "…")
 	if line != s.drawn {
 		s.erase()
-		_, _ = io.WriteString(s.status, s.faint(line))
+		_, _ = io.WriteString(s.status, in(s.faint, line).paint())
 		s.drawn = line
 	}
 }
@@ -245,19 +231,11 @@ func (s *screen) erase() {
 	}
 }
 
-// faint returns a line in the style of the status line.
-func (s *screen) faint(line string) string {
-	if s.plain {
-		return line
-	}
-	return paint(line, dim)
-}
-
 // note shows a line on stderr below the answer.
 func (s *screen) note(line string) {
 	if s.status != nil {
 		r := renderer{width: s.width()}
-		r.wrap(s.faint(line))
+		r.wrap(in(s.faint, line))
 		line = strings.TrimSuffix(r.out.String(), "\n")
 	}
 	fmt.Fprintln(s.stderr, line)

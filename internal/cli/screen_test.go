@@ -18,7 +18,7 @@ func TestStatusLine(t *testing.T) {
 		var out strings.Builder
 		var columns atomic.Int64
 		columns.Store(80)
-		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return int(columns.Load()) }, stage: "asking"}
+		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return int(columns.Load()) }, stage: "asking", begin: time.Now()}
 		step := func(want string, events ...llm.Event) {
 			t.Helper()
 			for _, ev := range events {
@@ -33,7 +33,7 @@ func TestStatusLine(t *testing.T) {
 			}
 			out.Reset()
 		}
-		stop := s.start()
+		s.refresh()
 		step("0s asking")
 		time.Sleep(time.Second)
 		step("\r           \r1s asking")
@@ -50,11 +50,10 @@ func TestStatusLine(t *testing.T) {
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
 		s.mu.Lock()
-		s.plain = false
+		s.plain, s.faint = false, dim
 		s.begin = time.Now()
 		s.mu.Unlock()
 		step("\r              \r\x1b[0;2m⠹ 0s writing\x1b[0m")
-		stop()
 		s.finish(nil)
 		step(" \r")
 	})
