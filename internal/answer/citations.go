@@ -3,6 +3,7 @@ package answer
 import (
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -55,37 +56,22 @@ func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), m
 // section 2). Letters of other scripts stay, as in an IRI.
 var unsafe = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", `\`, "%5C", "^", "%5E", "`", "%60", "{", "%7B", "|", "%7C", "}", "%7D")
 
+const maxHost = 253 // bytes of a host (RFC 1035 section 2.3.4)
+
+// authority matches the start of an http or https URL to the end of its port: scheme, user, host,
+// port. The path is not parsed: those of real pages are not always valid (".../100%").
+var authority = regexp.MustCompile(`^(?i:(https?://))(?:[^/?#\\]*@)?([^/?#\\@:% ]+)((?::\d*)?)(?:$|[/?#\\])`)
+
 // PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else.
 func PageURL(raw string) string {
 	u, _, _ := strings.Cut(text.OneLine(raw), ":~:")
-	scheme, authority, rest := splitURL(u)
-	if scheme == "" {
+	at := authority.FindStringSubmatchIndex(u)
+	if at == nil || at[5]-at[4] > maxHost {
 		return ""
 	}
-	return scheme + withoutUser(authority) + untracked(unsafe.Replace(strings.TrimSuffix(rest, "#")))
+	return u[:at[3]] + u[at[4]:at[7]] + untracked(unsafe.Replace(strings.TrimSuffix(u[at[7]:], "#")))
 }
-
-const maxHost = 253 // bytes of a host (RFC 1035 section 2.3.4)
-
-// splitURL splits an http or https URL in front of its host and behind its port.
-// scheme is empty for anything else. The path is not parsed: those of real pages
-// are not always valid (".../100%").
-func splitURL(u string) (scheme, authority, rest string) {
-	scheme, rest, _ = strings.Cut(u, "://")
-	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return "", "", ""
-	}
-	end := strings.IndexAny(rest+"/", `/?#\`)
-	authority, rest = rest[:end], rest[end:]
-	host, port, _ := strings.Cut(withoutUser(authority), ":")
-	if host == "" || len(host) > maxHost || strings.ContainsAny(host, "% ") || strings.Trim(port, "0123456789") != "" {
-		return "", "", ""
-	}
-	return scheme + "://", authority, rest
-}
-
-func withoutUser(authority string) string { return authority[strings.LastIndex(authority, "@")+1:] }
 
 // browser maps hosts as browsers do
 // (https://url.spec.whatwg.org/#concept-domain-to-ascii).
@@ -94,9 +80,11 @@ var browser = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.C
 // hostOf returns the host of a page as a browser maps it, without port and final
 // dot, or "" if u is not an http or https URL.
 func hostOf(u string) string {
-	_, authority, _ := splitURL(u)
-	host, _, _ := strings.Cut(withoutUser(authority), ":")
-	return asciiHost(host)
+	m := authority.FindStringSubmatch(u)
+	if m == nil {
+		return ""
+	}
+	return asciiHost(m[2])
 }
 
 func asciiHost(host string) string {

@@ -81,7 +81,7 @@ func BenchmarkSources(b *testing.B) {
 		for name, text := range hostile(n) {
 			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), n>>10), func(b *testing.B) {
 				for b.Loop() {
-					r := &reading{text: Clean(text), searched: true, cited: []Citation{{URL: "https://a.example"}}}
+					r := &reading{content: content{Clean(text), []Citation{{URL: "https://a.example"}}}, searched: true}
 					if _, err := New(Options{Now: fixedNow}).compose(b.Context(), r); err != nil {
 						b.Fatal(err)
 					}

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -15,52 +14,66 @@ import (
 // by add.
 type reading struct {
 	last       *llm.Response
-	text       string     // of the last response that has text
+	content               // of the last response that has text
 	noText     bool       // the last response has no text
 	incomplete string     // why that response is incomplete, or ""
 	searched   bool       // spec §3.3: there is a url_citation or a web_search_call
-	cited      []Citation // the pages that the text cites
-	citedAny   []Citation // those that any message cites
+	citedAny   []Citation // the pages that any message cites
 	found      []Citation // what the searches list
 	meta       Meta
 }
 
-// messageRead is a message of the output that is being read.
-type messageRead struct {
+// content is what messages of the output say.
+type content struct {
 	text  string
-	final bool // of phase final_answer, with text
 	cites []Citation
 }
 
-// add reads the next response.
+// add reads the next response. Its text is in the messages of phase final_answer that have text,
+// else in all messages: phases are optional.
 func (r *reading) add(resp *llm.Response) {
-	var messages []messageRead
+	var messages, finals []content
 	searches := 0
 	for _, item := range resp.Output {
 		switch item.Type {
 		case "message":
-			m := messageRead{text: messageText(item), cites: citedBy(item)}
-			m.final = item.Phase == "final_answer" && m.text != ""
+			m := readContent(item)
 			messages = append(messages, m)
+			if item.Phase == "final_answer" && m.text != "" {
+				finals = append(finals, m)
+			}
 			r.citedAny = append(r.citedAny, m.cites...)
 		case "web_search_call":
 			r.searched = true
 			for _, s := range item.Action.Sources {
-				r.found = append(r.found, source(s))
+				c := Citation{URL: PageURL(s.URL), Title: title(s.Title)}
+				if c.URL == "" {
+					c = Citation{URL: title(s.Name), Title: "api"}
+				}
+				r.found = append(r.found, c)
 			}
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
 		}
 	}
+	if len(finals) > 0 {
+		messages = finals
+	}
+	var now content
+	var texts []string
+	for _, m := range messages {
+		now.cites = append(now.cites, m.cites...)
+		texts = append(texts, m.text)
+	}
+	now.text = strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 	r.searched = r.searched || len(r.citedAny) > 0
 	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
 		searches = int(*billed)
 	}
-	text, cites := finalText(messages)
-	r.noText = text == ""
+	r.noText = now.text == ""
 	if !r.noText || r.last == nil {
-		r.text, r.cited = text, cites
+		r.content = now
 		r.incomplete = incomplete(resp)
 	}
 	r.last = resp
@@ -78,68 +91,30 @@ func incomplete(resp *llm.Response) string {
 	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
 }
 
-// finalText returns the text of an answer and what it cites: the messages of
-// phase final_answer that have text, else all messages, joined by a blank line.
-// Phases are optional.
-func finalText(messages []messageRead) (text string, cites []Citation) {
-	final := slices.ContainsFunc(messages, func(m messageRead) bool { return m.final })
-	var texts []string
-	for _, m := range messages {
-		if m.final != final {
-			continue
-		}
-		cites = append(cites, m.cites...)
-		if m.text != "" {
-			texts = append(texts, m.text)
-		}
-	}
-	return strings.Join(texts, "\n\n"), cites
-}
-
-// messageText joins the parts of a message. Parts of output text continue each
-// other, as in OpenAI's SDKs; a refusal is a paragraph.
-func messageText(m llm.Item) string {
+// readContent reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
+// refusal is a paragraph.
+func readContent(item llm.Item) (m content) {
 	var b strings.Builder
-	for _, part := range m.Content {
+	for _, part := range item.Content {
 		switch {
 		case part.IsText():
 			b.WriteString(part.Text)
 		case part.Type == "refusal":
 			b.WriteString("\n\n" + part.Refusal + "\n\n")
 		}
-	}
-	return strings.TrimSpace(Clean(b.String()))
-}
-
-// citedBy returns what a message cites.
-func citedBy(m llm.Item) (list []Citation) {
-	for _, part := range m.Content {
 		for _, a := range part.Annotations {
 			if a.Type == "url_citation" {
-				list = append(list, Citation{URL: PageURL(a.URL), Title: title(a.Title)})
+				m.cites = append(m.cites, Citation{URL: PageURL(a.URL), Title: title(a.Title)})
 			}
 		}
 	}
-	return list
-}
-
-// source returns what a search lists: a page, or the name of a source without a
-// URL.
-func source(s llm.Source) Citation {
-	u := PageURL(s.URL)
-	if u == "" {
-		return Citation{URL: title(s.Name), Title: "api"}
-	}
-	return Citation{URL: u, Title: title(s.Title)}
+	m.text = strings.TrimSpace(Clean(b.String()))
+	return m
 }
 
 // tracker matches the query parameter that the API adds to links. The submatches
 // stay.
 var tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
-
-// Clean removes what the API adds to the text of the model: citation markers, and
-// utm_source=openai in links.
-func Clean(s string) string { return untracked(unmarked(s)) }
 
 func untracked(s string) string {
 	if !strings.Contains(s, "utm_source=openai") {
@@ -148,36 +123,18 @@ func untracked(s string) string {
 	return tracker.ReplaceAllString(s, "$1$2")
 }
 
-// The API writes citation markers with private-use characters: openMarker, fields
-// with others between them, closeMarker, which is missing if the text was cut
-// short.
-const (
-	openMarker  = '\ue200'
-	closeMarker = '\ue201'
-)
+// citationMarker matches a citation marker and the space before it. The API writes it with
+// private-use characters: U+E200, fields with others between them, and U+E201, which is missing if
+// the text was cut short.
+var citationMarker = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
 
-// unmarked removes citation markers and the space before each.
-func unmarked(s string) string {
-	var b strings.Builder
-	for {
-		i := strings.IndexFunc(s, func(r rune) bool { return r >= openMarker && r <= '\ue2ff' })
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		text := s[:i]
-		r, size := utf8.DecodeRuneInString(s[i:])
-		s = s[i+size:]
-		if r == openMarker {
-			end := strings.IndexFunc(s, func(r rune) bool { return r == openMarker || r == closeMarker || r == '\n' })
-			if end < 0 {
-				text, s = strings.TrimSuffix(text, " "), ""
-			} else if strings.HasPrefix(s[end:], string(closeMarker)) {
-				text, s = strings.TrimSuffix(text, " "), s[end+size:]
-			}
-		}
-		b.WriteString(text)
+// Clean removes what the API adds to the text of the model: citation markers, and
+// utm_source=openai in links.
+func Clean(s string) string {
+	if strings.Contains(s, "\xee") { // of U+E200 to U+E2FF
+		s = citationMarker.ReplaceAllString(s, "")
 	}
+	return untracked(s)
 }
 
 // sources returns what the answer can cite, each source once: the pages that its
@@ -187,7 +144,7 @@ func unmarked(s string) string {
 // among them. Blocked pages are not.
 func (r *reading) sources(blocked hosts) []Citation {
 	var list []Citation
-	for _, candidates := range [][]Citation{r.cited, r.citedAny, r.found} {
+	for _, candidates := range [][]Citation{r.cites, r.citedAny, r.found} {
 		list = usable(candidates, blocked)
 		if len(list) > 0 {
 			break

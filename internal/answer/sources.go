@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Web pages write parts of an answer, so reading it must take linear time. The
@@ -23,6 +21,11 @@ const (
 	maxMentions = 200 // links to the cited pages whose date is looked for
 )
 
+const (
+	anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`
+	marks   = ".,;:!?*_'`|"
+)
+
 var (
 	// heading matches the line above a list of sources: plain, bold or a
 	// Markdown heading.
@@ -34,11 +37,15 @@ var (
 	// bullet matches the start of a list's entry.
 	bullet = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 	// date matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205.
-	date = regexp.MustCompile(`(?:^|\D)((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`)
+	date = regexp.MustCompile(`(?:^|\D)` + anyDate)
+	// dated matches what follows a link in prose and dates it.
+	dated = regexp.MustCompile(`(?i)^[^\pL\pN|.。!?！？]*(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?` + anyDate)
 	// english matches 5 December 2025 and Dec. 5, 2025.
 	english = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
-	// datedEnd matches a date that links takes for a part of the URL.
+	// pageURL matches a URL without the punctuation that follows it. Parentheses belong to it in pairs.
+	pageURL = regexp.MustCompile("https?://(?:[" + marks + "]*(?:[^" + marks + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
+	// datedEnd matches a date at the end of such a URL.
 	datedEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 )
 
@@ -183,9 +190,7 @@ func (doc document) listDate(i, k int) string {
 // proseDate returns the date that follows link k of line i at once.
 func (doc document) proseDate(i, k int) string {
 	_, after := doc[i].around(k)
-	after = iso(besides(after[:min(len(after), maxDate)]))
-	at := date.FindStringIndex(after)
-	if at == nil || at[0] != 0 {
+	if !dated.MatchString(iso(after[:min(len(after), maxDate)])) {
 		return ""
 	}
 	return firstDate(after)
@@ -203,69 +208,14 @@ func (l line) around(k int) (before, after string) {
 	return l.text[begin:l.links[k].start], l.text[l.links[k].end:end]
 }
 
-// besides removes what may be between a link and its date in prose.
-func besides(s string) string {
-	s = strings.TrimLeftFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("|.。!?！？", r)
-	})
-	for _, word := range []string{"published", "updated", "dated", "as of", "公開日", "公開", "更新日", "更新"} {
-		if len(s) >= len(word) && strings.EqualFold(s[:len(word)], word) {
-			return strings.TrimLeft(s[len(word):], " \t:：")
-		}
-	}
-	return s
-}
-
-// links returns the first URLs in a line, without the punctuation that follows
-// them.
+// links returns the first URLs in a line.
 func links(s string, limit int) (list []link) {
-	for from := 0; len(list) < limit; {
-		i := strings.Index(s[from:], "http")
-		if i < 0 {
-			break
-		}
-		start := from + i
-		end := start + urlLength(s[start:])
-		end -= len(datedEnd.FindString(s[max(start, end-len("(2025-01-01)")):end]))
-		from = max(end, start+len("http"))
-		if end > start {
-			list = append(list, link{start, end, PageKey(PageURL(s[start:end]))})
-		}
+	for _, at := range pageURL.FindAllStringIndex(s, limit) {
+		u := s[at[0]:at[1]]
+		u = strings.TrimSuffix(u, datedEnd.FindString(u))
+		list = append(list, link{at[0], at[0] + len(u), PageKey(PageURL(u))})
 	}
 	return list
-}
-
-// urlLength returns the length of the URL at the start of s, or 0. Parentheses
-// belong to it in pairs.
-func urlLength(s string) int {
-	scheme := "https://"
-	if !strings.HasPrefix(s, scheme) {
-		scheme = "http://"
-	}
-	if !strings.HasPrefix(s, scheme) {
-		return 0
-	}
-	end := 0
-	for i := len(scheme); i < len(s); {
-		if s[i] == '(' {
-			n := strings.IndexAny(s[i+1:], "() \t\n\f\r")
-			if n < 0 || s[i+1+n] != ')' {
-				return end
-			}
-			i += n + 2
-			end = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if strings.ContainsRune(" \t\n\f\r<>()[]\"（）「」『』、。，", r) {
-			return end
-		}
-		i += size
-		if !strings.ContainsRune(".,;:!?*_'`|", r) {
-			end = i
-		}
-	}
-	return end
 }
 
 // publishedAt returns the date of a source: the one that the text gives, else
