@@ -133,7 +133,7 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		watch(r.meta.Usage)
 		watch(llm.Done{Status: r.last.Status, Response: r.last})
 	}
-	ans, err := a.compose(ctx, r)
+	ans, err := a.compose(r)
 	if err != nil {
 		return nil, err
 	}

@@ -24,12 +24,12 @@ func (c Citation) isPage() bool { return strings.Contains(c.URL, "://") }
 // capped keeps at most limit sources: pages that the text links to, then other
 // pages, then sources without a URL. At least one place is theirs, and one
 // is left for a page.
-func capped(list []Citation, limit int, doc document) []Citation {
+func capped(list []Citation, limit int, doc *document) []Citation {
 	if len(list) <= limit {
 		return list
 	}
 	inText := map[string]bool{}
-	for _, line := range doc {
+	for _, line := range doc.lines {
 		for _, at := range line.links {
 			inText[at.key] = true
 		}
@@ -50,7 +50,7 @@ func capped(list []Citation, limit int, doc document) []Citation {
 	return append(pages[:min(len(pages), limit-len(names))], names...)
 }
 
-func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), maxEntry)]), 300) }
+func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), 4<<10)]), 300) }
 
 // unsafe has the characters that a URL has in escaped form only (RFC 3986
 // section 2). Letters of other scripts stay, as in an IRI.
@@ -108,9 +108,6 @@ func newHosts(names []string) hosts {
 
 // has reports whether a page belongs to one of the domains or a subdomain of one.
 func (set hosts) has(u string) bool {
-	if len(set) == 0 {
-		return false
-	}
 	for host := hostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true

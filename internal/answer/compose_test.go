@@ -68,7 +68,7 @@ func compose(t *testing.T, o Options, body string) (*Answer, error) {
 	o.Now, o.Location = fixedNow, tokyo
 	r := &reading{}
 	r.add(response(t, body))
-	return New(o).compose(t.Context(), r)
+	return New(o).compose(r)
 }
 
 func TestCompose(t *testing.T) {

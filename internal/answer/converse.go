@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 	r := &reading{}
 	for attempt := 0; ; attempt++ {
 		resp, err := a.respond(ctx, req, watch)
-		if err != nil && (r.last == nil || cancelled(ctx)) {
+		if err != nil && (r.last == nil || errors.Is(ctx.Err(), context.Canceled)) {
 			return nil, err
 		}
 		if err != nil {

@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,22 +54,6 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: published %s, want %s", name, got, tt.want)
 		}
 	}
-	long := "Sources:\n- " + strings.Repeat("x", maxEntry) + " https://a.example/ (2025-01-02)"
-	ans, err := compose(t, Options{}, output(message("", long, "https://a.example/")))
-	if err != nil || strings.Count(ans.Text, "Sources:") != 2 {
-		t.Errorf("a line of %d bytes counts as an entry: %v", maxEntry, err)
-	}
-}
-
-// A call that has ended is not read on.
-func TestComposeCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("left"))
-	r := &reading{}
-	r.add(response(t, output(message("", "Sources:\n- https://a.example/ (2025-01-02)", "https://a.example/"))))
-	if _, err := New(Options{Now: fixedNow}).compose(ctx, r); err == nil || err.Error() != "left" {
-		t.Errorf("compose = %v, want the cause of the end", err)
-	}
 }
 
 // BenchmarkSources shows that the time for a text is linear: the ns/byte of one
@@ -82,7 +64,7 @@ func BenchmarkSources(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), n>>10), func(b *testing.B) {
 				for b.Loop() {
 					r := &reading{content: content{Clean(text), []Citation{{URL: "https://a.example"}}}, searched: true}
-					if _, err := New(Options{Now: fixedNow}).compose(b.Context(), r); err != nil {
+					if _, err := New(Options{Now: fixedNow}).compose(r); err != nil {
 						b.Fatal(err)
 					}
 				}

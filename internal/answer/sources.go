@@ -1,10 +1,8 @@
 package answer
 
 import (
-	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +11,6 @@ import (
 // longest recorded answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for lists, links and dates
-	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
 	maxLines = 1000    // lines of a list
 	maxLinks = 10_000  // links of a text
 	maxDate  = 500     // bytes next to a link that are searched for its date
@@ -49,8 +46,12 @@ var (
 	datedEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 )
 
-// document is the text of an answer, by line.
-type document []line
+// document is the text of an answer, with its last list of sources.
+type document struct {
+	lines      []line
+	begin, end int  // of the list
+	closing    bool // the list ends the text, and each entry is a URL, a link or an identifier with a date
+}
 
 type line struct {
 	text  string
@@ -63,10 +64,10 @@ type link struct {
 	key        string // PageKey
 }
 
-// newDocument finds the links in a text, and the names of sources without a URL
-// where a line has no link.
-func newDocument(body string, names []string) document {
-	var doc document
+// newDocument finds the links in a text, the names of sources without a URL where a line has no
+// link, and the list of sources. A paragraph that follows the entries is not a part of it.
+func newDocument(body string, names []string) *document {
+	doc := &document{}
 	left := maxLinks
 	for text := range strings.SplitSeq(body[max(0, len(body)-maxText):], "\n") {
 		l := line{text, links(text, left)}
@@ -76,120 +77,90 @@ func newDocument(body string, names []string) document {
 				l.links = []link{{i, i + len(name), PageKey(name)}}
 			}
 		}
-		doc = append(doc, l)
-	}
-	return doc
-}
-
-// entryDate returns the date of an entry as the policy asks for it, or "".
-func (l line) entryDate() string {
-	if len(l.text) > maxEntry {
-		return ""
-	}
-	m := entry.FindStringSubmatch(l.text)
-	if m == nil {
-		return ""
-	}
-	return firstDate(m[1])
-}
-
-func (l line) isHeading() bool { return len(l.text) < 100 && heading.MatchString(l.text) }
-
-func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
-
-func (l line) isBullet() bool { return bullet.MatchString(l.text[:min(len(l.text), 100)]) }
-
-// endsInSources reports whether the text ends with a list of sources as the
-// policy asks for it: a heading, and entries that are each a URL, a link or an
-// identifier with a date.
-func (doc document) endsInSources() bool {
-	dated := false
-	for _, l := range slices.Backward(doc[max(0, len(doc)-maxLines):]) {
-		switch {
-		case l.isBlank():
-		case l.entryDate() != "":
-			dated = true
-		default:
-			return dated && l.isHeading()
+		doc.lines = append(doc.lines, l)
+		if heading.MatchString(text) {
+			doc.begin = len(doc.lines)
 		}
 	}
-	return false
-}
-
-// list returns the lines of the last list of sources. A paragraph that follows
-// the entries is not a part of it.
-func (doc document) list() (begin, end int) {
-	for i, l := range slices.Backward(doc) {
-		if l.isHeading() {
-			begin = i + 1
-			break
-		}
+	if doc.begin == 0 {
+		return doc
 	}
-	if begin == 0 {
-		return 0, 0
-	}
-	linked := false
-	for end = begin; end < min(len(doc), begin+maxLines); end++ {
-		l := doc[end]
-		paragraph := doc[end-1].isBlank() && !l.isBlank()
-		if linked && paragraph && !l.isBullet() && l.entryDate() == "" {
+	linked, dated, closing := false, false, true
+	for doc.end = doc.begin; doc.end < min(len(doc.lines), doc.begin+maxLines); doc.end++ {
+		l := doc.lines[doc.end]
+		blank, entry := l.isBlank(), l.isEntry()
+		if linked && doc.lines[doc.end-1].isBlank() && !blank && !entry && !bullet.MatchString(l.text) {
 			break
 		}
 		linked = linked || len(l.links) > 0
+		dated = dated || entry
+		closing = closing && (blank || entry)
 	}
-	return begin, end
+	doc.closing = closing && dated && doc.end == len(doc.lines)
+	return doc
 }
 
-// dates returns the dates that the text gives for sources, by PageKey: those of
-// the entries of the last list of sources, else those that follow a source at
-// once. It stops when ctx is cancelled.
-func (doc document) dates(ctx context.Context, sources []Citation) map[string]string {
+func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
+
+// isEntry reports whether a line is an entry of a list as the policy asks for it.
+func (l line) isEntry() bool {
+	m := entry.FindStringSubmatch(l.text)
+	return m != nil && firstDate(m[1]) != ""
+}
+
+// dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
+// list, else those that follow a source at once.
+func (doc *document) dates(sources []Citation) map[string]string {
 	dates := map[string]string{}
 	for _, c := range sources {
 		dates[PageKey(c.URL)] = ""
 	}
 	left := maxMentions
-	look := func(doc document, i int, date func(document, int, int) string) {
-		for k, at := range doc[i].links {
-			known, wanted := dates[at.key]
-			if wanted && known == "" && left > 0 && !cancelled(ctx) {
-				dates[at.key] = date(doc, i, k)
-				left--
+	look := func(begin, end int, date func(i, k int) string) {
+		for i := end - 1; i >= begin; i-- {
+			for k, at := range doc.lines[i].links {
+				known, wanted := dates[at.key]
+				if wanted && known == "" && left > 0 {
+					dates[at.key] = date(i, k)
+					left--
+				}
 			}
 		}
 	}
-	begin, end := doc.list()
-	for i := end - 1; i >= begin; i-- {
-		look(doc[:end], i, document.listDate)
-	}
-	for i := range slices.Backward(doc) {
-		look(doc, i, document.proseDate)
-	}
+	look(doc.begin, doc.end, doc.listDate)
+	look(0, len(doc.lines), doc.proseDate)
 	return dates
 }
 
-// listDate returns the date that an entry of a list gives for link k of line i:
-// after it, or before it where the dates come first, or in a line without a link
-// that belongs to the same entry.
-func (doc document) listDate(i, k int) string {
-	l := doc[i]
+// listDate returns the date that an entry of the list gives for link k of line i: after it, or
+// before it where the dates come first, or in a line without a link that belongs to the same entry.
+func (doc *document) listDate(i, k int) string {
+	l := doc.lines[i]
 	before, after := l.around(k)
 	d := firstDate(before[max(0, len(before)-maxDate):])
 	if d == "" || firstDate(l.text[l.links[len(l.links)-1].end:]) != "" {
 		d = firstDate(after)
 	}
-	if d == "" && i+1 < len(doc) && !doc[i+1].isBullet() && len(doc[i+1].links) == 0 {
-		d = firstDate(doc[i+1].text)
+	if d == "" && i+1 < doc.end && !bullet.MatchString(doc.lines[i+1].text) {
+		d = doc.lines[i+1].unlinkedDate()
 	}
-	if d == "" && i > 0 && !l.isBullet() && len(doc[i-1].links) == 0 {
-		d = firstDate(doc[i-1].text)
+	if d == "" && !bullet.MatchString(l.text) {
+		d = doc.lines[i-1].unlinkedDate()
 	}
 	return d
 }
 
+// unlinkedDate returns the date of a line without a link, or "".
+func (l line) unlinkedDate() string {
+	if len(l.links) > 0 {
+		return ""
+	}
+	return firstDate(l.text)
+}
+
 // proseDate returns the date that follows link k of line i at once.
-func (doc document) proseDate(i, k int) string {
-	_, after := doc[i].around(k)
+func (doc *document) proseDate(i, k int) string {
+	_, after := doc.lines[i].around(k)
 	if !dated.MatchString(iso(after[:min(len(after), maxDate)])) {
 		return ""
 	}
@@ -250,4 +221,37 @@ func iso(s string) string {
 		month := strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", strings.ToLower(m[2]))/3 + 1
 		return fmt.Sprintf("%s-%02d-%s", m[4], month, m[1]+m[3])
 	})
+}
+
+// Links returns where the URLs in a text are, without the punctuation that
+// follows them.
+func Links(s string) (list [][2]int) {
+	for _, l := range links(s, maxLinks) {
+		list = append(list, [2]int{l.start, l.end})
+	}
+	return list
+}
+
+// SourcesAt returns where the last heading of a list of sources begins in the text of an answer,
+// and the pages of that list if it ends the text, else nil. Without a heading it returns the length
+// of the text.
+func SourcesAt(body string) (at int, list []Citation) {
+	doc := newDocument(body, nil)
+	if doc.begin == 0 {
+		return len(body), nil
+	}
+	at = len(body) + 1
+	for _, l := range doc.lines[doc.begin-1:] {
+		at -= len(l.text) + 1
+	}
+	if !doc.closing {
+		return at, nil
+	}
+	list = []Citation{}
+	for i, l := range doc.lines[doc.begin:] {
+		for k, u := range l.links {
+			list = append(list, Citation{URL: PageURL(l.text[u.start:u.end]), PublishedAt: doc.listDate(doc.begin+i, k)})
+		}
+	}
+	return at, list
 }
