@@ -14,8 +14,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// api answers with the given bodies in turn, the last one repeatedly, and
-// records the requests.
+// api answers with the given bodies in turn, the last one repeatedly, and records the requests.
 type api struct {
 	bodies []string
 	sent   []map[string]any

@@ -21,9 +21,8 @@ type Citation struct {
 
 func (c Citation) isPage() bool { return strings.Contains(c.URL, "://") }
 
-// capped keeps at most limit sources: pages that the text links to, then other
-// pages, then sources without a URL. At least one place is theirs, and one
-// is left for a page.
+// capped keeps at most limit sources: pages that the text links to, then other pages, then sources
+// without a URL. At least one place is theirs, and one is left for a page.
 func capped(list []Citation, limit int, doc *document) []Citation {
 	if len(list) <= limit {
 		return list
@@ -73,8 +72,7 @@ func PageURL(raw string) string {
 	return u[:at[3]] + u[at[4]:at[7]] + untracked(unsafe.Replace(strings.TrimSuffix(u[at[7]:], "#")))
 }
 
-// browser maps hosts as browsers do
-// (https://url.spec.whatwg.org/#concept-domain-to-ascii).
+// browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).
 var browser = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 // hostOf returns the host of a page as a browser maps it, without port and final
@@ -116,9 +114,8 @@ func (set hosts) has(u string) bool {
 	return false
 }
 
-// PageKey is equal for URLs of one page: the scheme, www, the case of the host,
-// escapes, an anchor and a final slash do not count. The key of a name is the
-// name.
+// PageKey is equal for URLs of one page: the scheme, www, the case of the host, escapes, an anchor
+// and a final slash do not count. The key of a name is the name.
 func PageKey(u string) string {
 	_, rest, ok := strings.Cut(html.UnescapeString(u), "://")
 	if ok {

@@ -120,8 +120,7 @@ func TestComposeNoText(t *testing.T) {
 	}
 }
 
-// A commentary that cites a page proves a search. Its pages are cited when the
-// answer cites none.
+// A commentary that cites a page proves a search. Its pages are cited when the answer cites none.
 func TestComposeCommentary(t *testing.T) {
 	const a, b = "https://a.example/", "https://b.example/"
 	tests := []struct {

@@ -16,9 +16,8 @@ const (
 	askForSources = "Your answer rests on a web search but cites nothing. Write the whole answer again and cite the pages that it rests on."
 )
 
-// converse sends the request and, up to RequeryAttempts times, asks again in
-// the same conversation. The API stores nothing: the whole output goes back,
-// reasoning included.
+// converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
+// The API stores nothing: the whole output goes back, reasoning included.
 func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm.Event)) (*reading, error) {
 	r := &reading{}
 	for attempt := 0; ; attempt++ {
@@ -27,8 +26,7 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 			return nil, err
 		}
 		if err != nil {
-			// The first answer is still usable, or its lack of text is the
-			// better error.
+			// The first answer is still usable, or its lack of text is the better error.
 			a.o.Logger.WarnContext(ctx, "answer: asking again", "error", err)
 			return r, nil
 		}
@@ -58,8 +56,7 @@ func (a *Answerer) followUp(r *reading) string {
 	return ""
 }
 
-// respond sends one request. The end of its events is left out: Ask sends that of
-// all requests.
+// respond sends one request. The end of its events is left out: Ask sends that of all requests.
 func (a *Answerer) respond(ctx context.Context, req llm.Request, watch func(llm.Event)) (r *llm.Response, err error) {
 	if watch == nil {
 		return a.o.Client.Create(ctx, req)

@@ -52,9 +52,11 @@ func TestRequery(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a, api := newAnswerer(func(o *Options) { o.RequeryAttempts = tt.attempts }, tt.bodies...)
 			ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
-			got := a.Explain("answer", err)
+			var got string
 			if err == nil {
 				got = ans.Text
+			} else {
+				got = a.Explain("answer", err)
 			}
 			if got != tt.want || len(api.sent) != tt.requests {
 				t.Errorf("Ask = %q after %d requests, want %q after %d", got, len(api.sent), tt.want, tt.requests)

@@ -26,9 +26,8 @@ const VerifyPage = "https://platform.openai.com/settings/organization/general"
 // of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
 
-// Advisor holds the settings that advice names. A user of an MCP client sees one
-// line and no configuration, so the line says which setting it is about. None
-// of the fields is a secret.
+// Advisor holds the settings that advice names, none of them a secret. A user of an MCP client sees
+// one line and no configuration, so the line says which setting it is about.
 type Advisor struct {
 	BaseURL   Setting            // openai.base_url, without user and query
 	Key       string             // variable of the key
@@ -48,12 +47,8 @@ type Setting struct {
 	From  string // MODEL_ANSWER, /etc/config.yaml:12, --model, the default
 }
 
-// advice is an error in words.
-type advice struct {
-	problem string
-	hint    string // what to change; names a setting or variable
-	message string // what the API said
-}
+// advice is an error in words: the problem, what to change, and what the API said.
+type advice struct{ problem, hint, message string }
 
 // Explain puts an error of a question into one line that says what to do. The
 // advice comes first, so that truncation removes only what the API said.
@@ -78,26 +73,23 @@ func sentence(parts ...string) string {
 }
 
 func (v Advisor) advise(profile string, err error) advice {
-	if err == nil {
-		return advice{}
-	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-	if e, ok := errors.AsType[TimeoutError](err); ok {
-		if queued, ok := errors.AsType[llm.QueuedError](err); ok {
-			problem := fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", e, int(queued))
-			return advice{problem: problem, hint: "ask fewer questions at once, or " + raise}
-		}
-		return advice{problem: e.Error(), hint: raise}
-	}
-	if e, ok := errors.AsType[*NoTextError](err); ok {
+	timeout, timedOut := errors.AsType[TimeoutError](err)
+	queued, waited := errors.AsType[llm.QueuedError](err)
+	noText, textless := errors.AsType[*NoTextError](err)
+	e, known := errors.AsType[*llm.Error](err)
+	switch {
+	case timedOut && waited:
+		return advice{fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", timeout, int(queued)), "ask fewer questions at once, or " + raise, ""}
+	case timedOut:
+		return advice{timeout.Error(), raise, ""}
+	case textless:
 		hint := map[string]string{
 			"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
 			"incomplete: content_filter":    "rephrase the question",
-		}[e.Reason]
-		return advice{problem: e.Reason + "; the model wrote no answer", hint: cmp.Or(hint, "try again")}
-	}
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
+		}[noText.Reason]
+		return advice{noText.Reason + "; the model wrote no answer", cmp.Or(hint, "try again"), ""}
+	case !known:
 		return advice{problem: err.Error()}
 	}
 	status := ""
@@ -120,7 +112,7 @@ func (v Advisor) advise(profile string, err error) advice {
 	if page && (kind == llm.KindPermission || kind == llm.KindNotFound || kind == llm.KindParameter) {
 		kind = llm.KindBadResponse // not from the API
 	}
-	a, ok := map[llm.Kind]advice{
+	a, answered := map[llm.Kind]advice{
 		llm.KindMissingKey:  {"Missing API key", "set " + v.Key, ""},
 		llm.KindAuth:        {"the API refused the key", v.newKey(), ""}, // what it said repeats a part of the key
 		llm.KindUnverified:  {"the organization is not verified", "verify it at " + VerifyPage + ", or choose another model", e.Message},
@@ -131,15 +123,14 @@ func (v Advisor) advise(profile string, err error) advice {
 		llm.KindRateLimit:   {"rate limit reached", "wait a little, or raise request.max_retries", e.Message},
 		llm.KindParameter:   {"the API refused " + cmp.Or(e.Param, "the request"), "check the profile and request.extra_body", e.Message},
 		llm.KindServer:      {"the API failed", "try again later", e.Message},
+		llm.KindFailed:      {"the response failed (" + cmp.Or(e.Code, "unknown reason") + ")", "rephrase the question or try again", e.Message},
 		llm.KindTimeout:     {"timed out", raise, ""},
 		llm.KindCanceled:    {"cancelled", "", ""},
 		llm.KindBadResponse: {"not an answer of the Responses API", "check " + v.base(), e.Message},
 	}[kind]
 	switch {
-	case kind == llm.KindConnection:
+	case !answered:
 		a = v.connection(e)
-	case !ok:
-		a = advice{"the response failed (" + cmp.Or(e.Code, "unknown reason") + ")", "rephrase the question or try again", e.Message}
 	case kind == llm.KindAuth && e.Status == 0: // not sent: the client says what is wrong with the key
 		a = advice{e.Message, "set " + v.Key + " to the key alone, in one line", ""}
 	case kind == llm.KindRateLimit && e.RetryAfter > 0:
@@ -163,13 +154,13 @@ const wsaRefused = syscall.Errno(10061)
 
 // connection explains a request that got no answer.
 func (v Advisor) connection(e *llm.Error) advice {
-	op, _ := errors.AsType[*net.OpError](e)
+	op, dialed := errors.AsType[*net.OpError](e)
 	dns, unresolved := errors.AsType[*net.DNSError](e)
 	_, unverified := errors.AsType[*tls.CertificateVerificationError](e)
 	_, otherHost := errors.AsType[x509.HostnameError](e)
 	cert, _ := errors.AsType[x509.CertificateInvalidError](e)
 	switch {
-	case op != nil && op.Op == "proxyconnect":
+	case dialed && op.Op == "proxyconnect":
 		return advice{"cannot reach the proxy", "check " + v.Proxy + " and NO_PROXY", e.Message}
 	case unresolved:
 		return advice{"cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60)), "check the network, openai.base_url and " + v.Proxy, ""}
@@ -179,10 +170,8 @@ func (v Advisor) connection(e *llm.Error) advice {
 		return advice{"the certificate of " + v.host() + " is for another host", "check openai.base_url and " + v.Proxy + ", or log in to the network with a browser", ""}
 	case cert.Reason == x509.Expired:
 		// The clock may be wrong: a machine without a battery starts in 1970.
-		return advice{
-			fmt.Sprintf("the certificate of %s is valid from %s to %s", v.host(), cert.Cert.NotBefore.Format(time.DateOnly), cert.Cert.NotAfter.Format(time.DateOnly)),
-			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly), "",
-		}
+		from, to := cert.Cert.NotBefore.Format(time.DateOnly), cert.Cert.NotAfter.Format(time.DateOnly)
+		return advice{"the certificate of " + v.host() + " is valid from " + from + " to " + to, "check the clock of this machine, which says " + time.Now().Format(time.DateOnly), ""}
 	case unverified:
 		return advice{"cannot verify the TLS certificate of " + v.host(), v.trust(), ""}
 	}
@@ -200,10 +189,8 @@ func (v Advisor) NoModels(e *llm.Error) string {
 
 // host is the host of the API, with its port if it has one.
 func (v Advisor) host() string {
-	if u, err := url.Parse(v.BaseURL.Value); err == nil {
-		return u.Host
-	}
-	return ""
+	u, _ := url.Parse(v.BaseURL.Value)
+	return cmp.Or(u, &url.URL{}).Host
 }
 
 // openAI reports whether requests go to OpenAI, in any region.
@@ -218,25 +205,24 @@ func (v Advisor) otherBase() string {
 	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"
 }
 
-// keys says where keys for the API come from.
-func (v Advisor) keys() string {
+// aKey says which key to set, and where keys for the API come from.
+func (v Advisor) aKey(which string) string {
 	if v.openAI() {
-		return "from https://platform.openai.com/api-keys"
+		return "set " + v.Key + " to " + which + " from https://platform.openai.com/api-keys"
 	}
-	return "for " + v.host()
+	return "set " + v.Key + " to " + which + " for " + v.host()
 }
 
 // GetKey says how to get a key when there is none.
 func (v Advisor) GetKey() string {
-	hint := "set " + v.Key + " to a key " + v.keys()
-	if !v.openAI() {
-		hint += " (any text if that server needs none)"
+	if v.openAI() {
+		return v.aKey("a key")
 	}
-	return hint
+	return v.aKey("a key") + " (any text if that server needs none)"
 }
 
 func (v Advisor) newKey() string {
-	hint := "set " + v.Key + " to a complete and current key " + v.keys()
+	hint := v.aKey("a complete and current key")
 	if v.KeyFlaw != "" {
 		hint = "set " + v.Key + " to the key alone: " + v.KeyFlaw
 	}

@@ -41,7 +41,6 @@ func TestExplain(t *testing.T) {
 		problem, hint string // of Advise
 		said          string // end of problem
 	}{
-		{nil, "", "", ""},
 		{errors.New("looking up profile\n\"x\": not configured"), `looking up profile "x": not configured`, "", ""},
 		{TimeoutError(1500 * time.Millisecond), "timed out after 1.5 s", timeout, ""},
 		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, TimeoutError(time.Second))}, "timed out after 1 s", timeout, ""},

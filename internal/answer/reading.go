@@ -10,8 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// reading is what the responses of one question say. Each response is read once,
-// by add.
+// reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
 	last       *llm.Response
 	content               // of the last response that has text
@@ -112,8 +111,7 @@ func readContent(item llm.Item) (m content) {
 	return m
 }
 
-// tracker matches the query parameter that the API adds to links. The submatches
-// stay.
+// tracker matches the query parameter that the API adds to links. The submatches stay.
 var tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
 
 func untracked(s string) string {
@@ -137,11 +135,10 @@ func Clean(s string) string {
 	return untracked(s)
 }
 
-// sources returns what the answer can cite, each source once: the pages that its
-// text cites, in order of appearance; if there are none, those that any message
-// cites (a commentary may cite what the answer rests on); if there are none
-// either, the pages that the searches found. Sources without a URL are always
-// among them. Blocked pages are not.
+// sources returns what the answer can cite, each source once: the pages that its text cites, in
+// order of appearance; if there are none, those that any message cites (a commentary may cite what
+// the answer rests on); if there are none either, the pages that the searches found. Sources
+// without a URL are always among them. Blocked pages are not.
 func (r *reading) sources(blocked hosts) []Citation {
 	var list []Citation
 	for _, candidates := range [][]Citation{r.cites, r.citedAny, r.found} {
@@ -154,8 +151,7 @@ func (r *reading) sources(blocked hosts) []Citation {
 	return usable(append(list, names...), blocked)
 }
 
-// usable returns each source once. Those without a URL or name and blocked
-// pages are left out.
+// usable returns each source once. Those without a URL or name and blocked pages are left out.
 func usable(sources []Citation, blocked hosts) []Citation {
 	var list []Citation
 	seen := map[string]bool{}

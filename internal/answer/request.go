@@ -78,8 +78,7 @@ func (a *Answerer) input(q Question) string {
 	return s + " today: " + a.today() + " (" + a.o.Location.String() + ")."
 }
 
-// tool returns the web search tool
-// (https://platform.openai.com/docs/guides/tools-web-search).
+// tool returns the web search tool (https://platform.openai.com/docs/guides/tools-web-search).
 func (s Search) tool(domains []string) map[string]any {
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)

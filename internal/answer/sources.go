@@ -24,8 +24,7 @@ const (
 )
 
 var (
-	// heading matches the line above a list of sources: plain, bold or a
-	// Markdown heading.
+	// heading matches the line above a list of sources: plain, bold or a Markdown heading.
 	heading = regexp.MustCompile(`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
 	// entry matches a line of the list: something with a URL, or an identifier
 	// such as oai-weather, and the date at the end.
@@ -141,21 +140,13 @@ func (doc *document) listDate(i, k int) string {
 	if d == "" || firstDate(l.text[l.links[len(l.links)-1].end:]) != "" {
 		d = firstDate(after)
 	}
-	if d == "" && i+1 < doc.end && !bullet.MatchString(doc.lines[i+1].text) {
-		d = doc.lines[i+1].unlinkedDate()
+	if d == "" && i+1 < doc.end && len(doc.lines[i+1].links) == 0 && !bullet.MatchString(doc.lines[i+1].text) {
+		d = firstDate(doc.lines[i+1].text)
 	}
-	if d == "" && !bullet.MatchString(l.text) {
-		d = doc.lines[i-1].unlinkedDate()
+	if d == "" && len(doc.lines[i-1].links) == 0 && !bullet.MatchString(l.text) {
+		d = firstDate(doc.lines[i-1].text)
 	}
 	return d
-}
-
-// unlinkedDate returns the date of a line without a link, or "".
-func (l line) unlinkedDate() string {
-	if len(l.links) > 0 {
-		return ""
-	}
-	return firstDate(l.text)
 }
 
 // proseDate returns the date that follows link k of line i at once.
@@ -223,8 +214,7 @@ func iso(s string) string {
 	})
 }
 
-// Links returns where the URLs in a text are, without the punctuation that
-// follows them.
+// Links returns where the URLs in a text are, without the punctuation that follows them.
 func Links(s string) (list [][2]int) {
 	for _, l := range links(s, maxLinks) {
 		list = append(list, [2]int{l.start, l.end})

@@ -241,8 +241,7 @@ func (s *screen) note(line string) {
 	fmt.Fprintln(s.stderr, line)
 }
 
-// Write writes to stderr what others write while the screen is shown, such as
-// warnings of the log.
+// Write writes to stderr what others write while the screen is shown, such as warnings of the log.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// The status line shows seconds, stage and query; it fits the terminal and
-// makes room for warnings.
+// The status line shows seconds, stage and query; it fits the terminal and makes room for warnings.
 func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
