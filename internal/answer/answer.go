@@ -89,12 +89,10 @@ type Meta struct {
 	Elapsed       time.Duration // from question to answer
 }
 
-// NoTextError says that the model finished without an answer, and why.
-type NoTextError struct {
-	Reason string // "incomplete: max_output_tokens", "no output"
-}
+// NoTextError says why the model finished without an answer: "incomplete: max_output_tokens".
+type NoTextError string
 
-func (e *NoTextError) Error() string { return e.Reason }
+func (e NoTextError) Error() string { return string(e) }
 
 // TimeoutError is the time limit that a question exceeded.
 type TimeoutError time.Duration
@@ -111,27 +109,27 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are those of package
-// llm, a *NoTextError, the cause of a cancellation, or that of an unknown profile.
+// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are those
+// of package llm, a NoTextError, or that of an unknown profile.
 //
-// watch, when not nil, is called with each event, one at a time. Blocks are
-// numbered over all requests of the question. Unless a request fails, a Usage
-// of all requests and a Done end the events.
+// watch, when not nil, is called with each event, one at a time. Blocks are numbered over all
+// requests of the question. Unless a request fails, a Usage of all requests and a Done end the events.
 func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch func(llm.Event)) (*Answer, error) {
 	start := a.o.Now()
 	p, ok := a.o.Profiles[profile]
 	if !ok {
 		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
 	}
+	if watch == nil {
+		watch = func(llm.Event) {}
+	}
 	a.logRequest(ctx, profile, p)
 	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err
 	}
-	if watch != nil {
-		watch(r.meta.Usage)
-		watch(llm.Done{Status: r.last.Status, Response: r.last})
-	}
+	watch(r.meta.Usage)
+	watch(llm.Done{Status: r.last.Status, Response: r.last})
 	ans, err := a.compose(r)
 	if err != nil {
 		return nil, err

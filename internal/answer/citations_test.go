@@ -175,6 +175,7 @@ func TestPublishedAt(t *testing.T) {
 		{"ordinal", "A.\n\nSources:\n- https://a.example/x (February 10th, 2025)", page, "2025-02-10"},
 		{"no comma", "A.\n\nSources:\n- https://a.example/x (Feb 10 2025)", page, "2025-02-10"},
 		{"list before a note", "A.\n\nSources:\n- https://a.example/x (2025-02-10)\n\nNote: the 2025-05-05 vote ([a](https://a.example/x)) is open.", page, "2025-02-10"},
+		{"Japanese prose", "公開済み（[a](https://a.example/x)、公開（2025-02-10））。", page, "2025-02-10"},
 		{"prose with a date", "Released ([a](https://a.example/x), updated 2025-02-10).", page, "2025-02-10"},
 
 		{"future", "A.\n\nSources:\n- https://a.example/x (2025-08-10)", page, "2025-08-09"},

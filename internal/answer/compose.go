@@ -6,10 +6,10 @@ import (
 )
 
 // compose makes the answer of what the responses say. Model and Meta.Elapsed are left to the caller.
-// The error is a *NoTextError.
+// The error is a NoTextError.
 func (a *Answerer) compose(r *reading) (*Answer, error) {
 	if r.text == "" {
-		return nil, &NoTextError{Reason: cmp.Or(r.incomplete, "no output")}
+		return nil, NoTextError(cmp.Or(r.incomplete, "no output"))
 	}
 	sources := r.sources(a.blocked)
 	var names []string

@@ -113,8 +113,8 @@ func TestComposeNoText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := compose(t, Options{}, tt.body)
-		var e *NoTextError
-		if !errors.As(err, &e) || e.Reason != tt.want {
+		var e NoTextError
+		if !errors.As(err, &e) || e.Error() != tt.want {
 			t.Errorf("compose(%s) = %v, want %q", tt.body, err, tt.want)
 		}
 	}

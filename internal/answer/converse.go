@@ -31,10 +31,14 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 			return r, nil
 		}
 		r.add(resp)
-		if attempt >= a.o.RequeryAttempts {
-			return r, nil
+		follow := ""
+		switch {
+		case attempt >= a.o.RequeryAttempts:
+		case r.noText:
+			follow = askForText
+		case r.searched && len(r.sources(a.blocked)) == 0:
+			follow = askForSources
 		}
-		follow := a.followUp(r)
 		if follow == "" {
 			return r, nil
 		}
@@ -45,22 +49,8 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 	}
 }
 
-// followUp returns what to ask after the last response, or "".
-func (a *Answerer) followUp(r *reading) string {
-	switch {
-	case r.noText:
-		return askForText
-	case r.searched && len(r.sources(a.blocked)) == 0:
-		return askForSources
-	}
-	return ""
-}
-
 // respond sends one request. The end of its events is left out: Ask sends that of all requests.
 func (a *Answerer) respond(ctx context.Context, req llm.Request, watch func(llm.Event)) (r *llm.Response, err error) {
-	if watch == nil {
-		return a.o.Client.Create(ctx, req)
-	}
 	for ev, err := range a.o.Client.Stream(ctx, req) {
 		if err != nil {
 			return nil, err

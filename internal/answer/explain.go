@@ -76,7 +76,7 @@ func (v Advisor) advise(profile string, err error) advice {
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 	timeout, timedOut := errors.AsType[TimeoutError](err)
 	queued, waited := errors.AsType[llm.QueuedError](err)
-	noText, textless := errors.AsType[*NoTextError](err)
+	noText, textless := errors.AsType[NoTextError](err)
 	e, known := errors.AsType[*llm.Error](err)
 	switch {
 	case timedOut && waited:
@@ -87,8 +87,8 @@ func (v Advisor) advise(profile string, err error) advice {
 		hint := map[string]string{
 			"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
 			"incomplete: content_filter":    "rephrase the question",
-		}[noText.Reason]
-		return advice{noText.Reason + "; the model wrote no answer", cmp.Or(hint, "try again"), ""}
+		}[noText.Error()]
+		return advice{noText.Error() + "; the model wrote no answer", cmp.Or(hint, "try again"), ""}
 	case !known:
 		return advice{problem: err.Error()}
 	}

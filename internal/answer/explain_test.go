@@ -46,9 +46,9 @@ func TestExplain(t *testing.T) {
 		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, TimeoutError(time.Second))}, "timed out after 1 s", timeout, ""},
 		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w: %w", context.DeadlineExceeded, TimeoutError(time.Second), llm.QueuedError(12))},
 			"timed out after 1 s, waiting for the rate limit with 12 calls ahead", "ask fewer questions at once, or " + timeout, ""},
-		{&NoTextError{"incomplete: content_filter"}, "incomplete: content_filter; the model wrote no answer", "rephrase the question", ""},
-		{&NoTextError{"incomplete: max_output_tokens"}, "incomplete: max_output_tokens; the model wrote no answer", "ask for less, or raise max_output_tokens of the profile", ""},
-		{&NoTextError{"no output"}, "no output; the model wrote no answer", "try again", ""},
+		{NoTextError("incomplete: content_filter"), "incomplete: content_filter; the model wrote no answer", "rephrase the question", ""},
+		{NoTextError("incomplete: max_output_tokens"), "incomplete: max_output_tokens; the model wrote no answer", "ask for less, or raise max_output_tokens of the profile", ""},
+		{NoTextError("no output"), "no output; the model wrote no answer", "try again", ""},
 
 		// The API repeats a part of the key here, so its message is left out.
 		{&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "Incorrect API key provided: sk-abc***xyz."},

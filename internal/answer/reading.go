@@ -139,28 +139,27 @@ func Clean(s string) string {
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
 // without a URL are always among them. Blocked pages are not.
-func (r *reading) sources(blocked hosts) []Citation {
-	var list []Citation
-	for _, candidates := range [][]Citation{r.cites, r.citedAny, r.found} {
-		list = usable(candidates, blocked)
-		if len(list) > 0 {
-			break
-		}
-	}
-	names := slices.DeleteFunc(slices.Clone(r.found), Citation.isPage)
-	return usable(append(list, names...), blocked)
-}
-
-// usable returns each source once. Those without a URL or name and blocked pages are left out.
-func usable(sources []Citation, blocked hosts) []Citation {
-	var list []Citation
-	seen := map[string]bool{}
-	for _, c := range sources {
+func (r *reading) sources(blocked hosts) (list []Citation) {
+	seen := map[string]bool{"": true}
+	add := func(c Citation) {
 		key := PageKey(c.URL)
-		if c.URL != "" && !seen[key] && !blocked.has(c.URL) {
+		if !seen[key] && !blocked.has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true
+	}
+	for _, candidates := range [][]Citation{r.cites, r.citedAny, r.found} {
+		if len(list) > 0 {
+			break
+		}
+		for _, c := range candidates {
+			add(c)
+		}
+	}
+	for _, c := range r.found {
+		if !c.isPage() {
+			add(c)
+		}
 	}
 	return list
 }

@@ -35,7 +35,7 @@ var (
 	// date matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205.
 	date = regexp.MustCompile(`(?:^|\D)` + anyDate)
 	// dated matches what follows a link in prose and dates it.
-	dated = regexp.MustCompile(`(?i)^[^\pL\pN|.。!?！？]*(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?` + anyDate)
+	dated = regexp.MustCompile(`(?i)^[^\pL\pN|.。!?！？]*(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?\D?` + anyDate)
 	// english matches 5 December 2025 and Dec. 5, 2025.
 	english = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
