@@ -8,7 +8,7 @@
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events
 //	screen.go   ask in a terminal
-//	markdown.go the layout of the answer, with rows.go and sources.go
+//	markdown.go the layout of the answer and its sources
 //	console_*.go  control sequences in the console of Windows
 //	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli

@@ -11,10 +11,8 @@ func understandsSequences() bool {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		var mode uint32
 		console := windows.Handle(f.Fd())
-		if windows.GetConsoleMode(console, &mode) != nil {
-			continue // not a console
-		}
-		if windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) != nil {
+		isConsole := windows.GetConsoleMode(console, &mode) == nil
+		if isConsole && windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) != nil {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +13,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// maxBlock bounds a block that is parsed, in bytes. Longer ones are shown as they are.
-const maxBlock = 32 << 10
-
-// mark matches the marker of a quote or of an entry of a list.
-const mark = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])`
+const (
+	maxBlock = 32 << 10                           // bytes of a block that is parsed
+	mark     = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])` // matches the marker of a quote or of an entry of a list
+)
 
 var (
 	// hostile matches a line with more than 16 markers and steps of indentation in front of a
@@ -27,8 +27,6 @@ var (
 	fence = regexp.MustCompile("^(?:[ \\t]|" + mark + ")*(```+|~~~+)([^`]*)$")
 	// strong matches text that is to be bold, and the character before it.
 	strong = regexp.MustCompile(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
-	// lineBreak matches the HTML of a line break.
-	lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 )
 
 // blockEnd returns where the first block of s ends. It may go on if that is the end of s. An entry
@@ -110,8 +108,8 @@ func (r *renderer) blocks(list []markdown.Block) {
 		if end > 0 && b.Pos().StartLine > end+1 {
 			r.row(nil)
 		}
-		r.block(b)
 		end = b.Pos().EndLine
+		r.block(b)
 	}
 }
 
@@ -134,7 +132,17 @@ func (r *renderer) block(b markdown.Block) {
 	case *markdown.Quote:
 		r.nest("│ ", "│ ", func() { r.blocks(b.Blocks) })
 	case *markdown.List:
-		r.list(b)
+		for i, item := range b.Items {
+			marker := "• "
+			if b.Ordered() {
+				marker = fmt.Sprintf("%d%c ", b.Start+i, b.Bullet)
+			}
+			if i > 0 && b.Loose {
+				r.row(nil)
+			}
+			indent := strings.Repeat(" ", cells.StringWidth(marker))
+			r.nest(marker, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
+		}
 	default: // HTML
 		r.asIs(b)
 	}
@@ -144,20 +152,6 @@ func (r *renderer) block(b markdown.Block) {
 func (r *renderer) asIs(b markdown.Block) {
 	for _, line := range r.lines[b.Pos().StartLine-1 : b.Pos().EndLine] {
 		r.wrap(in("", line))
-	}
-}
-
-func (r *renderer) list(b *markdown.List) {
-	for i, item := range b.Items {
-		marker := "• "
-		if b.Ordered() {
-			marker = fmt.Sprintf("%d%c ", b.Start+i, b.Bullet)
-		}
-		if i > 0 && b.Loose {
-			r.row(nil)
-		}
-		indent := strings.Repeat(" ", cells.StringWidth(marker))
-		r.nest(marker, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
 	}
 }
 
@@ -243,7 +237,7 @@ func (r *renderer) add(s *styled, list markdown.Inlines, l look) {
 		case *markdown.AutoLink:
 			r.text(s, x.Text, l)
 		case *markdown.HTMLTag: // tables have <br>
-			r.text(s, lineBreak.ReplaceAllString(x.Text, " "), l)
+			r.text(s, strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ").Replace(x.Text), l)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
 			s.add("\n", l)
 		case *markdown.Code:
@@ -339,4 +333,142 @@ func (r *renderer) sourceRows(heading string, width int) string {
 		r.nest(number, strings.Repeat(" ", len(number)), func() { r.wrap(entry) })
 	}
 	return r.out.String()
+}
+
+// styled is a text with the look of each byte, which is cut and joined as any slice.
+type styled []char
+
+type char struct {
+	byte
+	look
+}
+
+// look is a style, and the page that a text links to.
+type look struct{ style, page string }
+
+// Styles are parameters of the control sequence SGR.
+const (
+	bold   = ";1"
+	dim    = ";2"
+	italic = ";3"
+	struck = ";9"
+	code   = ";36"
+	linked = ";4;94"
+)
+
+// with adds a style, once: hostile texts nest it thousands of times.
+func (l look) with(style string) look {
+	if !strings.Contains(l.style+";", style+";") {
+		l.style += style
+	}
+	return l
+}
+
+const (
+	glue = "\u1680" // a white space that texts do not have, for the parser
+	nbsp = "\u00a0" // a space at which no row ends
+)
+
+// add appends a text. What must not reach the terminal is removed here and not before, because an
+// entity such as &#27; can stand for a control character.
+func (s *styled) add(words string, l look) {
+	for _, b := range []byte(text.Printable(strings.ReplaceAll(words, glue, ""))) {
+		*s = append(*s, char{b, l})
+	}
+}
+
+// in returns a text in a style.
+func in(style, words string) (s styled) {
+	s.add(words, look{style: style})
+	return s
+}
+
+func (s styled) String() string {
+	var b strings.Builder
+	for _, c := range s {
+		b.WriteByte(c.byte)
+	}
+	return b.String()
+}
+
+func (s styled) width() int { return cells.StringWidth(s.String()) }
+
+// escaped matches what the control sequence OSC 8 does not take.
+var escaped = regexp.MustCompile(`[^!-~]+`)
+
+// paint returns a text with control sequences: SGR for its styles, OSC 8 for its links.
+func (s styled) paint() string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := slices.IndexFunc(s, func(c char) bool { return c.look != s[0].look })
+		if n < 0 {
+			n = len(s)
+		}
+		words := strings.ReplaceAll(s[:n].String(), nbsp, " ")
+		if s[0].style != "" {
+			words = "\x1b[0" + s[0].style + "m" + words + "\x1b[0m"
+		}
+		if s[0].page != "" {
+			words = "\x1b]8;;" + escaped.ReplaceAllStringFunc(s[0].page, url.PathEscape) + "\x1b\\" + words + "\x1b]8;;\x1b\\"
+		}
+		b.WriteString(words)
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// room is the width of the text in the next row.
+func (r *renderer) room() int { return r.width - cells.StringWidth(r.first) }
+
+// nest shows something behind first in its first row and rest in the others.
+// Where half of the terminal is taken, there is no more indentation.
+func (r *renderer) nest(first, rest string, show func()) {
+	outer := r.prefix
+	r.first += first
+	if cells.StringWidth(outer+rest) <= r.width/2 {
+		r.prefix += rest
+	}
+	show()
+	r.first, r.prefix = outer, outer
+}
+
+// row shows a text in one row.
+func (r *renderer) row(s styled) {
+	r.out.WriteString(strings.TrimRight(r.first+s.paint(), " ") + "\n")
+	r.first = r.prefix
+}
+
+const (
+	blank   = " \t\n\u3000"
+	cjk     = `\p{Han}\p{Hiragana}\p{Katakana}`
+	opening = `「『（【〈《［｛〔“‘(\[{`
+	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
+)
+
+// word matches white space, and what is not broken: a word of Latin and other scripts, or a
+// character of Chinese and Japanese with the punctuation and the number of a link next to it.
+var word = regexp.MustCompile(`([` + blank + `]*)` +
+	`([` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
+
+// wrap shows a text in rows that fit the terminal, except for words that are too long.
+func (r *renderer) wrap(s styled) {
+	var row styled
+	used := 0
+	for _, at := range word.FindAllStringSubmatchIndex(s.String(), -1) {
+		space, chars := s[at[2]:at[3]], s[at[4]:at[5]]
+		gap, width := min(len(space), 1), chars.width()
+		if len(row) > 0 && (strings.Contains(space.String(), "\n") || used+gap+width > r.room()) {
+			r.row(row)
+			row, used = nil, 0
+		}
+		if len(row) > 0 && gap > 0 {
+			row = append(row, char{' ', space[0].look})
+			used++
+		}
+		row = append(row, chars...)
+		used += width
+	}
+	if len(row) > 0 {
+		r.row(row)
+	}
 }

@@ -139,14 +139,20 @@ func (s *screen) finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finished = true
-	s.erase()
+	s.replace("")
 	if s.text == nil {
 		return
 	}
 	if ans == nil {
 		ans = &answer.Answer{Text: s.written()}
 	}
-	rest := s.rest(ans.Text)
+	// The answer has the last message, with others before it or without.
+	rest := ans.Text
+	if at := strings.Index(rest, s.written()); at >= 0 {
+		rest = strings.TrimPrefix(rest[at:], s.shown)
+	} else {
+		s.divide("the answer")
+	}
 	at, list := answer.SourcesAt(rest)
 	if s.plain || list == nil {
 		at = len(rest)
@@ -160,17 +166,6 @@ func (s *screen) finish(ans *answer.Answer) {
 		heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
 		s.write(s.rows.sourceRows(heading+":", s.width()))
 	}
-}
-
-// rest returns what is not shown yet of the text of an answer. It has the last
-// message, with others before it or without.
-func (s *screen) rest(body string) string {
-	at := strings.Index(body, s.written())
-	if at < 0 {
-		s.divide("the answer")
-		return body
-	}
-	return strings.TrimPrefix(body[at:], s.shown)
 }
 
 // divide separates the text so far, if any, from what follows it.
@@ -200,34 +195,27 @@ func (s *screen) write(rows string) {
 		rows = "\n" + rows
 	}
 	s.started = true
-	s.erase()
+	s.replace("")
 	_, _ = io.WriteString(s.text, rows)
 }
 
-// draw shows the status line.
+// draw shows what the call is doing.
 func (s *screen) draw() {
-	if s.status == nil {
-		return
-	}
 	age := time.Since(s.begin)
 	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
 	if !s.plain {
 		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
 	}
-	line = cells.Truncate(line, s.width()-3, "…")
-	if line != s.drawn {
-		s.erase()
-		_, _ = io.WriteString(s.status, in(s.faint, line).paint())
-		s.drawn = line
-	}
+	s.replace(cells.Truncate(line, s.width()-3, "…"))
 }
 
-// erase removes the status line, and the ^C that a terminal may have written
-// after it. It works in every terminal.
-func (s *screen) erase() {
-	if s.drawn != "" {
-		_, _ = io.WriteString(s.status, "\r"+strings.Repeat(" ", cells.StringWidth(s.drawn)+2)+"\r")
-		s.drawn = ""
+// replace replaces the status line, and the ^C that a terminal may have written after it. It works
+// in every terminal.
+func (s *screen) replace(line string) {
+	if s.status != nil && line != s.drawn {
+		blank := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
+		_, _ = io.WriteString(s.status, "\r"+blank+"\r"+in(s.faint, line).paint())
+		s.drawn = line
 	}
 }
 
@@ -245,6 +233,6 @@ func (s *screen) note(line string) {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.erase()
+	s.replace("")
 	return s.stderr.Write(p)
 }

@@ -44,7 +44,7 @@ func TestStatusLine(t *testing.T) {
 		if _, err := s.Write([]byte("warning\n")); err != nil {
 			t.Error(err)
 		}
-		step("\rwarning\n2s reading:…")
+		step("\rwarning\n\r  \r2s reading:…")
 		columns.Store(80)
 		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
