@@ -2,7 +2,6 @@ package cli
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,46 +14,39 @@ import (
 func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		var columns atomic.Int64
-		columns.Store(80)
-		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return int(columns.Load()) }, stage: "asking", begin: time.Now()}
+		columns := 80
+		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return columns }, stage: "asking", begin: time.Now()}
 		step := func(want string, events ...llm.Event) {
 			t.Helper()
 			for _, ev := range events {
 				s.watch(ev)
 			}
-			time.Sleep(2 * redraw)
-			synctest.Wait()
-			s.mu.Lock()
-			defer s.mu.Unlock()
+			s.draw()
 			if got := out.String(); !strings.HasSuffix(got, want) {
 				t.Errorf("%q does not end with %q", got, want)
 			}
-			out.Reset()
 		}
-		s.refresh()
 		step("0s asking")
 		time.Sleep(time.Second)
 		step("\r           \r1s asking")
 		step("1s thinking", llm.BlockStart{Kind: llm.BlockThinking})
 		step("1s searching: weather [2Jin Tokyo", llm.BlockStart{Kind: llm.BlockSearch}, llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"})
-		step("2s reading: https://x.example/a", llm.Search{Action: "open_page", URL: "https://x.example/a"})
-		columns.Store(15)
-		step("2s reading:…")
-		if _, err := s.Write([]byte("warning\n")); err != nil {
-			t.Error(err)
-		}
-		step("\rwarning\n\r  \r2s reading:…")
-		columns.Store(80)
-		step("2s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
+		step("1s reading: https://x.example/a", llm.Search{Action: "open_page", URL: "https://x.example/a"})
+		columns = 15
+		step("1s reading:…")
+		_, _ = s.Write([]byte("warning\n"))
+		step("\rwarning\n\r  \r1s reading:…")
+		columns = 80
+		step("1s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
-		s.mu.Lock()
-		s.plain, s.faint = false, dim
-		s.begin = time.Now()
-		s.mu.Unlock()
-		step("\r              \r\x1b[0;2m⠹ 0s writing\x1b[0m")
+		s.plain, s.faint, s.begin = false, dim, time.Now()
+		s.refresh()
+		time.Sleep(3 * redraw / 2)
 		s.finish(nil)
-		step(" \r")
+		const blank = "\r              \r"
+		if want := blank[3:] + "\x1b[0;2m⠋ 0s writing\x1b[0m" + blank + "\x1b[0;2m⠙ 0s writing\x1b[0m" + blank; !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%q does not end with %q", out.String(), want)
+		}
 	})
 }
 
@@ -77,19 +69,16 @@ func TestScreen(t *testing.T) {
 		answer string
 		rest   string
 	}{
-		{"paragraphs", [][]llm.Event{begin(link + "\n\neig"), {llm.BlockDelta{Text: "ht" + own}}},
-			"one two[1] three four five six seven\n\neight\n", link + "\n\neight" + own, merged},
+		{"paragraphs", [][]llm.Event{begin(link + "\n\neig"), {llm.BlockDelta{Text: "ht" + own}}}, "one two[1] three four five six seven\n\neight\n", link + "\n\neight" + own, merged},
 		{"list added", [][]llm.Event{begin("one")}, "", "one" + sources, "one\n" + listed},
 		{"not streamed", nil, "", "one" + sources, "one\n" + listed},
-		{"another heading", [][]llm.Event{begin("one\n\nSources:\n\nMany\n\nmore\n\nSources:\n- ht")}, "one\n\nSources:\n\nMany\n\nmore\n",
-			"one\n\nSources:\n\nMany\n\nmore" + sources, listed},
+		{"another heading", [][]llm.Event{begin("one\n\nSources:\n\nMany\n\nmore\n\nSources:\n- ht")}, "one\n\nSources:\n\nMany\n\nmore\n", "one\n\nSources:\n\nMany\n\nmore" + sources, listed},
 		{"code", [][]llm.Event{begin("one\n\n```\na\n\nb")}, "one\n", "one\n\n```\na\n\nb\n```" + sources, "\na\n\nb\n" + listed},
 		{"code in a list", [][]llm.Event{begin("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three")}, "• one\n\n  a\n\n  b\n", "- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three" + sources, "\n• two\n\n  three\n" + listed},
 		{"markers", [][]llm.Event{begin("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
 		{"a commentary", [][]llm.Event{begin("Let me look."), {llm.BlockStart{Kind: llm.BlockSearch}}, begin("one")}, "Let me look.\n", "one" + sources, "\none\n" + listed},
 		{"two messages", [][]llm.Event{begin("one\n"), begin("\ntwo")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
-		{"cut off", [][]llm.Event{begin("one https://b.example/x\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")},
-			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
+		{"cut off", [][]llm.Event{begin("one https://b.example/x\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")}, "one https://b.example/x[1]\n\n--- starting again ---\n\none\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
 		{"another text", [][]llm.Event{begin("one\n\ntwo")}, "one\n", "three" + sources, "\n--- the answer ---\n\nthree\n" + listed},
 		{"failed", [][]llm.Event{begin(link + "\n\ntw")}, "one two[1] three four five six seven\n", "", "\ntw\n\nSources:\n[1] https://b.example/x\n"},
 	} {
@@ -123,8 +112,7 @@ func TestScreen(t *testing.T) {
 func TestPlainScreen(t *testing.T) {
 	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
 	var out strings.Builder
-	s := &screen{text: &out, plain: true, width: func() int { return 10 }}
-	s.watch(llm.BlockStart{Kind: llm.BlockText})
+	s := &screen{text: &out, plain: true}
 	s.watch(llm.BlockDelta{Text: body})
 	s.blocks()
 	s.finish(&answer.Answer{Text: body})
