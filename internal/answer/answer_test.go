@@ -14,6 +14,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
+// silence is a body that never comes.
+const silence = "silence"
+
 // api answers with the given bodies in turn, the last one repeatedly, and records the requests.
 type api struct {
 	bodies []string
@@ -34,6 +37,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Request-Id", "req_1")
 	switch {
+	case body == silence:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
 	case body == "":
 		w.Header().Set("Retry-After-Ms", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -2,8 +2,6 @@ package answer
 
 import (
 	"encoding/json"
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // midnight is 2025-08-09 00:30 in Tokyo and the day before in UTC.
@@ -20,20 +17,6 @@ var midnight = time.Date(2025, 8, 8, 15, 30, 0, 0, time.UTC)
 var tokyo = time.FixedZone("Asia/Tokyo", 9*60*60)
 
 func fixedNow() time.Time { return midnight }
-
-// response decodes a response, or wraps the items of an output.
-func response(t *testing.T, body string) *llm.Response {
-	t.Helper()
-	if strings.HasPrefix(body, "[") {
-		body = `{"status":"completed","output":` + body + `}`
-	}
-	client := llm.New(llm.Options{APIKey: "test-key", HTTPClient: &http.Client{Transport: &api{bodies: []string{body}}}})
-	r, err := client.Create(t.Context(), llm.Request{Model: "gpt-5.2"})
-	if err != nil {
-		t.Fatalf("decoding %s: %v", body, err)
-	}
-	return r
-}
 
 // message is a message item with these citations.
 func message(phase, text string, urls ...string) string {
@@ -63,12 +46,14 @@ func search(sources ...string) string {
 
 func output(items ...string) string { return "[" + strings.Join(items, ",") + "]" }
 
+// compose asks for the answer to a response with this body, or with the items of this output.
 func compose(t *testing.T, o Options, body string) (*Answer, error) {
 	t.Helper()
-	o.Now, o.Location = fixedNow, tokyo
-	r := &reading{}
-	r.add(response(t, body))
-	return New(o).compose(r)
+	if strings.HasPrefix(body, "[") {
+		body = `{"status":"completed","output":` + body + `}`
+	}
+	a, _ := newAnswerer(func(to *Options) { to.MaxCitations, to.Search = o.MaxCitations, o.Search }, body)
+	return a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
 }
 
 func TestCompose(t *testing.T) {
@@ -78,17 +63,10 @@ func TestCompose(t *testing.T) {
 		listed     = "\n\nSources:\n- "
 	)
 	for _, tt := range []struct{ name, body, text, citations string }{
-		{"cleaned", output(search("https://b.example/", "oai-weather"), strings.Replace(message("", "A \ue200cite\ue202turn0\ue201.", ""), `"annotations":[`, `"annotations":[`+sourced+`,`, 1)),
-			"A." + listed + "https://a.example/?a=1&b=2 (2025-08-09)\n- oai-weather (2025-08-09)",
-			`[{"url":"https://a.example/?a=1&b=2","title":"A B","published_at":"2025-08-09"},{"url":"oai-weather","title":"api","published_at":"2025-08-09"}]`},
-		{"odd items", output(`{"type":"unknown_call","x":1}`, `{"type":"web_search_call","action":null}`,
-			`{"type":"web_search_call","action":{"type":"search","sources":[null,5,{"type":"url"},{"url":7},{"type":"url","url":"data:text/html,x"},{"type":"api","name":null},{"name":"oai-finance"}]}}`,
-			`{"type":"message","role":"assistant","content":null}`,
-			`{"type":"message","content":[{"type":"output_text"},{"type":"output_text","text":"Still.","annotations":[{"type":"url_citation"},{"type":"url_citation","url":"","title":null},{"type":"file_citation","url":"https://a.example/"}]}]}`),
-			"Still." + listed + "oai-finance (2025-08-09)", `[{"url":"oai-finance","title":"api","published_at":"2025-08-09"}]`},
+		{"cleaned", output(search("https://b.example/", "oai-weather"), strings.Replace(message("", "A \ue200cite\ue202turn0\ue201.", ""), `"annotations":[`, `"annotations":[`+sourced+`,`, 1)), "A." + listed + "https://a.example/?a=1&b=2 (2025-08-09)\n- oai-weather (2025-08-09)", `[{"url":"https://a.example/?a=1&b=2","title":"A B","published_at":"2025-08-09"},{"url":"oai-weather","title":"api","published_at":"2025-08-09"}]`},
+		{"odd items", output(`{"type":"unknown_call","x":1}`, `{"type":"web_search_call","action":null}`, `{"type":"web_search_call","action":{"type":"search","sources":[null,5,{"type":"url"},{"url":7},{"type":"url","url":"data:text/html,x"},{"type":"api","name":null},{"name":"oai-finance"}]}}`, `{"type":"message","role":"assistant","content":null}`, `{"type":"message","content":[{"type":"output_text"},{"type":"output_text","text":"Still.","annotations":[{"type":"url_citation"},{"type":"url_citation","url":"","title":null},{"type":"file_citation","url":"https://a.example/"}]}]}`), "Still." + listed + "oai-finance (2025-08-09)", `[{"url":"oai-finance","title":"api","published_at":"2025-08-09"}]`},
 		{"no sources", output(`{"type":"web_search_call","status":"failed","action":{"type":"search","sources":null}}`, message("", "A.")), "A.", `[]`},
-		{"cut off", incomplete + output(search("https://a.example/"), message("", "Half an ans")) + "}",
-			"Half an ans\n\n[incomplete: max_output_tokens]" + listed + "https://a.example/ (2025-08-09)", `[{"url":"https://a.example/","published_at":"2025-08-09"}]`},
+		{"cut off", incomplete + output(search("https://a.example/"), message("", "Half an ans")) + "}", "Half an ans\n\n[incomplete: max_output_tokens]" + listed + "https://a.example/ (2025-08-09)", `[{"url":"https://a.example/","published_at":"2025-08-09"}]`},
 		{"cut off in code", incomplete + output(message("", "Run:\n\n```sh\nmake insta")) + "}", "Run:\n\n```sh\nmake insta\n```\n\n[incomplete: max_output_tokens]", `[]`},
 	} {
 		ans, err := compose(t, Options{}, tt.body)
@@ -103,18 +81,16 @@ func TestCompose(t *testing.T) {
 }
 
 func TestComposeNoText(t *testing.T) {
-	tests := []struct{ body, want string }{
+	for _, tt := range []struct{ body, want string }{
 		{`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning"}]}`, "incomplete: max_output_tokens"},
 		{`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, "incomplete: content_filter"},
 		{`{"status":"incomplete","incomplete_details":null,"output":[]}`, "incomplete: unknown reason"},
-		{`{"status":"completed","output":[]}`, "no output"},
+		{output(), "no output"},
+		{output(`{"type":"reasoning","summary":[{"type":"summary_text","text":"hmm"}]}`), "no output"},
 		{output(message("", " \n")), "no output"},
 		{output(message("", "\ue200cite\ue202turn0search0\ue201")), "no output"},
-	}
-	for _, tt := range tests {
-		_, err := compose(t, Options{}, tt.body)
-		var e NoTextError
-		if !errors.As(err, &e) || e.Error() != tt.want {
+	} {
+		if _, err := compose(t, Options{}, tt.body); err != NoTextError(tt.want) {
 			t.Errorf("compose(%s) = %v, want %q", tt.body, err, tt.want)
 		}
 	}
@@ -123,7 +99,7 @@ func TestComposeNoText(t *testing.T) {
 // A commentary that cites a page proves a search. Its pages are cited when the answer cites none.
 func TestComposeCommentary(t *testing.T) {
 	const a, b = "https://a.example/", "https://b.example/"
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		items []string
 		used  bool
@@ -134,49 +110,40 @@ func TestComposeCommentary(t *testing.T) {
 		{"no usable citation in the answer", []string{message("commentary", "c", a), message("final_answer", "f", "javascript:x")}, true, []string{a}},
 		{"before the sources", []string{message("commentary", "c", a), search(b), message("final_answer", "f")}, true, []string{a}},
 		{"no citation", []string{message("commentary", "c"), message("final_answer", "f")}, false, []string{}},
-	}
-	for _, tt := range tests {
-		got, err := compose(t, Options{}, output(tt.items...))
-		if err != nil || got.UsedSearch != tt.used || !strings.HasPrefix(got.Text, "f") || strings.Contains(got.Text, "Sources:") != tt.used {
-			t.Errorf("%s: %+v, %v, want used_search %t", tt.name, got, err, tt.used)
-		}
-		if urls := cited(t, Options{}, tt.items...); !cmp.Equal(urls, tt.want) {
-			t.Errorf("%s: citations %v, want %v", tt.name, urls, tt.want)
+	} {
+		urls, got := cited(t, Options{}, tt.items...)
+		if got.UsedSearch != tt.used || !strings.HasPrefix(got.Text, "f") || strings.Contains(got.Text, "Sources:") != tt.used || !cmp.Equal(urls, tt.want) {
+			t.Errorf("%s: %+v, want used_search %t, citations %v", tt.name, got, tt.used, tt.want)
 		}
 	}
 }
 
 func TestMessageText(t *testing.T) {
 	part := func(typ, text string) string {
-		m, _ := json.Marshal(map[string]string{"type": typ, "text": text, "refusal": text})
-		return string(m)
+		return `{"type":"` + typ + `","text":"` + text + `","refusal":"` + text + `"}`
 	}
+	text := func(s string) string { return part("output_text", s) }
 	msg := func(phase string, parts ...string) string {
 		return `{"type":"message","role":"assistant","phase":"` + phase + `","content":[` + strings.Join(parts, ",") + `]}`
 	}
-	tests := []struct{ name, output, want string }{
-		{"nothing", output(), ""},
-		{"no message", output(`{"type":"reasoning","summary":[{"type":"summary_text","text":"hmm"}]}`), ""},
-		{"two messages", output(msg("", part("output_text", "a\n")), msg("", part("output_text", "b"))), "a\n\nb"},
-		{"parts continue", output(msg("", part("output_text", "a "), part("output_text", "b"))), "a b"},
-		{"a refusal is a paragraph", output(msg("", part("output_text", "a"), part("refusal", "no"), part("output_text", "b"))), "a\n\nno\n\nb"},
-		{"unknown parts", output(msg("", part("output_image", "x"), part("output_text", "a"))), "a"},
-		{"final phase only", output(msg("commentary", part("output_text", "c")), msg("final_answer", part("output_text", "f"))), "f"},
-		{"no final phase", output(msg("commentary", part("output_text", "c")), msg("", part("output_text", "d"))), "c\n\nd"},
-		{"empty final phase", output(msg("commentary", part("output_text", "c")), msg("final_answer")), "c"},
-		{"unknown phase", output(msg("epilogue", part("output_text", "e"))), "e"},
-	}
-	for _, tt := range tests {
-		var r reading
-		r.add(response(t, tt.output))
-		if got := r.text; got != tt.want {
-			t.Errorf("%s: text %q, want %q", tt.name, got, tt.want)
+	for _, tt := range []struct{ name, output, want string }{
+		{"two messages", output(msg("", text(`a\n`)), msg("", text("b"))), "a\n\nb"},
+		{"parts continue", output(msg("", text("a "), text("b"))), "a b"},
+		{"a refusal is a paragraph", output(msg("", text("a"), part("refusal", "no"), text("b"))), "a\n\nno\n\nb"},
+		{"unknown parts", output(msg("", part("output_image", "x"), text("a"))), "a"},
+		{"final phase only", output(msg("commentary", text("c")), msg("final_answer", text("f"))), "f"},
+		{"no final phase", output(msg("commentary", text("c")), msg("", text("d"))), "c\n\nd"},
+		{"empty final phase", output(msg("commentary", text("c")), msg("final_answer")), "c"},
+		{"unknown phase", output(msg("epilogue", text("e"))), "e"},
+	} {
+		if got, err := compose(t, Options{}, tt.output); err != nil || got.Text != tt.want {
+			t.Errorf("%s: %+v, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 }
 
 func TestClean(t *testing.T) {
-	tests := []struct{ in, want string }{
+	for _, tt := range []struct{ in, want string }{
 		{"no marker", "no marker"},
 		{"Dry.\ue200cite\ue202turn0search0\ue201 Warm.", "Dry. Warm."},
 		{"Dry.\ue200cite\ue202turn0search0\ue202turn1news2\ue201", "Dry."},
@@ -200,8 +167,7 @@ func TestClean(t *testing.T) {
 		{"See https://a.example/?a=1&utm_source=openai.", "See https://a.example/?a=1."},
 		{"https://a.example/?utm_source=openais", "https://a.example/?utm_source=openais"},
 		{"?q=utm_source=openai", "?q=utm_source=openai"},
-	}
-	for _, tt := range tests {
+	} {
 		if got := Clean(tt.in); got != tt.want {
 			t.Errorf("Clean(%+q) = %+q, want %+q", tt.in, got, tt.want)
 		}

@@ -35,27 +35,6 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// Each bound of the search for dates and lists.
-func TestBounds(t *testing.T) {
-	const entry = "\n- https://a.example/ (2025-01-02)"
-	for name, tt := range map[string]struct{ text, want string }{
-		"text before the last MiB": {"Sources:" + entry + strings.Repeat(" ", maxText), "2025-08-09"},
-		"lines of a list":          {"Sources:" + strings.Repeat("\n", maxLines) + entry[:len(entry)-len(" (2025-01-02)")] + "x\n2025-01-02", "2025-08-09"},
-		"links":                    {strings.Repeat("https://b.example/ ", maxLinks) + entry, "2025-08-09"},
-		"date far from its link":   {"Sources:\n- https://a.example/ " + strings.Repeat("x", maxDate) + " 2025-01-02", "2025-08-09"},
-		"within all of them":       {"Sources:" + strings.Repeat("\n", maxLines-10) + entry, "2025-01-02"},
-	} {
-		// The text goes on, so that it is not cut at its end.
-		ans, err := compose(t, Options{}, output(message("", tt.text+"\n\nEnd.", "https://a.example/")))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if got := ans.Citations[0].PublishedAt; got != tt.want {
-			t.Errorf("%s: published %s, want %s", name, got, tt.want)
-		}
-	}
-}
-
 // BenchmarkSources shows that the time for a text is linear: the ns/byte of one
 // text stay the same from 1 KB to 1 MB.
 func BenchmarkSources(b *testing.B) {

@@ -6,7 +6,7 @@ import "testing"
 // text is always kept as it is.
 func TestSources(t *testing.T) {
 	const ours = "\n\nSources:\n- https://a.example/ (2025-08-09)"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, text string
 		stays      bool
 	}{
@@ -51,8 +51,7 @@ func TestSources(t *testing.T) {
 		{"in the middle", "## Sources\n- of error\n\nThere are three.", false},
 		{"an item", "Kinds:\n- sinks\n- sources", false},
 		{"in prose", "A。\n参考: 値は概算です。", false},
-	}
-	for _, tt := range tests {
+	} {
 		want := tt.text
 		if !tt.stays {
 			want += ours
