@@ -49,7 +49,7 @@ func capped(list []Citation, limit int, doc *document) []Citation {
 	return append(pages[:min(len(pages), limit-len(names))], names...)
 }
 
-func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), 4<<10)]), 300) }
+func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), maxEntry)]), 300) }
 
 // unsafe has the characters that a URL has in escaped form only (RFC 3986
 // section 2). Letters of other scripts stay, as in an IRI.

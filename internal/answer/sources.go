@@ -11,6 +11,7 @@ import (
 // longest recorded answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for lists, links and dates
+	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
 	maxLines = 1000    // lines of a list
 	maxLinks = 10_000  // links of a text
 	maxDate  = 500     // bytes next to a link that are searched for its date
@@ -103,8 +104,8 @@ func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
 
 // isEntry reports whether a line is an entry of a list as the policy asks for it.
 func (l line) isEntry() bool {
-	m := entry.FindStringSubmatch(l.text)
-	return m != nil && firstDate(m[1]) != ""
+	m := entry.FindStringSubmatch(l.text[:min(len(l.text), maxEntry)])
+	return m != nil && firstDate(m[1]) != "" && len(l.text) < maxEntry
 }
 
 // dates returns the dates that the text gives for sources, by PageKey: those of the entries of the

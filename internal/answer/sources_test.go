@@ -1,6 +1,9 @@
 package answer
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Only a closing list in the form that the policy asks for stays alone. The
 // text is always kept as it is.
@@ -48,6 +51,7 @@ func TestSources(t *testing.T) {
 		{"another heading", "A.\n\nSources used:\n- https://b.example/ (2025-01-02)", false},
 		{"a remark below", "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n\nLet me know if you need more.", false},
 		{"a table", "A.\n\nSources:\n| B | https://b.example/ | 2025-01-02 |", false},
+		{"a long line", "A.\n\nSources:\n- " + strings.Repeat("x", maxEntry) + " https://b.example/ (2025-01-02)", false},
 		{"in the middle", "## Sources\n- of error\n\nThere are three.", false},
 		{"an item", "Kinds:\n- sinks\n- sources", false},
 		{"in prose", "A。\n参考: 値は概算です。", false},
