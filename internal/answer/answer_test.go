@@ -81,15 +81,9 @@ func TestAskMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Meta{
-		Usage:         llm.Usage{Input: 10, Cached: 4, Output: 20, Reasoning: 8, Total: 30},
-		ResolvedModel: "gpt-5.2-2026-01-15",
-		ResponseID:    "resp_1",
-		RequestID:     "req_1",
-		Searches:      1, // not the opened page
-		Retries:       1,
-		Elapsed:       got.Meta.Elapsed,
-	}
+	usage := llm.Usage{Input: 10, Cached: 4, Output: 20, Reasoning: 8, Total: 30}
+	// The opened page is no search.
+	want := Meta{usage, "gpt-5.2-2026-01-15", "resp_1", "req_1", 1, 1, got.Meta.Elapsed}
 	if diff := cmp.Diff(want, got.Meta); diff != "" || got.Meta.Elapsed < time.Second || got.Model != "gpt-5.2" {
 		t.Errorf("model %s, %+v (-want +got):\n%s", got.Model, got.Meta, diff)
 	}

@@ -55,8 +55,6 @@ func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), m
 // section 2). Letters of other scripts stay, as in an IRI.
 var unsafe = strings.NewReplacer(" ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", `\`, "%5C", "^", "%5E", "`", "%60", "{", "%7B", "|", "%7C", "}", "%7D")
 
-const maxHost = 253 // bytes of a host (RFC 1035 section 2.3.4)
-
 // authority matches the start of an http or https URL to the end of its port: scheme, user, host,
 // port. The path is not parsed: those of real pages are not always valid (".../100%").
 var authority = regexp.MustCompile(`^(?i:(https?://))(?:[^/?#\\]*@)?([^/?#\\@:% ]+)((?::\d*)?)(?:$|[/?#\\])`)
@@ -66,7 +64,7 @@ var authority = regexp.MustCompile(`^(?i:(https?://))(?:[^/?#\\]*@)?([^/?#\\@:% 
 func PageURL(raw string) string {
 	u, _, _ := strings.Cut(text.OneLine(raw), ":~:")
 	at := authority.FindStringSubmatchIndex(u)
-	if at == nil || at[5]-at[4] > maxHost {
+	if at == nil || at[5]-at[4] > 253 { // bytes of a host (RFC 1035 section 2.3.4)
 		return ""
 	}
 	return u[:at[3]] + u[at[4]:at[7]] + untracked(unsafe.Replace(strings.TrimSuffix(u[at[7]:], "#")))
@@ -82,13 +80,9 @@ func hostOf(u string) string {
 	if m == nil {
 		return ""
 	}
-	return asciiHost(m[2])
-}
-
-func asciiHost(host string) string {
-	ascii, err := browser.ToASCII(host)
+	ascii, err := browser.ToASCII(m[2])
 	if err != nil {
-		ascii = strings.ToLower(host) // an underscore, a long label: the browser decides
+		ascii = strings.ToLower(m[2]) // an underscore, a long label: the browser decides
 	}
 	return strings.TrimSuffix(ascii, ".")
 }
@@ -99,7 +93,7 @@ type hosts map[string]bool
 func newHosts(names []string) hosts {
 	set := hosts{}
 	for _, name := range names {
-		set[asciiHost(name)] = true
+		set[hostOf("https://"+name)] = true
 	}
 	return set
 }

@@ -46,16 +46,21 @@ func TestRequery(t *testing.T) {
 		{"never any text", 1, []string{textless}, 2, noText},
 		{"text, then none", 1, []string{uncited, textless}, 2, "Uncited."},
 		{"text, then an error", 1, []string{uncited, badParams}, 2, "Uncited."},
+		{"text, then too long", 1, []string{uncited, silence}, 2, "Uncited."},
 		{"no text, then an error", 1, []string{textless, badParams}, 2, noText},
 	} {
-		a, api := newAnswerer(func(o *Options) { o.RequeryAttempts = tt.attempts }, tt.bodies...)
-		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
-		if err != nil {
-			ans = &Answer{Text: a.Explain("answer", err)}
-		}
-		if ans.Text != tt.want || len(api.sent) != tt.requests {
-			t.Errorf("%s: %q after %d requests, want %q after %d", tt.name, ans.Text, len(api.sent), tt.want, tt.requests)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			a, api := newAnswerer(func(o *Options) { o.RequeryAttempts = tt.attempts }, tt.bodies...)
+			ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
+			if err != nil {
+				ans = &Answer{Text: a.Explain("answer", err)}
+			}
+			if ans.Text != tt.want || len(api.sent) != tt.requests {
+				t.Errorf("%s: %q after %d requests, want %q after %d", tt.name, ans.Text, len(api.sent), tt.want, tt.requests)
+			}
+		})
 	}
 }
 
@@ -99,17 +104,4 @@ func TestRequeryIsStateless(t *testing.T) {
 	if m := ans.Meta; m.Usage.Total != 33 || m.ResponseID != "resp_2" || m.Searches != 1 || !ans.UsedSearch {
 		t.Errorf("Meta = %+v, used_search %t: want the sum of both requests, one search and the last id", m, ans.UsedSearch)
 	}
-}
-
-// A second request that takes too long leaves the first answer.
-func TestRequeryTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, silence)
-		ctx, cancel := WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
-		if err != nil || ans.Text != "Uncited." {
-			t.Errorf("Ask = %+v, %v, want the first answer", ans, err)
-		}
-	})
 }

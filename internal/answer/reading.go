@@ -72,22 +72,16 @@ func (r *reading) add(resp *llm.Response) {
 	}
 	r.noText = now.text == ""
 	if !r.noText || r.last == nil {
-		r.content = now
-		r.incomplete = incomplete(resp)
+		r.content, r.incomplete = now, ""
+		if resp.Status == "incomplete" {
+			r.incomplete = "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
+		}
 	}
 	r.last = resp
 	r.meta.ResolvedModel, r.meta.ResponseID, r.meta.RequestID = resp.Model, resp.ID, resp.RequestID
 	r.meta.Usage.Add(resp.Tokens)
 	r.meta.Retries += resp.Retries
 	r.meta.Searches += searches
-}
-
-// incomplete says why a response was cut short, or "".
-func incomplete(resp *llm.Response) string {
-	if resp.Status != "incomplete" {
-		return ""
-	}
-	return "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
 }
 
 // readContent reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a

@@ -17,9 +17,7 @@ const (
 	maxDate  = 500     // bytes next to a link that are searched for its date
 
 	maxMentions = 200 // links to the cited pages whose date is looked for
-)
 
-const (
 	anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`
 	marks   = ".,;:!?*_'`|"
 )

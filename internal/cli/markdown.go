@@ -14,6 +14,9 @@ import (
 )
 
 const (
+	glue = "\u1680" // a white space that texts do not have, for the parser
+	nbsp = "\u00a0" // a space at which no row ends
+
 	maxBlock = 32 << 10                           // bytes of a block that is parsed
 	mark     = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])` // matches the marker of a quote or of an entry of a list
 )
@@ -363,11 +366,6 @@ func (l look) with(style string) look {
 	}
 	return l
 }
-
-const (
-	glue = "\u1680" // a white space that texts do not have, for the parser
-	nbsp = "\u00a0" // a space at which no row ends
-)
 
 // add appends a text. What must not reach the terminal is removed here and not before, because an
 // entity such as &#27; can stand for a control character.
