@@ -221,9 +221,9 @@ func Links(s string) (list [][2]int) {
 	return list
 }
 
-// SourcesAt returns where the last heading of a list of sources begins in the text of an answer,
-// and the pages of that list if it ends the text, else nil. Without a heading it returns the length
-// of the text.
+// SourcesAt returns where the last heading of a list of sources begins in the text of an answer, or
+// the length of the text, and the pages of that list with their dates. It is nil unless it ends the
+// text in the form that the policy asks for.
 func SourcesAt(body string) (at int, list []Citation) {
 	doc := newDocument(body, nil)
 	if doc.begin == 0 {

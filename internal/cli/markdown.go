@@ -391,16 +391,15 @@ func (s styled) String() string {
 
 func (s styled) width() int { return cells.StringWidth(s.String()) }
 
-// escaped matches what the control sequence OSC 8 does not take.
-var escaped = regexp.MustCompile(`[^!-~]+`)
+var escaped = regexp.MustCompile(`[^!-~]+`) // what the control sequence OSC 8 does not take
 
 // paint returns a text with control sequences: SGR for its styles, OSC 8 for its links.
 func (s styled) paint() string {
 	var b strings.Builder
 	for len(s) > 0 {
-		n := slices.IndexFunc(s, func(c char) bool { return c.look != s[0].look })
-		if n < 0 {
-			n = len(s)
+		n := 1
+		for n < len(s) && s[n].look == s[0].look {
+			n++
 		}
 		words := strings.ReplaceAll(s[:n].String(), nbsp, " ")
 		if s[0].style != "" {

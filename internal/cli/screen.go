@@ -31,11 +31,9 @@ func columns(w io.Writer) int {
 	return cmp.Or(max(n, 0), 80)
 }
 
-// redraw is the interval between two updates of the status line.
-const redraw = 100 * time.Millisecond
+const redraw = 100 * time.Millisecond // between two updates of the status line
 
-// spinner are the characters before the status line, in turn.
-var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
 
 // screen shows a question in a terminal: blocks of the answer on stdout as soon
 // as they are complete, and below them a status line on stderr.
