@@ -62,12 +62,27 @@ func TestCompose(t *testing.T) {
 		sourced    = `{"type":"url_citation","url":"https://a.example/?a=1&utm_source=openai&b=2","title":"A\nB"}`
 		listed     = "\n\nSources:\n- "
 	)
+	part := func(typ, text string) string {
+		return `{"type":"` + typ + `","text":"` + text + `","refusal":"` + text + `"}`
+	}
+	text := func(s string) string { return part("output_text", s) }
+	msg := func(phase string, parts ...string) string {
+		return `{"type":"message","role":"assistant","phase":"` + phase + `","content":[` + strings.Join(parts, ",") + `]}`
+	}
 	for _, tt := range []struct{ name, body, text, citations string }{
 		{"cleaned", output(search("https://b.example/", "oai-weather"), strings.Replace(message("", "A \ue200cite\ue202turn0\ue201.", ""), `"annotations":[`, `"annotations":[`+sourced+`,`, 1)), "A." + listed + "https://a.example/?a=1&b=2 (2025-08-09)\n- oai-weather (2025-08-09)", `[{"url":"https://a.example/?a=1&b=2","title":"A B","published_at":"2025-08-09"},{"url":"oai-weather","title":"api","published_at":"2025-08-09"}]`},
 		{"odd items", output(`{"type":"unknown_call","x":1}`, `{"type":"web_search_call","action":null}`, `{"type":"web_search_call","action":{"type":"search","sources":[null,5,{"type":"url"},{"url":7},{"type":"url","url":"data:text/html,x"},{"type":"api","name":null},{"name":"oai-finance"}]}}`, `{"type":"message","role":"assistant","content":null}`, `{"type":"message","content":[{"type":"output_text"},{"type":"output_text","text":"Still.","annotations":[{"type":"url_citation"},{"type":"url_citation","url":"","title":null},{"type":"file_citation","url":"https://a.example/"}]}]}`), "Still." + listed + "oai-finance (2025-08-09)", `[{"url":"oai-finance","title":"api","published_at":"2025-08-09"}]`},
 		{"no sources", output(`{"type":"web_search_call","status":"failed","action":{"type":"search","sources":null}}`, message("", "A.")), "A.", `[]`},
 		{"cut off", incomplete + output(search("https://a.example/"), message("", "Half an ans")) + "}", "Half an ans\n\n[incomplete: max_output_tokens]" + listed + "https://a.example/ (2025-08-09)", `[{"url":"https://a.example/","published_at":"2025-08-09"}]`},
 		{"cut off in code", incomplete + output(message("", "Run:\n\n```sh\nmake insta")) + "}", "Run:\n\n```sh\nmake insta\n```\n\n[incomplete: max_output_tokens]", `[]`},
+		{"two messages", output(msg("", text(`a\n`)), msg("", text("b"))), "a\n\nb", `[]`},
+		{"parts continue", output(msg("", text("a "), text("b"))), "a b", `[]`},
+		{"a refusal is a paragraph", output(msg("", text("a"), part("refusal", "no"), text("b"))), "a\n\nno\n\nb", `[]`},
+		{"unknown parts", output(msg("", part("output_image", "x"), text("a"))), "a", `[]`},
+		{"final phase only", output(msg("commentary", text("c")), msg("final_answer", text("f"))), "f", `[]`},
+		{"no final phase", output(msg("commentary", text("c")), msg("", text("d"))), "c\n\nd", `[]`},
+		{"empty final phase", output(msg("commentary", text("c")), msg("final_answer")), "c", `[]`},
+		{"unknown phase", output(msg("epilogue", text("e"))), "e", `[]`},
 	} {
 		ans, err := compose(t, Options{}, tt.body)
 		if err != nil {
@@ -114,30 +129,6 @@ func TestComposeCommentary(t *testing.T) {
 		urls, got := cited(t, Options{}, tt.items...)
 		if got.UsedSearch != tt.used || !strings.HasPrefix(got.Text, "f") || strings.Contains(got.Text, "Sources:") != tt.used || !cmp.Equal(urls, tt.want) {
 			t.Errorf("%s: %+v, want used_search %t, citations %v", tt.name, got, tt.used, tt.want)
-		}
-	}
-}
-
-func TestMessageText(t *testing.T) {
-	part := func(typ, text string) string {
-		return `{"type":"` + typ + `","text":"` + text + `","refusal":"` + text + `"}`
-	}
-	text := func(s string) string { return part("output_text", s) }
-	msg := func(phase string, parts ...string) string {
-		return `{"type":"message","role":"assistant","phase":"` + phase + `","content":[` + strings.Join(parts, ",") + `]}`
-	}
-	for _, tt := range []struct{ name, output, want string }{
-		{"two messages", output(msg("", text(`a\n`)), msg("", text("b"))), "a\n\nb"},
-		{"parts continue", output(msg("", text("a "), text("b"))), "a b"},
-		{"a refusal is a paragraph", output(msg("", text("a"), part("refusal", "no"), text("b"))), "a\n\nno\n\nb"},
-		{"unknown parts", output(msg("", part("output_image", "x"), text("a"))), "a"},
-		{"final phase only", output(msg("commentary", text("c")), msg("final_answer", text("f"))), "f"},
-		{"no final phase", output(msg("commentary", text("c")), msg("", text("d"))), "c\n\nd"},
-		{"empty final phase", output(msg("commentary", text("c")), msg("final_answer")), "c"},
-		{"unknown phase", output(msg("epilogue", text("e"))), "e"},
-	} {
-		if got, err := compose(t, Options{}, tt.output); err != nil || got.Text != tt.want {
-			t.Errorf("%s: %+v, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 }
