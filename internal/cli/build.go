@@ -38,7 +38,7 @@ type deps struct {
 // build loads the configuration, prints its warnings and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
 func (a *app) build(f *flags) (*deps, error) {
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
+	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
 		a.warn(warnings...)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +135,7 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
 	var location map[string]string // nil is not sent, an empty one is
-	if at := cfg.Search.UserLocation; cfg.HasUserLocation() {
+	if at := cfg.Search.UserLocation; cfg.Origin("search.user_location") != "" {
 		location = map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
 		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
 	}

@@ -28,7 +28,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(), "doctor takes no %q", words[0])
 	}
 	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: countTools}
-	o.Config, o.Warnings, o.Err = config.Load(config.Input{Flags: f.config, Environ: a.env})
+	o.Config, o.Warnings, o.Err = config.Load(f.config, a.env)
 	if o.Err == nil {
 		d, err := a.prepare(o.Config, f.offline)
 		if err != nil {

@@ -95,7 +95,7 @@ func (a *app) listClients() error {
 // also of a file that is wrong or missing: it may be corrected later.
 func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
 	s := clients.Server{Via: via, OS: runtime.GOOS, Keys: []string{"OPENAI_API_KEY"}, Limit: 5 * time.Minute}
-	cfg, warnings, err := config.Load(config.Input{Flags: f.config, Environ: a.env})
+	cfg, warnings, err := config.Load(f.config, a.env)
 	file := *cmp.Or(f.config.Config, new(""))
 	if err != nil {
 		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.Keys[0])

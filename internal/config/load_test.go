@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,32 +14,25 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// file is the path of the file that input has.
-const file = "/etc/c/config.yaml"
+// file is the path of the file that write makes.
+const file = "c/config.yaml"
 
-// input is a start whose only file is content, named by --config.
-func input(content string, environ ...string) Input {
-	return Input{
-		Flags:   Flags{Config: new(file)},
-		Environ: append([]string{"HOME=/home/u", "USERPROFILE=/home/u"}, environ...),
-		ReadFile: func(name string) ([]byte, error) {
-			if name != file {
-				return nil, fs.ErrNotExist
-			}
-			return []byte(content), nil
-		},
+// write makes a configuration file in an empty directory, and returns the flag that names it.
+func write(t *testing.T, content string) Flags {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := errors.Join(os.Mkdir("c", 0o700), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
 	}
+	return Flags{Config: new(file)}
 }
 
 // mustLoad loads what has no problems and no warnings.
-func mustLoad(t *testing.T, in Input) *Config {
+func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 	t.Helper()
-	c, warnings, err := Load(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range warnings {
-		t.Errorf("warning: %s", w)
+	c, warnings, err := Load(flags, append(environ, "HOME=/home/u", "USERPROFILE=/home/u"))
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("Load(): %v, warnings %q", err, warnings)
 	}
 	return c
 }
@@ -57,13 +49,23 @@ func resolved() *Config {
 	return c
 }
 
-func TestLoadDefaults(t *testing.T) {
-	c := mustLoad(t, Input{})
-	if diff := cmp.Diff(resolved(), c, exported); diff != "" {
-		t.Errorf("Load() (-want +got):\n%s", diff)
+// TestDefaults loads nothing, and the example, whose values are the defaults.
+func TestDefaults(t *testing.T) {
+	example, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if c.File != "" || c.APIKey != "" || c.Timeout() != 5*time.Minute || c.Location.String() != "Asia/Tokyo" {
-		t.Errorf("File = %q, KeySet = %v, Timeout() = %v, Location = %v", c.File, c.KeySet, c.Timeout(), c.Location)
+	if first, _, _ := strings.Cut(string(example), "\n"); strings.TrimSpace(first) != "# yaml-language-server: $schema="+schemaID {
+		t.Errorf("first line of the example = %q", first)
+	}
+	for _, flags := range []Flags{{}, {Config: new(exampleFile)}} {
+		c := mustLoad(t, flags)
+		if diff := cmp.Diff(resolved(), c, exported); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.File, diff)
+		}
+		if c.APIKey != "" || c.Timeout() != 5*time.Minute || c.Location.String() != "Asia/Tokyo" {
+			t.Errorf("%q: KeySet = %v, Timeout() = %v, Location = %v", c.File, c.KeySet, c.Timeout(), c.Location)
+		}
 	}
 }
 
@@ -71,7 +73,6 @@ func TestLoadDefaults(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	const yaml = "model_profiles: {answer: {model: y}}\nserver: {debug: true, debug_file: y.log}\n"
 	for _, tt := range []struct {
-		name    string
 		yaml    string
 		environ []string
 		flags   Flags
@@ -80,25 +81,21 @@ func TestPrecedence(t *testing.T) {
 		debug   bool
 		file    string
 	}{
-		{"defaults", "", nil, Flags{}, "gpt-5.2", "default", false, ""},
-		{"yaml", yaml, nil, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
-		{"env", yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
-		{"empty env is unset", yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
-		{"flags", yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: new("f"), Debug: new("~/f.log")}, "f", "--model", true, "/home/u/f.log"},
-		{"the switch alone keeps the file", yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "/etc/c/y.log"},
+		{"", nil, Flags{}, "gpt-5.2", "default", false, ""},
+		{yaml, nil, Flags{}, "y", file + ":1", true, "c/y.log"},
+		{yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
+		{yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "c/y.log"},
+		{yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: new("f"), Debug: new("~/f.log")}, "f", "--model", true, "/home/u/f.log"},
+		{yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "c/y.log"}, // the switch alone keeps the file
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in := input(tt.yaml, tt.environ...)
-			tt.flags.Config = new(file)
-			in.Flags = tt.flags
-			c := mustLoad(t, in)
-			if c.ModelProfiles.Answer.Model != tt.model || c.Origin("model_profiles.answer.model") != tt.origin {
-				t.Errorf("model = %q from %q, want %q from %q", c.ModelProfiles.Answer.Model, c.Origin("model_profiles.answer.model"), tt.model, tt.origin)
-			}
-			if c.Server.Debug != tt.debug || filepath.ToSlash(c.Server.DebugFile) != tt.file {
-				t.Errorf("debug = %v %q, want %v %q", c.Server.Debug, c.Server.DebugFile, tt.debug, tt.file)
-			}
-		})
+		tt.flags.Config = write(t, tt.yaml).Config
+		c := mustLoad(t, tt.flags, tt.environ...)
+		if c.ModelProfiles.Answer.Model != tt.model || c.Origin("model_profiles.answer.model") != tt.origin {
+			t.Errorf("%q: model = %q from %q, want %q from %q", tt.environ, c.ModelProfiles.Answer.Model, c.Origin("model_profiles.answer.model"), tt.model, tt.origin)
+		}
+		if c.Server.Debug != tt.debug || filepath.ToSlash(c.Server.DebugFile) != tt.file {
+			t.Errorf("%q: debug = %v %q, want %v %q", tt.environ, c.Server.Debug, c.Server.DebugFile, tt.debug, tt.file)
+		}
 	}
 }
 
@@ -110,7 +107,7 @@ func TestDebugWords(t *testing.T) {
 		"~/x.log":    {Debug: true, DebugFile: filepath.FromSlash("/home/u/x.log")},
 		"~other/x":   {Debug: true, DebugFile: "~other/x"},
 	} {
-		got := mustLoad(t, input("", "DEBUG="+value)).Server
+		got := mustLoad(t, Flags{}, "DEBUG="+value).Server
 		if got.Debug != want.Debug || got.DebugFile != want.DebugFile {
 			t.Errorf("DEBUG=%s: %+v, want %+v", value, got, want)
 		}
@@ -125,44 +122,38 @@ func TestProfiles(t *testing.T) {
 	}
 	medium, high, low := p("gpt-5.2", "medium", "medium"), p("gpt-5.2", "high", "high"), p("gpt-5.2", "low", "low")
 	for _, tt := range []struct {
-		name    string
 		yaml    string
 		environ []string
 		model   string // --model
 		want    ModelProfiles
 	}{
-		{"nothing", "", nil, "", ModelProfiles{medium, high, low}},
-		{"model_profiles: null", "model_profiles:", nil, "", ModelProfiles{medium, high, low}},
-		{"only answer", "model_profiles: {answer: {model: a}}", nil, "",
-			ModelProfiles{p("a", "medium", "medium"), p("a", "medium", "medium"), p("a", "medium", "medium")}},
-		{"empty profiles", "model_profiles: {answer_detailed: {}, answer_quick: null}", nil, "", ModelProfiles{medium, medium, medium}},
-		{"answer: null", "model_profiles: {answer: null, answer_quick: {model: q}}", nil, "",
-			ModelProfiles{medium, medium, p("q", "medium", "medium")}},
-		{"field by field", "model_profiles: {answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}, answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0, service_tier: flex}}", nil, "",
-			ModelProfiles{
-				Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
-				Profile{Model: "a", ReasoningEffort: "high", Verbosity: "low", ServiceTier: "flex"},
-				Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
-			}},
-		{"variables with a file", "model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}",
+		{"", nil, "", ModelProfiles{medium, high, low}},
+		{"model_profiles:", nil, "", ModelProfiles{medium, high, low}},
+		{"model_profiles: {answer: {model: a}}", nil, "", ModelProfiles{p("a", "medium", "medium"), p("a", "medium", "medium"), p("a", "medium", "medium")}},
+		{"model_profiles: {answer_detailed: {}, answer_quick: null}", nil, "", ModelProfiles{medium, medium, medium}},
+		{"model_profiles: {answer: null, answer_quick: {model: q}}", nil, "", ModelProfiles{medium, medium, p("q", "medium", "medium")}},
+		{"model_profiles: {answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}, answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0, service_tier: flex}}", nil, "", ModelProfiles{
+			Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
+			Profile{Model: "a", ReasoningEffort: "high", Verbosity: "low", ServiceTier: "flex"},
+			Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
+		}},
+		{"model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}",
 			[]string{"MODEL_ANSWER=e", "MODEL_DETAILED=d", "ANSWER_EFFORT=high", "ANSWER_VERBOSITY=high"}, "",
 			ModelProfiles{p("e", "high", "high"), p("d", "high", "high"), p("e", "high", "low")}},
-		{"variables hold for all", "", []string{"ANSWER_EFFORT=minimal", "ANSWER_VERBOSITY=low"}, "",
+		{"", []string{"ANSWER_EFFORT=minimal", "ANSWER_VERBOSITY=low"}, "",
 			ModelProfiles{p("gpt-5.2", "minimal", "low"), p("gpt-5.2", "minimal", "low"), p("gpt-5.2", "minimal", "low")}},
-		{"one variable", "", []string{"ANSWER_EFFORT=xhigh"}, "",
+		{"", []string{"ANSWER_EFFORT=xhigh"}, "",
 			ModelProfiles{p("gpt-5.2", "xhigh", "medium"), p("gpt-5.2", "xhigh", "high"), p("gpt-5.2", "xhigh", "low")}},
-		{"models", "", []string{"MODEL_ANSWER=e", "MODEL_QUICK=q"}, "f",
+		{"", []string{"MODEL_ANSWER=e", "MODEL_QUICK=q"}, "f",
 			ModelProfiles{p("f", "medium", "medium"), p("f", "high", "high"), p("q", "low", "low")}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in := input(tt.yaml, tt.environ...)
-			if tt.model != "" {
-				in.Flags.Model = &tt.model
-			}
-			if diff := cmp.Diff(tt.want, mustLoad(t, in).ModelProfiles); diff != "" {
-				t.Errorf("profiles (-want +got):\n%s", diff)
-			}
-		})
+		flags := write(t, tt.yaml)
+		if tt.model != "" {
+			flags.Model = &tt.model
+		}
+		if diff := cmp.Diff(tt.want, mustLoad(t, flags, tt.environ...).ModelProfiles); diff != "" {
+			t.Errorf("%s with %q (-want +got):\n%s", tt.yaml, tt.environ, diff)
+		}
 	}
 }
 
@@ -175,7 +166,7 @@ func TestYAMLFine(t *testing.T) {
 		"server:\nsearch: ~\nopenai: {base_url: null, project: }\npolicy: {max_citations: 4, system: {path: null}}\n": 4,
 		"": 3, "{}": 3, "# only\n# comments\n": 3, "\ufeff": 3, "null": 3, "~": 3, "---\n": 3, "policy:\nserver: {}\n": 3,
 	} {
-		c := mustLoad(t, input(yaml))
+		c := mustLoad(t, write(t, yaml))
 		if c.Policy.MaxCitations != want || c.File != file {
 			t.Errorf("Load(%q): max_citations = %d, File = %q", yaml, c.Policy.MaxCitations, c.File)
 		}
@@ -183,29 +174,20 @@ func TestYAMLFine(t *testing.T) {
 }
 
 func TestIgnoredKeys(t *testing.T) {
-	_, warnings, err := Load(input(`openai:
-  model: {default: gpt-4, profiles: [1, {deep: ~}]}
-policy:
-  search_triggers: ["today"]
-  system: {path: p.md}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, warnings, err := Load(write(t, "policy:\n  search_triggers: [today]\n  system: {path: p.md}\n"), nil)
 	want := []string{
-		file + ":2: openai.model: ignored: models are set in model_profiles",
-		file + ":4: policy.search_triggers: ignored: the model decides when to search",
-		file + ":5: policy.system.path: not used while policy.system.source is builtin",
+		file + ":2: policy.search_triggers: ignored: the model decides when to search",
+		file + ":3: policy.system.path: not used while policy.system.source is builtin",
 	}
-	if diff := cmp.Diff(want, warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+		t.Errorf("%v, warnings (-want +got):\n%s", err, diff)
 	}
 }
 
 func TestTimezone(t *testing.T) {
 	for _, day := range []time.Time{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 7, 2, 3, 4, 5, 0, time.UTC)} {
 		for name, want := range map[string]string{"local": day.Local().Format(time.DateTime), "America/Lima": day.Add(-5 * time.Hour).Format(time.DateTime)} {
-			zone := mustLoad(t, input("policy: {timezone: "+name+"}")).Location
+			zone := mustLoad(t, write(t, "policy: {timezone: "+name+"}")).Location
 			if got := day.In(zone).Format(time.DateTime); got != want {
 				t.Errorf("%s: %v is %s in %v, want %s", name, day, got, zone, want)
 			}
@@ -219,7 +201,7 @@ func TestManyProblems(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&b, "key%d: 1\n", i)
 	}
-	_, _, err := Load(input(b.String()))
+	_, _, err := Load(write(t, b.String()), nil)
 	if err == nil {
 		t.Fatal("Load() has no error")
 	}
@@ -254,7 +236,7 @@ func TestBomb(t *testing.T) {
 		bomb += fmt.Sprintf("    a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
 	}
 	for _, yaml := range []string{bomb, "request: &a {extra_body: {b: *a}}", strings.Repeat("[", 100_000)} {
-		if _, _, err := Load(input(yaml)); err == nil || len(err.Error()) > 300 {
+		if _, _, err := Load(write(t, yaml), nil); err == nil || len(err.Error()) > 300 {
 			t.Errorf("Load(%.80q...) = %v, want a short error", yaml, err)
 		}
 	}

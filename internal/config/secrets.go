@@ -20,10 +20,9 @@ var (
 	credential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
 )
 
-// checkHeaders returns what is wrong with openai.headers, a line for each header,
-// or "". An empty value is a header that is not sent.
-func checkHeaders(headers map[string]string) string {
-	var problems []string
+// checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
+// is a header that is not sent.
+func checkHeaders(headers map[string]string) (problems []string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
 		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
@@ -33,55 +32,52 @@ func checkHeaders(headers map[string]string) string {
 			problems = append(problems, "the value of "+name+" is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
 		}
 	}
-	return strings.Join(problems, "\n")
+	return problems
 }
 
-// resolve looks up the API key and the variables of openai.headers, and collects
-// the secrets.
+// resolve looks up the API key and the variables of openai.headers, and collects the secrets.
 func (l *loader) resolve() {
-	d := l.c.Derived
 	lookup := func(variable string) string {
 		value := l.vars[variable]
-		if value != "" && !slices.Contains(d.variables, variable) {
-			d.variables = append(d.variables, variable)
+		if value != "" && !slices.Contains(l.variables, variable) {
+			l.variables = append(l.variables, variable)
 		}
-		d.Secrets = append(d.Secrets, value)
+		l.Secrets = append(l.Secrets, value)
 		return value
 	}
-	d.KeyEnv, d.SentHeaders = l.c.OpenAI.APIKeyEnv, map[string]string{}
-	d.APIKey = lookup(d.KeyEnv)
-	for _, name := range slices.Sorted(maps.Keys(l.c.OpenAI.Headers)) {
-		value := l.c.OpenAI.Headers[name]
+	l.KeyEnv = l.OpenAI.APIKeyEnv
+	l.APIKey = lookup(l.KeyEnv)
+	variables := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(l.OpenAI.Headers)) {
+		value := l.OpenAI.Headers[name]
 		if m := headerReference.FindStringSubmatch(value); m != nil {
 			variable := m[2]
+			variables[variable] = true
 			if value = lookup(variable); value != "" {
 				value = m[1] + value
 			} else {
-				key := "openai.headers"
-				l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent")
+				l.warn(l.origins["openai.headers"], "openai.headers", variable+" is not set: "+name+" is not sent")
 			}
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
-				d.KeyEnv, d.APIKey = variable, ""
+				l.KeyEnv, l.APIKey = variable, ""
 			}
-			d.HeaderVariables = append(d.HeaderVariables, variable)
 		}
 		if value != "" {
-			d.SentHeaders[name] = value
+			l.SentHeaders[name] = value
 		}
 	}
-	d.KeySet = l.vars[d.KeyEnv] != ""
-	slices.Sort(d.HeaderVariables)
-	isKey := func(name string) bool { return name == d.KeyEnv }
-	d.HeaderVariables = slices.DeleteFunc(slices.Compact(d.HeaderVariables), isKey)
+	l.KeySet = l.vars[l.KeyEnv] != ""
+	delete(variables, l.KeyEnv)
+	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		d.Secrets = append(d.Secrets, urlSecrets(l.vars[variable])...)
+		l.Secrets = append(l.Secrets, urlSecrets(l.vars[variable])...)
 	}
-	d.Secrets = append(d.Secrets, urlSecrets(l.c.OpenAI.BaseURL)...)
+	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
 }
 
-// urlSecrets returns the password of a URL, or the user if there is none, and the
-// query values that are secrets by name. It also finds them in a URL that cannot be
-// parsed, which package net/http repeats in its error.
+// urlSecrets returns the password of a URL, or the user if there is none, and the query values
+// that are secrets by name. It also finds them in a URL that cannot be parsed, which package
+// net/http repeats in its error.
 func urlSecrets(raw string) (list []string) {
 	if _, address, ok := strings.Cut(raw, "://"); ok {
 		raw = address

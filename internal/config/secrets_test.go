@@ -10,8 +10,7 @@ import (
 )
 
 func TestHeaders(t *testing.T) {
-	c, warnings, err := Load(input(`
-openai:
+	c, warnings, err := Load(write(t, `openai:
   headers:
     api-key: ${AZURE_KEY}
     X-Team: "Token ${TEAM}"
@@ -19,7 +18,7 @@ openai:
     X-None: null
     X-Title: My reports
     X-Count: 5
-`, "AZURE_KEY=azure-secret", "TEAM= team-secret ", "OPENAI_API_KEY=sk-of-another-service"))
+`), []string{"AZURE_KEY=azure-secret", "TEAM= team-secret ", "OPENAI_API_KEY=sk-of-another-service"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +26,7 @@ openai:
 	if diff := cmp.Diff(want, c.SentHeaders); diff != "" {
 		t.Errorf("SentHeaders (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{file + ":3: openai.headers: NOT_THERE is not set: X-Missing is not sent"}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{file + ":2: openai.headers: NOT_THERE is not set: X-Missing is not sent"}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"NOT_THERE", "TEAM"}, c.HeaderVariables); diff != "" {
@@ -64,7 +63,7 @@ func TestKey(t *testing.T) {
 		{"{headers: {API-Key: '${AZURE}'}}", []string{key}, "AZURE", "", false},
 		{"{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}", []string{"TOKEN=t"}, "TOKEN", "", true},
 	} {
-		c, _, err := Load(input("openai: "+tt.openai, tt.environ...))
+		c, _, err := Load(write(t, "openai: "+tt.openai), tt.environ)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +75,6 @@ func TestKey(t *testing.T) {
 
 // What the file says wrongly may be the secret itself and is not repeated.
 func TestHeaderErrors(t *testing.T) {
-	const secret = "hunter2hunter2"
 	for headers, want := range map[string]string{
 		"{api-key: hunter2hunter2}":           "openai.headers: the value of api-key is not ${NAME}",
 		"{api-key: '${hunter2hunter2'}":       "openai.headers: the value of api-key is not ${NAME}",
@@ -88,12 +86,8 @@ func TestHeaderErrors(t *testing.T) {
 		"{api-key: [hunter2hunter2]}":         "openai.headers: [redacted] is not a mapping of header names",
 		"[hunter2hunter2]":                    "openai.headers: [redacted] is not a mapping of header names",
 	} {
-		_, _, err := Load(input("openai:\n  headers: " + headers))
-		if err == nil {
-			t.Errorf("headers: %s is accepted, want %s", headers, want)
-			continue
-		}
-		if got := err.Error(); !strings.Contains(got, ":2: "+want) || strings.Contains(got, secret) || strings.Contains(got, "\n") {
+		_, _, err := Load(write(t, "openai:\n  headers: "+headers), nil)
+		if got := fmt.Sprint(err); !strings.Contains(got, ":2: "+want) || strings.Contains(got, "hunter2") || strings.Contains(got, "\n") {
 			t.Errorf("headers: %s: %s, want line 2 and %s", headers, got, want)
 		}
 	}
@@ -109,7 +103,7 @@ func TestPasswords(t *testing.T) {
 		"https_proxy=me:hun/ter2@proxy.example:3128":                         {"hun/ter2"},
 		"HTTP_PROXY=http://me:hun ter?2@proxy.example":                       {"hun ter?2"},
 	} {
-		got := mustLoad(t, input("", variable)).Secrets
+		got := mustLoad(t, Flags{}, variable).Secrets
 		got = slices.Compact(slices.DeleteFunc(got, func(s string) bool { return s == "" }))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: Secrets (-want +got):\n%s", variable, diff)

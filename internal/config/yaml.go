@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,28 +10,29 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// fromFile applies the file of --config or, without that flag, the first default
-// file that exists (spec §5.2).
-func (l *loader) fromFile() error {
+// fromFile applies the file of --config or, without that flag, the first default file that exists
+// (spec §5.2).
+func (l *loader) fromFile(given *string) error {
 	if dir := l.vars["APPDATA"]; dir != "" { // Windows
 		l.DefaultFiles = append(l.DefaultFiles, filepath.Join(dir, version.Name, "config.yaml"))
 	}
 	l.DefaultFiles = append(l.DefaultFiles, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
 	paths := l.DefaultFiles
-	given := l.in.Flags.Config
 	if given != nil {
 		paths = []string{*given}
 	}
 	for _, path := range paths {
-		data, err := l.in.ReadFile(l.expand(path))
+		data, err := ReadFile(l.expand(path))
 		if err == nil {
 			l.File = path
 			l.apply(data)
@@ -46,8 +48,8 @@ func (l *loader) fromFile() error {
 // maxFile is the size of the largest file that ReadFile reads, in bytes.
 const maxFile = 1 << 20
 
-// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which
-// may have no end; a symbolic link to a file is fine.
+// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
+// end; a symbolic link to a file is fine.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
@@ -59,6 +61,10 @@ func ReadFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// yamlError has the line, if there is one, and the message of an error such as
+// "yaml: line 3: found unexpected end of stream".
+var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
 // apply sets the keys of a file.
 func (l *loader) apply(data []byte) {
 	var doc, second yaml.Node
@@ -68,12 +74,9 @@ func (l *loader) apply(data []byte) {
 		return
 	}
 	if err != nil {
-		line, message := "1", strings.TrimPrefix(err.Error(), "yaml: ")
-		if rest, ok := strings.CutPrefix(message, "line "); ok { // line 3: found unexpected end of stream
-			line, message, _ = strings.Cut(rest, ": ")
-		}
+		m := yamlError.FindStringSubmatch(err.Error())
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-		l.problems = append(l.problems, l.File+":"+line+": not YAML: "+message+hint)
+		l.problems = append(l.problems, l.File+":"+cmp.Or(m[1], "1")+": not YAML: "+m[2]+hint)
 		return
 	}
 	err = d.Decode(&second)
@@ -87,7 +90,7 @@ func (l *loader) apply(data []byte) {
 	case root.ShortTag() != "!!null":
 		l.problems = append(l.problems, l.File+":"+strconv.Itoa(root.Line)+": not a mapping (key: value)")
 	}
-	for _, path := range []*string{&l.c.Policy.System.Path, &l.c.Server.DebugFile} {
+	for _, path := range []*string{&l.Policy.System.Path, &l.Server.DebugFile} {
 		*path = l.expand(*path)
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(filepath.Dir(l.expand(l.File)), *path)
@@ -136,4 +139,24 @@ func undecodable(f field, v *yaml.Node) string {
 	}
 	// A key that occurs twice, or an alias that contains itself or expands without bound.
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")
+}
+
+// unknown says what to write in place of a key that does not exist: the nearest one, of the same
+// section first. A problem that is not shown needs no search.
+func (l *loader) unknown(path, name string) string {
+	if len(l.problems) >= maxProblems {
+		return "unknown key"
+	}
+	var section, others []string
+	for _, f := range l.fields {
+		if f.key == join(path, f.Tag.Get("yaml")) {
+			section = append(section, f.key)
+		} else {
+			others = append(others, f.key)
+		}
+	}
+	if key := text.Nearest(name, append(section, others...)); key != "" {
+		return "unknown key, did you mean " + key + "?"
+	}
+	return "unknown key"
 }

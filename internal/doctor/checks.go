@@ -18,7 +18,7 @@ import (
 // configChecks report the file, where values come from, and each warning. The
 // values may be private.
 func configChecks(o Options) (checks []Check) {
-	if o.Config == nil {
+	if o.Err != nil {
 		for problem := range strings.Lines(o.Err.Error()) {
 			checks = append(checks, fail("config", problem, ""))
 		}
@@ -28,7 +28,7 @@ func configChecks(o Options) (checks []Check) {
 		if o.Config.File == "" {
 			c.Text = "no file, looked for " + strings.Join(o.Config.DefaultFiles, ", ")
 		}
-		for _, key := range o.Config.Keys() {
+		for _, key := range o.Config.Keys {
 			if from := o.Config.Origin(key); from != "default" {
 				c.Details = append(c.Details, text.OneLine(key+" from "+from))
 			}
@@ -68,7 +68,7 @@ func locationCheck(cfg *config.Config) Check {
 	at := cfg.Search.UserLocation
 	parts := slices.DeleteFunc([]string{at.City, at.Region, at.Country, at.Timezone}, func(s string) bool { return s == "" })
 	switch {
-	case !cfg.HasUserLocation():
+	case cfg.Origin("search.user_location") == "":
 		return ok("location", "search.user_location is not set: the API searches as if from the United States")
 	case len(parts) == 0:
 		return ok("location", "search.user_location is empty: the API searches from no place")

@@ -42,8 +42,7 @@ func newCheck(verdict, name, s, hint string) Check {
 	return Check{Name: name, Verdict: verdict, Text: text.OneLine(s), Hint: text.OneLine(hint)}
 }
 
-// Options are what the checks are about. Without Config only Err, Warnings and
-// Session are used.
+// Options are what the checks are about. With Err only Warnings and Session are used, too.
 type Options struct {
 	Config   *config.Config
 	Warnings []string // of config.Load
@@ -70,7 +69,7 @@ func Run(ctx context.Context, o Options) []Check {
 		ok("platform", fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())),
 	}
 	checks = append(checks, configChecks(o)...)
-	if o.Config == nil {
+	if o.Err != nil {
 		return append(checks, stdioCheck(ctx, o.Session))
 	}
 	p := newProbe(o)

@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -18,6 +20,7 @@ import (
 func line(c Check) string { return c.Verdict + ": " + c.Text }
 
 func TestChecks(t *testing.T) {
+	t.Chdir(t.TempDir())
 	life := func(model string) Check {
 		return shutdown("model answer", "gpt-5.2", []byte(model), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), "hint")
 	}
@@ -33,11 +36,9 @@ func TestChecks(t *testing.T) {
 		return proxyCheck(base, "HTTPS_PROXY", rule, func(name string) string { return env[name] })
 	}
 	load := func(yaml string) *config.Config {
-		cfg, _, err := config.Load(config.Input{
-			Flags:    config.Flags{Config: new("c.yaml")},
-			ReadFile: func(string) ([]byte, error) { return []byte(yaml), nil },
-		})
-		if err != nil {
+		writeErr := os.WriteFile("c.yaml", []byte(yaml), 0o600)
+		cfg, _, err := config.Load(config.Flags{Config: new("c.yaml")}, nil)
+		if err = errors.Join(writeErr, err); err != nil {
 			t.Fatal(err)
 		}
 		return cfg

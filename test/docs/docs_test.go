@@ -143,8 +143,7 @@ func TestBlocks(t *testing.T) {
 				for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
 					environ = append(environ, m[1]+"=value")
 				}
-				flags := config.Flags{Config: &file}
-				if _, warnings, err := config.Load(config.Input{Flags: flags, Environ: environ}); err != nil || len(warnings) > 0 {
+				if _, warnings, err := config.Load(config.Flags{Config: &file}, environ); err != nil || len(warnings) > 0 {
 					t.Errorf("%s: %v %q", at, err, warnings)
 				}
 			}
