@@ -5,8 +5,7 @@
 // replaced. A null in the file and an empty variable count as absent.
 //
 //	config.go   the keys, their defaults and the values derived from them
-//	load.go     Load: the layers and the profiles
-//	yaml.go     the file
+//	load.go     Load: the file, the environment and the flags
 //	secrets.go  openai.headers, and everything that is a secret
 //	keys.go     the keys as a list, --show-config, and checks of values
 //
@@ -78,10 +77,11 @@ type (
 		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
+	// ModelProfiles has the variables in its tags, by key: the profiles share their struct (spec §5.4).
 	ModelProfiles struct {
-		Answer         Profile `yaml:"answer" doc:"Profile of the tool answer."`
-		AnswerDetailed Profile `yaml:"answer_detailed" doc:"Profile of the tool answer_detailed."`
-		AnswerQuick    Profile `yaml:"answer_quick" doc:"Profile of the tool answer_quick."`
+		Answer         Profile `yaml:"answer" model:"MODEL_ANSWER" reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY" doc:"Profile of the tool answer."`
+		AnswerDetailed Profile `yaml:"answer_detailed" model:"MODEL_DETAILED" doc:"Profile of the tool answer_detailed."`
+		AnswerQuick    Profile `yaml:"answer_quick" model:"MODEL_QUICK" doc:"Profile of the tool answer_quick."`
 	}
 	// Profile is a model and its settings. Empty and zero values are not sent.
 	Profile struct {
@@ -125,7 +125,7 @@ type (
 		Timezone string `yaml:"timezone" format:"timezone" doc:"IANA time zone, for example Asia/Tokyo."`
 	}
 	Server struct {
-		Debug             bool   `yaml:"debug" doc:"Log requests and answers to stderr, with their content and without the API key."`
+		Debug             bool   `yaml:"debug" env:"DEBUG" doc:"Log requests and answers to stderr, with their content and without the API key."`
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
@@ -133,16 +133,6 @@ type (
 		ToolErrors        string `yaml:"tool_errors" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
-
-// profileVariables are the variables that set a key of one profile (spec §5.4): the profiles share
-// their struct, and so its tags.
-var profileVariables = map[string]string{
-	"model_profiles.answer.model":            "MODEL_ANSWER",
-	"model_profiles.answer.reasoning_effort": "ANSWER_EFFORT",
-	"model_profiles.answer.verbosity":        "ANSWER_VERBOSITY",
-	"model_profiles.answer_detailed.model":   "MODEL_DETAILED",
-	"model_profiles.answer_quick.model":      "MODEL_QUICK",
-}
 
 // ignored are the keys of older versions, with the reason why they have no effect. They are
 // warnings, so that old files keep working.

@@ -46,10 +46,10 @@ func golden(t *testing.T, file string, got []byte) {
 
 // variable returns the variable of a key, or "".
 func variable(f field) string {
-	if f.key == "server.debug" || f.key == "server.debug_file" {
+	if f.key == "server.debug_file" {
 		return "DEBUG"
 	}
-	return f.variable()
+	return f.variable
 }
 
 // TestSchema generates the JSON Schema (draft 2020-12) of the file.
@@ -65,7 +65,7 @@ func TestSchema(t *testing.T) {
 	set := func(path string, v any) { doc, _ = sjson.SetBytes(doc, path, v) }
 	kinds := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}
 	place := func(key string) string { return "properties." + strings.ReplaceAll(key, ".", ".properties.") + "." }
-	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
 		tag, at := f.Tag, place(f.key)
 		doc := tag.Get("doc")
 		if name := variable(f); name != "" {
@@ -128,7 +128,7 @@ func TestReference(t *testing.T) {
 	ignoredKeys.WriteString("| Key | Why |\n|---|---|\n")
 	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
 	table := false
-	for _, f := range fields(reflect.ValueOf(defaults()).Elem(), "") {
+	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
 		doc, name := f.Tag.Get("doc"), variable(f)
 		if f.section() {
 			fmt.Fprintf(&keys, "\n### %s\n\n%s\n", f.key, doc)

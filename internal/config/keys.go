@@ -22,23 +22,21 @@ import (
 // field is a key of the file with the struct field that holds it.
 type field struct {
 	reflect.StructField
-	key   string // policy.max_citations
-	value reflect.Value
+	key      string // policy.max_citations
+	variable string // that sets the key alone, or ""
+	value    reflect.Value
 }
 
 func (f field) section() bool { return f.Type.Kind() == reflect.Struct }
 
-// variable returns the variable that sets the key alone, or "".
-func (f field) variable() string { return cmp.Or(f.Tag.Get("env"), profileVariables[f.key]) }
-
-// fields lists the keys below path in the order of the structs, sections before their members.
-func fields(section reflect.Value, path string) (list []field) {
-	for f, v := range section.Fields() {
+// fields lists the keys of a section in the order of the structs, sections before their members.
+func fields(section field) (list []field) {
+	for f, v := range section.value.Fields() {
 		if name := f.Tag.Get("yaml"); name != "" {
-			key := join(path, name)
-			list = append(list, field{f, key, v})
-			if f.Type.Kind() == reflect.Struct {
-				list = append(list, fields(v, key)...)
+			key := field{f, join(section.key, name), cmp.Or(f.Tag.Get("env"), section.Tag.Get(name)), v}
+			list = append(list, key)
+			if key.section() {
+				list = append(list, fields(key)...)
 			}
 		}
 	}
@@ -63,12 +61,9 @@ func effective(f field) any {
 	return f.value.Interface()
 }
 
-// BareURL returns a URL without user, password and query, or "" if it is not one.
+// BareURL returns a URL that Load has checked, without user, password and query.
 func BareURL(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return ""
-	}
+	u, _ := url.Parse(s)
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
@@ -117,12 +112,11 @@ var formats = map[string]struct {
 }{
 	"variable": {regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
 		"the name of an environment variable (the variable holds the key, this file does not)"},
-	"url":     {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
-	"id":      {word, "an id"},
-	"model":   {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
-	"country": {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
-	"path": {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
-		"a path (in double quotes a backslash starts an escape, use single quotes)"},
+	"url":            {regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`), "an absolute http or https URL"},
+	"id":             {word, "an id"},
+	"model":          {regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`), "a model id"},
+	"country":        {regexp.MustCompile(`^([A-Za-z]{2})?$`), "a two-letter country code"},
+	"path":           {regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`), "a path (in double quotes a backslash starts an escape, use single quotes)"},
 	"word":           {word, "a word"},
 	"timezone":       {nil, "an IANA time zone"},
 	"timezone|local": {nil, "an IANA time zone or local"},
@@ -180,13 +174,11 @@ func allowed(f field) string {
 	if words := f.Tag.Get("enum"); words != "" {
 		return "one of " + strings.ReplaceAll(strings.TrimSuffix(words, "|"), "|", ", ")
 	}
-	if words := formats[f.Tag.Get("format")].allowed; words != "" {
-		return words
-	}
-	words := map[reflect.Kind]string{
+	kinds := map[reflect.Kind]string{
 		reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Float64: "a number",
 		reflect.String: "a string", reflect.Map: "a mapping", reflect.Struct: "a mapping",
-	}[f.Type.Kind()]
+	}
+	words := cmp.Or(formats[f.Tag.Get("format")].allowed, kinds[f.Type.Kind()])
 	low, high := f.Tag.Get("min"), f.Tag.Get("max")
 	switch {
 	case high != "":
@@ -204,7 +196,7 @@ func wrong(f field, v any) string {
 	format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind()
 	switch {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
-		shown = redacted
+		shown = logging.Redacted
 	case quoted:
 		shown = strconv.Quote(text.Truncate(s, 80))
 	case kind == reflect.Map:

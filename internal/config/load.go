@@ -1,19 +1,27 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // Flags are those of the command line. A nil flag is not given.
@@ -30,7 +38,6 @@ type Flags struct {
 // The error has a line for every problem, with source, key, value and what is allowed:
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
-//	MAX_CITATIONS: policy.max_citations: 50 is not in 1..10
 //
 // It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
 // secrets.
@@ -40,12 +47,12 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 		l.vars[name] = strings.TrimSpace(value)
 	}
 	l.home = cmp.Or(l.vars["USERPROFILE"], l.vars["HOME"]) // only Windows has USERPROFILE
-	l.fields = fields(reflect.ValueOf(l.Config).Elem(), "")
+	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.keys[f.key] = f
 		if !f.section() {
 			l.Keys = append(l.Keys, f.key)
-			l.origins[f.key] = byDefault
+			l.origins[f.key] = "default"
 		}
 	}
 	err = l.fromFile(flags.Config)
@@ -82,9 +89,6 @@ type loader struct {
 	warnings []string
 }
 
-// byDefault is the origin of a key that no layer sets.
-const byDefault = "default"
-
 // set records where the value of a key comes from, and checks the value.
 func (l *loader) set(key, source string) {
 	l.origins[key] = source
@@ -101,32 +105,175 @@ func (l *loader) warn(source, key, warning string) {
 	l.warnings = append(l.warnings, source+": "+key+": "+warning)
 }
 
-// fromEnv applies the variables. DEBUG sets two keys, MCP_LINE_MODE none.
+// fromFile applies the file of --config or, without that flag, the first default file that exists
+// (spec §5.2).
+func (l *loader) fromFile(given *string) error {
+	if dir := l.vars["APPDATA"]; dir != "" { // Windows
+		l.DefaultFiles = append(l.DefaultFiles, filepath.Join(dir, version.Name, "config.yaml"))
+	}
+	l.DefaultFiles = append(l.DefaultFiles, filepath.Join(l.home, ".config", version.Name, "config.yaml"))
+	paths := l.DefaultFiles
+	if given != nil {
+		paths = []string{*given}
+		l.flags = append(l.flags, "--config")
+	}
+	for _, path := range paths {
+		data, err := ReadFile(l.expand(path))
+		if err == nil {
+			l.File = path
+			l.apply(data)
+			return nil
+		}
+		if given != nil || !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("reading config: %w", err)
+		}
+	}
+	return nil
+}
+
+// ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
+// end; a symbolic link to a file is fine.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > 1<<20) {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file of at most 1 MiB")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// yamlError has the line, if there is one, and the message of an error such as
+// "yaml: line 3: found unexpected end of stream".
+var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// apply sets the keys of a file.
+func (l *loader) apply(data []byte) {
+	var doc, second yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	err := d.Decode(&doc)
+	if errors.Is(err, io.EOF) { // an empty file
+		return
+	}
+	if err != nil {
+		m := yamlError.FindStringSubmatch(err.Error())
+		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
+		l.problems = append(l.problems, l.File+":"+cmp.Or(m[1], "1")+": not YAML: "+m[2]+hint)
+		return
+	}
+	err = d.Decode(&second)
+	if !errors.Is(err, io.EOF) && (err != nil || second.Content[0].ShortTag() != "!!null") {
+		l.problems = append(l.problems, l.File+": has more than one YAML document")
+	}
+	root := doc.Content[0]
+	switch {
+	case root.Kind == yaml.MappingNode:
+		l.section("", root)
+	case root.ShortTag() != "!!null":
+		l.problems = append(l.problems, l.File+":"+strconv.Itoa(root.Line)+": not a mapping (key: value)")
+	}
+	for _, path := range []*string{&l.Policy.System.Path, &l.Server.DebugFile} {
+		*path = l.expand(*path)
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(l.expand(l.File)), *path)
+		}
+	}
+}
+
+// section sets the keys of the mapping at path, which is "" for the whole file.
+func (l *loader) section(path string, n *yaml.Node) {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, line, v := n.Content[i].Value, n.Content[i].Line, n.Content[i+1]
+		if v.Kind == yaml.AliasNode {
+			v = v.Alias
+		}
+		key, source := join(path, name), l.File+":"+strconv.Itoa(line)
+		f, known := l.keys[key]
+		first := lines[name]
+		lines[name] = line
+		switch {
+		case first > 0:
+			l.report(source, key, "already set in line "+strconv.Itoa(first))
+		case ignored[key] != "":
+			l.warn(source, key, "ignored: "+ignored[key])
+		case !known || strings.Contains(name, "."):
+			l.report(source, key, l.unknown(path, name))
+		case v.ShortTag() == "!!null":
+		case v.Kind == yaml.MappingNode && f.section():
+			l.origins[key] = source
+			l.section(key, v)
+		case f.Type.Kind() == reflect.Int && v.ShortTag() == "!!float", // the decoder makes 1 of 1.5
+			f.section(), v.Decode(f.value.Addr().Interface()) != nil:
+			l.report(source, key, undecodable(f, v))
+		default:
+			l.set(key, source)
+		}
+	}
+}
+
+// undecodable says why a value cannot be that of a key.
+func undecodable(f field, v *yaml.Node) string {
+	var value any
+	err := v.Decode(&value)
+	if err == nil {
+		return wrong(f, value)
+	}
+	// A key that occurs twice, or an alias that contains itself or expands without bound.
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")
+}
+
+// unknown says what to write in place of a key that does not exist: the nearest one, of the same
+// section first. A problem that is not shown needs no search.
+func (l *loader) unknown(path, name string) string {
+	if len(l.problems) >= maxProblems {
+		return "unknown key"
+	}
+	var section, others []string
+	for _, f := range l.fields {
+		if f.key == join(path, f.Tag.Get("yaml")) {
+			section = append(section, f.key)
+		} else {
+			others = append(others, f.key)
+		}
+	}
+	if key := text.Nearest(name, append(section, others...)); key != "" {
+		return "unknown key, did you mean " + key + "?"
+	}
+	return "unknown key"
+}
+
+// variable returns the value of a variable, and records that it is used.
+func (l *loader) variable(name string) string {
+	value := l.vars[name]
+	if value != "" && !slices.Contains(l.variables, name) {
+		l.variables = append(l.variables, name)
+	}
+	return value
+}
+
+// fromEnv applies the variables. DEBUG may set two keys, MCP_LINE_MODE sets none.
 func (l *loader) fromEnv() {
 	failed, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(l.Config, env.Options{Environment: l.vars}))
 	for _, f := range l.fields {
-		name := f.variable()
-		value := l.vars[name]
-		if value == "" {
-			continue
-		}
-		l.variables = append(l.variables, name)
+		value := l.variable(f.variable)
 		invalid := slices.ContainsFunc(failed.Errors, func(err error) bool {
 			parse, ok := errors.AsType[env.ParseError](err)
 			return ok && parse.Name == f.Name
 		})
-		if invalid {
-			l.report(name, f.key, wrong(f, value))
-			continue
-		}
-		if profileVariables[f.key] != "" {
+		switch {
+		case value == "":
+		case f.key == "server.debug":
+			l.debug(f.variable, value)
+		case invalid:
+			l.report(f.variable, f.key, wrong(f, value))
+		case f.Tag.Get("env") == "": // of a profile, which env does not know
 			f.value.SetString(value)
+			l.set(f.key, f.variable)
+		default:
+			l.set(f.key, f.variable)
 		}
-		l.set(f.key, name)
-	}
-	if value := l.vars["DEBUG"]; value != "" {
-		l.debug("DEBUG", value)
-		l.variables = append(l.variables, "DEBUG")
 	}
 	if l.vars["MCP_LINE_MODE"] == "1" {
 		l.LineMode = true
@@ -135,9 +282,6 @@ func (l *loader) fromEnv() {
 }
 
 func (l *loader) fromFlags(f Flags) {
-	if f.Config != nil {
-		l.flags = append(l.flags, "--config")
-	}
 	if f.Model != nil {
 		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
 		l.keys[key].value.SetString(*f.Model)
@@ -168,11 +312,11 @@ func (l *loader) debug(source, value string) {
 // unless a variable sets those of answer.
 func (l *loader) inherit() {
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
-		for _, f := range fields(reflect.ValueOf(Profile{}), "") {
+		for _, f := range fields(field{value: reflect.ValueOf(Profile{})}) {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
 			switch {
-			case l.origins[key] != byDefault:
-			case l.origins["model_profiles"] == "" && l.origins[from] == byDefault && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case l.origins[key] != "default":
+			case l.origins["model_profiles"] == "" && l.origins[from] == "default" && (f.key == "reasoning_effort" || f.key == "verbosity"):
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)

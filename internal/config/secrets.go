@@ -7,10 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-// redacted stands for what could be a secret.
-const redacted = "[redacted]"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+)
 
 var (
 	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
@@ -27,7 +26,7 @@ func checkHeaders(headers map[string]string) (problems []string) {
 		value := headers[name]
 		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
 		if !headerName.MatchString(name) {
-			problems = append(problems, redacted+" is not the name of a header")
+			problems = append(problems, logging.Redacted+" is not the name of a header")
 		} else if value != "" && !literal && !headerReference.MatchString(value) {
 			problems = append(problems, "the value of "+name+" is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
 		}
@@ -37,23 +36,18 @@ func checkHeaders(headers map[string]string) (problems []string) {
 
 // resolve looks up the API key and the variables of openai.headers, and collects the secrets.
 func (l *loader) resolve() {
-	lookup := func(variable string) string {
-		value := l.vars[variable]
-		if value != "" && !slices.Contains(l.variables, variable) {
-			l.variables = append(l.variables, variable)
-		}
-		l.Secrets = append(l.Secrets, value)
-		return value
-	}
 	l.KeyEnv = l.OpenAI.APIKeyEnv
-	l.APIKey = lookup(l.KeyEnv)
+	l.APIKey = l.variable(l.KeyEnv)
+	l.Secrets = append(l.Secrets, l.APIKey)
 	variables := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(l.OpenAI.Headers)) {
 		value := l.OpenAI.Headers[name]
 		if m := headerReference.FindStringSubmatch(value); m != nil {
 			variable := m[2]
 			variables[variable] = true
-			if value = lookup(variable); value != "" {
+			value = l.variable(variable)
+			l.Secrets = append(l.Secrets, value)
+			if value != "" {
 				value = m[1] + value
 			} else {
 				l.warn(l.origins["openai.headers"], "openai.headers", variable+" is not set: "+name+" is not sent")
@@ -69,10 +63,9 @@ func (l *loader) resolve() {
 	l.KeySet = l.vars[l.KeyEnv] != ""
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
-	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		l.Secrets = append(l.Secrets, urlSecrets(l.vars[variable])...)
+	for _, address := range []string{l.OpenAI.BaseURL, l.vars["HTTP_PROXY"], l.vars["http_proxy"], l.vars["HTTPS_PROXY"], l.vars["https_proxy"]} {
+		l.Secrets = append(l.Secrets, urlSecrets(address)...)
 	}
-	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
 }
 
 // urlSecrets returns the password of a URL, or the user if there is none, and the query values

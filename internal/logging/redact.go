@@ -13,7 +13,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-const redacted = "[redacted]"
+// Redacted stands for a secret.
+const Redacted = "[redacted]"
 
 // apiKey matches an API key that the configuration does not know: the API
 // repeats a wrong key with asterisks in it. A letter before sk- makes it a part
@@ -55,7 +56,7 @@ func (r *Redactor) Add(secrets ...string) {
 	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, f := range r.forms {
-		pairs = append(pairs, f, redacted)
+		pairs = append(pairs, f, Redacted)
 	}
 	r.known.Store(strings.NewReplacer(pairs...))
 }
@@ -67,7 +68,7 @@ func (r *Redactor) Redact(s string) string {
 		s = r.known.Load().Replace(s)
 	}
 	if strings.Contains(s, "sk-") {
-		s = apiKey.ReplaceAllString(s, "${1}"+redacted)
+		s = apiKey.ReplaceAllString(s, "${1}"+Redacted)
 	}
 	return s
 }
