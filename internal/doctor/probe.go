@@ -19,35 +19,25 @@ import (
 // lookupLimit bounds the requests for the models.
 const lookupLimit = 15 * time.Second
 
-// probe asks the API and judges the outcome.
+// probe judges what the API says.
 type probe struct {
 	Options
-	client  *llm.Client
-	streams streams
-
+	client   *llm.Client
 	models   map[string]json.RawMessage // what the API says about a model, by id; nil: it has none of that id
 	took     time.Duration              // of the first lookup
 	fault    *llm.Error                 // that ended the lookups, or nil
 	answered string                     // the model that answered the question of live, or ""
 }
 
-func newProbe(o Options) *probe {
-	p := &probe{Options: o, models: map[string]json.RawMessage{}}
+// newProbe asks the API for each model once, until a request fails for a reason other than its
+// model.
+func newProbe(ctx context.Context, o Options) *probe {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
 	if !o.Config.KeySet {
 		o.Client.APIKey = "none" // the API's refusal shows that the connection works
 	}
-	o.Client.HTTPClient = llm.NewHTTPClient()
-	p.streams.next = o.Client.HTTPClient.Transport
-	o.Client.HTTPClient.Transport = &p.streams
-	p.client = llm.New(o.Client)
-	return p
-}
-
-// lookUp asks the API for each model once, until a request fails for a reason
-// other than its model.
-func (p *probe) lookUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
-	defer cancel()
+	p := &probe{Options: o, client: llm.New(o.Client), models: map[string]json.RawMessage{}}
 	begin := time.Now()
 	for _, tool := range tools {
 		id := p.Profiles[tool].Model
@@ -55,9 +45,7 @@ func (p *probe) lookUp(ctx context.Context) {
 			continue
 		}
 		body, err := p.client.Model(ctx, id)
-		if p.took == 0 {
-			p.took = time.Since(begin)
-		}
+		p.took = cmp.Or(p.took, time.Since(begin))
 		e, failed := errors.AsType[*llm.Error](err)
 		// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
 		if !failed && !gjson.GetBytes(body, "id").Exists() && !gjson.GetBytes(body, "data.id").Exists() {
@@ -65,27 +53,33 @@ func (p *probe) lookUp(ctx context.Context) {
 		}
 		if e != nil && e.Kind != llm.KindModel {
 			p.fault = e
-			return
+			break
 		}
 		p.models[id] = body
 	}
+	return p
 }
 
-// live asks a short question as the tools do, as a stream. An answer shows that
-// a fault is about GET /models only, which many compatible servers lack.
+// live asks a short question as the tools do, as a stream. An answer shows that a fault is about
+// GET /models only, which many compatible servers lack.
 func (p *probe) live(ctx context.Context) Check {
 	if !p.Config.KeySet && !p.Offline || p.fault != nil && p.fault.Status == 0 {
 		return warn("live", "no question was asked", "fix the failures above")
 	}
 	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
 	defer cancel()
+	streamed := false // where streams are refused, the client makes a plain request by itself
 	ans, err := answer.New(answer.Options{
 		Client:       p.client,
 		Instructions: "Answer with one word and do not search.",
 		Profiles:     p.Profiles,
 		ExtraBody:    p.Config.Request.ExtraBody,
 		Stream:       "true",
-	}).Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(llm.Event) {})
+	}).Ask(ctx, "answer", answer.Question{Query: "Say ok."}, func(ev llm.Event) {
+		if done, ok := ev.(llm.Done); ok {
+			streamed = done.Response.Streamed
+		}
+	})
 	if err != nil {
 		problem, hint := p.Advisor.Advise("answer", err)
 		return fail("live", problem, hint)
@@ -93,28 +87,15 @@ func (p *probe) live(ctx context.Context) Check {
 	p.answered, p.fault = p.Profiles["answer"].Model, nil
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
-	if p.streams.last {
+	if streamed {
 		return ok("live", report+"allowed")
 	}
 	return warn("live", report+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+
 		"; until then, or if the server cannot stream, answers come in one piece")
 }
 
-// streams notes whether the last response was a stream: where streams are
-// refused, the client falls back to a plain request by itself.
-type streams struct {
-	next http.RoundTripper
-	last bool
-}
-
-func (s *streams) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := s.next.RoundTrip(r)
-	s.last = err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	return resp, err
-}
-
-// lacksScope reports whether the key may not read models. OpenAI answers such a
-// key with 401 or 403, often without a code.
+// lacksScope reports whether the key may not read models. OpenAI answers such a key with 401 or
+// 403, often without a code.
 func (p *probe) lacksScope() bool {
 	return strings.Contains(strings.ToLower(p.fault.Message), "missing scope")
 }
@@ -152,10 +133,7 @@ func (p *probe) http() Check {
 			"check the network, the firewall, openai.base_url and "+p.Advisor.Proxy+"; try again later")
 	}
 	problem, hint := p.Advisor.Advise("", e)
-	if other := p.Advisor.NoModels(e); other != "" {
-		hint = other
-	}
-	return fail("http", problem, hint)
+	return fail("http", problem, cmp.Or(p.Advisor.NoModels(e), hint))
 }
 
 // model checks the model of a tool.
@@ -191,8 +169,8 @@ func sent(p answer.Profile) string {
 // notice is how long before its shutdown a model gets a warning.
 const notice = 120 * 24 * time.Hour
 
-// shutdown checks the day of the shutdown of a model that the API has. body is
-// the API's description of the model, and hint how to choose another one.
+// shutdown checks the day of the shutdown of a model that the API has. body is the API's
+// description of the model, and hint how to choose another one.
 func shutdown(name, id string, body []byte, now time.Time, hint string) Check {
 	day := gjson.GetBytes(body, "shutdown_date").String() // 2027-03-21
 	end, err := time.Parse(time.DateOnly, day)

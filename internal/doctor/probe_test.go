@@ -48,13 +48,12 @@ func TestProbe(t *testing.T) {
 			"ok key: K is set and accepted", http, "fail model answer: x: model not found -> M is x (Y): name another model there"}},
 	}
 	for _, tt := range tests {
-		p := newProbe(Options{
+		p := &probe{models: map[string]json.RawMessage{"x": json.RawMessage(`{"id":"x"}`)}, Options: Options{
 			Config: &config.Config{Derived: &config.Derived{KeySet: true}},
 			Advisor: answer.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
 				Models: map[string]answer.Setting{"answer": {Name: "M", Value: "x", From: "Y"}}},
 			Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
-		})
-		p.models["x"] = json.RawMessage(`{"id":"x"}`)
+		}}
 		tt.change(p)
 		var got []string
 		for _, c := range []Check{p.key(), p.http(), p.model("answer")} {

@@ -44,6 +44,7 @@ type Response struct {
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // tries that failed before this response
 	Blocks    int    `json:"-"` // number of the block that would follow in the events
+	Streamed  bool   `json:"-"` // came as a stream
 }
 
 // Item is an item of the output. Which fields are set depends on its type.
@@ -172,6 +173,7 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 	case !isObject(data) || err != nil:
 		return nil, notResponse(data, contentType)
 	}
+	r.Streamed = status != ""
 	r.Status = cmp.Or(status, r.Status, "completed")
 	switch r.Status {
 	case "failed", "cancelled":
