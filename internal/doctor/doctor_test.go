@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -24,7 +25,7 @@ func TestChecks(t *testing.T) {
 	life := func(model string) Check {
 		return shutdown("model answer", "gpt-5.2", []byte(model), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), "hint")
 	}
-	base := func(address string) Check { return baseURLCheck(address, "X") }
+	base := func(address string) Check { return baseURLCheck(answer.Setting{Value: address, From: "X"}) }
 	// proxy is what net/http returns, "": nil.
 	proxied := func(base, proxy string, env map[string]string) Check {
 		rule := func(*http.Request) (*url.URL, error) {
