@@ -86,7 +86,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 		Debug: cfg.Server.Debug, File: cfg.Server.DebugFile, Format: a.logFormat,
 		Stderr: a.stderr, NoColor: a.variable("NO_COLOR") != "", Redactor: a.redactor,
 	})
-	d := &deps{config: cfg, log: log, logErr: err, profiles: profiles(cfg), close: func() { _ = end() }}
+	d := &deps{config: cfg, log: log, logErr: err, profiles: profiles(cfg), close: end}
 	d.api = llm.Options{
 		BaseURL: cfg.OpenAI.BaseURL, Organization: cfg.OpenAI.Organization, Project: cfg.OpenAI.Project,
 		APIKey: cfg.APIKey, KeyEnv: cfg.KeyEnv, Headers: cfg.SentHeaders, Store: cfg.Responses.Store,

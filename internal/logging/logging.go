@@ -1,10 +1,9 @@
-// Package logging makes the logger of the process and the redactor that keeps
-// secrets out of everything the program prints.
+// Package logging makes the logger of the process and the redactor that keeps secrets out of
+// everything the program prints.
 //
-// Without debug, warnings and errors go to stderr, one plain line each; a server
-// also reports its calls, with the time, as text or as JSON. With debug every
-// record goes to stderr and, when a file is named, to the file as
-// well. stdout belongs to the protocol and is never written to.
+// Without debug, warnings and errors go to stderr, one plain line each; a server also reports its
+// calls, with the time, as text or as JSON. With debug every record goes to stderr and, when a file
+// is named, to the file as well. stdout belongs to the protocol and is never written to.
 package logging
 
 import (
@@ -37,53 +36,50 @@ type Options struct {
 	Redactor *Redactor
 }
 
-// New returns the logger and a function that flushes and closes it. The file is
-// created with mode 0600; its folder must exist. The error says why the file
-// cannot be written. The logger is usable even then and writes to stderr only.
-func New(o Options) (log *slog.Logger, closeLog func() error, err error) {
-	h, flush := o.stderr()
+// New returns the logger and a function that flushes and closes it. The file is created with mode
+// 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
+// even then and writes to stderr only.
+func New(o Options) (log *slog.Logger, closeLog func(), err error) {
+	w, flush := o.Stderr, func() {}
+	if o.Debug {
+		w, flush = newQueue(o.Stderr)
+	}
+	h := o.handler(w)
 	var f *os.File
 	if o.Debug && o.File != "" {
 		f, err = openFile(o.File)
-		if err == nil {
-			h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
-				Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: true, ReplaceAttr: o.clean,
-			}))
-		}
 	}
-	return slog.New(h), func() error {
+	if f != nil {
+		h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
+			Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: true, ReplaceAttr: o.clean,
+		}))
+	}
+	return slog.New(h), func() {
 		flush()
-		if f == nil {
-			return nil
-		}
-		return f.Close()
+		_ = f.Close() // nil is fine
 	}, err
 }
 
 // timeFormat is for logs that are kept.
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// stderr returns the handler for stderr, and a function that flushes it.
-func (o Options) stderr() (h slog.Handler, flush func()) {
-	w, level, format := o.Stderr, slog.LevelWarn, timeFormat
-	flush = func() {}
-	if o.Format != "" {
-		level = slog.LevelInfo
-	}
-	if o.Debug {
-		w, flush = newQueue(o.Stderr)
-		level = slog.LevelDebug
-	}
+// handler returns the handler for stderr, whose writer is w.
+func (o Options) handler(w io.Writer) slog.Handler {
+	t := &tint.Options{Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: o.NoColor || !colours(o.Stderr), ReplaceAttr: o.clean}
 	switch {
-	case o.Format == "json":
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: o.clean}), flush
-	case o.Format == "" && !o.Debug:
-		return tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: true, ReplaceAttr: o.plain}), flush
-	case o.Format == "":
-		format = "15:04:05.000"
+	case o.Debug:
+	case o.Format != "":
+		t.Level = slog.LevelInfo
+	default:
+		t.Level, t.NoColor, t.ReplaceAttr = slog.LevelWarn, true, o.plain
 	}
-	colourless := o.NoColor || !colours(o.Stderr)
-	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: format, NoColor: colourless, ReplaceAttr: o.clean}), flush
+	switch o.Format {
+	case "json":
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: t.Level, ReplaceAttr: o.clean})
+	case "":
+		t.TimeFormat = "15:04:05.000"
+	}
+	return tint.NewTextHandler(w, t)
 }
 
 // clean redacts and sanitizes the message and the values of a record.
@@ -100,12 +96,12 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on
-// a terminal it writes an escape character for the four characters \x1b.
+// tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
+// writes an escape character for the four characters \x1b.
 var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
 
-// plain is clean for a process without debug. Clients mix its lines with those of
-// other servers, so each begins with the program's name.
+// plain is clean for a process without debug. Clients mix its lines with those of other servers, so
+// each begins with the program's name.
 func (o Options) plain(groups []string, a slog.Attr) slog.Attr {
 	level, ok := a.Value.Any().(slog.Level)
 	switch {
@@ -115,14 +111,12 @@ func (o Options) plain(groups []string, a slog.Attr) slog.Attr {
 		return o.clean(groups, a)
 	case level >= slog.LevelError:
 		return slog.String(a.Key, version.Name+": error:")
-	case level >= slog.LevelWarn:
-		return slog.String(a.Key, version.Name+": warning:")
 	}
-	return slog.String(a.Key, version.Name+":")
+	return slog.String(a.Key, version.Name+": warning:")
 }
 
-// render formats a value for a reader: text as it is, other values as JSON,
-// because most of them are requests and responses.
+// render formats a value for a reader: text as it is, other values as JSON, because most of them
+// are requests and responses.
 func render(v any) string {
 	switch v := v.(type) {
 	case string, []byte, json.RawMessage, error, fmt.Stringer:
@@ -135,16 +129,16 @@ func render(v any) string {
 	return string(b)
 }
 
-// colours reports whether w is a terminal that shows colours. Windows consoles
-// show them only after a system call, so they get plain text.
+// colours reports whether w is a terminal that shows colours. Windows consoles show them only after
+// a system call, so they get plain text.
 func colours(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && runtime.GOOS != "windows" && term.IsTerminal(int(f.Fd()))
 }
 
-// openFile opens the debug file for appending. The log holds whole answers, so
-// the rights of other users are removed from an existing file. Devices and pipes
-// are refused: /dev/stdout would break the protocol and opening a pipe can block.
+// openFile opens the debug file for appending. The log holds whole answers, so the rights of other
+// users are removed from an existing file. Devices and pipes are refused: /dev/stdout would break
+// the protocol and opening a pipe can block.
 func openFile(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
@@ -159,16 +153,15 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// queue passes lines on to a goroutine that writes them. A client that does not
-// read stderr would otherwise stop the server as soon as the pipe is full. Lines
-// that find the queue full are dropped and counted.
+// queue passes lines on to a goroutine that writes them. A client that does not read stderr would
+// otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
+// and counted.
 type queue struct {
 	lines   chan []byte // nil ends the goroutine
 	dropped atomic.Int64
 }
 
-// newQueue returns the queue and a function that waits at most 200 ms until all is
-// written.
+// newQueue returns the queue and a function that waits at most 200 ms until all is written.
 func newQueue(w io.Writer) (q *queue, flush func()) {
 	q, done := &queue{lines: make(chan []byte, 256)}, make(chan struct{})
 	go func() {

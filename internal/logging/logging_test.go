@@ -20,11 +20,7 @@ func open(t *testing.T, o Options) (*slog.Logger, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return log, func() {
-		if err := end(); err != nil {
-			t.Error(err)
-		}
-	}
+	return log, end
 }
 
 func TestWithoutDebug(t *testing.T) {

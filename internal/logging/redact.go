@@ -16,15 +16,13 @@ import (
 // Redacted stands for a secret.
 const Redacted = "[redacted]"
 
-// apiKey matches an API key that the configuration does not know: the API
-// repeats a wrong key with asterisks in it. A letter before sk- makes it a part
-// of a word, unless that is the n of a JSON \n.
+// apiKey matches an API key that the configuration does not know: the API repeats a wrong key with
+// asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a JSON \n.
 var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
 
 // Redactor replaces secrets in text. It may be used by several goroutines.
 type Redactor struct {
-	known atomic.Pointer[strings.Replacer]
-
+	known atomic.Pointer[strings.Replacer] // of the forms
 	mu    sync.Mutex
 	forms []string
 }
@@ -36,8 +34,8 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// Add adds secrets, as they are and escaped for JSON and for URLs. Secrets of
-// fewer than 4 characters are ignored.
+// Add adds secrets, as they are and escaped for JSON and for URLs. Secrets of fewer than 4
+// characters are ignored.
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,15 +52,15 @@ func (r *Redactor) Add(secrets ...string) {
 	}
 	// A secret that begins with another one is replaced as a whole.
 	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
-	pairs := make([]string, 0, 2*len(r.forms))
+	var pairs []string
 	for _, f := range r.forms {
 		pairs = append(pairs, f, Redacted)
 	}
 	r.known.Store(strings.NewReplacer(pairs...))
 }
 
-// Redact returns s with each secret replaced by [redacted]. A nil Redactor knows
-// no secrets and replaces only what looks like an API key (sk-…).
+// Redact returns s with each secret replaced by [redacted]. A nil Redactor knows no secrets and
+// replaces only what looks like an API key (sk-…).
 func (r *Redactor) Redact(s string) string {
 	if r != nil {
 		s = r.known.Load().Replace(s)
@@ -73,7 +71,7 @@ func (r *Redactor) Redact(s string) string {
 	return s
 }
 
-// Line returns s as one printable line ([text.OneLine]) without secrets. A secret
-// with invisible characters in it is found, because they are removed first. A line
-// is truncated afterwards: a part of a secret is not found.
+// Line returns s as one printable line ([text.OneLine]) without secrets. A secret with invisible
+// characters in it is found, because they are removed first. A line is truncated afterwards: a part
+// of a secret is not found.
 func (r *Redactor) Line(s string) string { return r.Redact(text.OneLine(s)) }
