@@ -40,57 +40,65 @@ type Options struct {
 // 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
 // even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
-	w, flush := o.Stderr, func() {}
-	if o.Debug {
-		w, flush = newQueue(o.Stderr)
+	if !o.Debug {
+		return slog.New(o.handler(o.Stderr)), func() {}, nil
 	}
+	w, flush := newQueue(o.Stderr)
 	h := o.handler(w)
-	var f *os.File
-	if o.Debug && o.File != "" {
-		f, err = openFile(o.File)
+	if o.File == "" {
+		return slog.New(h), flush, nil
 	}
-	if f != nil {
-		h = slog.NewMultiHandler(h, tint.NewTextHandler(f, &tint.Options{
-			Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: true, ReplaceAttr: o.clean,
-		}))
+	f, err := openFile(o.File)
+	if err != nil {
+		return slog.New(h), flush, err
 	}
-	return slog.New(h), func() {
+	o.Format, o.Stderr = "text", f
+	return slog.New(slog.NewMultiHandler(h, o.handler(f))), func() {
 		flush()
-		_ = f.Close() // nil is fine
-	}, err
+		_ = f.Close()
+	}, nil
 }
 
-// timeFormat is for logs that are kept.
-const timeFormat = "2006-01-02T15:04:05.000Z07:00"
-
-// handler returns the handler for stderr, whose writer is w.
+// handler returns a handler that writes to w, which passes everything on to Stderr.
 func (o Options) handler(w io.Writer) slog.Handler {
-	t := &tint.Options{Level: slog.LevelDebug, TimeFormat: timeFormat, NoColor: o.NoColor || !colours(o.Stderr), ReplaceAttr: o.clean}
-	switch {
-	case o.Debug:
-	case o.Format != "":
-		t.Level = slog.LevelInfo
-	default:
-		t.Level, t.NoColor, t.ReplaceAttr = slog.LevelWarn, true, o.plain
+	level, timeFormat := slog.LevelWarn, "2006-01-02T15:04:05.000Z07:00"
+	if o.Format != "" {
+		level = slog.LevelInfo
 	}
-	switch o.Format {
-	case "json":
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: t.Level, ReplaceAttr: o.clean})
-	case "":
-		t.TimeFormat = "15:04:05.000"
+	if o.Debug {
+		level = slog.LevelDebug
 	}
-	return tint.NewTextHandler(w, t)
+	if o.Format == "json" {
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: o.clean})
+	}
+	if o.Format == "" {
+		timeFormat = "15:04:05.000" // a client keeps the date
+	}
+	f, isFile := o.Stderr.(*os.File)
+	// Windows consoles show colours only after a system call.
+	colours := isFile && runtime.GOOS != "windows" && term.IsTerminal(int(f.Fd())) && !o.NoColor && !o.plain()
+	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: timeFormat, NoColor: !colours, ReplaceAttr: o.clean})
 }
+
+// plain reports whether the lines have no time and begin with the program's name: clients mix them
+// with those of other servers.
+func (o Options) plain() bool { return o.Format == "" && !o.Debug }
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	_, level := a.Value.Any().(slog.Level)
+	level, isLevel := a.Value.Any().(slog.Level)
 	switch kind := a.Value.Kind(); {
 	case len(groups) == 0 && a.Key == slog.MessageKey:
 		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-	case (kind == slog.KindString || kind == slog.KindAny) && !level:
-		// Sanitized first: without the escape sequence in its middle, a secret
-		// would be whole again after the redaction.
+	case o.plain() && len(groups) == 0 && a.Key == slog.TimeKey:
+		return slog.Attr{}
+	case o.plain() && isLevel && level < slog.LevelError:
+		a.Value = slog.StringValue(version.Name + ": warning:")
+	case o.plain() && isLevel:
+		a.Value = slog.StringValue(version.Name + ": error:")
+	case !isLevel && (kind == slog.KindString || kind == slog.KindAny):
+		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
+		// after the redaction.
 		a.Value = slog.StringValue(o.Redactor.Redact(tintSafe.Replace(text.Printable(render(a.Value.Any())))))
 	}
 	return a
@@ -99,21 +107,6 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 // tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
 // writes an escape character for the four characters \x1b.
 var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
-
-// plain is clean for a process without debug. Clients mix its lines with those of other servers, so
-// each begins with the program's name.
-func (o Options) plain(groups []string, a slog.Attr) slog.Attr {
-	level, ok := a.Value.Any().(slog.Level)
-	switch {
-	case len(groups) == 0 && a.Key == slog.TimeKey:
-		return slog.Attr{}
-	case !ok:
-		return o.clean(groups, a)
-	case level >= slog.LevelError:
-		return slog.String(a.Key, version.Name+": error:")
-	}
-	return slog.String(a.Key, version.Name+": warning:")
-}
 
 // render formats a value for a reader: text as it is, other values as JSON, because most of them
 // are requests and responses.
@@ -127,13 +120,6 @@ func render(v any) string {
 		return fmt.Sprintf("%+v", v)
 	}
 	return string(b)
-}
-
-// colours reports whether w is a terminal that shows colours. Windows consoles show them only after
-// a system call, so they get plain text.
-func colours(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && runtime.GOOS != "windows" && term.IsTerminal(int(f.Fd()))
 }
 
 // openFile opens the debug file for appending. The log holds whole answers, so the rights of other
@@ -174,15 +160,10 @@ func newQueue(w io.Writer) (q *queue, flush func()) {
 		}
 	}()
 	return q, func() {
-		timeout := time.After(200 * time.Millisecond)
-		select {
-		case q.lines <- nil:
-		case <-timeout:
-			return
-		}
+		_, _ = q.Write(nil)
 		select {
 		case <-done:
-		case <-timeout:
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }

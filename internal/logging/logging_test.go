@@ -13,50 +13,25 @@ import (
 	"testing/synctest"
 )
 
-// open returns a logger that writes to out, and a function that ends it.
-func open(t *testing.T, o Options) (*slog.Logger, func()) {
-	t.Helper()
-	log, end, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return log, end
-}
-
+// A server logs its calls, too, with the time, as text or as JSON. Secrets may be added later.
 func TestWithoutDebug(t *testing.T) {
-	var out bytes.Buffer
-	log, _ := open(t, Options{Stderr: &out, File: "/nonexistent/never-opened"})
-	log.Debug("a debug line")
-	log.Info("an info line")
-	log.Warn("reading policy", "path", "p.md")
-	log.Error("two\nlines")
-	want := "openai-responses-mcp: warning: reading policy path=p.md\n" +
-		"openai-responses-mcp: error: two lines\n"
-	if got := out.String(); got != want {
-		t.Errorf("wrote %q, want %q", got, want)
-	}
-	if log.Enabled(t.Context(), slog.LevelDebug) {
-		t.Error("debug records are enabled")
-	}
-}
-
-// A server logs its calls with the time, as text or as JSON, without secrets,
-// and without debug no debug lines.
-func TestServer(t *testing.T) {
 	const key = "hush-hush-0001"
 	for format, want := range map[string]string{
-		"text": `^20\d\d-\d\d-\d\dT\S+ INF call who=a\[redacted\]b n=0\.25\n$`,
-		"json": `^\{"time":"20\d\d-\d\d-\d\dT[^"]+","level":"INFO","msg":"call","who":"a\[redacted\]b","n":0\.25\}\n$`,
+		"":     `^openai-responses-mcp: warning: reading policy path=p\.md\nopenai-responses-mcp: error: two lines\n$`,
+		"text": `^20\d\d-\d\d-\d\dT\S+ INF call who=a\[redacted\]b n=0\.25\n\S+ WRN reading policy path=p\.md\n\S+ ERR two lines\n$`,
+		"json": `^\{"time":"20\d\d-\d\d-\d\dT[^"]+","level":"INFO","msg":"call","who":"a\[redacted\]b","n":0\.25\}\n.*"WARN".*\n.*"msg":"two lines"\}\n$`,
 	} {
 		var out bytes.Buffer
 		redactor := NewRedactor()
-		log, end := open(t, Options{Format: format, Stderr: &out, Redactor: redactor})
+		log, end, err := New(Options{Format: format, File: "/nonexistent/never-opened", Stderr: &out, Redactor: redactor})
 		redactor.Add(key)
 		log.Debug("a debug line")
 		log.Info("call", "who", "a"+key+"b", "n", 0.25)
+		log.Warn("reading policy", "path", "p.md")
+		log.Error("two\nlines")
 		end()
-		if got := out.String(); !regexp.MustCompile(want).MatchString(got) {
-			t.Errorf("%s: wrote %q, want %q", format, got, want)
+		if got := out.String(); !regexp.MustCompile(want).MatchString(got) || err != nil {
+			t.Errorf("%q: wrote %q, %v, want %q", format, got, err, want)
 		}
 	}
 }
@@ -82,7 +57,7 @@ func TestDebug(t *testing.T) {
 		{func(l *slog.Logger) { l.Warn("m", "v", "hush-\x1b"+"hush-0001", "w", `\x1b[31m`) }, `WRN m v=[redacted] w=\u001b[31m`},
 	} {
 		var out bytes.Buffer
-		log, end := open(t, Options{Debug: true, Stderr: &out, Redactor: NewRedactor(key)})
+		log, end, _ := New(Options{Debug: true, Stderr: &out, Redactor: NewRedactor(key)})
 		tt.log(log)
 		end()
 		if _, got, _ := strings.Cut(out.String(), " "); got != tt.want+"\n" {
@@ -129,7 +104,7 @@ func (b *blocked) Write(p []byte) (int, error) {
 func TestStderrNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &blocked{release: make(chan struct{})}
-		log, end := open(t, Options{Debug: true, Stderr: out})
+		log, end, _ := New(Options{Debug: true, Stderr: out})
 		for range 1000 {
 			log.Debug("line")
 		}

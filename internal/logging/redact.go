@@ -43,12 +43,9 @@ func (r *Redactor) Add(secrets ...string) {
 		if s = strings.TrimSpace(s); len([]rune(s)) < 4 {
 			continue // it occurs in ordinary words
 		}
-		r.forms = append(r.forms, s, url.QueryEscape(s), url.PathEscape(s))
-		for _, encode := range []func(any) ([]byte, error){json.Marshal, jsonx.Marshal} {
-			if b, err := encode(s); err == nil {
-				r.forms = append(r.forms, string(b[1:len(b)-1])) // without the quotes
-			}
-		}
+		html, _ := json.Marshal(s) // a string cannot fail
+		plain, _ := jsonx.Marshal(s)
+		r.forms = append(r.forms, s, url.QueryEscape(s), url.PathEscape(s), string(html[1:len(html)-1]), string(plain[1:len(plain)-1]))
 	}
 	// A secret that begins with another one is replaced as a whole.
 	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
