@@ -1,5 +1,5 @@
-// Package jsonx writes JSON with <, > and & as they are: nothing here ends up
-// in HTML, and people read URLs and answers.
+// Package jsonx writes JSON with <, > and & as they are: nothing here ends up in HTML, and people
+// read URLs and answers.
 package jsonx
 
 import (
@@ -7,20 +7,16 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without the escapes for HTML, of which RFC 8259 section 7
-// asks for none. The error is that of json.Marshal.
+// Marshal is json.Marshal without the escapes for HTML, of which RFC 8259 section 7 asks for none.
 func Marshal(v any) ([]byte, error) { return MarshalIndent(v, "") }
 
-// MarshalIndent is Marshal with a line for each value and this indent for each level; ""
-// puts all into one line. There is no line feed at the end. The error is that of
-// json.Marshal, too.
+// MarshalIndent is Marshal with a line for each value and this indent for each level; "" puts all
+// into one line. There is no line feed at the end. The error is that of json.Marshal.
 func MarshalIndent(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if indent != "" {
-		e.SetIndent("", indent)
-	}
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}

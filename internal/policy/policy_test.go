@@ -3,10 +3,10 @@ package policy
 import (
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // digest belongs to Revision. A change of policy.md changes both.
@@ -36,35 +36,28 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	files := map[string]string{
-		"/p.md":     "be brief\n",
-		"/bom.md":   "\ufeffbe brief\n",
-		"/empty.md": " \n\t\n",
-		"/latin.md": "caf\xe9",
+	files := fstest.MapFS{
+		"p.md":     {Data: []byte("be brief\n")},
+		"bom.md":   {Data: []byte("\ufeffbe brief\n")},
+		"empty.md": {Data: []byte(" \n\t\n")},
+		"latin.md": {Data: []byte("caf\xe9")},
 	}
-	read := func(path string) ([]byte, error) {
-		if text, ok := files[path]; ok {
-			return []byte(text), nil
-		}
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-	}
-	tests := []struct {
+	for _, tt := range []struct {
 		source, path, mode string
 		want, warning      string
 	}{
 		{"builtin", "", "replace", builtin, ""},
-		{"builtin", "/p.md", "replace", builtin, ""}, // a path alone selects nothing
+		{"builtin", "p.md", "replace", builtin, ""}, // a path alone selects nothing
 		{"", "", "", builtin, ""},
-		{"file", "/p.md", "replace", "be brief\n", ""},
-		{"file", "/bom.md", "replace", "be brief\n", ""},
-		{"file", "/p.md", "", "be brief\n", ""}, // unset: the default
-		{"file", "/p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
-		{"file", "/none.md", "replace", builtin, `"/none.md"`},
-		{"file", "/empty.md", "replace", builtin, "empty"},
-		{"file", "/latin.md", "append", builtin, "UTF-8"},
-	}
-	for _, tt := range tests {
-		text, warning := Load(tt.source, tt.path, tt.mode, read)
+		{"file", "p.md", "replace", "be brief\n", ""},
+		{"file", "bom.md", "replace", "be brief\n", ""},
+		{"file", "p.md", "", "be brief\n", ""}, // unset: the default
+		{"file", "p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
+		{"file", "none.md", "replace", builtin, `"none.md"`},
+		{"file", "empty.md", "replace", builtin, "empty"},
+		{"file", "latin.md", "append", builtin, "UTF-8"},
+	} {
+		text, warning := Load(tt.source, tt.path, tt.mode, files.ReadFile)
 		if text != tt.want {
 			t.Errorf("Load(%q, %q, %q) = %.40q, want %.40q", tt.source, tt.path, tt.mode, text, tt.want)
 		}

