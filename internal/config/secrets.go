@@ -49,7 +49,7 @@ func (l *loader) resolve() {
 			l.Secrets = append(l.Secrets, value)
 			if value != "" {
 				value = m[1] + value
-			} else {
+			} else if headerName.MatchString(name) {
 				l.warn(l.origins["openai.headers"], "openai.headers", variable+" is not set: "+name+" is not sent")
 			}
 			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
