@@ -15,7 +15,6 @@ func TestYAMLErrors(t *testing.T) {
 		{"request: {timeout_ms: 99999999999999999999}", "1: request.timeout_ms: 1e+20 is not a whole number of at least 1"},
 		{"search: {defaults: {recency_days: -0.5}}", "1: search.defaults.recency_days: -0.5 is not a number of at least 0"},
 		{"search: {defaults: {recency_days: .nan}}", "1: search.defaults.recency_days: NaN is not a number of at least 0"},
-
 		// types
 		{"request:\n\n  timeout_ms: abc\n", `3: request.timeout_ms: "abc" is not a whole number of at least 1`},
 		{"request: {timeout_ms: 1.5}", "1: request.timeout_ms: 1.5 is not a whole number of at least 1"},
@@ -29,7 +28,6 @@ func TestYAMLErrors(t *testing.T) {
 		{"server: {tool_errors: both}", `1: server.tool_errors: "both" is not one of auto, protocol, result`},
 		{"search: {extra: [a]}", "1: search.extra: a list is not a mapping"},
 		{"search: {user_location: {country: Japan}}", `1: search.user_location.country: "Japan" is not a two-letter country code`},
-
 		// words
 		{"model_profiles: {answer: {reasoning_effort: High}}", `1: model_profiles.answer.reasoning_effort: "High" is not one of none, minimal, low, medium, high, xhigh, max`},
 		{"model_profiles: {answer: {model: gpt 5}}", `1: model_profiles.answer.model: "gpt 5" is not a model id`},
@@ -39,11 +37,9 @@ func TestYAMLErrors(t *testing.T) {
 		{"openai:\n  project: |\n    p\n", `2: openai.project: "p\n" is not an id`}, // would break the header
 		{"openai: {base_url: api.example.com/v1}", `1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`},
 		{"openai: {base_url: 'http://h:port/'}", `1: openai.base_url: "http://h:port/" is not an absolute http or https URL`},
-
 		// keys
 		{"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n", `3: request: already set in line 1`},
 		{"request:\n  extra_body: {a: 1, a: 2}\n", `2: request.extra_body: line 2: mapping key "a" already defined at line 2`},
-
 		{"request: {timeuot_ms: 1}", "1: request.timeuot_ms: unknown key, did you mean request.timeout_ms?"},
 		{"timeout_ms: 1", "1: timeout_ms: unknown key, did you mean request.timeout_ms?"},
 		{"search: {domains: []}", "1: search.domains: unknown key, did you mean search.defaults.domains?"},
@@ -54,7 +50,6 @@ func TestYAMLErrors(t *testing.T) {
 		{"zebra: 1", "1: zebra: unknown key"},
 		{"m: 1", "1: m: unknown key"},
 		{"\"a\\nb\": 1", "1: a b: unknown key"},
-
 		// a secret that is not where it belongs
 		{"openai: {api_key_env: gsk_0123456789abcdefghij}", "1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)"},
 		{"openai: {api_key_env: [sk-proj-0123456789abcdef]}", "1: openai.api_key_env: [redacted] is not the name of an environment variable (the variable holds the key, this file does not)"},
@@ -74,7 +69,6 @@ func TestYAMLErrors(t *testing.T) {
 		{"openai: {headers: 'api-key: hunter2hunter2'}", "1: openai.headers: [redacted] is not a mapping of header names to values"},
 		{"openai: {headers: {api-key: [hunter2hunter2]}}", "1: openai.headers: [redacted] is not a mapping of header names to values"},
 		{"openai: {headers: [hunter2hunter2]}", "1: openai.headers: [redacted] is not a mapping of header names to values"},
-
 		// the file as a whole
 		{"server: {}\n---\nsearch: {}\n", " has more than one YAML document"},
 		{"- a\n- b\n", "1: not a mapping (key: value)"},
@@ -82,10 +76,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"request:\n\ttimeout_ms: 5\n", "2: not YAML: found character that cannot start any token"},
 		{"request: {}\nserver: *s\n", "1: not YAML: unknown anchor 's' referenced"},
 		{"server:\n  debug_file: \"open\n", "2: not YAML: found unexpected end of stream"},
-
 		{"openai:\n  headers: {api-key: ${A}}\nserver: {}\n", "1: not YAML: did not find expected ',' or '}'"},
 		{"request: {extra_body: {a: .nan}}\n", "1: request.extra_body: cannot be written as JSON: unsupported value: NaN"},
-
 		// all of them
 		{"policy:\n  system: {source: file}\nrequest:\n  timeout: 1\n", "4: request.timeout: unknown key, did you mean request.timeout_ms?\n2: policy.system.source: \"file\" needs policy.system.path"},
 		{"server: {debug: 1}\npolicy: {max_citations: 99}\nrequest: 5\n", "1: server.debug: 1 is not true or false\n2: policy.max_citations: 99 is not in 1..10\n3: request: 5 is not a mapping"},

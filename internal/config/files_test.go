@@ -19,11 +19,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the schema, the reference page and testdata")
 
 const (
-	schemaFile  = "../../config/config.schema.json"
-	schemaID    = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
-	exampleFile = "../../config/config.yaml.example"
-
+	exampleFile   = "../../config/config.yaml.example"
 	referenceFile = "../../docs/reference/config-reference.md"
+	schemaID      = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
 )
 
 // golden compares got with a file, or writes the file with -update.
@@ -78,15 +76,9 @@ func TestSchema(t *testing.T) {
 			continue
 		}
 		if words := tag.Get("enum"); words != "" {
-			var list []any
-			for word := range strings.SplitSeq(words, "|") {
-				if word == "true" || word == "false" { // YAML reads them as booleans
-					list = append(list, word == "true")
-				} else {
-					list = append(list, word)
-				}
-			}
-			set(at+"enum", append(list, nil))
+			list := `["` + strings.ReplaceAll(words, "|", `", "`) + `", null]`
+			// YAML reads true and false as booleans.
+			set(at+"enum", json.RawMessage(strings.NewReplacer(`"true"`, "true", `"false"`, "false").Replace(list)))
 		} else {
 			set(at+"type", []string{kinds[f.Type.Kind()], "null"})
 		}
@@ -118,7 +110,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, schemaFile, append(b.Bytes(), '\n'))
+	golden(t, "../../config/config.schema.json", append(b.Bytes(), '\n'))
 }
 
 // TestReference generates the tables between the marks of the page.

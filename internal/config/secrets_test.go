@@ -19,18 +19,13 @@ func TestHeaders(t *testing.T) {
     X-Title: My reports
     X-Count: 5
 `), []string{"AZURE_KEY=azure-secret", "TEAM= team-secret ", "OPENAI_API_KEY=sk-of-another-service"})
-	if err != nil {
-		t.Fatal(err)
+	want := []any{
+		map[string]string{"api-key": "azure-secret", "X-Team": "Token team-secret", "X-Title": "My reports", "X-Count": "5"},
+		[]string{"NOT_THERE", "TEAM"},
+		[]string{file + ":2: openai.headers: NOT_THERE is not set: X-Missing is not sent"},
 	}
-	want := map[string]string{"api-key": "azure-secret", "X-Team": "Token team-secret", "X-Title": "My reports", "X-Count": "5"}
-	if diff := cmp.Diff(want, c.SentHeaders); diff != "" {
-		t.Errorf("SentHeaders (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{file + ":2: openai.headers: NOT_THERE is not set: X-Missing is not sent"}, warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"NOT_THERE", "TEAM"}, c.HeaderVariables); diff != "" {
-		t.Errorf("HeaderVariables (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, []any{c.SentHeaders, c.HeaderVariables, warnings}); diff != "" || err != nil {
+		t.Errorf("Load(): %v, headers, variables and warnings (-want +got):\n%s", err, diff)
 	}
 	for _, secret := range []string{"sk-of-another-service", "team-secret", "azure-secret"} {
 		if !slices.Contains(c.Secrets, secret) {

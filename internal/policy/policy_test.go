@@ -48,10 +48,8 @@ func TestLoad(t *testing.T) {
 	}{
 		{"builtin", "", "replace", builtin, ""},
 		{"builtin", "p.md", "replace", builtin, ""}, // a path alone selects nothing
-		{"", "", "", builtin, ""},
 		{"file", "p.md", "replace", "be brief\n", ""},
 		{"file", "bom.md", "replace", "be brief\n", ""},
-		{"file", "p.md", "", "be brief\n", ""}, // unset: the default
 		{"file", "p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
 		{"file", "none.md", "replace", builtin, `"none.md"`},
 		{"file", "empty.md", "replace", builtin, "empty"},
