@@ -36,8 +36,8 @@ type Config struct {
 	Search        Search        `yaml:"search" doc:"Web search."`
 	Server        Server        `yaml:"server" doc:"The MCP server."`
 
-	LineMode bool // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
-	*Derived      // a pointer, so that %+v of a Config does not print the secrets in it
+	LineMode bool       // send every message as one line of JSON; only MCP_LINE_MODE=1 sets it (spec §5.4)
+	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print the secrets in it
 }
 
 // Derived is what Load derives from the keys and the environment.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -176,6 +177,7 @@ func TestShow(t *testing.T) {
 // API key.
 func FuzzLoad(f *testing.F) {
 	const key = "sk-do-not-print-0123456789"
+	path := filepath.Join(f.TempDir(), "config.yaml")
 	for _, seed := range []string{
 		"",
 		"policy: {max_citations: 4}",
@@ -191,13 +193,15 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, yaml string) {
-		c, warnings, err := Load(write(t, yaml), []string{"OPENAI_API_KEY=" + key})
-		lines := warnings
+		if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, lines, err := Load(Flags{Config: &path}, []string{"OPENAI_API_KEY=" + key})
 		if err != nil {
 			lines = append(lines, strings.Split(err.Error(), "\n")...)
 		}
 		for _, line := range lines {
-			if !strings.HasPrefix(line, file+":") || strings.Contains(line, key) || strings.ContainsAny(line, "\r\x00\x1b\u2028") {
+			if !strings.HasPrefix(line, path+":") || strings.Contains(line, key) || strings.ContainsAny(line, "\r\x00\x1b\u2028") {
 				t.Errorf("not a line with a source: %q", line)
 			}
 		}
