@@ -40,7 +40,7 @@ type Flags struct {
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //
 // It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
-// secrets.
+// secrets. With an error the Config is not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
 	l := &loader{Config: defaults(), vars: map[string]string{}, keys: map[string]field{}}
 	for name, value := range env.ToMap(environ) {
