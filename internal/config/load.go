@@ -82,11 +82,10 @@ const maxProblems = 20
 // loader is the state of one Load.
 type loader struct {
 	*Config
-	vars     map[string]string // trimmed
-	home     string
-	keys     map[string]field // sections, too
-	problems []string
-	warnings []string
+	vars               map[string]string // trimmed
+	home               string
+	keys               map[string]field // sections, too
+	problems, warnings []string
 }
 
 // set records where the value of a key comes from, and checks the value.
