@@ -156,7 +156,8 @@ func defaults() *Config {
 		Policy:        Policy{MaxCitations: 3, Timezone: "Asia/Tokyo", System: System{Source: "builtin", Merge: "replace"}},
 		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}, Extra: map[string]any{}},
 		Server:        Server{Tasks: true, ToolErrors: "auto"},
-		Derived:       &Derived{SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{}},
+		Derived: &Derived{
+			SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{}},
 	}
 }
 

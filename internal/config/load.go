@@ -313,9 +313,10 @@ func (l *loader) inherit() {
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
 		for _, f := range fields(field{value: reflect.ValueOf(Profile{})}) {
 			key, from := "model_profiles."+profile+"."+f.key, "model_profiles.answer."+f.key
+			hasLevel := f.key == "reasoning_effort" || f.key == "verbosity"
 			switch {
 			case l.origins[key] != "default":
-			case l.origins["model_profiles"] == "" && l.origins[from] == "default" && (f.key == "reasoning_effort" || f.key == "verbosity"):
+			case hasLevel && l.origins["model_profiles"] == "" && l.origins[from] == "default":
 				l.keys[key].value.SetString(level)
 			default:
 				l.keys[key].value.Set(l.keys[from].value)

@@ -90,8 +90,9 @@ func TestPrecedence(t *testing.T) {
 	} {
 		tt.flags.Config = write(t, tt.yaml).Config
 		c := mustLoad(t, tt.flags, tt.environ...)
-		if c.ModelProfiles.Answer.Model != tt.model || c.Origin("model_profiles.answer.model") != tt.origin {
-			t.Errorf("%q: model = %q from %q, want %q from %q", tt.environ, c.ModelProfiles.Answer.Model, c.Origin("model_profiles.answer.model"), tt.model, tt.origin)
+		model, origin := c.ModelProfiles.Answer.Model, c.Origin("model_profiles.answer.model")
+		if model != tt.model || origin != tt.origin {
+			t.Errorf("%q: model = %q from %q, want %q from %q", tt.environ, model, origin, tt.model, tt.origin)
 		}
 		if c.Server.Debug != tt.debug || filepath.ToSlash(c.Server.DebugFile) != tt.file {
 			t.Errorf("%q: debug = %v %q, want %v %q", tt.environ, c.Server.Debug, c.Server.DebugFile, tt.debug, tt.file)

@@ -63,8 +63,9 @@ func (l *loader) resolve() {
 	l.KeySet = l.vars[l.KeyEnv] != ""
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
-	for _, address := range []string{l.OpenAI.BaseURL, l.vars["HTTP_PROXY"], l.vars["http_proxy"], l.vars["HTTPS_PROXY"], l.vars["https_proxy"]} {
-		l.Secrets = append(l.Secrets, urlSecrets(address)...)
+	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
+	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		l.Secrets = append(l.Secrets, urlSecrets(l.vars[variable])...)
 	}
 }
 
