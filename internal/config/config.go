@@ -157,7 +157,8 @@ func defaults() *Config {
 		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}, Extra: map[string]any{}},
 		Server:        Server{Tasks: true, ToolErrors: "auto"},
 		Derived: &Derived{
-			SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{}},
+			SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{},
+		},
 	}
 }
 
