@@ -2,9 +2,11 @@ package llm
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,50 +15,44 @@ import (
 
 const maxEvent = 32 << 20 // bytes of one event of a stream
 
-// accumulator turns the events of one stream into those of a caller and, at its
-// end, into the response. Unknown events and items are ignored here; the
-// response keeps the items.
+// accumulator turns the events of one stream into those of a caller and, at its end, into the
+// response. Unknown events and items are ignored here; the response keeps the items. It numbers the
+// items from 1 on, because some servers give an item another id in each event, or all items the
+// output_index 0.
 type accumulator struct {
 	emitter *emitter
+	log     func([]byte)    // writes what came back to the debug log
+	begun   int             // number of the last item
+	current map[float64]int // item that an output_index means
+	ids     map[string]int  // items by id
 	blocks  map[blockKey]*block
-	items   map[int]*streamed // by output_index
-	indexes map[string]int    // output_index by item id
-	done    []Item            // complete items
-	size    int               // elements of done
-	log     func([]byte)      // writes what came back to the debug log
+	done    []Item // complete items
+	size    int    // elements of done
 }
 
-// blockKey tells the blocks of a stream apart. Some servers give an item another
-// id in each event, so that the output_index counts.
 type blockKey struct {
+	item    int
 	kind    string
-	item    int // output_index
-	content int // content_index of a text, else 0
+	content float64 // content_index of a text, else 0
 }
 
 // block is a block of a caller.
 type block struct {
-	index int // its number in the caller's events
-	kind  string
-	sent  []byte // all deltas
+	BlockStart
+	open bool
+	sent strings.Builder // all deltas
 }
 
-// streamed is an item that a stream has begun.
-type streamed struct {
-	ended  bool
-	blocks []*block
-}
-
-func newAccumulator(e *emitter) *accumulator {
-	return &accumulator{emitter: e, log: func([]byte) {}, blocks: map[blockKey]*block{}, items: map[int]*streamed{}, indexes: map[string]int{}}
+func newAccumulator(e *emitter, log func([]byte)) *accumulator {
+	return &accumulator{emitter: e, log: log, current: map[float64]int{}, ids: map[string]int{}, blocks: map[blockKey]*block{}}
 }
 
 // streamEvent is what the program needs of the events of a stream
 // (https://platform.openai.com/docs/api-reference/responses-streaming).
 type streamEvent struct {
 	Type         string
-	OutputIndex  integer `json:"output_index"`
-	ContentIndex integer `json:"content_index"`
+	OutputIndex  float64 `json:"output_index"` // some servers write 3.0
+	ContentIndex float64 `json:"content_index"`
 	ItemID       string  `json:"item_id"`
 	Delta        string
 	Part         Part
@@ -65,8 +61,8 @@ type streamEvent struct {
 	Error        json.RawMessage
 }
 
-// read reads a stream up to the event that ends it. Events without a JSON object
-// are skipped: some servers send them to keep a stream open.
+// read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
+// servers send them to keep a stream open.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
@@ -83,181 +79,174 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 	}
 	err := stream.Err()
 	if err == nil {
-		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did"}
+		err = io.ErrUnexpectedEOF
 	}
 	return nil, err
 }
 
-// take handles one event. It returns a response or an error when the event
-// ends the stream.
+// take handles one event. It returns a response or an error when the event ends the stream.
 func (a *accumulator) take(data []byte) (*Response, error) {
 	var ev streamEvent
 	err := decode(data, &ev)
-	if errors.Is(err, errTooMany) {
-		return nil, err
-	}
 	if err != nil {
-		return nil, &Error{Kind: KindConnection, Message: "the stream ended before the response did, in an event that is not JSON", Err: err}
+		return nil, err
 	}
 	noError := []string{"", "null", "{}", `""`}
 	if ev.Type == "error" || !slices.Contains(noError, string(ev.Error)) {
-		return nil, streamError(data)
+		return nil, failure(data, "the stream ended with an error")
 	}
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.failed":
-		return a.final(ev)
-	}
-	if ev.Type == "response.output_item.done" && ev.Item.Type != "" {
-		a.log(ev.Item.Raw)
-		a.done = append(a.done, ev.Item)
-		a.size += 1 + ev.Item.size()
+		if !isObject(ev.Response) {
+			ev.Response = []byte("{}")
+		}
+		return a.finish(ev.Response, "text/event-stream", strings.TrimPrefix(ev.Type, "response."))
+	case "response.output_item.done":
+		if ev.Item.Type != "" {
+			a.log(ev.Item.Raw)
+			a.done = append(a.done, ev.Item)
+			a.size += 1 + ev.Item.size()
+		}
 	}
 	if a.emitter.watched() {
 		a.show(ev)
 	}
-	if max(len(a.blocks), len(a.items), len(a.indexes), a.size) > maxElements {
-		return nil, errTooMany
+	if max(len(a.blocks), a.begun, len(a.ids), a.size) > maxElements {
+		return nil, errTooMany()
 	}
 	return nil, nil
 }
 
+// finish makes the response of a response object, which may be the whole answer, and shows what
+// was not streamed of it.
+func (a *accumulator) finish(data []byte, contentType, status string) (*Response, error) {
+	a.log(data)
+	r, err := decodeResponse(data, contentType, status, a.done)
+	if err == nil && a.emitter.watched() {
+		a.settle(r.Output)
+	}
+	return r, err
+}
+
 // show passes an event on to the caller.
 func (a *accumulator) show(ev streamEvent) {
-	index, content := int(ev.OutputIndex), int(ev.ContentIndex)
+	item := cmp.Or(a.current[ev.OutputIndex], a.ids[cmp.Or(ev.ItemID, ev.Item.ID)])
+	if item == 0 {
+		a.begun++
+		item = a.begun
+		a.current[ev.OutputIndex] = item
+	}
 	switch ev.Type {
 	case "response.output_item.added":
-		a.known(index, ev.Item.ID)
-		a.start(index, ev.Item)
+		a.start(item, ev.Item)
 	case "response.output_item.done":
-		if ev.Item.Type != "" {
-			a.known(index, ev.Item.ID)
-			a.end(index, ev.Item)
-		}
+		a.end(item, ev.Item)
+		delete(a.current, ev.OutputIndex)
 	case "response.content_part.added":
-		a.text(index, content, ev.ItemID, ev.Part)
+		a.text(item, ev.ContentIndex, ev.ItemID, ev.Part)
 	case "response.output_text.delta", "response.refusal.delta":
-		a.delta(a.open(blockKey{BlockText, index, content}, ev.ItemID, ""), ev.Delta)
+		a.delta(a.open(blockKey{item, BlockText, ev.ContentIndex}, ev.ItemID, ""), ev.Delta)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		a.delta(a.open(blockKey{BlockThinking, index, 0}, ev.ItemID, ""), ev.Delta)
+		a.delta(a.open(blockKey{item, BlockThinking, 0}, ev.ItemID, ""), ev.Delta)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		a.delta(a.blocks[blockKey{BlockToolUse, index, 0}], ev.Delta) // without its item it has no name
+		a.delta(a.blocks[blockKey{item, BlockToolUse, 0}], ev.Delta) // without its item it has no name
 	case "response.content_part.done":
-		a.whole(a.text(index, content, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
+		a.whole(a.text(item, ev.ContentIndex, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
 	}
 }
 
-// known remembers the id of an item.
-func (a *accumulator) known(index int, id string) {
-	if id != "" {
-		a.indexes[id] = index
-	}
-}
-
-// start starts the block of an item that has one only. A message has one for
-// each text, which the API announces by itself.
-func (a *accumulator) start(index int, item Item) *block {
-	switch item.Type {
+// start starts the block of an item that has one only. A message has one for each text, which the
+// API announces by itself.
+func (a *accumulator) start(item int, is Item) *block {
+	a.know(item, is.ID)
+	switch is.Type {
 	case "reasoning":
-		return a.open(blockKey{BlockThinking, index, 0}, item.ID, "")
+		return a.open(blockKey{item, BlockThinking, 0}, is.ID, "")
 	case "function_call", "custom_tool_call":
-		return a.open(blockKey{BlockToolUse, index, 0}, item.CallID, item.Name)
+		return a.open(blockKey{item, BlockToolUse, 0}, is.CallID, is.Name)
 	case "web_search_call":
-		return a.open(blockKey{BlockSearch, index, 0}, item.ID, "")
+		return a.open(blockKey{item, BlockSearch, 0}, is.ID, "")
 	}
 	return nil
 }
 
-// end completes an item: what was not streamed of it follows in one piece, and
-// its blocks stop.
-func (a *accumulator) end(index int, item Item) {
-	b := a.start(index, item)
-	state := a.item(index)
-	if state.ended {
-		return
-	}
-	switch item.Type {
+// end completes an item: what was not streamed of it follows in one piece, and its blocks stop.
+func (a *accumulator) end(item int, is Item) {
+	b := a.start(item, is)
+	switch is.Type {
 	case "message":
-		for i, part := range item.Content {
-			a.whole(a.text(index, i, item.ID, part), part.Text+part.Refusal)
+		for i, part := range is.Content {
+			a.whole(a.text(item, float64(i), is.ID, part), part.Text+part.Refusal)
 		}
 	case "reasoning":
-		a.whole(b, item.thoughts())
+		a.whole(b, is.thoughts())
 	case "function_call", "custom_tool_call":
-		a.whole(b, item.toolInput())
-	case "web_search_call":
-		// The API says what a search does when it is done.
-		if s := item.search(); s != (Search{}) {
+		a.whole(b, is.toolInput())
+	case "web_search_call": // the API says what a search does when it is done
+		s := is.search()
+		if b.open && s != (Search{}) {
 			a.emitter.send(s)
 		}
-	}
-	state.ended = true
-	for _, b := range state.blocks {
-		a.emitter.stop(b.index)
+		a.stop(b)
 	}
 }
 
-// settle completes the items of the final output that were not streamed to
-// their end. It finds an item by its id. An item without a known id takes the
-// place of the streamed one at its position, unless the output has that one
-// somewhere else: the output may lack items that were streamed.
+// settle completes the items of the final output that were not streamed to their end. It finds an
+// item by its id. One without a known id is the next that no id names: the output may lack items
+// that were streamed, and some servers give them other ids there.
 func (a *accumulator) settle(output []Item) {
-	found := map[int]bool{}
-	for _, item := range output {
-		if index, ok := a.indexes[item.ID]; ok {
-			found[index] = true
-		}
+	named := map[int]bool{}
+	for _, is := range output {
+		named[a.ids[is.ID]] = true
 	}
-	for position, item := range output {
-		index, ok := a.indexes[item.ID]
-		if !ok && found[position] {
-			index = -1 - position // a place of its own
-		} else if !ok {
-			index = position
+	next := 0
+	for _, is := range output {
+		item := a.ids[is.ID]
+		for item == 0 {
+			next++
+			if !named[next] {
+				item = next
+			}
 		}
-		a.end(index, item)
+		a.end(item, is)
 	}
-	a.emitter.stopAll()
 }
 
-// item returns the item with that output_index, which may be new.
-func (a *accumulator) item(index int) *streamed {
-	s := a.items[index]
-	if s == nil {
-		s = &streamed{}
-		a.items[index] = s
+// know remembers the id of an item.
+func (a *accumulator) know(item int, id string) {
+	if id != "" {
+		a.ids[id] = item
 	}
-	return s
 }
 
 // text returns the block of a text part. It is nil for a part that is not text.
-func (a *accumulator) text(item, content int, id string, part Part) *block {
+func (a *accumulator) text(item int, content float64, id string, part Part) *block {
 	if !part.IsText() && part.Type != "refusal" {
 		return nil
 	}
-	return a.open(blockKey{BlockText, item, content}, id, "")
+	return a.open(blockKey{item, BlockText, content}, id, "")
 }
 
-// open returns a block, which it starts when it is new. It is nil if the item
-// has ended without it.
+// open returns a block, which it starts when it is new.
 func (a *accumulator) open(key blockKey, id, name string) *block {
 	b := a.blocks[key]
-	item := a.item(key.item)
-	if b == nil && !item.ended {
-		b = &block{index: a.emitter.start(key.kind, id, name), kind: key.kind}
+	if b == nil {
+		b = &block{BlockStart: BlockStart{Index: a.emitter.next, Kind: key.kind, ID: id, Name: name}, open: true}
+		a.emitter.next++
 		a.blocks[key] = b
-		a.known(key.item, id)
-		item.blocks = append(item.blocks, b)
+		a.know(key.item, id)
+		a.emitter.send(b.BlockStart)
 	}
 	return b
 }
 
 // delta adds text to a block that has not stopped.
 func (a *accumulator) delta(b *block, text string) {
-	if b == nil || text == "" || !a.emitter.open[b.index] {
+	if b == nil || !b.open || text == "" {
 		return
 	}
-	d := BlockDelta{Index: b.index}
-	switch b.kind {
+	d := BlockDelta{Index: b.Index}
+	switch b.Kind {
 	case BlockText:
 		d.Text = text
 	case BlockThinking:
@@ -265,33 +254,32 @@ func (a *accumulator) delta(b *block, text string) {
 	case BlockToolUse:
 		d.InputJSON = text
 	}
-	b.sent = append(b.sent, text...)
+	b.sent.WriteString(text)
 	a.emitter.send(d)
 }
 
-// whole ends a block with what is missing of its text.
+// whole stops a block after what is missing of its text.
 func (a *accumulator) whole(b *block, text string) {
-	if b == nil || !a.emitter.open[b.index] {
+	if b == nil {
 		return
 	}
-	sent := len(b.sent)
-	if len(text) >= sent && text[:sent] == string(b.sent) { // compared without a copy
-		a.delta(b, text[sent:])
+	missing, ok := strings.CutPrefix(text, b.sent.String())
+	if ok {
+		a.delta(b, missing)
 	}
-	a.emitter.stop(b.index)
+	a.stop(b)
 }
 
-// final makes the response of the last event.
-func (a *accumulator) final(ev streamEvent) (*Response, error) {
-	data := ev.Response
-	if !isObject(data) {
-		data = json.RawMessage("{}")
+func (a *accumulator) stop(b *block) {
+	if b.open {
+		b.open = false
+		a.emitter.send(BlockStop{b.Index})
 	}
-	a.log(data)
-	status := strings.TrimPrefix(ev.Type, "response.")
-	r, err := decodeResponse(data, "text/event-stream", status, a.done)
-	if err == nil && a.emitter.watched() {
-		a.settle(r.Output)
+}
+
+// stopAll stops the blocks that are still open, in their order.
+func (a *accumulator) stopAll() {
+	for _, b := range slices.SortedFunc(maps.Values(a.blocks), func(x, y *block) int { return x.Index - y.Index }) {
+		a.stop(b)
 	}
-	return r, err
 }

@@ -96,7 +96,7 @@ func FuzzAccumulator(f *testing.F) {
 	f.Fuzz(func(t *testing.T, picks []byte) {
 		var events []Event
 		e := &emitter{yield: func(e Event) bool { events = append(events, e); return true }}
-		acc := newAccumulator(e)
+		acc := newAccumulator(e, func([]byte) {})
 		for ; len(picks) > 1; picks = picks[2:] {
 			r, err := acc.take([]byte(pool[(int(picks[0])<<8|int(picks[1]))%len(pool)]))
 			if r != nil {
@@ -108,7 +108,7 @@ func FuzzAccumulator(f *testing.F) {
 				break
 			}
 		}
-		e.stopAll()
+		acc.stopAll()
 		blocks(t, events)
 	})
 }

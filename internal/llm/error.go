@@ -24,8 +24,7 @@ import (
 // Kind says what went wrong with a call, as far as the remedy depends on it.
 type Kind int
 
-// The kinds of an Error. KindRateLimit, KindServer and KindConnection are
-// retried (Error.retryable).
+// The kinds of an Error. KindRateLimit, KindServer and KindConnection are retried.
 const (
 	KindMissingKey  Kind = iota + 1 // no API key is configured; nothing was sent
 	KindAuth                        // 401: the key is not accepted
@@ -44,8 +43,8 @@ const (
 	KindUnverified                  // the organization must be verified first
 )
 
-// kinds has the words for each kind, the class that OpenAI's SDKs have for it
-// (without a class the status decides) and its label in metrics and logs.
+// kinds has the words for each kind, the class that OpenAI's SDKs have for it and its label in
+// metrics and logs.
 var kinds = [...]struct{ words, class, label string }{
 	KindMissingKey:  {"missing key", "OpenAIError", "missing_key"},
 	KindAuth:        {"not authenticated", "AuthenticationError", "auth"},
@@ -53,19 +52,15 @@ var kinds = [...]struct{ words, class, label string }{
 	KindNotFound:    {"not found", "NotFoundError", "not_found"},
 	KindQuota:       {"out of quota", "RateLimitError", "quota"},
 	KindRateLimit:   {"rate limited", "RateLimitError", "rate_limit"},
-	KindParameter:   {"request refused", "", "parameter"},
+	KindParameter:   {"request refused", "BadRequestError", "parameter"},
 	KindServer:      {"server error", "InternalServerError", "server"},
 	KindTimeout:     {"timed out", "APIConnectionTimeoutError", "timeout"},
 	KindCanceled:    {"canceled", "APIUserAbortError", "canceled"},
 	KindConnection:  {"connection failed", "APIConnectionError", "connection"},
 	KindBadResponse: {"not a response", "APIResponseValidationError", "bad_response"},
 	KindFailed:      {"response failed", "APIError", "failed"},
-	KindModel:       {"model not available", "", "model"},
-	KindUnverified:  {"organization not verified", "", "unverified"},
-}
-
-var classes = map[int]string{
-	0: "BadRequestError", 400: "BadRequestError", 403: "PermissionDeniedError", 404: "NotFoundError", 409: "ConflictError", 422: "UnprocessableEntityError",
+	KindModel:       {"model not available", "NotFoundError", "model"},
+	KindUnverified:  {"organization not verified", "PermissionDeniedError", "unverified"},
 }
 
 // String returns the kind in words.
@@ -97,18 +92,16 @@ var (
 	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port") // http in place of https
 )
 
-// TunnelError is the HTTP status with which a proxy refused to connect
-// (CONNECT, RFC 9110 section 9.3.6). It is the Err of a KindConnection error.
+// TunnelError is the HTTP status with which a proxy refused to connect (CONNECT, RFC 9110
+// section 9.3.6). It is the Err of a KindConnection error.
 type TunnelError int
 
-// Error returns the name of the status.
 func (s TunnelError) Error() string { return statusName(int(s)) }
 
-// QueuedError is how many calls were ahead of one that ended while it waited for
-// the rate limit. It is among the causes of a KindTimeout error.
+// QueuedError is how many calls were ahead of one that ended while it waited for the rate limit. It
+// is among the causes of a KindTimeout error.
 type QueuedError int
 
-// Error says how long the queue was.
 func (n QueuedError) Error() string {
 	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
 }
@@ -140,11 +133,9 @@ func (e *Error) retryable() bool {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Name returns the class that OpenAI's SDKs have for the error, which is what
-// people search for (spec §8.2, data.name).
-func (e *Error) Name() string {
-	return cmp.Or(kinds[e.Kind].class, classes[e.Status], "APIError")
-}
+// Name returns the class that OpenAI's SDKs have for the error, which is what people search for
+// (spec §8.2, data.name).
+func (e *Error) Name() string { return kinds[e.Kind].class }
 
 // namedKinds are the codes and types that say what went wrong with any status.
 var namedKinds = map[string]Kind{
@@ -170,8 +161,8 @@ func (e *Error) named() Kind { return cmp.Or(namedKinds[e.Code], namedKinds[e.Ty
 
 var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
 
-// statusKind classifies an error answer with an HTTP status. The API sends an
-// exhausted quota as 429, others as 400, 402 or 403.
+// statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as 429,
+// others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
 	words := strings.ToLower(e.Message)
 	switch {
@@ -193,11 +184,14 @@ func (e *Error) statusKind(status int) Kind {
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 
-// failure reads the error of a response or a stream that was accepted and then
-// failed; message is for an API that does not say why. Such an error has a code
-// and no status, but OpenRouter's code is the status.
+// failure reads the error of a response or a stream that was accepted and then failed; message is
+// for an API that does not say why. Such an error has a code and no status, but OpenRouter's code is
+// the status. An error event that does not nest the error has its own type.
 func failure(data []byte, message string) *Error {
 	e := apiError(data)
+	if e.Type == "error" {
+		e.Type = ""
+	}
 	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
 	if status, _ := strconv.Atoi(e.Code); status >= 400 && status < 600 {
@@ -216,7 +210,7 @@ func statusError(resp *http.Response) *Error {
 		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of it still says something
 	}
 	e := apiError(data)
-	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header, time.Now())
+	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header)
 	if e.Message == "" { // a line of text, or the status in place of a web page
 		e.Message = statusName(e.Status)
 		line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
@@ -239,9 +233,8 @@ func statusError(resp *http.Response) *Error {
 // isPage reports whether data is a web page, as a login or a firewall sends it.
 func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) }
 
-// apiError reads an error body: OpenAI's {"error":{...}}, or what compatible
-// servers and gateways send instead (a string, a bare message or detail).
-// Without JSON it is empty.
+// apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
+// send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
 	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
 	if !json.Valid(data) { // that of gjson recurses, so deep nesting would end the process
@@ -261,29 +254,21 @@ func apiError(data []byte) *Error {
 	return e
 }
 
-// streamError reads an error event. OpenAI nests the error or not; if not, its
-// type is that of the event.
-func streamError(data []byte) *Error {
-	e := failure(data, "the stream ended with an error")
-	if e.Type == "error" {
-		e.Type = ""
-	}
-	return e
+// tooLarge is the error of an answer that exceeds a limit.
+func tooLarge(message string) *Error {
+	return &Error{Kind: KindFailed, Code: "too_large", Message: message}
 }
 
-// answerError is the error of an answer that was not read to its end, or is not
-// what it should be.
+// answerError is the error of an answer that was not read to its end, or is not what it should be.
 func answerError(resp *http.Response, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
-	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	_, long := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case ok:
-	case tooLarge:
-		e = &Error{Kind: KindFailed, Code: "too_large", Message: "the answer is larger than 64 MiB", Err: err}
+	case long:
+		e = tooLarge("the answer is larger than 64 MiB")
 	case errors.Is(err, bufio.ErrTooLong):
-		e = &Error{Kind: KindFailed, Code: "too_large", Message: "an event of the answer is larger than 32 MiB", Err: err}
-	case errors.Is(err, errTooMany):
-		e = &Error{Kind: KindFailed, Code: "too_large", Message: err.Error(), Err: err}
+		e = tooLarge("an event of the answer is larger than 32 MiB")
 	default:
 		e = &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
 	}
@@ -291,8 +276,8 @@ func answerError(resp *http.Response, err error) *Error {
 	return e
 }
 
-// connectionError is the error of a request without an answer. A certificate or
-// a scheme stays wrong; other errors may be temporary.
+// connectionError is the error of a request without an answer. A certificate or a scheme stays
+// wrong; other errors may be temporary.
 func connectionError(err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the address, which may hold a password
@@ -310,31 +295,33 @@ func connectionError(err error) *Error {
 	return e
 }
 
-// contextError is a timeout or a cancellation. errors.Is finds both the error of
-// the context and its cause.
-func contextError(ctx context.Context) *Error {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); !errors.Is(cause, err) {
-		err = fmt.Errorf("%w: %w", err, cause)
+// contextError is a timeout or a cancellation. errors.Is finds the error of the context and its
+// cause, and errors.As a QueuedError among the causes of err.
+func contextError(ctx context.Context, err error) *Error {
+	e := &Error{Kind: KindCanceled, Message: "the call was canceled", Err: errors.Join(ctx.Err(), context.Cause(ctx))}
+	if errors.Is(e, context.DeadlineExceeded) {
+		e.Kind, e.Message = KindTimeout, "no complete answer in time"
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &Error{Kind: KindTimeout, Message: "no complete answer in time", Err: err}
+	queued, waited := errors.AsType[QueuedError](err)
+	if waited {
+		e.Message, e.Err = queued.Error(), errors.Join(e.Err, queued)
 	}
-	return &Error{Kind: KindCanceled, Message: "the call was canceled", Err: err}
+	return e
 }
 
-// retryAfter reads how long the server asks to wait: milliseconds, seconds, a
-// date, or the time until a limit that is used up is reset
-// (https://platform.openai.com/docs/guides/rate-limits); 0 without a wait.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms := number(h.Get("Retry-After-Ms")); ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+// retryAfter reads how long the server asks to wait: milliseconds, seconds, a date, or the time
+// until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
+// 0 without a wait.
+func retryAfter(h http.Header) time.Duration {
+	after := h.Get("Retry-After")
+	for _, text := range []string{h.Get("Retry-After-Ms") + "ms", after + "s"} {
+		wait, err := time.ParseDuration(text)
+		if err == nil && wait > 0 {
+			return wait
+		}
 	}
-	if t, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	if s := number(h.Get("Retry-After")); s > 0 {
-		return time.Duration(s * float64(time.Second))
+	if t, err := http.ParseTime(after); err == nil {
+		return max(time.Until(t), 0)
 	}
 	var wait time.Duration
 	for _, limit := range []string{"Requests", "Tokens"} {
@@ -344,13 +331,4 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		}
 	}
 	return wait
-}
-
-// number reads a positive number, at most 1e9, which a time.Duration can hold.
-func number(s string) float64 {
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || !(f > 0) {
-		return 0
-	}
-	return min(f, 1e9)
 }

@@ -1,13 +1,7 @@
 package llm
 
-import (
-	"maps"
-	"slices"
-)
-
-// Event is one step of a response that is being written. Blocks are numbered
-// from Request.FirstBlock over everything that one call takes: retries and rounds
-// with tools included.
+// Event is one step of a response that is being written. Blocks are numbered from
+// Request.FirstBlock over everything that one call takes: retries and rounds with tools included.
 type Event interface{ event() }
 
 // The values of BlockStart.Kind.
@@ -18,8 +12,7 @@ const (
 	BlockSearch   = "search"   // one web search call; has no delta
 )
 
-// BlockStart opens a block. Every block that starts is stopped, also when the
-// stream breaks.
+// BlockStart opens a block. Every block that starts is stopped once, also when the stream breaks.
 type BlockStart struct {
 	Index int
 	Kind  string
@@ -51,8 +44,7 @@ type Retrying struct {
 	Err     *Error // why the last one failed
 }
 
-// Waiting says that the call waits for the rate limit of the API, and how many
-// calls are ahead of it.
+// Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
 type Waiting struct{ Ahead int }
 
 // Done ends a stream that got its response. The event before it is a Usage.
@@ -70,14 +62,12 @@ func (Waiting) event()    {}
 func (Usage) event()      {}
 func (Done) event()       {}
 
-// emitter numbers the blocks of a call and passes its events on. Each block that
-// starts gets exactly one stop. Without yield it discards everything.
+// emitter passes the events of a call on. Without yield it discards them.
 type emitter struct {
 	yield func(Event) bool // reports whether the caller wants more; nil: no caller
 	leave func()           // called once when it does not
 	gone  bool             // the caller wants no more: yield must not be called again
 	next  int              // number of the next block
-	open  map[int]bool     // blocks that have started and not stopped
 }
 
 // watched reports whether a caller wants events.
@@ -88,41 +78,4 @@ func (e *emitter) send(ev Event) {
 		e.gone = true
 		e.leave()
 	}
-}
-
-func (e *emitter) start(kind, id, name string) int {
-	index := e.next
-	e.next++
-	if e.open == nil {
-		e.open = map[int]bool{}
-	}
-	e.open[index] = true
-	e.send(BlockStart{Index: index, Kind: kind, ID: id, Name: name})
-	return index
-}
-
-func (e *emitter) stop(index int) {
-	if e.open[index] {
-		delete(e.open, index)
-		e.send(BlockStop{Index: index})
-	}
-}
-
-func (e *emitter) stopAll() {
-	for _, index := range slices.Sorted(maps.Keys(e.open)) {
-		e.stop(index)
-	}
-}
-
-// replay sends the blocks of a response that was not streamed.
-func (e *emitter) replay(r *Response) {
-	if e.watched() {
-		newAccumulator(e).settle(r.Output)
-	}
-}
-
-// finish sends the last two events.
-func (e *emitter) finish(r *Response) {
-	e.send(r.Tokens)
-	e.send(Done{Status: r.Status, Response: r})
 }

@@ -39,7 +39,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindFailed, "an event of the answer is larger than 32 MiB"},
 		{"a long code", sseStep(`{"type":"response.failed","response":{"error":{"code":"` + strings.Repeat("c", 1<<20) + `"}}}`), KindFailed, "the response failed"},
 		{"many elements in many events", sseStep(slices.Repeat([]string{`{"type":"response.output_item.done","item":` + message(list("0", 5000)) + `}`}, 3)...), KindFailed, tooMany},
-		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the stream ended before the response did, in an event that is not JSON"},
+		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the answer was cut off: invalid character"},
 		{"depth of a response", output(strings.Repeat("[", 7_000_000)), KindBadResponse, "the answer is not a response object"},
 		{"depth of an error", answer(400, `{"error":`+strings.Repeat("[", 1_000_000)), KindParameter, "Bad Request"},
 	} {
@@ -69,14 +69,14 @@ func TestHostileAnswers(t *testing.T) {
 
 // A caller that wants no events pays for none.
 func TestUnwatched(t *testing.T) {
-	a := newAccumulator(&emitter{})
+	a := newAccumulator(&emitter{}, func([]byte) {})
 	for _, ev := range []string{eventCreated, eventItem, eventPart, eventDelta} {
 		if r, err := a.take([]byte(ev)); r != nil || err != nil {
 			t.Fatal(r, err)
 		}
 	}
-	if len(a.blocks) > 0 || len(a.items) > 0 {
-		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.items))
+	if len(a.blocks) > 0 || len(a.current) > 0 {
+		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.current))
 	}
 	r, err := a.take([]byte(eventCompleted))
 	if err != nil || len(r.Output) != 1 || len(a.blocks) > 0 {

@@ -6,17 +6,15 @@
 //	llm.go          Client and its options; Create and Stream
 //	request.go      Request and its JSON body
 //	capability.go   which optional parameters a model takes
-//	send.go         the loop over the attempts, each a request and its answer
+//	send.go         the loop over the attempts, each a request and its answer; GET /models/{id}
 //	pacer.go        calls of one model share the rate limit
 //	unsupported.go  parameters that the API refuses and the answer can do without
-//	http.go         the middleware of openai-go: headers, body limit, log
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
-//	event.go        ... which a caller sees as these events, numbered by emitter
+//	event.go        ... which a caller sees as these events
 //	response.go     the finished response and its items
 //	error.go        Error, and how failures of all kinds become one
 //	tool.go         Run: Stream with function tools
-//	model.go        GET /models/{id}
 package llm
 
 import (

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -22,25 +21,14 @@ type Response struct {
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
-	Output list[Item]
-	Usage  struct {
-		InputTokens        integer `json:"input_tokens"`
-		InputTokensDetails struct {
-			CachedTokens integer `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputTokens        integer `json:"output_tokens"`
-		OutputTokensDetails struct {
-			ReasoningTokens integer `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-		TotalTokens integer `json:"total_tokens"`
-	}
+	Output    list[Item]
+	Tokens    Usage `json:"usage"` // from Run, the sum of all rounds
 	ToolUsage struct {
 		WebSearch struct {
-			NumRequests *integer `json:"num_requests"` // billable; nil when the API does not say
+			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Tokens    Usage  `json:"-"` // Usage; from Run, the sum of all rounds
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // tries that failed before this response
 	Blocks    int    `json:"-"` // number of the block that would follow in the events
@@ -110,33 +98,25 @@ func (i Item) thoughts() string {
 	return b.String()
 }
 
-// toolInput is the input of a tool call as the model wrote it. Some servers send
-// the arguments of a function as an object.
+// toolInput is the input of a tool call as the model wrote it. Some servers send the arguments of a
+// function as an object.
 func (i Item) toolInput() string {
-	var arguments string
-	switch {
-	case i.Type == "custom_tool_call":
+	if i.Type == "custom_tool_call" {
 		return i.Input
-	case json.Unmarshal(i.Arguments, &arguments) != nil:
-		return string(i.Arguments)
 	}
-	return arguments
+	return gjson.ParseBytes(i.Arguments).String()
 }
 
 // IsText reports whether the part has text.
 func (p Part) IsText() bool { return p.Type == "output_text" || p.Type == "text" }
 
-// InputItems returns the output as input of the next request. Each item is sent
-// as the raw JSON that was received, so items of unknown types survive. The API
-// refuses reasoning without encrypted content, and reasoning that no other item
-// follows: it is left out.
+// InputItems returns the output as input of the next request. Each item is sent as the raw JSON
+// that was received, so items of unknown types survive. The API refuses reasoning without encrypted
+// content, and reasoning that no other item follows: it is left out.
 func (r *Response) InputItems() []json.RawMessage {
 	var items []json.RawMessage
-	followed := false
 	for _, item := range slices.Backward(r.Output) {
-		reasoning := item.Type == "reasoning"
-		followed = followed || !reasoning
-		if !reasoning || followed && item.EncryptedContent != "" {
+		if item.Type != "reasoning" || item.EncryptedContent != "" && len(items) > 0 {
 			items = append(items, item.Raw)
 		}
 	}
@@ -156,20 +136,26 @@ func (u *Usage) Add(v Usage) {
 	u.Total += v.Total
 }
 
-// decodeResponse reads a response object. An answer that is not one, and a
-// response that failed, are an *Error without status and request id.
+// UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
+func (u *Usage) UnmarshalJSON(data []byte) error {
+	count := func(path string) int64 { return int64(min(max(gjson.GetBytes(data, path).Float(), 0), 1<<53)) }
+	u.Input, u.Cached = count("input_tokens"), count("input_tokens_details.cached_tokens")
+	u.Output, u.Reasoning = count("output_tokens"), count("output_tokens_details.reasoning_tokens")
+	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
+	return nil
+}
+
+// decodeResponse reads a response object. Its errors have no status and request id.
 //
-// For the end of a stream, status is the one that the last event names, and
-// streamed are the items that the stream had. They are the output when the last
-// event has none: some servers leave it out there.
+// For the end of a stream, status is the one that the last event names, and streamed are the items
+// that the stream had. They are the output when the last event has none: some servers leave it out.
 func decodeResponse(data []byte, contentType, status string, streamed []Item) (*Response, error) {
 	var r Response
 	err := decode(data, &r)
+	_, tooMany := errors.AsType[*Error](err)
 	switch {
-	case errors.Is(err, errTooMany):
+	case tooMany, isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
 		return nil, err
-	case isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
-		return nil, &Error{Kind: KindConnection, Message: "the answer was cut off", Err: err}
 	case !isObject(data) || err != nil:
 		return nil, notResponse(data, contentType)
 	}
@@ -191,26 +177,19 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 		}
 		return nil, e
 	}
-	u := r.Usage
-	r.Tokens = Usage{
-		Input:     int64(u.InputTokens),
-		Cached:    int64(u.InputTokensDetails.CachedTokens),
-		Output:    int64(u.OutputTokens),
-		Reasoning: int64(u.OutputTokensDetails.ReasoningTokens),
-		Total:     int64(cmp.Or(u.TotalTokens, u.InputTokens+u.OutputTokens)),
-	}
 	return &r, nil
 }
 
-// maxElements bounds the items, parts, annotations, queries and sources of a
-// response, all together. The longest answers have a few hundred.
+// maxElements bounds the items, parts, annotations, queries and sources of a response, all together.
+// The longest answers have a few hundred.
 const maxElements = 10_000
 
-var errTooMany = errors.New("the answer has more than 10,000 items, parts, annotations, queries and sources")
+func errTooMany() error {
+	return tooLarge("the answer has more than 10,000 items, parts, annotations, queries and sources")
+}
 
-// list is a JSON array that counts its elements, and theirs, while it is decoded,
-// so that a small answer cannot become large in memory. Any other JSON value is
-// no list: it leaves nil.
+// list is a JSON array that counts its elements, and theirs, while it is decoded, so that a small
+// answer cannot become large in memory. Any other JSON value is no list: it leaves nil.
 type list[T interface{ size() int }] []T
 
 // size is the number of elements, theirs included.
@@ -228,7 +207,7 @@ func (p Part) size() int { return p.Annotations.size() }
 func (Source) size() int { return 0 }
 func (query) size() int  { return 0 }
 
-// UnmarshalJSON returns errTooMany for a list of more than maxElements.
+// UnmarshalJSON refuses a list of more than maxElements.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' {
 		return nil
@@ -244,15 +223,15 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 		}
 		n += 1 + e.size()
 		if n > maxElements {
-			return errTooMany
+			return errTooMany()
 		}
 		*l = append(*l, e)
 	}
 	return nil
 }
 
-// decode is json.Unmarshal, but leaves out members whose type is not the
-// expected one: servers differ in what an answer does not need.
+// decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
+// differ in what an answer does not need.
 func decode(data []byte, v any) error { return lenient(json.Unmarshal(data, v)) }
 
 func lenient(err error) error {
@@ -260,16 +239,6 @@ func lenient(err error) error {
 		return nil
 	}
 	return err
-}
-
-// integer is a number that some servers write as 3.0. Other values are 0.
-type integer int64
-
-// UnmarshalJSON never fails.
-func (n *integer) UnmarshalJSON(data []byte) error {
-	f, _ := strconv.ParseFloat(string(data), 64)
-	*n = integer(min(max(f, 0), 1<<53))
-	return nil
 }
 
 func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }

@@ -62,7 +62,7 @@ func TestBadResponses(t *testing.T) {
 		{`{"output":{}}`, KindBadResponse, "the response has no output"},
 		{`{"status":"completed","output":"text"}`, KindBadResponse, "the response has no output"},
 		{`{"status":"queued","output":[]}`, KindBadResponse, "the response is still queued: background responses are not supported"},
-		{`{"id":"resp_1","output":[`, KindConnection, "the answer was cut off"},
+		{`{"id":"resp_1","output":[`, KindConnection, "the answer was cut off: unexpected end of JSON input"},
 		{`{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`, KindFailed, "Bad prompt"},
 		{`{"status":"failed","error":"boom"}`, KindFailed, "boom"},
 		{`{"status":"failed"}`, KindFailed, "the response failed"},

@@ -3,11 +3,13 @@ package llm
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,8 +22,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// do makes a request until it is answered. It is the only place where a request is
-// repeated. The functions of a call:
+const (
+	maxBody      = 64 << 20 // bytes of an answer, after decompression
+	maxErrorBody = 1 << 20  // bytes of an error answer that are read
+	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
+)
+
+// do makes a request until it is answered. It is the only place where a request is repeated. The
+// functions of a call:
 //
 //	Create       do
 //	Stream, Run  run: a request, and further ones while the model calls tools
@@ -29,8 +37,8 @@ import (
 //	    do       send: one attempt, with its answer read to the end
 //	      send   read: a stream or an object
 //
-// Leaving out a refused parameter is not another attempt; each time the body gets
-// smaller, so the loop ends.
+// Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
+// loop ends.
 func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
 	if c.configErr != nil {
 		return nil, c.configErr
@@ -45,7 +53,6 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		Multiplier:          2,
 		MaxInterval:         8 * time.Second,
 	}
-	waits.Reset()
 	pacer := c.pacer(r.Model)
 	for attempt := 1; ; {
 		last := attempt > 2 && attempt > c.o.MaxRetries
@@ -55,7 +62,6 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		}
 		sent := time.Now()
 		resp, err := c.send(ctx, body, e)
-		e.stopAll()
 		if err == nil {
 			resp.Retries = attempt - 1
 			return resp, nil
@@ -102,8 +108,8 @@ func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Re
 	if body["stream"] == true {
 		accept = "text/event-stream"
 	}
-	// The answer is read here, because a server may answer either kind of call with
-	// an object or with a stream.
+	// The answer is read here, because a server may answer either kind of call with an object or
+	// with a stream.
 	var resp *http.Response
 	_, err = c.api.New(ctx, responses.ResponseNewParams{}, option.WithRequestBody("application/json", data),
 		option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept))
@@ -120,8 +126,8 @@ func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Re
 	return r, nil
 }
 
-// read reads a stream or an object. The first bytes tell them apart where they
-// can: some servers send no content type, or the one that the request expects.
+// read reads a stream or an object. The first bytes tell them apart where they can: some servers
+// send no content type, or the one that the request expects.
 func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Response, error) {
 	contentType := resp.Header.Get("Content-Type")
 	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
@@ -133,37 +139,60 @@ func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Re
 	case s == "data:", s == "event", strings.HasPrefix(s, ":"):
 		stream = true
 	}
+	acc := newAccumulator(e, func(data []byte) { c.logBody(ctx, "openai(client): response", data) })
+	defer acc.stopAll()
 	if stream {
 		// The decoder loses a last event that no blank line follows.
 		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
-		acc := newAccumulator(e)
-		acc.log = func(data []byte) { c.logBody(ctx, "openai(client): response", data) }
 		return acc.read(ctx, ssestream.NewDecoder(resp))
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
-	c.logBody(ctx, "openai(client): response", data)
-	r, err := decodeResponse(data, contentType, "", nil)
-	if err == nil {
-		e.replay(r)
-	}
-	return r, err
+	return acc.finish(data, contentType, "")
 }
 
-// failed makes an *Error without secrets of an error that ended a try, and logs
-// it (spec §8.1). When the context is over, that is the cause of any
-// other failure.
+// middleware is called by openai-go and by Model for each request. It completes and logs the
+// request, bounds the body of the answer, and turns any status but 2xx into an *Error.
+func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
+		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
+	})
+	c.setHeaders(req.Header)
+	if parent, ok := req.Context().Value(traceparent{}).(string); ok {
+		req.Header.Set("Traceparent", parent)
+		c.o.Logger.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
+	}
+	req.URL.RawQuery = c.query
+	if req.GetBody != nil && c.o.Logger.Enabled(req.Context(), slog.LevelDebug) {
+		if body, err := req.GetBody(); err == nil {
+			data, _ := io.ReadAll(body) // from memory
+			c.logBody(req.Context(), "openai(client): request", data)
+		}
+	}
+	resp, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode/100 != 2 {
+		defer resp.Body.Close()
+		return nil, statusError(resp)
+	}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
+	return resp, nil
+}
+
+// requestID is the id that OpenAI's support asks for, or "".
+func requestID(resp *http.Response) string { return resp.Header.Get("X-Request-Id") }
+
+// failed makes an *Error without secrets of an error that ended a try, and logs it (spec §8.1). When
+// the context is over, that is the cause of any other failure.
 func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case ctx.Err() != nil:
-		e = contextError(ctx)
-		queued, waited := errors.AsType[QueuedError](err)
-		if waited {
-			e.Message, e.Err = queued.Error(), fmt.Errorf("%w: %w", e.Err, queued)
-		}
+		e = contextError(ctx, err)
 	case !ok:
 		e = connectionError(err)
 	}
@@ -184,4 +213,40 @@ func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
 	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(string(data))))
 	}
+}
+
+// Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
+// request is not repeated. It does not use openai-go, whose service for models is in a package of
+// 13 MB.
+func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
+	if c.configErr != nil {
+		return nil, c.configErr
+	}
+	data, err := c.model(ctx, id)
+	if err != nil {
+		return nil, c.failed(ctx, err, 1)
+	}
+	return data, nil
+}
+
+func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
+	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+path.EscapedPath(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.middleware(req, c.http.Do)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err == nil && (!isObject(data) || !json.Valid(data)) {
+		err = notResponse(data, resp.Header.Get("Content-Type"))
+	}
+	if err != nil {
+		return nil, answerError(resp, err)
+	}
+	return data, nil
 }

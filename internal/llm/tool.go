@@ -39,7 +39,8 @@ func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Eve
 		case err != nil:
 			yield(nil, err)
 		default:
-			e.finish(resp)
+			e.send(resp.Tokens)
+			e.send(Done{Status: resp.Status, Response: resp})
 		}
 	}
 }
