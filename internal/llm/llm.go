@@ -30,6 +30,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
@@ -41,24 +42,18 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Client.
 type Options struct {
-	BaseURL      string // with or without a trailing slash; "": OpenAI's
-	APIKey       string // sent as a bearer token
-	KeyEnv       string // variable that the key comes from, for messages; "": OPENAI_API_KEY
-	Organization string // OpenAI-Organization header; "": none
-	Project      string // OpenAI-Project header; "": none
-
-	// Headers are sent with every request and replace those of this package.
-	// Authorization or api-key among them replaces the bearer token.
-	Headers map[string]string
-
-	UserAgent  string
-	HTTPClient *http.Client // nil: NewHTTPClient()
-	MaxRetries int          // tries after the first one
-
-	Store bool // lets the API keep the response
-
-	Logger   *slog.Logger      // nil: discard
-	Redactor *logging.Redactor // for errors and the log, with the key and the secret headers
+	BaseURL      string            // with or without a trailing slash; "": OpenAI's
+	APIKey       string            // sent as a bearer token
+	KeyEnv       string            // variable that the key comes from, for messages; "": OPENAI_API_KEY
+	Organization string            // OpenAI-Organization header; "": none
+	Project      string            // OpenAI-Project header; "": none
+	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
+	UserAgent    string
+	HTTPClient   *http.Client      // nil: NewHTTPClient()
+	MaxRetries   int               // tries after the first one
+	Store        bool              // lets the API keep the response
+	Logger       *slog.Logger      // nil: discard
+	Redactor     *logging.Redactor // for errors and the log, with the key and the secret headers
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
@@ -74,14 +69,11 @@ type Client struct {
 	pacers      sync.Map          // *pacer by model
 }
 
-// New returns a Client. It never fails: a missing key or a bad base URL is the
-// error of every call, so a server can start without a key.
+// New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
+// so a server can start without a key.
 func New(o Options) *Client {
 	key := strings.TrimSpace(o.APIKey)
 	header := http.Header{}
-	if !hasCredentials(o.Headers) {
-		header.Set("Authorization", "Bearer "+key)
-	}
 	for name, value := range map[string]string{"OpenAI-Organization": o.Organization, "OpenAI-Project": o.Project, "User-Agent": o.UserAgent} {
 		if value != "" {
 			header.Set(name, value)
@@ -90,29 +82,34 @@ func New(o Options) *Client {
 	for name, value := range o.Headers {
 		header.Set(name, value)
 	}
+	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
+	if bearer {
+		header.Set("Authorization", "Bearer "+key)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTPClient == nil {
 		o.HTTPClient = NewHTTPClient()
 	}
+	c := &Client{o: o, setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) }}
+	c.o.APIKey, c.o.Headers = "", nil
 	hc := *o.HTTPClient
 	hc.CheckRedirect = checkRedirect
-	base, query, err := parseBase(o.BaseURL)
-	c := &Client{
-		http:       &hc,
-		base:       base,
-		query:      query,
-		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
-		configErr:  configError(key, o, err),
-		o:          o,
-	}
-	c.o.APIKey, c.o.Headers = "", nil
-	if c.configErr != nil { // a base URL may hold a password
-		c.configErr.Message = o.Redactor.Redact(c.configErr.Message)
+	c.http = &hc
+	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
+	var err error
+	c.base, c.query, err = parseBase(o.BaseURL)
+	switch {
+	case bearer && key == "":
+		c.configErr = &Error{Kind: KindMissingKey, Message: "Missing API key: set " + env}
+	case bearer && strings.ContainsFunc(key, unicode.IsControl):
+		c.configErr = &Error{Kind: KindAuth, Message: "the key in " + env + " contains a line break or another control character"}
+	case err != nil: // it may name a password
+		c.configErr = &Error{Kind: KindConnection, Message: o.Redactor.Redact(err.Error()), Err: err, final: true}
 	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
-	c.api = responses.NewResponseService(option.WithBaseURL(base+"/"), option.WithHTTPClient(&hc), option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
+	c.api = responses.NewResponseService(option.WithBaseURL(c.base+"/"), option.WithHTTPClient(c.http), option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
 	return c
 }
 
@@ -131,28 +128,13 @@ func parseBase(text string) (base, query string, err error) {
 	return strings.TrimSuffix(u.String(), "/"), query, nil
 }
 
-// configError is the error of every call of a client that cannot send any.
-func configError(key string, o Options, base error) *Error {
-	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
-	bearer := !hasCredentials(o.Headers)
-	switch {
-	case bearer && key == "":
-		return &Error{Kind: KindMissingKey, Message: "Missing API key: set " + env}
-	case bearer && strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return &Error{Kind: KindAuth, Message: "the key in " + env + " contains a line break or another control character"}
-	case base != nil:
-		return &Error{Kind: KindConnection, Message: base.Error(), Err: base, final: true}
-	}
-	return nil
-}
-
 type traceparent struct{} // key of a context's value
 
 var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// WithTraceparent returns a context whose requests carry the header traceparent,
-// which links them to the caller's trace (https://www.w3.org/TR/trace-context).
-// A value that does not fit its grammar is ignored.
+// WithTraceparent returns a context whose requests carry the header traceparent, which links them to
+// the caller's trace (https://www.w3.org/TR/trace-context). A value that does not fit its grammar is
+// ignored.
 func WithTraceparent(ctx context.Context, value string) context.Context {
 	if !traceparentGrammar.MatchString(value) {
 		return ctx
@@ -160,30 +142,18 @@ func WithTraceparent(ctx context.Context, value string) context.Context {
 	return context.WithValue(ctx, traceparent{}, value)
 }
 
-// hasCredentials reports whether headers have credentials: Authorization, or
-// api-key, which Azure uses.
-func hasCredentials(headers map[string]string) bool {
-	for name, value := range headers {
-		if value != "" && (strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "api-key")) {
-			return true
-		}
-	}
-	return false
-}
-
-// Create sends r and returns the finished response. Every error is an *Error.
-// The deadline of ctx bounds the whole call, retries included.
+// Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
+// bounds the whole call, retries included.
 func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
 	return c.do(ctx, r, &emitter{})
 }
 
-// Stream is Create that yields events while the response is written: blocks,
-// searches, and at the end a Usage and a Done, or one pair of nil and an *Error. An
-// attempt that fails in its middle is followed by Retrying and starts over.
-// Breaking out of the loop ends the request at once.
+// Stream is Create that yields events while the response is written: blocks, searches, and at the
+// end a Usage and a Done, or one pair of nil and an *Error. An attempt that fails in its middle is
+// followed by Retrying and starts over. Breaking out of the loop ends the request at once.
 //
-// All events of a plain answer come at its end: where r.Plain is set, where the
-// organization may not stream, and from servers that answer with JSON.
+// All events of a plain answer come at its end: where r.Plain is set, where the organization may not
+// stream, and from servers that answer with JSON.
 func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	return c.Run(ctx, r, nil)
 }

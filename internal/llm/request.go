@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,9 +12,9 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// Request is one question to a model. Empty and zero fields are not sent. The
-// client adds store, parallel_tool_calls, stream and, for reasoning models,
-// encrypted reasoning; it leaves out what the model does not take (CapabilityOf).
+// Request is one question to a model. Empty and zero fields are not sent. The client adds store,
+// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning; it leaves out what the
+// model does not take (CapabilityOf).
 type Request struct {
 	Model        string
 	Instructions string
@@ -29,9 +30,8 @@ type Request struct {
 	MaxToolCalls     int
 	ServiceTier      string
 
-	// Extra is merged into the body: objects key by key, include as a union,
-	// null removes a member. It cannot replace model, instructions, input,
-	// tools and stream.
+	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
+	// It cannot replace model, instructions, input, tools and stream.
 	Extra map[string]any
 
 	Plain      bool // asks for a plain answer instead of a stream
@@ -51,26 +51,24 @@ func UserMessage(text string) json.RawMessage {
 	return data
 }
 
-// body returns the members of r, without those that the model is known to
-// refuse. Input and tools are sent as they are.
+// body returns the members of r, without those that the model is known to refuse. Input and tools
+// are sent as they are.
 func (c *Client) body(r Request) (map[string]any, error) {
+	extra := maps.Clone(r.Extra)
+	for _, key := range []string{"model", "instructions", "input", "tools", "stream"} {
+		delete(extra, key)
+	}
 	p := responses.ResponseNewParams{
 		Model:             r.Model,
-		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
+		Instructions:      optional(r.Instructions),
+		MaxOutputTokens:   optional(int64(r.MaxOutputTokens)),
+		MaxToolCalls:      optional(int64(r.MaxToolCalls)),
 		ParallelToolCalls: param.NewOpt(true),
+		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
 		Store:             param.NewOpt(c.o.Store),
 	}
-	if r.Instructions != "" {
-		p.Instructions = param.NewOpt(r.Instructions)
-	}
-	mode := responses.ToolChoiceOptionsAuto
-	if r.ToolChoice != "" {
-		mode = responses.ToolChoiceOptions(r.ToolChoice)
-	}
-	p.ToolChoice.OfToolChoiceMode = param.NewOpt(mode)
-	for _, element := range r.Include {
-		p.Include = append(p.Include, responses.ResponseIncludable(element))
-	}
+	p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto")))
+	include := slices.Clone(r.Include)
 	can := CapabilityOf(r.Model)
 	if can.Verbosity {
 		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
@@ -78,32 +76,28 @@ func (c *Client) body(r Request) (map[string]any, error) {
 	if can.Reasoning {
 		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
-		p.Include = append(p.Include, responses.ResponseIncludableReasoningEncryptedContent)
+		include = append(include, encryptedReasoning)
 	}
-	if r.MaxOutputTokens > 0 {
-		p.MaxOutputTokens = param.NewOpt(int64(r.MaxOutputTokens))
+	if elements, ok := extra["include"].([]any); ok {
+		delete(extra, "include")
+		for _, e := range elements {
+			include = append(include, fmt.Sprint(e))
+		}
 	}
-	if r.MaxToolCalls > 0 {
-		p.MaxToolCalls = param.NewOpt(int64(r.MaxToolCalls))
+	for _, element := range include {
+		if e := responses.ResponseIncludable(element); !slices.Contains(p.Include, e) {
+			p.Include = append(p.Include, e)
+		}
 	}
+	var body map[string]any
 	data, err := json.Marshal(p)
+	if err == nil {
+		err = json.Unmarshal(data, &body)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding the parameters: %w", err)
 	}
-	var body map[string]any
-	if err := json.Unmarshal(data, &body); err != nil {
-		return nil, fmt.Errorf("encoding the parameters: %w", err)
-	}
-
-	extra := maps.Clone(r.Extra)
-	for _, key := range []string{"model", "instructions", "input", "tools", "stream"} {
-		delete(extra, key)
-	}
-	if list, ok := extra["include"].([]any); ok {
-		extra["include"] = union(body["include"], list)
-	}
 	merge(body, extra)
-
 	body["input"] = r.Input
 	if len(r.Tools) > 0 {
 		body["tools"] = r.Tools
@@ -121,8 +115,16 @@ func (c *Client) body(r Request) (map[string]any, error) {
 	return body, nil
 }
 
-// merge merges extra into an object. An object that loses its last member is
-// removed.
+// optional is a parameter that is not sent when it is zero.
+func optional[T comparable](value T) (o param.Opt[T]) {
+	var zero T
+	if value != zero {
+		o = param.NewOpt(value)
+	}
+	return o
+}
+
+// merge merges extra into an object. An object that loses its last member is removed.
 func merge(object, extra map[string]any) {
 	for key, value := range extra {
 		members, nested := value.(map[string]any)
@@ -143,16 +145,4 @@ func merge(object, extra map[string]any) {
 			object[key] = value
 		}
 	}
-}
-
-// union adds the elements to a list that it does not have. The list may be
-// missing.
-func union(list any, elements []any) []any {
-	all, _ := list.([]any)
-	for _, e := range elements {
-		if s, ok := e.(string); !ok || !slices.Contains(all, any(s)) {
-			all = append(all, e)
-		}
-	}
-	return all
 }
