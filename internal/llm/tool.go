@@ -11,23 +11,20 @@ import (
 
 const maxRounds = 8 // responses of one Run
 
-// Tool is a function or custom tool that the model may call.
+// Tool is a function or custom tool that the model may call. Call gets the input as the model wrote
+// it and must return when ctx ends. Its result goes to the model, an error too.
 type Tool struct {
 	Param map[string]any // with type and name, as the API takes it
-
-	// Call runs the tool with the input as the model wrote it. It must return
-	// when ctx ends. Its result goes to the model, an error too.
-	Call func(ctx context.Context, input string) (string, error)
+	Call  func(ctx context.Context, input string) (string, error)
 }
 
-// Run is Stream with function tools. While the model calls them, the calls of
-// one response run side by side, and their outputs are sent with everything that
-// the response had, reasoning included. The events are those of one stream, with
-// one Usage and one Done at the end; the usage is the sum of all responses.
+// Run is Stream with function tools. While the model calls them, the calls of one response run side
+// by side, and their outputs are sent with everything that the response had, reasoning included. The
+// events are those of one stream, with one Usage and one Done at the end; the usage is the sum of
+// all responses.
 //
-// A call that cannot be answered (of a tool that is not among tools, or in an
-// incomplete response) ends the run: the caller finds it in the output. Calls in
-// the eighth response are an error.
+// A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
+// ends the run: the caller finds it in the output. Calls in the eighth response are an error.
 func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -75,12 +72,12 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 
 // call is a tool call and the tool that answers it.
 type call struct {
-	tool           Tool
-	typ, id, input string
+	Item
+	tool Tool
 }
 
-// callsOf returns the calls of a response, none when one of them cannot be
-// answered: the API takes the outputs of all calls or of none.
+// callsOf returns the calls of a response, none when one of them cannot be answered: the API takes
+// the outputs of all calls or of none.
 func callsOf(r *Response, tools []Tool) []call {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too
@@ -90,30 +87,27 @@ func callsOf(r *Response, tools []Tool) []call {
 		if item.Type != "function_call" && item.Type != "custom_tool_call" {
 			continue
 		}
-		i := slices.IndexFunc(tools, func(t Tool) bool {
-			return t.Param["name"] == item.Name && t.Call != nil
-		})
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Param["name"] == item.Name && t.Call != nil })
 		if i < 0 || item.CallID == "" {
 			return nil
 		}
-		calls = append(calls, call{tools[i], item.Type, item.CallID, item.toolInput()})
+		calls = append(calls, call{item, tools[i]})
 	}
 	return calls
 }
 
-// outputs runs the calls side by side and returns their output items in order.
-// From an error the model learns what went wrong, and may try something else.
+// outputs runs the calls side by side and returns their output items in order. From an error the
+// model learns what went wrong, and may try something else.
 func outputs(ctx context.Context, calls []call) []json.RawMessage {
 	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
 	for i, call := range calls {
 		wg.Go(func() {
-			out, err := call.tool.Call(ctx, call.input)
+			out, err := call.tool.Call(ctx, call.toolInput())
 			if err != nil {
 				out = "error: " + err.Error()
 			}
-			data, _ := json.Marshal(map[string]string{"type": call.typ + "_output", "call_id": call.id, "output": out}) // strings cannot fail
-			items[i] = data
+			items[i], _ = json.Marshal(map[string]string{"type": call.Type + "_output", "call_id": call.CallID, "output": out}) // strings cannot fail
 		})
 	}
 	wg.Wait()

@@ -13,16 +13,36 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// NewHTTPClient returns the HTTP client that a Client uses when it is given
-// none: proxies from the environment, TLS 1.2 or later, HTTP/2, and bundled
-// root certificates where the system has none (an image made from scratch). It
-// bounds connecting but not the wait for an answer: that is the context's job.
+// NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
+// environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none (an
+// image made from scratch). It bounds connecting but not the wait for an answer: that is the
+// context's job.
 func NewHTTPClient() *http.Client {
-	return &http.Client{Transport: &transport{Transport: newTransport()}, CheckRedirect: checkRedirect}
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{CheckRedirect: checkRedirect, Transport: &transport{Transport: &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    15 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		// A proxy's refusal is an error with its status.
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode != http.StatusOK {
+				return TunnelError(resp.StatusCode)
+			}
+			return nil
+		},
+		// A model may think for minutes without a byte: a ping shows whether the connection works.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}}}
 }
 
-// transport looks for root certificates at the first request, because they cost
-// milliseconds and megabytes that a start does not need.
+// transport looks for root certificates at the first request, because they cost milliseconds and
+// megabytes that a start does not need.
 type transport struct {
 	*http.Transport
 	roots sync.Once
@@ -37,8 +57,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-// needRoots reports whether a system has no certificates. On macOS and Windows,
-// which verify by themselves, the pool is not equal to an empty one.
+// needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
+// themselves, the pool is not equal to an empty one.
 func needRoots(system *x509.CertPool, err error) bool {
 	return err != nil || system == nil || system.Equal(x509.NewCertPool())
 }
@@ -59,34 +79,8 @@ func bundledRoots() *x509.CertPool {
 	return pool
 }
 
-func newTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    15 * time.Second,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    256,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-		// A proxy's refusal is an error with its status.
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-			if resp.StatusCode != http.StatusOK {
-				return TunnelError(resp.StatusCode)
-			}
-			return nil
-		},
-		// A model may think for minutes without a byte: a ping shows whether the
-		// connection still works.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}
-}
-
-// checkRedirect follows a redirect only where the same request goes to the same
-// scheme, host and port (307 and 308). Others are an error: the key and the
-// question are for the configured host alone.
+// checkRedirect follows a redirect only where the same request goes to the same scheme, host and
+// port (307 and 308). Others are an error: the key and the question are for the configured host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	if req.Method != from.Method || req.URL.Scheme != from.URL.Scheme || req.URL.Host != from.URL.Host || len(via) > 5 {
