@@ -111,7 +111,7 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 	if a.emitter.watched() {
 		a.show(ev)
 	}
-	if max(len(a.blocks), a.begun, len(a.ids), a.size) > maxElements {
+	if max(len(a.blocks), len(a.ids), a.begun, a.size) > maxElements {
 		return nil, errTooMany()
 	}
 	return nil, nil
@@ -170,6 +170,13 @@ func (a *accumulator) start(item int, is Item) *block {
 	return nil
 }
 
+// know remembers the id of an item.
+func (a *accumulator) know(item int, id string) {
+	if id != "" {
+		a.ids[id] = item
+	}
+}
+
 // end completes an item: what was not streamed of it follows in one piece, and its blocks stop.
 func (a *accumulator) end(item int, is Item) {
 	b := a.start(item, is)
@@ -187,7 +194,7 @@ func (a *accumulator) end(item int, is Item) {
 		if b.open && s != (Search{}) {
 			a.emitter.send(s)
 		}
-		a.stop(b)
+		a.whole(b, "")
 	}
 }
 
@@ -209,13 +216,6 @@ func (a *accumulator) settle(output []Item) {
 			}
 		}
 		a.end(item, is)
-	}
-}
-
-// know remembers the id of an item.
-func (a *accumulator) know(item int, id string) {
-	if id != "" {
-		a.ids[id] = item
 	}
 }
 
@@ -258,28 +258,22 @@ func (a *accumulator) delta(b *block, text string) {
 	a.emitter.send(d)
 }
 
-// whole stops a block after what is missing of its text.
+// whole stops a block after what is missing of its text, once.
 func (a *accumulator) whole(b *block, text string) {
-	if b == nil {
+	if b == nil || !b.open {
 		return
 	}
 	missing, ok := strings.CutPrefix(text, b.sent.String())
 	if ok {
 		a.delta(b, missing)
 	}
-	a.stop(b)
-}
-
-func (a *accumulator) stop(b *block) {
-	if b.open {
-		b.open = false
-		a.emitter.send(BlockStop{b.Index})
-	}
+	b.open = false
+	a.emitter.send(BlockStop{b.Index})
 }
 
 // stopAll stops the blocks that are still open, in their order.
 func (a *accumulator) stopAll() {
 	for _, b := range slices.SortedFunc(maps.Values(a.blocks), func(x, y *block) int { return x.Index - y.Index }) {
-		a.stop(b)
+		a.whole(b, "")
 	}
 }

@@ -137,27 +137,22 @@ func (e *Error) Unwrap() error { return e.Err }
 // (spec §8.2, data.name).
 func (e *Error) Name() string { return kinds[e.Kind].class }
 
-// namedKinds are the codes and types that say what went wrong with any status.
-var namedKinds = map[string]Kind{
-	"insufficient_quota":           KindQuota,
-	"quota_exceeded":               KindQuota,
-	"exceeded_current_quota_error": KindQuota,
-	"usage_limit_reached":          KindQuota,
-	"billing_hard_limit_reached":   KindQuota,
-	"billing_not_active":           KindQuota,
-	"rate_limit_exceeded":          KindRateLimit,
-	"rate_limit_error":             KindRateLimit,
-	"server_error":                 KindServer,
-	"internal_server_error":        KindServer,
-	"overloaded_error":             KindServer,
-	"server_is_overloaded":         KindServer,
-	"slow_down":                    KindServer,
-	"service_unavailable":          KindServer,
-	"vector_store_timeout":         KindServer,
+// namedKind returns the kind that a code or type of the API names with any status, or 0.
+func namedKind(name string) Kind {
+	switch name {
+	case "insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
+		"billing_hard_limit_reached", "billing_not_active":
+		return KindQuota
+	case "rate_limit_exceeded", "rate_limit_error":
+		return KindRateLimit
+	case "server_error", "internal_server_error", "overloaded_error", "server_is_overloaded", "slow_down",
+		"service_unavailable", "vector_store_timeout":
+		return KindServer
+	}
+	return 0
 }
 
-// named returns the kind that code or type names, or 0.
-func (e *Error) named() Kind { return cmp.Or(namedKinds[e.Code], namedKinds[e.Type]) }
+func (e *Error) named() Kind { return cmp.Or(namedKind(e.Code), namedKind(e.Type)) }
 
 var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
 
@@ -248,7 +243,7 @@ func apiError(data []byte) *Error {
 	e.Type, e.Param = fields.Get("type").String(), fields.Get("param").String()
 	e.Code = cmp.Or(fields.Get("code").String(), inner.String()) // a string may be either
 	e.Message = cmp.Or(fields.Get("message").String(), inner.String(), doc.Get("detail").String())
-	if namedKinds[e.Code] == 0 && e.Code == inner.String() {
+	if namedKind(e.Code) == 0 && e.Code == inner.String() {
 		e.Code = ""
 	}
 	return e
