@@ -179,8 +179,7 @@ func compare(t *testing.T, events []Event, want string) {
 	}
 }
 
-// blocks fails where starts and stops do not pair or a delta does not fit its
-// block.
+// blocks fails where starts and stops do not pair or a delta does not fit its block.
 func blocks(t testing.TB, events []Event) {
 	t.Helper()
 	open, next := map[int]string{}, 0 // kinds

@@ -4,11 +4,9 @@
 // The files, in the order of a call:
 //
 //	llm.go          Client and its options; Create and Stream
-//	request.go      Request and its JSON body
-//	capability.go   which optional parameters a model takes
+//	request.go      Request and its JSON body, without what a model does not take or the API refuses
 //	send.go         the loop over the attempts, each a request and its answer; GET /models/{id}
 //	pacer.go        calls of one model share the rate limit
-//	unsupported.go  parameters that the API refuses and the answer can do without
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
 //	event.go        ... which a caller sees as these events

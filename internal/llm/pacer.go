@@ -22,10 +22,9 @@ const (
 	paceMemory = time.Minute            // without a refusal and without a queue the limit is forgotten
 )
 
-// pacer lets the calls of one model share the API's rate limit. Until the API
-// refuses a request with a 429 it does nothing. From then on the calls wait in
-// the order of their arrival and go out one by one, at a pace that follows what
-// the API accepts.
+// pacer lets the calls of one model share the API's rate limit. Until the API refuses a request
+// with a 429 it does nothing. From then on the calls wait in the order of their arrival and go out
+// one by one, at a pace that follows what the API accepts.
 type pacer struct {
 	mu      sync.Mutex
 	queue   []chan struct{} // of the calls that wait; a value says that the queue has changed

@@ -92,8 +92,7 @@ func (l *limited) client() *Client {
 	return New(Options{BaseURL: "http://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: l}, Redactor: logging.NewRedactor(testKey)})
 }
 
-// All calls of a wave are answered, with few requests and in about the time that
-// the limit allows.
+// All calls of a wave are answered, with few requests and in about the time that the limit allows.
 func TestPacerWaves(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -147,8 +146,7 @@ func TestPacerWaves(t *testing.T) {
 	}
 }
 
-// refuse makes c know that the model is limited: one refused request, which gives
-// up at once.
+// refuse makes c know that the model is limited: one refused request, which gives up at once.
 func refuse(t *testing.T, c *Client, api *scripted, after string) {
 	t.Helper()
 	steps := api.steps

@@ -5,11 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Request is one question to a model. Empty and zero fields are not sent. The client adds store,
@@ -39,15 +44,9 @@ type Request struct {
 }
 
 // UserMessage returns an input item with a message of the user.
-func UserMessage(text string) json.RawMessage {
-	data, err := json.Marshal(responses.ResponseInputItemMessageParam{
-		Type:    "message",
-		Role:    "user",
-		Content: responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)},
-	})
-	if err != nil {
-		panic(err) // strings are always valid JSON
-	}
+func UserMessage(question string) json.RawMessage {
+	content := []map[string]string{{"type": "input_text", "text": question}}
+	data, _ := json.Marshal(map[string]any{"type": "message", "role": "user", "content": content}) // strings cannot fail
 	return data
 }
 
@@ -145,4 +144,108 @@ func merge(object, extra map[string]any) {
 			object[key] = value
 		}
 	}
+}
+
+// Capability says which optional parameters a model takes (spec §5.6).
+type Capability struct {
+	Verbosity bool // text.verbosity
+	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
+}
+
+// families is the capability table: the first row that fits decides, and a model
+// that fits none takes neither. Azure writes gpt-3.5 as gpt-35.
+var families = []struct {
+	id  *regexp.Regexp
+	can Capability
+}{
+	{regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`), Capability{Verbosity: true, Reasoning: true}},
+	{regexp.MustCompile(`^o[1-9]`), Capability{Reasoning: true}},
+}
+
+// CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
+// -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
+// and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
+func CapabilityOf(model string) Capability {
+	id := strings.ToLower(strings.TrimSpace(model))
+	id = strings.TrimPrefix(id[strings.LastIndex(id, "/")+1:], "ft:")
+	for _, f := range families {
+		if f.id.MatchString(id) {
+			return f.can
+		}
+	}
+	return Capability{}
+}
+
+const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
+
+// dispensable has the parameters that an answer can do without. tools is not among them: an answer
+// without search is not the one that was asked for. Neither is store: without it the API keeps the
+// question and the answer.
+var dispensable = []string{
+	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
+	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
+}
+
+// modelParam is a parameter that the API refuses for a model: a member of the body (stream), or a
+// member or element of one (reasoning.effort, include.ELEMENT).
+type modelParam struct{ model, param string }
+
+// leaveOut takes the dispensable parameter that a 400 names out of the body, and out of all others
+// for the model while the Client lives. It warns once and reports whether there was one.
+func (c *Client) leaveOut(body map[string]any, model string, e *Error) bool {
+	param := refusedParam(body, e)
+	if param == "" || !drop(body, param) {
+		return false
+	}
+	if _, known := c.unsupported.LoadOrStore(modelParam{model, param}, nil); !known {
+		c.o.Logger.Warn("the API refuses a parameter: going on without it",
+			"model", model, "param", param, "reason", text.Truncate(e.Message, 200))
+	}
+	return true
+}
+
+// refusedParam returns the dispensable parameter that a 400 names, else "".
+func refusedParam(body map[string]any, e *Error) string {
+	if e.Status != http.StatusBadRequest || e.Param == "" || e.Kind != KindParameter && e.Kind != KindUnverified {
+		return ""
+	}
+	list, _ := body["include"].([]any)
+	for i, v := range list {
+		element, _ := v.(string)
+		names := []string{element, "include." + element, fmt.Sprintf("include[%d]", i)}
+		said := strings.Contains(e.Message, element) || element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content")
+		if slices.Contains(names, e.Param) || e.Param == "include" && said {
+			return "include." + element
+		}
+	}
+	if slices.Contains(dispensable, e.Param) {
+		return e.Param
+	}
+	return ""
+}
+
+// drop takes a parameter out of the body, and what has no use without it. It reports whether the
+// body had the parameter.
+func drop(body map[string]any, path string) bool {
+	name, member, nested := strings.Cut(path, ".")
+	value, ok := body[name]
+	left := 0
+	switch value := value.(type) {
+	case []any:
+		value = slices.DeleteFunc(value, func(v any) bool { return v == member })
+		body[name], left = value, len(value)
+	case map[string]any:
+		if nested {
+			_, ok = value[member]
+			delete(value, member)
+			left = len(value)
+		}
+	}
+	if !nested || left == 0 {
+		delete(body, name)
+	}
+	if name == "stream" {
+		delete(body, "stream_options")
+	}
+	return ok
 }

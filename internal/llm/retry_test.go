@@ -166,8 +166,7 @@ func sends(body map[string]any, path string) bool {
 	return ok
 }
 
-// A 400 that names nothing, something else, or something that was not sent is
-// final.
+// A 400 that names nothing, something else, or something that was not sent is final.
 func TestRefusedForGood(t *testing.T) {
 	for _, param := range []string{"", "tools", "tools[0].type", "model", "input", "instructions", "tool_choice", "stream",
 		"reasoning.summary", "temperature", "store", "text.format", "includes", "service_tier", "null"} {

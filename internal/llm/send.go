@@ -67,9 +67,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			return resp, nil
 		}
 		failure := c.failed(ctx, err, attempt)
-		if param := refusedParam(body, failure); param != "" {
-			drop(body, param)
-			c.remember(r.Model, param, failure)
+		if c.leaveOut(body, r.Model, failure) {
 			continue
 		}
 		limited := failure.Kind == KindRateLimit && failure.retryable()
@@ -218,18 +216,15 @@ func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
 // Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
 // request is not repeated. It does not use openai-go, whose service for models is in a package of
 // 13 MB.
-func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
+func (c *Client) Model(ctx context.Context, id string) (data json.RawMessage, err error) {
 	if c.configErr != nil {
 		return nil, c.configErr
 	}
-	data, err := c.model(ctx, id)
-	if err != nil {
-		return nil, c.failed(ctx, err, 1)
-	}
-	return data, nil
-}
-
-func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
+	defer func() {
+		if err != nil {
+			data, err = nil, c.failed(ctx, err, 1)
+		}
+	}()
 	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+path.EscapedPath(), nil)
 	if err != nil {
@@ -241,7 +236,7 @@ func (c *Client) model(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
+	data, err = io.ReadAll(resp.Body)
 	if err == nil && (!isObject(data) || !json.Valid(data)) {
 		err = notResponse(data, resp.Header.Get("Content-Type"))
 	}

@@ -95,8 +95,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// The blocks of a try that failed are closed, and those of the next one numbered
-// after them.
+// The blocks of a try that failed are closed, and those of the next one numbered after them.
 func TestStreamRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := `{"type":"response.output_item.added","output_index":1,"item":{"type":"reasoning","id":"rs_1","summary":[]}}`

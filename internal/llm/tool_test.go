@@ -14,8 +14,7 @@ func function(name string) map[string]any {
 	return map[string]any{"type": "function", "name": name, "strict": true, "parameters": map[string]any{"type": "object"}}
 }
 
-// TestRunEnds has calls that cannot be answered: the caller gets them, and no
-// tool runs.
+// TestRunEnds has calls that cannot be answered: the caller gets them, and no tool runs.
 func TestRunEnds(t *testing.T) {
 	call := func(id, name string) string {
 		return `{"type":"function_call","id":"fc_1","call_id":` + id + `,"name":"` + name + `","arguments":"{}"}`
