@@ -21,53 +21,34 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Kind says what went wrong with a call, as far as the remedy depends on it.
-type Kind int
+// Kind says what went wrong with a call, as far as the remedy depends on it: in words, as the class
+// that OpenAI's SDKs have for it, and as a label in metrics and logs.
+type Kind struct{ words, class, label string }
 
 // The kinds of an Error. KindRateLimit, KindServer and KindConnection are retried.
-const (
-	KindMissingKey  Kind = iota + 1 // no API key is configured; nothing was sent
-	KindAuth                        // 401: the key is not accepted
-	KindPermission                  // 403
-	KindNotFound                    // 404 about something other than the model
-	KindQuota                       // credit or budget is used up, with any status
-	KindRateLimit                   // temporary 429
-	KindParameter                   // 400, 422 and other 4xx: the request itself
-	KindServer                      // 5xx, or a response that failed with a server error
-	KindTimeout                     // the deadline of the context passed
-	KindCanceled                    // the context was canceled
-	KindConnection                  // DNS, refused, TLS, proxy, cut off
-	KindBadResponse                 // not a response: a web page, a redirect, no output
-	KindFailed                      // the response failed for a permanent reason
-	KindModel                       // the API has no such model, or not for this key
-	KindUnverified                  // the organization must be verified first
+var (
+	KindMissingKey  = Kind{"missing key", "OpenAIError", "missing_key"}                        // nothing was sent
+	KindAuth        = Kind{"not authenticated", "AuthenticationError", "auth"}                 // 401
+	KindPermission  = Kind{"not permitted", "PermissionDeniedError", "permission"}             // 403
+	KindNotFound    = Kind{"not found", "NotFoundError", "not_found"}                          // 404, but not for the model
+	KindQuota       = Kind{"out of quota", "RateLimitError", "quota"}                          // credit or budget is used up
+	KindRateLimit   = Kind{"rate limited", "RateLimitError", "rate_limit"}                     // temporary 429
+	KindParameter   = Kind{"request refused", "BadRequestError", "parameter"}                  // 400, 422 and other 4xx
+	KindServer      = Kind{"server error", "InternalServerError", "server"}                    // 5xx, or failed with a server error
+	KindTimeout     = Kind{"timed out", "APIConnectionTimeoutError", "timeout"}                // the deadline of the context passed
+	KindCanceled    = Kind{"canceled", "APIUserAbortError", "canceled"}                        // the context was canceled
+	KindConnection  = Kind{"connection failed", "APIConnectionError", "connection"}            // DNS, refused, TLS, proxy, cut off
+	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}     // a web page, a redirect, no output
+	KindFailed      = Kind{"response failed", "APIError", "failed"}                            // for a permanent reason
+	KindModel       = Kind{"model not available", "NotFoundError", "model"}                    // unknown, or not for this key
+	KindUnverified  = Kind{"organization not verified", "PermissionDeniedError", "unverified"} // for this model
 )
 
-// kinds has the words for each kind, the class that OpenAI's SDKs have for it and its label in
-// metrics and logs.
-var kinds = [...]struct{ words, class, label string }{
-	KindMissingKey:  {"missing key", "OpenAIError", "missing_key"},
-	KindAuth:        {"not authenticated", "AuthenticationError", "auth"},
-	KindPermission:  {"not permitted", "PermissionDeniedError", "permission"},
-	KindNotFound:    {"not found", "NotFoundError", "not_found"},
-	KindQuota:       {"out of quota", "RateLimitError", "quota"},
-	KindRateLimit:   {"rate limited", "RateLimitError", "rate_limit"},
-	KindParameter:   {"request refused", "BadRequestError", "parameter"},
-	KindServer:      {"server error", "InternalServerError", "server"},
-	KindTimeout:     {"timed out", "APIConnectionTimeoutError", "timeout"},
-	KindCanceled:    {"canceled", "APIUserAbortError", "canceled"},
-	KindConnection:  {"connection failed", "APIConnectionError", "connection"},
-	KindBadResponse: {"not a response", "APIResponseValidationError", "bad_response"},
-	KindFailed:      {"response failed", "APIError", "failed"},
-	KindModel:       {"model not available", "NotFoundError", "model"},
-	KindUnverified:  {"organization not verified", "PermissionDeniedError", "unverified"},
-}
-
 // String returns the kind in words.
-func (k Kind) String() string { return kinds[k].words }
+func (k Kind) String() string { return k.words }
 
 // Label returns the kind for metrics and logs, such as rate_limit.
-func (k Kind) Label() string { return kinds[k].label }
+func (k Kind) Label() string { return k.label }
 
 // Error is the error of every call. The API key is in none of its texts.
 type Error struct {
@@ -135,9 +116,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Name returns the class that OpenAI's SDKs have for the error, which is what people search for
 // (spec §8.2, data.name).
-func (e *Error) Name() string { return kinds[e.Kind].class }
+func (e *Error) Name() string { return e.Kind.class }
 
-// namedKind returns the kind that a code or type of the API names with any status, or 0.
+// namedKind returns the kind that a code or type of the API names with any status, if any.
 func namedKind(name string) Kind {
 	switch name {
 	case "insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
@@ -149,7 +130,7 @@ func namedKind(name string) Kind {
 		"service_unavailable", "vector_store_timeout":
 		return KindServer
 	}
-	return 0
+	return Kind{}
 }
 
 func (e *Error) named() Kind { return cmp.Or(namedKind(e.Code), namedKind(e.Type)) }
@@ -243,7 +224,7 @@ func apiError(data []byte) *Error {
 	e.Type, e.Param = fields.Get("type").String(), fields.Get("param").String()
 	e.Code = cmp.Or(fields.Get("code").String(), inner.String()) // a string may be either
 	e.Message = cmp.Or(fields.Get("message").String(), inner.String(), doc.Get("detail").String())
-	if namedKind(e.Code) == 0 && e.Code == inner.String() {
+	if e.Code == inner.String() && namedKind(e.Code).label == "" {
 		e.Code = ""
 	}
 	return e

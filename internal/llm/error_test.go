@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestErrorAnswers has error bodies of the API, compatible servers and gateways.
@@ -60,8 +58,8 @@ func TestErrorAnswers(t *testing.T) {
 		_, err := c.Create(t.Context(), question())
 		e := asError(t, err)
 		got := fields{e.Kind, e.Type, e.Code, e.Param, e.Message, e.Name()}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%d %s (-want +got):\n%s", tt.status, tt.body, diff)
+		if got != tt.want {
+			t.Errorf("%d %s: %+v, want %+v", tt.status, tt.body, got, tt.want)
 		}
 		if page := strings.HasPrefix(tt.body, "<!"); page != errors.Is(err, ErrWebPage) {
 			t.Errorf("%d %s: a web page: %v", tt.status, tt.body, !page)

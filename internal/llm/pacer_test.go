@@ -217,14 +217,14 @@ func TestPacerEnds(t *testing.T) {
 			name      string
 			limit     time.Duration
 			cancelled bool
-			kind      Kind // 0: success
+			kind      Kind // none: success
 			took      time.Duration
 		}{
 			{"beyond the wait of the API", 5 * time.Second, false, KindRateLimit, 0},
 			{"cancelled", time.Minute, true, KindCanceled, time.Second},
-			{"answered", time.Minute, false, 0, 10 * time.Second},
+			{"answered", time.Minute, false, Kind{}, 10 * time.Second},
 			{"the next turn is too late", 10*time.Second + time.Millisecond, false, KindRateLimit, 10 * time.Second},
-			{"next", time.Minute, false, 0, 11 * time.Second},
+			{"next", time.Minute, false, Kind{}, 11 * time.Second},
 			{"too far behind", 10*time.Second + 5*time.Millisecond, false, KindTimeout, 10*time.Second + 5*time.Millisecond},
 		} {
 			wg.Go(func() {
@@ -232,7 +232,7 @@ func TestPacerEnds(t *testing.T) {
 				if took != tt.took {
 					t.Errorf("%s: took %v, want %v", tt.name, took, tt.took)
 				}
-				if tt.kind == 0 && err != nil || tt.kind != 0 && asError(t, err).Kind != tt.kind {
+				if tt.kind == (Kind{}) && err != nil || tt.kind != (Kind{}) && asError(t, err).Kind != tt.kind {
 					t.Errorf("%s: %v, want %v", tt.name, err, tt.kind)
 				}
 				queued, waited := errors.AsType[QueuedError](err)

@@ -26,19 +26,19 @@ func TestRetries(t *testing.T) {
 		name  string
 		steps []step
 		want  int
-		kind  Kind // 0: success
+		kind  Kind // none: success
 	}{
-		{"429 429 200", []step{answer(429, rateLimited), answer(429, rateLimited), ok}, 3, 0},
+		{"429 429 200", []step{answer(429, rateLimited), answer(429, rateLimited), ok}, 3, Kind{}},
 		{"500 again and again", []step{answer(500, "")}, 4, KindServer},
-		{"529", []step{answer(529, "<html>"), ok}, 2, 0},
+		{"529", []step{answer(529, "<html>"), ok}, 2, Kind{}},
 		{"429 again and again", []step{answer(429, rateLimited)}, 4, KindRateLimit},
-		{"refused connection", []step{broken(errors.New("connect: connection refused")), ok}, 2, 0},
+		{"refused connection", []step{broken(errors.New("connect: connection refused")), ok}, 2, Kind{}},
 		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
-		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, 0},
-		{"failed: server_error", []step{failed("server_error"), ok}, 2, 0},
+		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, Kind{}},
+		{"failed: server_error", []step{failed("server_error"), ok}, 2, Kind{}},
 		{"failed: insufficient_quota", []step{failed("insufficient_quota")}, 1, KindQuota},
 		{"failed: invalid_prompt", []step{failed("invalid_prompt")}, 1, KindFailed},
-		{"200 with an error", []step{answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`), ok}, 2, 0},
+		{"200 with an error", []step{answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`), ok}, 2, Kind{}},
 		{"quota as 429", []step{answer(429, apiBody("insufficient_quota", "insufficient_quota", "", "No."))}, 1, KindQuota},
 		{"HTML", []step{answer(200, "<html>Log in</html>")}, 1, KindBadResponse},
 	}
@@ -50,7 +50,7 @@ func TestRetries(t *testing.T) {
 				if n := api.requests(); n != tt.want {
 					t.Errorf("%d requests, want %d", n, tt.want)
 				}
-				if tt.kind == 0 {
+				if tt.kind == (Kind{}) {
 					if err != nil || r.ID != "resp_1" || r.Retries != tt.want-1 {
 						t.Errorf("Create = %+v, %v, want resp_1 after %d retries", r, err, tt.want-1)
 					}
