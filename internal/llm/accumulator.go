@@ -112,7 +112,7 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 		a.show(ev)
 	}
 	if max(len(a.blocks), len(a.ids), a.begun, a.size) > maxElements {
-		return nil, errTooMany()
+		return nil, tooLarge(tooMany)
 	}
 	return nil, nil
 }

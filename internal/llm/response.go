@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -152,9 +151,9 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 func decodeResponse(data []byte, contentType, status string, streamed []Item) (*Response, error) {
 	var r Response
 	err := decode(data, &r)
-	_, tooMany := errors.AsType[*Error](err)
+	_, large := errors.AsType[*Error](err)
 	switch {
-	case tooMany, isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
+	case large, isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
 		return nil, err
 	case !isObject(data) || err != nil:
 		return nil, notResponse(data, contentType)
@@ -165,7 +164,7 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 	case "failed", "cancelled":
 		return nil, failure(data, "the response failed")
 	case "queued", "in_progress":
-		return nil, &Error{Kind: KindBadResponse, Message: fmt.Sprintf("the response is still %s: background responses are not supported", r.Status)}
+		return nil, &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status + ": background responses are not supported"}
 	}
 	if len(r.Output) == 0 && len(streamed) > 0 {
 		r.Output = streamed
@@ -184,9 +183,7 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 // The longest answers have a few hundred.
 const maxElements = 10_000
 
-func errTooMany() error {
-	return tooLarge("the answer has more than 10,000 items, parts, annotations, queries and sources")
-}
+const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 
 // list is a JSON array that counts its elements, and theirs, while it is decoded, so that a small
 // answer cannot become large in memory. Any other JSON value is no list: it leaves nil.
@@ -223,7 +220,7 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 		}
 		n += 1 + e.size()
 		if n > maxElements {
-			return errTooMany()
+			return tooLarge(tooMany)
 		}
 		*l = append(*l, e)
 	}

@@ -106,6 +106,7 @@ func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Re
 	if body["stream"] == true {
 		accept = "text/event-stream"
 	}
+	c.logBody(ctx, "openai(client): request", data)
 	// The answer is read here, because a server may answer either kind of call with an object or
 	// with a stream.
 	var resp *http.Response
@@ -151,7 +152,7 @@ func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Re
 	return acc.finish(data, contentType, "")
 }
 
-// middleware is called by openai-go and by Model for each request. It completes and logs the
+// middleware is called by openai-go and by Model for each request. It completes the
 // request, bounds the body of the answer, and turns any status but 2xx into an *Error.
 func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
@@ -163,12 +164,6 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		c.o.Logger.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
 	}
 	req.URL.RawQuery = c.query
-	if req.GetBody != nil && c.o.Logger.Enabled(req.Context(), slog.LevelDebug) {
-		if body, err := req.GetBody(); err == nil {
-			data, _ := io.ReadAll(body) // from memory
-			c.logBody(req.Context(), "openai(client): request", data)
-		}
-	}
 	resp, err := next(req)
 	if err != nil {
 		return nil, err
