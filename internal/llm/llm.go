@@ -84,17 +84,11 @@ func New(o Options) *Client {
 	if bearer {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.HTTPClient == nil {
-		o.HTTPClient = NewHTTPClient()
-	}
-	c := &Client{o: o, setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) }}
-	c.o.APIKey, c.o.Headers = "", nil
-	hc := *o.HTTPClient
+	hc := *cmp.Or(o.HTTPClient, NewHTTPClient())
 	hc.CheckRedirect = checkRedirect
-	c.http = &hc
+	c := &Client{o: o, http: &hc, setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) }}
+	c.o.APIKey, c.o.Headers = "", nil
+	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
 	var err error
 	c.base, c.query, err = parseBase(o.BaseURL)

@@ -39,16 +39,14 @@ type pacer struct {
 	streak  int             // refusals in a row
 }
 
-// wait returns when a call may send its request, and reports how many calls are
-// ahead of it meanwhile. The last request of a call that was refused several
-// times goes out later than its pace, when the API will hardly refuse it. wait
-// fails as soon as the turn is known to be after the deadline of ctx.
+// wait returns when a call may send its request, and meanwhile reports how many calls are ahead. The
+// last request of a call that was refused several times goes out later than its pace, when the API
+// will hardly refuse it. wait fails as soon as the turn is known to be after the deadline of ctx.
 func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.queue) == 0 && time.Since(p.cut) > paceMemory && time.Now().After(p.resume) {
-		p.pace, p.refusal, p.streak = 0, 0, 0
-		p.next = time.Time{}
+		p.pace, p.refusal, p.streak, p.next = 0, 0, 0, time.Time{}
 	}
 	if p.pace == 0 {
 		return nil
@@ -110,8 +108,8 @@ func (p *pacer) leaveLocked(me chan struct{}) {
 	}
 }
 
-// sendLocked counts a request and sets the time of the next one. A request counts
-// as accepted until the API refuses it, which it does at once.
+// sendLocked counts a request and sets the time of the next one. A request counts as accepted until
+// the API refuses it, which it does at once.
 func (p *pacer) sendLocked() {
 	p.next = time.Now().Add(p.intervalLocked())
 	p.sent++
@@ -133,9 +131,8 @@ func (p *pacer) intervalLocked() time.Duration {
 	return time.Duration(float64(time.Second) / p.pace)
 }
 
-// refused slows the model down after a 429 for a request that was sent at sent.
-// after is the wait that the API asked for, or 0. Of the requests that were on
-// their way together only the first refusal changes the pace.
+// refused slows the model down after a 429 for a request of the time sent; after is the wait that
+// the API asked for, or 0. Of requests on their way together only the first refusal changes the pace.
 func (p *pacer) refused(sent time.Time, after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

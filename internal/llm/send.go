@@ -47,12 +47,8 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	if err != nil {
 		return nil, &Error{Kind: KindParameter, Message: err.Error(), Err: err}
 	}
-	waits := &backoff.ExponentialBackOff{
-		InitialInterval:     500 * time.Millisecond,
-		RandomizationFactor: 0.25,
-		Multiplier:          2,
-		MaxInterval:         8 * time.Second,
-	}
+	waits := backoff.NewExponentialBackOff() // from half a second on
+	waits.RandomizationFactor, waits.Multiplier, waits.MaxInterval = 0.25, 2, 8*time.Second
 	pacer := c.pacer(r.Model)
 	for attempt := 1; ; {
 		last := attempt > 2 && attempt > c.o.MaxRetries

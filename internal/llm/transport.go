@@ -19,7 +19,7 @@ import (
 // context's job.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Client{CheckRedirect: checkRedirect, Transport: &transport{Transport: &http.Transport{
+	return &http.Client{Transport: &transport{Transport: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -68,12 +68,8 @@ func bundledRoots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
-		switch {
-		case err != nil: // the others still work
-		case root.Constraint != nil:
+		if err == nil { // else the others still work
 			pool.AddCertWithConstraint(cert, root.Constraint)
-		default:
-			pool.AddCert(cert)
 		}
 	}
 	return pool
