@@ -44,7 +44,6 @@ var (
 	KindUnverified  = Kind{"organization not verified", "PermissionDeniedError", "unverified"} // for this model
 )
 
-// String returns the kind in words.
 func (k Kind) String() string { return k.words }
 
 // Label returns the kind for metrics and logs, such as rate_limit.
@@ -137,8 +136,8 @@ func (e *Error) named() Kind { return cmp.Or(namedKind(e.Code), namedKind(e.Type
 
 var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
 
-// statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as 429,
-// others as 400, 402 or 403.
+// statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as
+// 429, others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
 	words := strings.ToLower(e.Message)
 	switch {
@@ -161,8 +160,8 @@ func (e *Error) statusKind(status int) Kind {
 }
 
 // failure reads the error of a response or a stream that was accepted and then failed; message is
-// for an API that does not say why. Such an error has a code and no status, but OpenRouter's code is
-// the status. An error event that does not nest the error has its own type.
+// for an API that does not say why. Such an error has a code and no status, but OpenRouter's code
+// is the status. An error event that does not nest the error has its own type.
 func failure(data []byte, message string) *Error {
 	e := apiError(data)
 	if e.Type == "error" {

@@ -124,9 +124,9 @@ type traceparent struct{} // key of a context's value
 
 var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// WithTraceparent returns a context whose requests carry the header traceparent, which links them to
-// the caller's trace (https://www.w3.org/TR/trace-context). A value that does not fit its grammar is
-// ignored.
+// WithTraceparent returns a context whose requests carry the header traceparent, which links them
+// to the caller's trace (https://www.w3.org/TR/trace-context). A value that does not fit its
+// grammar is ignored.
 func WithTraceparent(ctx context.Context, value string) context.Context {
 	if !traceparentGrammar.MatchString(value) {
 		return ctx
@@ -144,8 +144,8 @@ func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
 // end a Usage and a Done, or one pair of nil and an *Error. An attempt that fails in its middle is
 // followed by Retrying and starts over. Breaking out of the loop ends the request at once.
 //
-// All events of a plain answer come at its end: where r.Plain is set, where the organization may not
-// stream, and from servers that answer with JSON.
+// All events of a plain answer come at its end: where r.Plain is set, where the organization may
+// not stream, and from servers that answer with JSON.
 func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	return c.Run(ctx, r, nil)
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // Request is one question to a model. Empty and zero fields are not sent. The client adds store,
-// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning; it leaves out what the
-// model does not take (CapabilityOf).
+// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning; it leaves out what
+// the model does not take (CapabilityOf).
 type Request struct {
 	Model        string
 	Instructions string
@@ -213,7 +213,8 @@ func refusedParam(body map[string]any, e *Error) string {
 	for i, v := range list {
 		element, _ := v.(string)
 		names := []string{element, "include." + element, fmt.Sprintf("include[%d]", i)}
-		said := strings.Contains(e.Message, element) || element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content")
+		said := strings.Contains(e.Message, element) ||
+			element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content")
 		if slices.Contains(names, e.Param) || e.Param == "include" && said {
 			return "include." + element
 		}

@@ -179,8 +179,8 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 	return &r, nil
 }
 
-// maxElements bounds the items, parts, annotations, queries and sources of a response, all together.
-// The longest answers have a few hundred.
+// maxElements bounds the items, parts, annotations, queries and sources of a response, all
+// together. The longest answers have a few hundred.
 const maxElements = 10_000
 
 const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"

@@ -175,8 +175,8 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 // requestID is the id that OpenAI's support asks for, or "".
 func requestID(resp *http.Response) string { return resp.Header.Get("X-Request-Id") }
 
-// failed makes an *Error without secrets of an error that ended a try, and logs it (spec §8.1). When
-// the context is over, that is the cause of any other failure.
+// failed makes an *Error without secrets of an error that ended a try, and logs it (spec §8.1).
+// When the context is over, that is the cause of any other failure.
 func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e, ok := errors.AsType[*Error](err)
 	switch {

@@ -19,9 +19,9 @@ type Tool struct {
 }
 
 // Run is Stream with function tools. While the model calls them, the calls of one response run side
-// by side, and their outputs are sent with everything that the response had, reasoning included. The
-// events are those of one stream, with one Usage and one Done at the end; the usage is the sum of
-// all responses.
+// by side, and their outputs are sent with everything that the response had, reasoning included.
+// The events are those of one stream, with one Usage and one Done at the end; the usage is the sum
+// of all responses.
 //
 // A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
 // ends the run: the caller finds it in the output. Calls in the eighth response are an error.
