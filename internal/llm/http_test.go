@@ -17,10 +17,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 // A body without end is read up to the bound; of an error, less.
 func TestEndlessBody(t *testing.T) {
 	for status, want := range map[int]string{200: "the answer is larger than 64 MiB", 500: "Internal Server Error"} {
@@ -96,7 +92,7 @@ func TestConnect(t *testing.T) {
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	var seen []string
-	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: step(func(req *http.Request) (*http.Response, error) {
 		seen = append(seen, req.URL.String())
 		return answer(307, "", "Location", "http://api.test/v1/responses")(req)
 	})}})
@@ -118,7 +114,7 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 		} {
 			var log bytes.Buffer
 			c := New(Options{
-				BaseURL: "https://api.test/v1", APIKey: key, HTTPClient: &http.Client{Transport: roundTripper(step)},
+				BaseURL: "https://api.test/v1", APIKey: key, HTTPClient: &http.Client{Transport: step},
 				Redactor: logging.NewRedactor(key), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			})
 			_, err := c.Create(t.Context(), question())

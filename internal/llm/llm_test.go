@@ -25,13 +25,10 @@ func TestBaseURL(t *testing.T) {
 		"http://x.example/v1?":          "http://x.example/v1/responses",
 		"http://x.example/v1?a=%2F#at":  "http://x.example/v1/responses?a=%2F",
 	} {
-		var got string
-		c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-			got = req.URL.String()
-			return answer(200, finished)(req)
-		})}})
-		if _, err := c.Create(t.Context(), question()); err != nil || got != want {
-			t.Errorf("base %q: request to %s (%v), want %s", base, got, err, want)
+		api := &scripted{steps: []step{answer(200, finished)}}
+		c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: &http.Client{Transport: api}})
+		if _, err := c.Create(t.Context(), question()); err != nil || api.url != want {
+			t.Errorf("base %q: request to %s (%v), want %s", base, api.url, err, want)
 		}
 	}
 }

@@ -2,11 +2,11 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +22,7 @@ func TestRetries(t *testing.T) {
 		return answer(200, `{"id":"resp_1","status":"failed","error":{"code":"`+code+`","message":"Oh."},"output":[]}`)
 	}
 	ok := answer(200, finished)
+	broken := func(err error) step { return func(*http.Request) (*http.Response, error) { return nil, err } }
 	tests := []struct {
 		name  string
 		steps []step
@@ -32,7 +33,7 @@ func TestRetries(t *testing.T) {
 		{"500 again and again", []step{answer(500, "")}, 4, KindServer},
 		{"529", []step{answer(529, "<html>"), ok}, 2, Kind{}},
 		{"429 again and again", []step{answer(429, rateLimited)}, 4, KindRateLimit},
-		{"refused connection", []step{broken(errors.New("connect: connection refused")), ok}, 2, Kind{}},
+		{"refused connection", []step{broken(syscall.ECONNREFUSED), ok}, 2, Kind{}},
 		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
 		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, Kind{}},
 		{"failed: server_error", []step{failed("server_error"), ok}, 2, Kind{}},
