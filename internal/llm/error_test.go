@@ -14,7 +14,7 @@ func TestErrorAnswers(t *testing.T) {
 		kind   Kind
 		want   string // type, code, param, message
 	}{
-		{404, apiBody("bad", "model_not_found", "model", "No model 'gpt-x'"), KindModel, "bad|model_not_found|model|No model 'gpt-x'"},
+		{404, apiBody("bad", "model_not_found", "model", "No gpt-x"), KindModel, "bad|model_not_found|model|No gpt-x"},
 		{401, `{"error":{"message":"Bad key","type":"bad","param":null,"code":"invalid_api_key"}}`, KindAuth, "bad|invalid_api_key||Bad key"},
 		{403, `{"error":{"message":"No","type":null,"param":null,"code":null}}`, KindPermission, "|||No"},
 		{429, `{"error":{"code":429,"message":"Slow"}}`, KindRateLimit, "|429||Slow"}, // OpenRouter
@@ -26,7 +26,7 @@ func TestErrorAnswers(t *testing.T) {
 		{409, `{}`, KindParameter, "|||Conflict"},
 		{418, ``, KindParameter, "|||I'm a teapot"},
 		{502, "<!DOCTYPE html><title>Bad gateway</title>", KindServer, "|||Bad Gateway"},
-		{400, "<html>\r\n<title>400 The plain HTTP request was sent to HTTPS port</title>", KindParameter, "|||" + ErrPlainHTTP.Error()},
+		{400, "<html>\r\n<p>The plain HTTP request was sent to HTTPS port", KindParameter, "|||" + ErrPlainHTTP.Error()},
 		{503, "upstream connect error\nreset", KindServer, "|||Service Unavailable: upstream connect error"},
 		{529, "null", KindServer, "|||HTTP 529: null"},
 		{500, `{"error":{"mess`, KindServer, "|||Internal Server Error"},

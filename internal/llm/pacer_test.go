@@ -4,27 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
-// limited is an API with a rate limit: a bucket of tokens that fills with time,
-// from which each request takes one.
+// limited is an API with a rate limit: a bucket of tokens that fills with time, from which each
+// request takes one.
 type limited struct {
-	rate, burst float64       // tokens a second, and at most
-	answers     time.Duration // from a request to its answer
-	others      float64       // tokens a second that other programs take
-	counts      bool          // a refused request empties the bucket
-	header      func(wait time.Duration) http.Header
+	rate, burst float64                           // tokens a second, and at most
+	answers     time.Duration                     // from a request to its answer
+	others      float64                           // tokens a second that other programs take
+	counts      bool                              // a refused request empties the bucket
+	header      func(wait time.Duration) []string // of a refusal, in pairs
 
 	mu       sync.Mutex
 	tokens   float64
@@ -39,30 +35,18 @@ func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := l.take()
 	if wait > 0 {
 		time.Sleep(latency)
-		resp, err := answer(429, rateLimited)(req)
-		if l.header != nil {
-			maps.Copy(resp.Header, l.header(wait))
-		}
-		return resp, err
+		return answer(429, rateLimited, l.header(wait)...)(req)
 	}
-	select {
-	case <-time.After(l.answers):
-		return answer(200, finished)(req)
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
-	}
+	time.Sleep(l.answers)
+	return answer(200, finished)(req)
 }
 
 // take returns how long it takes until there is a token, 0 when there is one.
 func (l *limited) take() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	if l.at.IsZero() {
-		l.tokens, l.at = l.burst, now
-	}
-	passed := now.Sub(l.at).Seconds()
-	l.at = now
+	passed := time.Since(l.at).Seconds() // at the first request ages
+	l.at = time.Now()
 	l.tokens = math.Min(l.burst, l.tokens+(l.rate-l.others)*passed)
 	l.requests++
 	if l.tokens >= 1-1e-9 {
@@ -76,24 +60,19 @@ func (l *limited) take() time.Duration {
 	return wait
 }
 
-func seconds(wait time.Duration) http.Header {
-	return http.Header{"Retry-After": {fmt.Sprint(math.Ceil(wait.Seconds()))}}
-}
-
-func milliseconds(wait time.Duration) http.Header {
-	return http.Header{"Retry-After-Ms": {fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}}
-}
-
-func reset(wait time.Duration) http.Header {
-	return http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {wait.String()}, "X-Ratelimit-Reset-Tokens": {"6m0s"}}
-}
-
-func (l *limited) client() *Client {
-	return New(Options{BaseURL: "http://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: l}, Redactor: logging.NewRedactor(testKey)})
-}
-
 // All calls of a wave are answered, with few requests and in about the time that the limit allows.
 func TestPacerWaves(t *testing.T) {
+	none := func(time.Duration) []string { return nil }
+	seconds := func(wait time.Duration) []string {
+		return []string{"Retry-After", fmt.Sprint(math.Ceil(wait.Seconds()))}
+	}
+	exact := func(wait time.Duration) []string {
+		return []string{"Retry-After-Ms", fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}
+	}
+	reset := func(wait time.Duration) []string {
+		const prefix = "X-Ratelimit-"
+		return []string{prefix + "Remaining-Requests", "0", prefix + "Reset-Requests", wait.String(), prefix + "Reset-Tokens", "6m0s"}
+	}
 	for _, tt := range []struct {
 		name  string
 		calls int
@@ -103,24 +82,23 @@ func TestPacerWaves(t *testing.T) {
 	}{
 		{"20", 20, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 4, 1.3},
 		{"60", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 12, 1.3},
-		{"60, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: milliseconds}, 12, 1.3},
+		{"60, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: exact}, 12, 1.3},
 		{"60, reset", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: reset}, 12, 1.3},
 		{"200", 200, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: seconds}, 40, 1.3},
-		{"200, exact", 200, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: milliseconds}, 40, 1.3},
+		{"200, exact", 200, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: exact}, 40, 1.3},
 		{"refused requests count", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, counts: true, header: seconds}, 12, 1.6},
-		{"refused requests count, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, counts: true, header: milliseconds}, 12, 1.6},
+		{"refused requests count, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, counts: true, header: exact}, 12, 1.6},
 		{"others use a part", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, others: 2, header: seconds}, 18.7, 1.6},
-		{"others use a part, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, others: 2, header: milliseconds}, 18.7, 1.6},
-		{"no headers", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second}, 12, 1.6},
+		{"others use a part, exact", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, others: 2, header: exact}, 18.7, 1.6},
+		{"no headers", 60, &limited{rate: 5, burst: 10, answers: 2 * time.Second, header: none}, 12, 1.6},
 		{"slow", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: seconds}, 45, 1.3},
-		{"slow, exact", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: milliseconds}, 45, 1.3},
-		{"slow, no headers", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second}, 45, 1.6},
-		{"fast", 400, &limited{rate: 50, burst: 10, answers: time.Second, header: milliseconds}, 8.8, 1.3},
+		{"slow, exact", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: exact}, 45, 1.3},
+		{"slow, no headers", 100, &limited{rate: 1, burst: 60, answers: 5 * time.Second, header: none}, 45, 1.6},
+		{"fast", 400, &limited{rate: 50, burst: 10, answers: time.Second, header: exact}, 8.8, 1.3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := tt.api
-				c := api.client()
+				c := New(Options{BaseURL: "http://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: tt.api}})
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Second)
 				defer cancel()
 				start := time.Now()
@@ -133,13 +111,9 @@ func TestPacerWaves(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				took, most := time.Since(start).Seconds(), tt.slack*tt.ideal+3
-				t.Logf("%.1f s of %.1f, %.2f requests a call", took, most, float64(api.requests)/float64(tt.calls))
-				if took > most || float64(api.requests) > 2.2*float64(tt.calls) {
-					t.Errorf("%.1f s, want at most %.1f; %d requests of %d calls", took, most, api.requests, tt.calls)
-				}
-				if n := c.Waiting(); n != 0 {
-					t.Errorf("%d calls still wait", n)
+				took, most, requests := time.Since(start).Seconds(), tt.slack*tt.ideal+3, float64(tt.api.requests)/float64(tt.calls)
+				if took > most || requests > 2.2 || c.Waiting() != 0 {
+					t.Errorf("%.1f s, want at most %.1f; %.2f requests a call; %d calls still wait", took, most, requests, c.Waiting())
 				}
 			})
 		})
@@ -153,8 +127,7 @@ func refuse(t *testing.T, c *Client, api *scripted, after string) {
 	api.steps = []step{answer(429, rateLimited, "Retry-After", after)}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := c.Create(ctx, question())
-	if e := asError(t, err); e.Kind != KindRateLimit {
+	if _, err := c.Create(ctx, question()); asError(t, err).Kind != KindRateLimit {
 		t.Fatal(err)
 	}
 	api.steps = steps
@@ -165,8 +138,7 @@ func TestPacerOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api, _ := newClient(t, 0, answer(200, finished))
 		refuse(t, c, api, "10")
-		var mu sync.Mutex
-		var ended []string
+		ended := make(chan string, 4)
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
@@ -180,9 +152,7 @@ func TestPacerOrder(t *testing.T) {
 						ahead = append(ahead, w.Ahead)
 					}
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				ended = append(ended, fmt.Sprint(i, ahead))
+				ended <- fmt.Sprint(i, ahead)
 			})
 		}
 		time.Sleep(time.Second)
@@ -190,8 +160,10 @@ func TestPacerOrder(t *testing.T) {
 			t.Errorf("%d calls wait, want 4", n)
 		}
 		wg.Wait()
-		if diff := cmp.Diff([]string{"0 [0]", "1 [1 0]", "2 [2 1 0]", "3 [3 2 1 0]"}, ended); diff != "" {
-			t.Errorf("calls (-want +got):\n%s", diff)
+		for _, want := range []string{"0 [0]", "1 [1 0]", "2 [2 1 0]", "3 [3 2 1 0]"} {
+			if got := <-ended; got != want {
+				t.Errorf("call %s, want %s", got, want)
+			}
 		}
 	})
 }
@@ -293,8 +265,7 @@ func TestPacerRecovers(t *testing.T) {
 				return answer(200, finished)(req)
 			}
 			c, _, _ := newClient(t, 3, outage)
-			var mu sync.Mutex
-			late := 0
+			var late atomic.Int32
 			var wg sync.WaitGroup
 			for i := range 300 {
 				wg.Go(func() {
@@ -303,16 +274,14 @@ func TestPacerRecovers(t *testing.T) {
 					defer cancel()
 					start := time.Now()
 					_, err := c.Create(ctx, question())
-					mu.Lock()
-					defer mu.Unlock()
 					if i > 150 && (err != nil || time.Since(start) > time.Second) {
-						late++
+						late.Add(1)
 					}
 				})
 			}
 			wg.Wait()
-			if late > 0 {
-				t.Errorf("Retry-After %s: %d of the last 150 calls failed or waited", after, late)
+			if n := late.Load(); n > 0 {
+				t.Errorf("Retry-After %s: %d of the last 150 calls failed or waited", after, n)
 			}
 		})
 	}

@@ -202,12 +202,3 @@ func TestStreamBreak(t *testing.T) {
 		})
 	}
 }
-
-// Some servers keep a stream open with events without data.
-func TestHeartbeats(t *testing.T) {
-	body := "event: ping\ndata:\n\nevent: ping\ndata: ping\n\ndata: " + eventCompleted + "\n\n"
-	c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", "text/event-stream"))
-	if _, _, err := collect(c.Stream(t.Context(), question())); err != nil {
-		t.Error(err)
-	}
-}
