@@ -120,24 +120,19 @@ func TestPacerWaves(t *testing.T) {
 	}
 }
 
-// refuse makes c know that the model is limited: one refused request, which gives up at once.
-func refuse(t *testing.T, c *Client, api *scripted, after string) {
-	t.Helper()
-	steps := api.steps
-	api.steps = []step{answer(429, rateLimited, "Retry-After", after)}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if _, err := c.Create(ctx, question()); asError(t, err).Kind != KindRateLimit {
+// refused returns a client whose API has refused a request for 10 seconds.
+func refused(t *testing.T) (*Client, *scripted) {
+	c, api, _ := newClient(t, 0, answer(429, rateLimited, "Retry-After", "10"), answer(200, finished))
+	if _, err := c.Create(t.Context(), question()); asError(t, err).Kind != KindRateLimit {
 		t.Fatal(err)
 	}
-	api.steps = steps
+	return c, api
 }
 
 // Calls go out in the order of their arrival, and each says how many are ahead.
 func TestPacerOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, api, _ := newClient(t, 0, answer(200, finished))
-		refuse(t, c, api, "10")
+		c, _ := refused(t)
 		ended := make(chan string, 4)
 		var wg sync.WaitGroup
 		for i := range 4 {
@@ -171,9 +166,7 @@ func TestPacerOrder(t *testing.T) {
 // A call that cannot be sent in time ends without a request, and the others go on.
 func TestPacerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, api, _ := newClient(t, 0, answer(200, finished))
-		refuse(t, c, api, "10")
-		sent := api.requests()
+		c, api := refused(t)
 		call := func(limit time.Duration, cancelled bool) (took time.Duration, err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
@@ -215,8 +208,8 @@ func TestPacerEnds(t *testing.T) {
 			synctest.Wait()
 		}
 		wg.Wait()
-		if n := api.requests() - sent; n != 2 {
-			t.Errorf("%d requests, want 2", n)
+		if n := api.requests(); n != 3 {
+			t.Errorf("%d requests, want the refused one and 2", n)
 		}
 		// A minute without a refusal ends the limit.
 		time.Sleep(paceMemory + time.Second)
@@ -252,8 +245,8 @@ func TestPacerUnlimited(t *testing.T) {
 	}
 }
 
-// Calls are answered again soon after the API has refused everything for a while,
-// also when they never stop coming.
+// Calls are answered again soon after the API has refused everything for a while, also when they
+// never stop coming.
 func TestPacerRecovers(t *testing.T) {
 	for _, after := range []string{"5", "20"} {
 		synctest.Test(t, func(t *testing.T) {
