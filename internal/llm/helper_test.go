@@ -110,6 +110,15 @@ func asError(t testing.TB, err error) *Error {
 	return e
 }
 
+// kindOf is the kind of an error, none for success.
+func kindOf(t testing.TB, err error) Kind {
+	t.Helper()
+	if err == nil {
+		return Kind{}
+	}
+	return asError(t, err).Kind
+}
+
 func question() Request {
 	return Request{
 		Model:           "gpt-5.2",

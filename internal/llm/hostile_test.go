@@ -10,7 +10,6 @@ import (
 
 // Answers that are small to send and would be large or slow to read.
 func TestHostileAnswers(t *testing.T) {
-	const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	output := func(items string) step { return answer(200, `{"status":"completed","output":[`+items+`]}`) }
 	list := func(element string, n int) string { return strings.TrimSuffix(strings.Repeat(element+",", n), ",") }
 	message := func(annotations string) string {

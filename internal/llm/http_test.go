@@ -53,7 +53,7 @@ func TestConnect(t *testing.T) {
 	old, current, unknown := secure(tls.VersionTLS11), secure(tls.VersionTLS12), secure(tls.VersionTLS13)
 	roots := x509.NewCertPool()
 	roots.AddCert(old.Certificate()) // all of httptest have the same one
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		url     string
 		roots   *x509.CertPool
@@ -67,8 +67,7 @@ func TestConnect(t *testing.T) {
 		{"TLS to a plain port", strings.Replace(plain.URL, "http:", "https:", 1), roots, "", "gave HTTP response", http.ErrSchemeMismatch},
 		{"plain to a TLS port", strings.Replace(current.URL, "https:", "http:", 1), roots, "", "plain HTTP request", ErrPlainHTTP},
 		{"proxy without a password", "https://api.test", roots, proxy.URL, "Proxy Authentication Required", TunnelError(407)},
-	}
-	for _, tt := range tests {
+	} {
 		hc := NewHTTPClient()
 		tr := hc.Transport.(*transport)
 		tr.roots.Do(func() {}) // the test's own roots stay

@@ -34,7 +34,7 @@ func TestBaseURL(t *testing.T) {
 }
 
 func TestUnusableOptions(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		options Options
 		kind    Kind
 		message string
@@ -44,8 +44,7 @@ func TestUnusableOptions(t *testing.T) {
 		{Options{APIKey: "sk\nx"}, KindAuth, "the key in OPENAI_API_KEY contains a line break or another control character"},
 		{Options{APIKey: "sk", BaseURL: "api.openai.com"}, KindConnection, `reading base URL "api.openai.com": it must start with http:// or https:// and name a host`},
 		{Options{APIKey: "sk", BaseURL: "ftp://x/"}, KindConnection, `reading base URL "ftp://x/": it must start with http:// or https:// and name a host`},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := New(tt.options).Create(t.Context(), question())
 		if e := asError(t, err); e.Kind != tt.kind || e.Message != tt.message || e.Attempts != 0 {
 			t.Errorf("New(%+v).Create = %v %q, want %v %q", tt.options, e.Kind, e.Message, tt.kind, tt.message)

@@ -194,11 +194,8 @@ func TestPacerEnds(t *testing.T) {
 		} {
 			wg.Go(func() {
 				took, err := call(tt.limit, tt.cancelled)
-				if took != tt.took {
-					t.Errorf("%s: took %v, want %v", tt.name, took, tt.took)
-				}
-				if tt.kind == (Kind{}) && err != nil || tt.kind != (Kind{}) && asError(t, err).Kind != tt.kind {
-					t.Errorf("%s: %v, want %v", tt.name, err, tt.kind)
+				if took != tt.took || kindOf(t, err) != tt.kind {
+					t.Errorf("%s: %v after %v, want %v after %v", tt.name, err, took, tt.kind, tt.took)
 				}
 				queued, waited := errors.AsType[QueuedError](err)
 				if waited != (tt.kind == KindTimeout || tt.kind == KindCanceled) || tt.kind == KindTimeout && queued != 1 {

@@ -47,7 +47,7 @@ func TestCreate(t *testing.T) {
 
 // TestBadResponses has answers of 200 that are not responses.
 func TestBadResponses(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		body    string
 		kind    Kind
 		message string
@@ -68,8 +68,7 @@ func TestBadResponses(t *testing.T) {
 		{`{"status":"failed"}`, KindFailed, "the response failed"},
 		{`{"status":"cancelled","output":[]}`, KindFailed, "the response failed"},
 		{`{"error":"boom"}`, KindFailed, "boom"},
-	}
-	for _, tt := range tests {
+	} {
 		c, _, _ := newClient(t, 0, answer(200, tt.body))
 		_, err := c.Create(t.Context(), question())
 		e := asError(t, err)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -35,7 +35,7 @@ func TestStreamErrors(t *testing.T) {
 		return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":{"status":"failed",`+body+`}}`)
 	}
 	event := func(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		step    step
 		kind    Kind
@@ -66,8 +66,7 @@ func TestStreamErrors(t *testing.T) {
 		{"empty", answer(200, "", "Content-Type", "text/event-stream"), KindConnection, 2, "the answer was cut off: unexpected EOF"},
 		{"HTML", answer(200, "<html>Log in</html>", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the answer is not a response object (text/event-stream): <html>Log in</html>`},
 		{"HTTP error", answer(429, rateLimited), KindRateLimit, 2, "Slow down."},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, api, _ := newClient(t, 1, tt.step)
@@ -85,15 +84,11 @@ func TestStreamErrors(t *testing.T) {
 // cutStream is a stream whose connection breaks.
 func cutStream(payloads ...string) step {
 	return func(req *http.Request) (*http.Response, error) {
-		resp, _ := sseStep()(req)
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(frames(payloads...)), errReader{}))
+		resp, _ := sseStep(payloads...)(req)
+		resp.Body = io.NopCloser(io.MultiReader(resp.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return resp, nil
 	}
 }
-
-type errReader struct{}
-
-func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // The blocks of a try that failed are closed, and those of the next one numbered after them.
 func TestStreamRetries(t *testing.T) {
