@@ -1,20 +1,16 @@
 package llm
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
 // A body without end is read up to the bound; of an error, less.
@@ -90,35 +86,27 @@ func TestConnect(t *testing.T) {
 
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
-	var seen []string
-	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: step(func(req *http.Request) (*http.Response, error) {
-		seen = append(seen, req.URL.String())
-		return answer(307, "", "Location", "http://api.test/v1/responses")(req)
-	})}})
+	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
+	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: api}})
 	_, err := c.Create(t.Context(), question())
-	if e := asError(t, err); e.Kind != KindBadResponse || e.Status != 307 || e.Message != "the API redirects to http://api.test" || len(seen) != 1 {
-		t.Errorf("Create = %v (%q) after requests to %q", err, e.Message, seen)
+	if e := asError(t, err); e.Kind != KindBadResponse || e.Message != "the API redirects to http://api.test" || api.requests() != 1 {
+		t.Errorf("Create = %v after %d requests", err, api.requests())
 	}
 }
 
 // No part of a key is left where a text is shortened.
 func TestKeyAcrossTheEndOfAText(t *testing.T) {
-	key := "xai-" + strings.Repeat("AbCd0123", 8)
 	for n := range 450 {
-		said := strings.Repeat("x", n) + key
+		said := strings.Repeat("x", n) + testKey
 		for _, step := range []step{
 			answer(200, "says: "+said, "Content-Type", "text/plain"),
 			answer(400, said),
 			answer(400, `{"error":{"message":"`+said+`"}}`),
 		} {
-			var log bytes.Buffer
-			c := New(Options{
-				BaseURL: "https://api.test/v1", APIKey: key, HTTPClient: &http.Client{Transport: step},
-				Redactor: logging.NewRedactor(key), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			})
+			c, _, log := newClient(t, 0, step)
 			_, err := c.Create(t.Context(), question())
-			if err == nil || strings.Contains(err.Error()+log.String(), key[:8]) {
-				t.Fatalf("after %d characters: %v\n%s", n, err, log.String())
+			if err == nil || strings.Contains(err.Error()+log.String(), testKey[:8]) {
+				t.Fatalf("after %d characters: %v\n%s", n, err, log)
 			}
 		}
 	}

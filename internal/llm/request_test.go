@@ -23,7 +23,8 @@ func TestBody(t *testing.T) {
 			"include":["web_search_call.action.sources","reasoning.encrypted_content","web_search_call.results"],"metadata":{"team.a":"a&b","1":"one"}}`},
 		{"gpt-5.2", `{"parallel_tool_calls":null,"text":{"verbosity":null},"missing":null}`, `{"parallel_tool_calls":null,"text":null}`},
 		// A model that takes no reasoning parameter gets the one that was asked for.
-		{"gpt-4.1", `{"reasoning":{"effort":"low"},"include":"all"}`, `{"model":"gpt-4.1","text":null,"reasoning":{"effort":"low"},"include":"all"}`},
+		{"gpt-4.1", `{"reasoning":{"effort":"low"},"include":"all"}`,
+			`{"model":"gpt-4.1","text":null,"reasoning":{"effort":"low"},"include":"all"}`},
 	} {
 		r := question()
 		r.Model, r.Plain, r.Extra = tt.model, true, object(t, tt.extra)

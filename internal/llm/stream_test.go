@@ -29,11 +29,13 @@ const yesScript = `
 	done completed
 	`
 
-// TestStreamErrors counts the requests of a stream whose client may retry once.
-func TestStreamErrors(t *testing.T) {
+// TestFailures has answers that are not responses, and responses that fail. It counts the requests of
+// a client that may retry once.
+func TestFailures(t *testing.T) {
 	failed := func(body string) step {
 		return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":{"status":"failed",`+body+`}}`)
 	}
+	const notResponse = "the answer is not a response object (application/json): "
 	event := func(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
 	for _, tt := range []struct {
 		name    string
@@ -65,6 +67,22 @@ func TestStreamErrors(t *testing.T) {
 		{"half an event", answer(200, "data: "+eventCompleted[:80], "Content-Type", "text/event-stream"), KindConnection, 2, `the answer was cut off: invalid character '\n' in string literal`},
 		{"empty", answer(200, "", "Content-Type", "text/event-stream"), KindConnection, 2, "the answer was cut off: unexpected EOF"},
 		{"HTML", answer(200, "<html>Log in</html>", "Content-Type", "text/event-stream"), KindBadResponse, 1, `the answer is not a response object (text/event-stream): <html>Log in</html>`},
+		{"plain: empty", answer(200, ""), KindBadResponse, 1, "the answer is empty"},
+		{"plain: page", answer(200, "<html>Sign in</html>"), KindBadResponse, 1, notResponse + "<html>Sign in</html>"},
+		{"plain: null", answer(200, "null"), KindBadResponse, 1, notResponse + "null"},
+		{"plain: array", answer(200, "[]"), KindBadResponse, 1, notResponse + "[]"},
+		{"plain: number", answer(200, "42"), KindBadResponse, 1, notResponse + "42"},
+		{"plain: not JSON", answer(200, `{"id": oops}`), KindBadResponse, 1, notResponse + `{"id": oops}`},
+		{"plain: no members", answer(200, `{}`), KindBadResponse, 1, "the response has no output"},
+		{"plain: object as output", answer(200, `{"output":{}}`), KindBadResponse, 1, "the response has no output"},
+		{"plain: text as output", answer(200, `{"status":"completed","output":"text"}`), KindBadResponse, 1, "the response has no output"},
+		{"plain: queued", answer(200, `{"status":"queued","output":[]}`), KindBadResponse, 1, "the response is still queued: background responses are not supported"},
+		{"plain: truncated", answer(200, `{"id":"resp_1","output":[`), KindConnection, 2, "the answer was cut off: unexpected end of JSON input"},
+		{"plain: failed answer", answer(200, `{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`), KindFailed, 1, "Bad prompt"},
+		{"plain: failed with a text", answer(200, `{"status":"failed","error":"boom"}`), KindFailed, 1, "boom"},
+		{"plain: failed without a reason", answer(200, `{"status":"failed"}`), KindFailed, 1, "the response failed"},
+		{"plain: cancelled", answer(200, `{"status":"cancelled","output":[]}`), KindFailed, 1, "the response failed"},
+		{"plain: only an error", answer(200, `{"error":"boom"}`), KindFailed, 1, "boom"},
 		{"HTTP error", answer(429, rateLimited), KindRateLimit, 2, "Slow down."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,8 +137,8 @@ func TestStreamRetries(t *testing.T) {
 	})
 }
 
-// TestPlainAnswers has plain answers to a request for a stream, and streams for
-// plain calls, under all content types.
+// TestPlainAnswers has plain answers to a request for a stream, and streams for plain calls, under all
+// content types.
 func TestPlainAnswers(t *testing.T) {
 	plain := gjson.Get(eventCompleted, "response").Raw
 	stream := frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted)
@@ -146,11 +164,10 @@ func TestStreamTimeout(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			idle := func(req *http.Request) (*http.Response, error) {
-				resp, _ := sseStep()(req)
+				resp, _ := sseStep(eventCreated, eventItem, eventPart, eventDelta)(req)
 				r, w := io.Pipe()
-				go io.WriteString(w, frames(eventCreated, eventItem, eventPart, eventDelta))
 				context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
-				resp.Body = r
+				resp.Body = io.NopCloser(io.MultiReader(resp.Body, r))
 				return resp, nil
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

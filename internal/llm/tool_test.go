@@ -41,7 +41,8 @@ func TestRunEnds(t *testing.T) {
 		}
 		c, api, _ := newClient(t, 0, answer(200, tt.body))
 		events, _, err := collect(c.Run(t.Context(), question(), []Tool{{function("add"), add}, {Param: function("mine")}}))
-		if kindOf(t, err) != tt.kind || api.requests() != tt.requests || calls != tt.calls || events[0].(BlockStart).Kind != BlockToolUse {
+		called := events[0].(BlockStart).Kind == BlockToolUse
+		if kindOf(t, err) != tt.kind || api.requests() != tt.requests || calls != tt.calls || !called {
 			t.Errorf("%s: %v after %d requests, %d calls and %+v", tt.name, err, api.requests(), calls, events)
 		}
 	}
