@@ -100,7 +100,7 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 		said := strings.Repeat("x", n) + testKey
 		for _, step := range []step{
 			answer(200, "says: "+said, "Content-Type", "text/plain"),
-			answer(400, said),
+			answer(400, said, "X-Request-Id", said),
 			answer(400, `{"error":{"message":"`+said+`"}}`),
 		} {
 			c, _, log := newClient(t, 0, step)

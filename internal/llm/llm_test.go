@@ -3,6 +3,8 @@ package llm
 import (
 	"net/http"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -43,7 +45,8 @@ func TestUnusableOptions(t *testing.T) {
 		{Options{APIKey: " \n", KeyEnv: "MY_KEY"}, KindMissingKey, "Missing API key: set MY_KEY"},
 		{Options{APIKey: "sk\nx"}, KindAuth, "the key in OPENAI_API_KEY contains a line break or another control character"},
 		{Options{APIKey: "sk", BaseURL: "api.openai.com"}, KindConnection, `reading base URL "api.openai.com": it must start with http:// or https:// and name a host`},
-		{Options{APIKey: "sk", BaseURL: "ftp://x/"}, KindConnection, `reading base URL "ftp://x/": it must start with http:// or https:// and name a host`},
+		{Options{APIKey: "sk", BaseURL: "ftp://me:hidden@x/", Redactor: logging.NewRedactor("hidden")}, KindConnection,
+			`reading base URL "ftp://me:[redacted]@x/": it must start with http:// or https:// and name a host`},
 	} {
 		_, err := New(tt.options).Create(t.Context(), question())
 		if e := asError(t, err); e.Kind != tt.kind || e.Message != tt.message || e.Attempts != 0 {
