@@ -130,29 +130,37 @@ func (a *accumulator) finish(data []byte, contentType, status string) (*Response
 
 // show passes an event on to the caller.
 func (a *accumulator) show(ev streamEvent) {
-	item := cmp.Or(a.current[ev.OutputIndex], a.ids[cmp.Or(ev.ItemID, ev.Item.ID)])
+	switch ev.Type {
+	case "response.output_item.added":
+		a.start(a.number(ev), ev.Item)
+	case "response.output_item.done":
+		a.end(a.number(ev), ev.Item)
+		delete(a.current, ev.OutputIndex)
+	case "response.content_part.added":
+		a.text(a.number(ev), ev.ContentIndex, ev.ItemID, ev.Part)
+	case "response.output_text.delta", "response.refusal.delta":
+		a.delta(a.open(blockKey{a.number(ev), BlockText, ev.ContentIndex}, ev.ItemID, ""), ev.Delta)
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		a.delta(a.open(blockKey{a.number(ev), BlockThinking, 0}, ev.ItemID, ""), ev.Delta)
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		a.delta(a.blocks[blockKey{a.number(ev), BlockToolUse, 0}], ev.Delta) // without its item it has no name
+	case "response.content_part.done":
+		a.whole(a.text(a.number(ev), ev.ContentIndex, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
+	}
+}
+
+// number returns the number of the item that an event is about, which may be new.
+func (a *accumulator) number(ev streamEvent) int {
+	item := a.current[ev.OutputIndex]
+	if item == 0 && ev.Type != "response.output_item.added" {
+		item = a.ids[cmp.Or(ev.ItemID, ev.Item.ID)]
+	}
 	if item == 0 {
 		a.begun++
 		item = a.begun
 		a.current[ev.OutputIndex] = item
 	}
-	switch ev.Type {
-	case "response.output_item.added":
-		a.start(item, ev.Item)
-	case "response.output_item.done":
-		a.end(item, ev.Item)
-		delete(a.current, ev.OutputIndex)
-	case "response.content_part.added":
-		a.text(item, ev.ContentIndex, ev.ItemID, ev.Part)
-	case "response.output_text.delta", "response.refusal.delta":
-		a.delta(a.open(blockKey{item, BlockText, ev.ContentIndex}, ev.ItemID, ""), ev.Delta)
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		a.delta(a.open(blockKey{item, BlockThinking, 0}, ev.ItemID, ""), ev.Delta)
-	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		a.delta(a.blocks[blockKey{item, BlockToolUse, 0}], ev.Delta) // without its item it has no name
-	case "response.content_part.done":
-		a.whole(a.text(item, ev.ContentIndex, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
-	}
+	return item
 }
 
 // start starts the block of an item that has one only. A message has one for each text, which the
