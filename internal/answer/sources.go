@@ -239,7 +239,10 @@ func SourcesAt(body string) (at int, list []Citation) {
 	list = []Citation{}
 	for i, l := range doc.lines[doc.begin:] {
 		for k, u := range l.links {
-			list = append(list, Citation{URL: PageURL(l.text[u.start:u.end]), PublishedAt: doc.listDate(doc.begin+i, k)})
+			page := PageURL(l.text[u.start:u.end])
+			if page != "" {
+				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(doc.begin+i, k)})
+			}
 		}
 	}
 	return at, list

@@ -58,7 +58,7 @@ func TestScreen(t *testing.T) {
 	const (
 		sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
 		listed  = "\nSources:\n[1] First https://a.example/1\n    (2026-01-02)\n[2] oai-weather (accessed 2026-01-03)\n"
-		own     = "\n\n## 出典\n\n- [Ignored](https://www.a.example/1/) (2026-01-02)\n- **Third page** — https://c.example/3 (2025-12-31)\n- https://b.example/x (2025-12-30)"
+		own     = "\n\n## 出典\n\n- [Ignored](https://www.a.example/1/) (2026-01-02)\n- **Third page** — https://c.example/3 (2025-12-31)\n- https://b.example/x (2025-12-30)\n- https://a%b/ (2025-12-29)"
 		merged  = "\n出典:\n[1] https://b.example/x (2025-12-30)\n[2] First https://a.example/1\n    (2026-01-02)\n[3] oai-weather (accessed 2026-01-03)\n[4] https://c.example/3 (2025-12-31)\n"
 	)
 	link := "one [two](https://b.example/x) three four five six seven"
