@@ -67,7 +67,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 			return s.failed(req, tool, err)
 		}
 		call.Outcome, call.Meta = "ok", a.Meta
-		return s.result(a)
+		return s.result(a), nil
 	}
 }
 
@@ -95,13 +95,10 @@ func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req
 	return s.o.Ask(ctx, profile, q, watch)
 }
 
-// result is the output of spec §3.2, one JSON object in content[0].text. The
-// figures of the call are in _meta.
-func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
-	body, err := jsonx.Marshal(a)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the answer: %w", err)
-	}
+// result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
+// in _meta.
+func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
+	body, _ := jsonx.Marshal(a) // strings are always valid JSON
 	m, redact := a.Meta, s.o.Redactor.Line
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
@@ -123,11 +120,11 @@ func (s *Server) result(a *answer.Answer) (*mcp.CallToolResult, error) {
 	if s.o.Structured {
 		res.StructuredContent = json.RawMessage(body)
 	}
-	return res, nil
+	return res
 }
 
-// failed reports a call without an answer. Its data (spec §8.2) holds neither
-// content nor instructions nor the key.
+// failed reports a call without an answer. Its data (spec §8.2) holds neither content nor
+// instructions nor the key.
 func (s *Server) failed(req *mcp.CallToolRequest, tool string, err error) (*mcp.CallToolResult, error) {
 	redact := s.o.Redactor.Line
 	why := text.Truncate(redact(s.o.Explain(tool, err)), 400)
@@ -142,26 +139,18 @@ func (s *Server) failed(req *mcp.CallToolRequest, tool string, err error) (*mcp.
 	return s.failure(req, "answer failed: ", why, data)
 }
 
-// failure reports why a call has no answer, with the code of spec appendix B:
-// as an error of the protocol, whose data also has the reason as message, or as
-// a result, whose _meta has the data.
+// failure reports why a call has no answer, with the code of spec appendix B: as an error of the
+// protocol, whose data also has the reason as message, or as a result, whose _meta has the data.
 func (s *Server) failure(req *mcp.CallToolRequest, what, why string, data map[string]any) (*mcp.CallToolResult, error) {
 	const code = -32001
-	if s.o.ToolErrors == "result" || s.o.ToolErrors != "protocol" && isStateless(req.Params.Meta) {
-		res := &mcp.CallToolResult{
-			IsError: true,
-			Content: []mcp.Content{&mcp.TextContent{Text: what + why}},
-			Meta:    mcp.Meta{version.Name + "/code": code},
-		}
-		for name, value := range data {
-			res.Meta[version.Name+"/"+name] = value
-		}
-		return res, nil
+	if s.o.ToolErrors == "protocol" || s.o.ToolErrors != "result" && !isStateless(req.Params.Meta) {
+		data["message"] = why
+		b, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
+		return nil, &jsonrpc.Error{Code: code, Message: what + why, Data: b}
 	}
-	data["message"] = why
-	b, err := jsonx.Marshal(data)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the data of an error: %w", err)
+	meta := mcp.Meta{version.Name + "/code": code}
+	for name, value := range data {
+		meta[version.Name+"/"+name] = value
 	}
-	return nil, &jsonrpc.Error{Code: code, Message: what + why, Data: b}
+	return &mcp.CallToolResult{Meta: meta, IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: what + why}}}, nil
 }

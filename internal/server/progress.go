@@ -20,69 +20,55 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// sender sends the n-th message about a call.
-type sender func(ctx context.Context, n int, message string) error
-
-// senderKey is the key of the sender of a call whose messages are not for the client.
+// senderKey is the key of a context's function that takes the messages about a call which are not for
+// the client.
 type senderKey struct{}
 
-// notifier returns the sender of notifications/progress, or nil if the client
-// does not ask for them.
-func notifier(req *mcp.CallToolRequest) sender {
-	token := req.Params.GetProgressToken()
-	switch token.(type) {
-	case string, float64: // as the protocol has it
-	default:
-		return nil
-	}
-	return func(ctx context.Context, n int, message string) error {
-		return req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: token,
-			Progress:      float64(n),
-			Message:       message,
-		})
-	}
-}
-
-// progress starts the messages about a call; watch is nil if there are none.
-// stop ends them and returns after the last one.
+// progress starts the messages about a call; watch is nil if the client does not ask for them. stop
+// ends them and returns after the last one.
 func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Event), stop func()) {
-	send, ok := ctx.Value(senderKey{}).(sender)
-	if !ok {
-		send = notifier(req)
-	}
-	if send == nil {
-		return nil, func() {}
-	}
 	ctx, cancel := context.WithCancel(ctx)
+	send, ok := ctx.Value(senderKey{}).(func(message string) error)
+	if !ok {
+		p := mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
+		switch p.ProgressToken.(type) {
+		case string, float64: // as the protocol has it
+		default:
+			return nil, cancel
+		}
+		send = func(message string) error {
+			p.Progress++
+			p.Message = message
+			return req.Session.NotifyProgress(ctx, &p)
+		}
+	}
 	s := &stages{now: "thinking"}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.run(ctx, send)
-	}()
-	return s.see, func() { cancel(); <-ended }
+	var messages sync.WaitGroup
+	messages.Go(func() { s.run(ctx, send) })
+	return s.see, func() {
+		cancel()
+		messages.Wait()
+	}
 }
 
-// stages turns the events of a call into messages. If stages change faster than
-// they may be sent, only the last one is, but each search and page is: the API
-// names them when they are over, just before the next stage.
+// stages turns the events of a call into messages. If stages change faster than they may be sent,
+// only the last one is, but each search and page is: the API names them when they are over, just
+// before the next stage.
 type stages struct {
 	mu      sync.Mutex
 	now     string   // the current stage
 	named   []string // searches and pages to send before it
-	sent    string   // the last message
 	written int      // characters of the answer
 }
 
-// run sends a message when it is new, and the last one again after maxGap,
-// until ctx is done or sending fails.
-func (s *stages) run(ctx context.Context, send sender) {
-	n := 0
+// run sends a message when it is new, and the last one again after maxGap, until ctx is done or
+// sending fails.
+func (s *stages) run(ctx context.Context, send func(message string) error) {
+	sent := ""
 	for silent := time.Duration(0); ctx.Err() == nil; silent += minGap {
-		if message, isNew := s.next(); isNew || silent >= maxGap {
-			n, silent = n+1, 0
-			if send(ctx, n, text.Truncate(message, maxProgress)) != nil {
+		if message := s.next(); message != sent || silent >= maxGap {
+			sent, silent = message, 0
+			if send(text.Truncate(message, maxProgress)) != nil {
 				return
 			}
 		}
@@ -93,17 +79,16 @@ func (s *stages) run(ctx context.Context, send sender) {
 	}
 }
 
-// next returns the message to send, and whether it differs from the last one.
-func (s *stages) next() (message string, isNew bool) {
+// next returns the message to send, if it differs from the last one.
+func (s *stages) next() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	message = s.now
-	if len(s.named) > 0 {
-		message, s.named = s.named[0], s.named[1:]
+	if len(s.named) == 0 {
+		return s.now
 	}
-	isNew = message != s.sent
-	s.sent = message
-	return message, isNew
+	message := s.named[0]
+	s.named = s.named[1:]
+	return message
 }
 
 // see takes an event.

@@ -1,6 +1,5 @@
-// Package server is the MCP server: three tools in front of one function that
-// answers questions (spec §3). It imports llm only
-// for errors and events.
+// Package server is the MCP server: three tools in front of one function that answers questions
+// (spec §3). It imports llm only for errors and events.
 //
 //	server.go    Server, and which methods and tools it has
 //	tools.go     the tools as tools/list shows them, and their arguments
@@ -31,39 +30,26 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	// Ask answers a question with the profile of that name, which is the name of
-	// the tool. It returns soon after ctx is done. watch receives the events of
-	// the call; it is nil if the client does not ask for progress.
-	Ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
-	// Explain describes an error of Ask in one line for people.
-	Explain func(profile string, err error) string
-	// Defaults are shown in the schemas.
-	Defaults answer.Defaults
-	// Structured adds outputSchema to the tools and structuredContent to their
-	// results. Some clients then drop content.
-	Structured bool
-	// Tasks lets clients run answer_detailed as a task. Tasks live in the process,
-	// so all requests of a client must reach the server that MCP returned.
+	// Ask answers a question with the profile of that name, which is the name of the tool. It
+	// returns soon after ctx is done. watch receives the events of the call; it is nil if the client
+	// does not ask for progress.
+	Ask        func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+	Explain    func(profile string, err error) string // an error of Ask in one line for people
+	Defaults   answer.Defaults                        // shown in the schemas
+	Structured bool                                   // add structuredContent; some clients then drop content
+	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests of
+	// a client must reach the server that MCP returned.
 	Tasks bool
-	// ToolErrors is how failed calls and invalid arguments are reported:
-	// "protocol" as JSON-RPC errors, "result" as results with isError. Otherwise
-	// it depends on the protocol version of the request: 2026-07-28 wants results.
+	// ToolErrors is how failed calls and invalid arguments are reported: "protocol" as JSON-RPC
+	// errors, "result" as results with isError. Otherwise 2026-07-28 gets results.
 	ToolErrors string
-	// Redactor removes secrets from errors.
-	Redactor *logging.Redactor
-	// Debug adds status, type, name and request_id to errors (spec §8.2).
-	Debug bool
-	// MaxCalls is the number of calls that run at the same time; others wait.
-	// 0: 256.
-	MaxCalls int
-	// Timeout bounds a call, the wait for others included. 0: none.
-	Timeout time.Duration
-	// Waiting, if set, counts the running calls that wait for the API.
-	Waiting func() int
-	// Observe, if set, is called at the end of each call, also concurrently.
-	Observe func(Call)
-	// Log receives one line per call at debug level (spec §8.1). It is required.
-	Log *slog.Logger
+	Redactor   *logging.Redactor // removes secrets from errors
+	Debug      bool              // add status, type, name and request_id to errors (spec §8.2)
+	MaxCalls   int               // calls that run at the same time; others wait. 0: 256
+	Timeout    time.Duration     // of a call, the wait for others included. 0: none
+	Waiting    func() int        // counts the running calls that wait for the API; needed by Server.Waiting
+	Observe    func(Call)        // if set, is called at the end of each call, also concurrently
+	Log        *slog.Logger      // gets a line per call at debug level (spec §8.1)
 }
 
 // Call describes a call of a tool that has ended.
@@ -77,16 +63,13 @@ type Call struct {
 	Err      error       // why there is no answer, or nil
 }
 
-// Kind is the kind of the error for metrics and logs, "" without one.
+// Kind is the kind of Err for metrics and logs.
 func (c Call) Kind() string {
-	e, ok := errors.AsType[*llm.Error](c.Err)
-	_, late := errors.AsType[answer.TimeoutError](c.Err)
-	switch {
-	case c.Err == nil:
-		return ""
-	case ok:
+	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		return e.Kind.Label()
-	case late:
+	}
+	switch {
+	case errors.As(c.Err, new(answer.TimeoutError)):
 		return llm.KindTimeout.Label()
 	case errors.Is(c.Err, context.Canceled):
 		return llm.KindCanceled.Label()
@@ -110,33 +93,24 @@ func New(o Options) *Server {
 }
 
 // Waiting counts the calls that wait, for others or for the API.
-func (s *Server) Waiting() int {
-	n := int(s.waiting.Load())
-	if s.o.Waiting != nil {
-		n += s.o.Waiting()
-	}
-	return n
-}
+func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.o.Waiting() }
 
-// MCP returns a server of the SDK with the tools. Its calls end when ctx is
-// done. All servers that MCP returns share the limit of calls.
+// MCP returns a server of the SDK with the tools. Its calls end when ctx is done. All servers that
+// MCP returns share the limit of calls.
 func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	log := s.o.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
-		// The SDK logs the end of a session and early requests as errors.
-		log = slog.New(slog.DiscardHandler)
+		log = slog.New(slog.DiscardHandler) // the SDK logs the end of a session and early requests as errors
 	}
-	m := mcp.NewServer(
-		&mcp.Implementation{Name: version.Name, Version: version.String()},
-		&mcp.ServerOptions{
-			Logger:       log,
-			Instructions: instructions,
-			// Exactly {"tools":{}}: the SDK would add logging and listChanged.
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			// initialize agrees on the second one for any request (spec
-			// §2.3). The first is for stateless clients, which do not initialize.
-			SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
-		})
+	m := mcp.NewServer(&mcp.Implementation{Name: version.Name, Version: version.String()}, &mcp.ServerOptions{
+		Logger:       log,
+		Instructions: instructions,
+		// Exactly {"tools":{}}: the SDK would add logging and listChanged.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		// initialize agrees on the second one for any request (spec §2.3). The first is for
+		// stateless clients, which do not initialize.
+		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
+	})
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
 	}
@@ -150,8 +124,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 // Stateless is the protocol version from which on requests describe their client.
 const Stateless = "2026-07-28"
 
-// isStateless reports whether a request follows that version. The SDK has
-// refused later ones.
+// isStateless reports whether a request follows that version. The SDK has refused later ones.
 func isStateless(meta mcp.Meta) bool {
 	v, _ := meta[mcp.MetaKeyProtocolVersion].(string)
 	return v >= Stateless
@@ -178,9 +151,8 @@ func (s *Server) known(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// unknownTool is the error of spec appendix B. The SDK replaces the text of a
-// *jsonrpc.Error with that code, but not that of an error that can be
-// converted to one.
+// unknownTool is the error of spec appendix B. The SDK replaces the text of a *jsonrpc.Error with
+// that code, but not that of an error that can be converted to one.
 type unknownTool string
 
 func (name unknownTool) Error() string {

@@ -16,28 +16,27 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// tasksExtension lets a server answer tools/call with a task, which the client
-// polls (SEP-2663, https://github.com/modelcontextprotocol/ext-tasks).
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
 const (
-	maxTasks     = 1000
-	keepTasks    = time.Hour // for clients that fetch the result late
-	pollInterval = 2 * time.Second
+	// tasksExtension lets a server answer tools/call with a task, which the client polls
+	// (SEP-2663, https://github.com/modelcontextprotocol/ext-tasks).
+	tasksExtension = "io.modelcontextprotocol/tasks"
+	maxTasks       = 1000
+	keepTasks      = time.Hour // for clients that fetch the result late
+	pollInterval   = 2 * time.Second
+	working        = "working" // the status of a task until it ends; it never asks for input
 )
 
-// working is the status of a task until it ends. It never asks for input.
-const working = "working"
-
-// task is a task as the client sees it.
+// task is a task as the client sees it. Only with its Type it acknowledges a request.
 type task struct {
-	ID           string         `json:"taskId"`
-	Status       string         `json:"status"`
+	mcp.ResultBase
+	Type         string         `json:"resultType"`
+	ID           string         `json:"taskId,omitempty"`
+	Status       string         `json:"status,omitempty"`
 	Message      string         `json:"statusMessage,omitempty"`
-	Created      time.Time      `json:"createdAt"`
-	Updated      time.Time      `json:"lastUpdatedAt"`
-	TTL          int64          `json:"ttlMs"` // from Created
-	PollInterval int64          `json:"pollIntervalMs"`
+	Created      time.Time      `json:"createdAt,omitzero"`
+	Updated      time.Time      `json:"lastUpdatedAt,omitzero"`
+	TTL          int64          `json:"ttlMs,omitempty"` // from Created
+	PollInterval int64          `json:"pollIntervalMs,omitempty"`
 	Result       mcp.Result     `json:"result,omitempty"` // of the call, if completed
 	Error        *jsonrpc.Error `json:"error,omitempty"`  // of the call, if failed
 
@@ -48,13 +47,6 @@ type task struct {
 type taskParams struct {
 	mcp.ParamsBase
 	ID string `json:"taskId"`
-}
-
-// taskResult is the result of these methods, and of the call that began the task.
-type taskResult struct {
-	mcp.ResultBase
-	Type  string `json:"resultType"`
-	*task        // a copy; nil in an acknowledgement
 }
 
 // tasks are the tasks of a session.
@@ -69,7 +61,7 @@ type tasks struct {
 func (s *Server) addTasks(m *mcp.Server) {
 	ts := &tasks{ttl: s.o.Timeout + keepTasks}
 	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
-		err := mcp.AddReceivingCustomMethod(m, method, func(_ context.Context, _ *mcp.ServerSession, p *taskParams) (*taskResult, error) {
+		err := mcp.AddReceivingCustomMethod(m, method, func(_ context.Context, _ *mcp.ServerSession, p *taskParams) (*task, error) {
 			return ts.handle(method, p)
 		})
 		if err != nil {
@@ -79,8 +71,8 @@ func (s *Server) addTasks(m *mcp.Server) {
 	m.AddReceivingMiddleware(ts.middleware)
 }
 
-// middleware declares the extension, except in initialize, and starts tasks. A
-// call whose arguments are invalid is refused at once, as without tasks.
+// middleware declares the extension, except in initialize, and starts tasks. A call whose arguments
+// are invalid is refused at once, as without tasks.
 func (ts *tasks) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, isCall := req.(*mcp.CallToolRequest)
@@ -89,7 +81,7 @@ func (ts *tasks) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			if err == nil {
 				run := func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) }
 				if t := ts.start(ctx, run); t != nil {
-					return &taskResult{Type: "task", task: t}, nil
+					return t, nil
 				}
 			}
 		}
@@ -109,12 +101,11 @@ func declaresTasks(meta mcp.Meta) bool {
 	return ok
 }
 
-// start runs a call as a task and returns a copy of the task. It returns nil if
-// there are maxTasks and all of them work.
+// start runs a call as a task and returns a copy of the task. It returns nil if there are maxTasks
+// and all of them work.
 func (ts *tasks) start(ctx context.Context, run func(context.Context) (mcp.Result, error)) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.dropExpiredLocked()
 	if len(ts.all) == maxTasks {
 		i := slices.IndexFunc(ts.all, func(t *task) bool { return t.Status != working })
 		if i < 0 {
@@ -122,65 +113,66 @@ func (ts *tasks) start(ctx context.Context, run func(context.Context) (mcp.Resul
 		}
 		ts.all = slices.Delete(ts.all, i, i+1)
 	}
-	// The call outlives its request. It ends with the session (see handle).
+	// The call outlives its request. It ends with the session (see Server.handle).
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t := &task{
+		Type:         "task",
 		ID:           rand.Text(), // 130 random bits
+		Status:       working,
 		Created:      now(),
+		Updated:      now(),
 		TTL:          ts.ttl.Milliseconds(),
 		PollInterval: pollInterval.Milliseconds(),
-		cancel:       cancel,
 	}
-	t.set(working, "")
 	ts.all = append(ts.all, t)
-	ctx = context.WithValue(ctx, senderKey{}, sender(func(_ context.Context, _ int, message string) error {
-		ts.update(t, func() { t.set(working, message) })
+	change := func(to task) {
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		if t.Status == working {
+			t.Status, t.Message, t.Result, t.Error, t.Updated = to.Status, to.Message, to.Result, to.Error, now()
+		}
+	}
+	t.cancel = func() {
+		change(task{Status: "cancelled"})
+		cancel()
+	}
+	ctx = context.WithValue(ctx, senderKey{}, func(message string) error {
+		change(task{Status: working, Message: message})
 		return nil
-	}))
+	})
 	go func() {
 		defer cancel()
 		res, err := run(ctx)
-		ts.update(t, func() { t.end(res, err) })
+		end := task{Status: "completed", Result: res}
+		if err != nil {
+			end = task{Status: "failed", Message: err.Error()}
+			end.Error, _ = errors.AsType[*jsonrpc.Error](err) // as Server.handle returns them
+		}
+		change(end)
 	}()
 	started := *t
 	return &started
 }
 
-// dropExpiredLocked forgets the tasks whose time is over. Their calls have ended:
-// the time limit of a call is shorter.
-func (ts *tasks) dropExpiredLocked() {
-	ts.all = slices.DeleteFunc(ts.all, func(t *task) bool { return time.Since(t.Created) > ts.ttl })
-}
-
-// update changes a task unless it has ended.
-func (ts *tasks) update(t *task, change func()) {
+// find returns a copy of a task, or nil if its time is over.
+func (ts *tasks) find(id string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t.Status == working {
-		change()
+	for _, t := range ts.all {
+		if t.ID == id && time.Since(t.Created) <= ts.ttl {
+			found := *t
+			found.Type = "complete"
+			return &found
+		}
 	}
-}
-
-func (t *task) set(status, message string) {
-	t.Status, t.Message, t.Updated = status, message, now()
-}
-
-// end takes what the call returns.
-func (t *task) end(res mcp.Result, err error) {
-	if err == nil {
-		t.set("completed", "")
-		t.Result = res
-		return
-	}
-	t.set("failed", err.Error())
-	t.Error, _ = errors.AsType[*jsonrpc.Error](err) // as handle returns them
+	return nil
 }
 
 // now is the time in the precision that clients can parse.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // handle answers a request about a task.
-func (ts *tasks) handle(method string, p *taskParams) (*taskResult, error) {
+func (ts *tasks) handle(method string, p *taskParams) (*task, error) {
 	switch {
 	case !isStateless(p.Meta):
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
@@ -191,27 +183,14 @@ func (ts *tasks) handle(method string, p *taskParams) (*taskResult, error) {
 			Data:    json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasksExtension + `":{}}}}`),
 		}
 	}
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	ts.dropExpiredLocked()
-	i := slices.IndexFunc(ts.all, func(t *task) bool { return t.ID == p.ID })
-	if i < 0 {
-		return nil, &jsonrpc.Error{
-			Code:    jsonrpc.CodeInvalidParams,
-			Message: "Unknown task: " + text.Truncate(text.OneLine(p.ID), 100),
-		}
-	}
-	t := ts.all[i]
-	switch method {
-	case "tasks/get":
-		current := *t
-		return &taskResult{Type: "complete", task: &current}, nil
-	case "tasks/cancel":
-		if t.Status == working {
-			t.set("cancelled", "")
-		}
+	t := ts.find(p.ID)
+	switch {
+	case t == nil:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Unknown task: " + text.Truncate(text.OneLine(p.ID), 100)}
+	case method == "tasks/get":
+		return t, nil
+	case method == "tasks/cancel":
 		t.cancel()
 	}
-	// The tasks ask for nothing, so an update has no effect.
-	return &taskResult{Type: "complete"}, nil
+	return &task{Type: "complete"}, nil // an update has no effect: the tasks ask for nothing
 }

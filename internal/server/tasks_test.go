@@ -213,8 +213,7 @@ func TestNoTask(t *testing.T) {
 	}
 }
 
-// Beyond 1,000 tasks the oldest results are dropped. If all tasks work, the call
-// is a plain one.
+// Beyond 1,000 tasks the oldest results are dropped. If all tasks work, the call is a plain one.
 func TestTaskLimit(t *testing.T) {
 	inSession(t, func(o *Options) { o.MaxCalls = 2000 }, func(t *testing.T, p *peer) {
 		var ids []string

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,16 +22,14 @@ Use answer for most questions, answer_quick for simple lookups, and answer_detai
 The result is a JSON object: answer is the text, citations lists the sources with URL and date, and used_search says whether the web was searched. Name the sources when you use the answer.`
 
 const (
-	detailed = "answer_detailed" // the tool that can be a task
-	quick    = "answer_quick"    // the tool that takes nothing but a query
+	detailed   = "answer_detailed" // the tool that can be a task
+	quick      = "answer_quick"    // the tool that takes nothing but a query
+	maxResults = 10                // upper bound of max_results, as in the configuration
 )
 
 // tools returns the tools of spec §3.1. A tool has the name of its profile.
 func tools(d answer.Defaults, structured bool) []*mcp.Tool {
-	domains, err := jsonx.Marshal(append([]string{}, d.Domains...))
-	if err != nil {
-		panic(err) // strings are always valid JSON
-	}
+	domains, _ := jsonx.Marshal(append([]string{}, d.Domains...)) // strings are always valid JSON
 	search := fmt.Sprintf(searchSchema, d.RecencyDays, maxResults, d.MaxResults, domains)
 	all := []*mcp.Tool{{
 		Name:        "answer",
@@ -57,11 +56,7 @@ func tools(d answer.Defaults, structured bool) []*mcp.Tool {
 	return all
 }
 
-// maxResults is the upper bound of max_results, as in the configuration.
-const maxResults = 10
-
-// The schemas are written by hand: inferred ones have keywords that some
-// clients refuse.
+// The schemas are written by hand: inferred ones have keywords that some clients refuse.
 const (
 	queryProperty = `"query":{"type":"string","description":"The question, in any language. It is all that the model sees, so include the context it needs."}`
 	searchSchema  = `{"type":"object","properties":{` + queryProperty + `,` +
@@ -72,9 +67,9 @@ const (
 	outputSchema = `{"type":"object","properties":{"answer":{"type":"string"},"used_search":{"type":"boolean"},"citations":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"title":{"type":"string"},"published_at":{"type":"string"}},"required":["url","published_at"]}},"model":{"type":"string"}},"required":["answer","used_search","citations","model"]}`
 )
 
-// question returns the question of a call. The error is one line that names the
-// argument, what is allowed and what was sent. Unknown arguments are ignored,
-// and null is as if absent, because models write it for what they leave out.
+// question returns the question of a call. The error is one line that names the argument, what is
+// allowed and what was sent. Unknown arguments are ignored, and null is as if absent, because models
+// write it for what they leave out.
 func question(tool string, args gjson.Result) (q answer.Question, err error) {
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, fmt.Errorf("arguments must be an object, got %s", quote(args))
@@ -93,22 +88,16 @@ func question(tool string, args gjson.Result) (q answer.Question, err error) {
 	if tool == quick {
 		return q, nil
 	}
-	if q.RecencyDays, err = number(args, "recency_days", 0); err != nil {
-		return q, err
-	}
-	if q.MaxResults, err = number(args, "max_results", 1); err != nil {
-		return q, err
-	}
-	if q.MaxResults != nil { // earlier versions had no upper bound
-		*q.MaxResults = min(*q.MaxResults, maxResults)
-	}
-	q.Domains, err = domains(args.Get("domains"))
-	return q, err
+	var recency, results, hosts error
+	q.RecencyDays, recency = number(args, "recency_days", 0, math.MaxFloat64)
+	q.MaxResults, results = number(args, "max_results", 1, maxResults)
+	q.Domains, hosts = domains(args.Get("domains"))
+	return q, cmp.Or(recency, results, hosts)
 }
 
-// number returns a number, which models also send as a string; nil if it is
-// not there.
-func number(args gjson.Result, name string, least float64) (*float64, error) {
+// number returns a number, which models also send as a string; nil if it is not there. A larger one
+// than most becomes most: earlier versions had no upper bound.
+func number(args gjson.Result, name string, least, most float64) (*float64, error) {
 	v := args.Get(name)
 	if v.Type == gjson.Null {
 		return nil, nil
@@ -121,7 +110,7 @@ func number(args gjson.Result, name string, least float64) (*float64, error) {
 	if err != nil || !(n >= least && n <= math.MaxFloat64) { // NaN is neither
 		return nil, fmt.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
 	}
-	return &n, nil
+	return new(min(n, most)), nil
 }
 
 // domains returns host names. Models also send one name without an array.
