@@ -20,8 +20,7 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// senderKey is the key of a context's function that takes the messages about a call which are not for
-// the client.
+// senderKey is the key of a context's function that takes the messages about a task.
 type senderKey struct{}
 
 // progress starts the messages about a call; watch is nil if the client does not ask for them. stop

@@ -30,9 +30,8 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	// Ask answers a question with the profile of that name, which is the name of the tool. It
-	// returns soon after ctx is done. watch receives the events of the call; it is nil if the client
-	// does not ask for progress.
+	// Ask answers a question with the profile that is named as the tool. It returns soon after ctx is
+	// done. watch receives the events of the call; it is nil if the client wants no progress.
 	Ask        func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
 	Explain    func(profile string, err error) string // an error of Ask in one line for people
 	Defaults   answer.Defaults                        // shown in the schemas

@@ -29,31 +29,26 @@ const (
 
 // tools returns the tools of spec §3.1. A tool has the name of its profile.
 func tools(d answer.Defaults, structured bool) []*mcp.Tool {
-	domains, _ := jsonx.Marshal(append([]string{}, d.Domains...)) // strings are always valid JSON
-	search := fmt.Sprintf(searchSchema, d.RecencyDays, maxResults, d.MaxResults, domains)
-	all := []*mcp.Tool{{
-		Name:        "answer",
-		Title:       "Answer with web search",
-		Description: "Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool.",
-		InputSchema: json.RawMessage(search),
-	}, {
-		Name:        detailed,
-		Title:       "Research in depth with web search",
-		Description: "Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation.",
-		InputSchema: json.RawMessage(search),
-	}, {
-		Name:        quick,
-		Title:       "Quick answer with web search",
-		Description: "Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` + queryProperty + `},"required":["query"]}`),
-	}}
-	for _, t := range all {
-		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
+	tool := func(name, title, schema, description string) *mcp.Tool {
+		t := &mcp.Tool{
+			Name: name, Title: title, Description: description, InputSchema: json.RawMessage(schema),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
+		}
 		if structured {
 			t.OutputSchema = json.RawMessage(outputSchema)
 		}
+		return t
 	}
-	return all
+	domains, _ := jsonx.Marshal(append([]string{}, d.Domains...)) // strings are always valid JSON
+	search := fmt.Sprintf(searchSchema, d.RecencyDays, maxResults, d.MaxResults, domains)
+	return []*mcp.Tool{
+		tool("answer", "Answer with web search", search,
+			"Search the web when needed and provide balanced, well-sourced answers. This is the standard general-purpose tool."),
+		tool(detailed, "Research in depth with web search", search,
+			"Perform comprehensive analysis with thorough research and detailed explanations. Best for complex questions requiring deep investigation."),
+		tool(quick, "Quick answer with web search", `{"type":"object","properties":{`+queryProperty+`},"required":["query"]}`,
+			"Provide fast, concise answers optimized for speed. Best for simple lookups or urgent questions."),
+	}
 }
 
 // The schemas are written by hand: inferred ones have keywords that some clients refuse.
@@ -102,11 +97,7 @@ func number(args gjson.Result, name string, least, most float64) (*float64, erro
 	if v.Type == gjson.Null {
 		return nil, nil
 	}
-	digits := v.Raw
-	if v.Type == gjson.String {
-		digits = strings.TrimSpace(v.Str)
-	}
-	n, err := strconv.ParseFloat(digits, 64)
+	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
 	if err != nil || !(n >= least && n <= math.MaxFloat64) { // NaN is neither
 		return nil, fmt.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
 	}
