@@ -12,15 +12,11 @@ import (
 
 // Access says which requests the server accepts.
 type Access struct {
-	// Loopback: the server listens on a loopback address, where no token is
-	// needed.
-	Loopback bool
-	// Tokens, if not nil, are the bearer tokens. Every request for MCP or metrics
-	// needs one of them.
-	Tokens *Tokens
-	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback
-	// names on a loopback address; otherwise all when there are tokens, and IP
-	// addresses and names without a dot when there are none.
+	Loopback bool    // the server listens on a loopback address, where no token is needed
+	Tokens   *Tokens // if not nil, every request for MCP or metrics needs one of them
+	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a loopback
+	// address; otherwise all when there are tokens, and IP addresses and names without a dot when
+	// there are none.
 	Hosts []string
 }
 
@@ -67,8 +63,7 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
 
-// HostName returns the name or address in a Host header: without port and
-// brackets, in lower case.
+// HostName returns the name or address in a Host header: without port and brackets, in lower case.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -154,8 +154,7 @@ func TestTokensChange(t *testing.T) {
 	})
 }
 
-// Rejected requests are counted, and logged at most once a second for each
-// status.
+// Rejected requests are counted, and logged at most once a second for each status.
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

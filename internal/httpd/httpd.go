@@ -1,6 +1,5 @@
-// Package httpd serves the MCP tools over Streamable HTTP, stateless, for a
-// team that shares one deployment. The MCP SDK implements the
-// protocol; this package is the listener around it:
+// Package httpd serves the MCP tools over Streamable HTTP, stateless, for a team that shares one
+// deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
 //	response.go  responses: rejections, deadlines, comments that keep streams open
@@ -15,7 +14,6 @@ package httpd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,45 +27,37 @@ import (
 )
 
 const (
-	readTime = 30 * time.Second // to send a request, header and body
-	idleTime = 2 * time.Minute  // between the requests of a connection
+	readTime      = 30 * time.Second // to send a request, header and body
+	idleTime      = 2 * time.Minute  // between the requests of a connection
+	versionHeader = "Mcp-Protocol-Version"
 )
-
-const versionHeader = "Mcp-Protocol-Version"
 
 // Options configures Serve.
 type Options struct {
 	Server *server.Server
-	// Path is the MCP endpoint, such as /mcp.
-	Path string
-	// Ready reports why calls cannot be answered, or nil.
-	Ready func() error
-	// Notice is how long everything stays open after the context ends, so that
-	// load balancers see that /readyz fails and requests on their way arrive.
-	Notice time.Duration
-	// Drain bounds the wait for calls in flight after the notice.
-	Drain time.Duration
-	// MaxCalls is how many requests run at once. As many again may wait; any
-	// further one gets 429.
-	MaxCalls int
+	Path   string       // the MCP endpoint, such as /mcp
+	Ready  func() error // why calls cannot be answered, or nil
+	// Notice is how long everything stays open after the context ends, so that load balancers see
+	// that /readyz fails and requests on their way arrive.
+	Notice   time.Duration
+	Drain    time.Duration // bounds the wait for calls in flight after the notice
+	MaxCalls int           // requests that run at once; as many again may wait, any further one gets 429
 	Access   Access
 	Metrics  *Metrics
-	// MetricsListener, if not nil, serves /metrics without a token in place of
-	// the other listener.
+	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 	Log             *slog.Logger
 }
 
-// Serve answers requests on ln until ctx ends. Then /readyz fails and every
-// response closes its connection; after o.Notice the listener closes, calls in
-// flight finish for up to o.Drain, and the rest is cancelled. The error is nil
-// after such an end.
+// Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
+// connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
+// rest is cancelled. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	t := &tracker{stopping: ctx.Err, metrics: o.Metrics, log: o.Log, logged: map[int]time.Time{}}
+	t := &tracker{ctx: ctx, metrics: o.Metrics, log: o.Log}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
@@ -78,9 +68,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			MaxHeaderBytes: 64 << 10,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
-		background.Go(func() {
-			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
-		})
+		background.Go(func() { failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln)) })
 		return srv
 	}
 	srv := serve(ln, o.handler(ctx, calls))
@@ -115,8 +103,8 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// handler routes requests. ctx ends when the server shuts down, calls when calls
-// in flight are cancelled.
+// handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
+// cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
 	limit := &limiter{max: 2 * int64(o.MaxCalls)}
 	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
@@ -129,33 +117,26 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", o.Access.requireHost(inner))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "ok")
-	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		err := o.Ready()
-		if ctx.Err() != nil {
-			err = errors.New("shutting down")
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		case err != nil:
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
+		default:
+			fmt.Fprintln(w, "ok")
 		}
-		fmt.Fprintln(w, "ok")
 	})
 	return mux
 }
 
-// mcp is the protocol endpoint. The SDK ties calls of the stateless protocol
-// to their request. For older versions each request has a server of its own,
-// which ends with the request: without a session the response could not be
-// fetched later. All calls end with ctx, and then still send their error.
+// mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
+// without a session the response could not be fetched later. All calls end with ctx, and then still
+// send their error.
 func (o Options) mcp(ctx context.Context) http.Handler {
-	shared := o.Server.MCP(ctx)
 	get := func(r *http.Request) *mcp.Server {
-		if r.Header.Get(versionHeader) >= server.Stateless {
-			return shared
-		}
 		ctx, cancel := context.WithCancel(ctx)
 		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
 		return o.Server.MCP(ctx)
@@ -168,8 +149,8 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.(*response).keepAlive() // the response of track
-		// initialize agrees on 2025-06-18, but a client of the next version may
-		// skip it, and the two do not differ for tools.
+		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the two
+		// do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}

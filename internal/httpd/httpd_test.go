@@ -149,6 +149,7 @@ func options(t *testing.T, ask ask, w io.Writer) Options {
 			Ask:      ask,
 			Explain:  func(_ string, err error) string { return err.Error() },
 			Observe:  m.Observe,
+			Waiting:  func() int { return 0 },
 			MaxCalls: 1,
 			Log:      slog.New(slog.DiscardHandler),
 		}),
@@ -250,9 +251,8 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// A silent stream gets a comment every 15 s, also before its first event, and
-// none after its end. Progress, which comes every 10 s, makes comments
-// unnecessary.
+// A silent stream gets a comment every 15 s, also before its first event, and none after its end.
+// Progress, which comes every 10 s, makes comments unnecessary.
 func TestComments(t *testing.T) {
 	for text, want := range map[string]int{post(tool, ""): 2, calls["2025-06-18"]: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -306,9 +306,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// From the end of the context on each response closes its connection, and an
-// idle connection can be used for the notice time, also after a stream that
-// began before.
+// From the end of the context on each response closes its connection, and an idle connection can be
+// used for the notice time, also after a stream that began before.
 func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, stop, wait := start(t, options(t, slow, io.Discard))

@@ -65,8 +65,7 @@ func TestHalfRequestsAtShutdown(t *testing.T) {
 	})
 }
 
-// Requests beyond twice MaxCalls get 429. A response that is not read gives its
-// place back.
+// Requests beyond twice MaxCalls get 429. A response that is not read gives its place back.
 func TestUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, slow)
@@ -191,8 +190,7 @@ func TestRefusedMessages(t *testing.T) {
 	})
 }
 
-// A body beyond the bytes of all bodies gets 429. Bodies of requests that have
-// ended do not count.
+// A body beyond the bytes of all bodies gets 429. Bodies of requests that have ended do not count.
 func TestBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})

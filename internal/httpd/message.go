@@ -17,11 +17,9 @@ const (
 	maxName = 128     // of a tool (https://modelcontextprotocol.io/specification/2025-11-25/server/tools), a version
 )
 
-var null = json.RawMessage("null")
-
-// refuse answers a request that is not a single message for this server, and
-// reports whether it did. The SDK would run an array of calls as one request,
-// change some ids, and repeat params that it cannot decode in its errors.
+// refuse answers a request that is not a single message for this server, and reports whether it did.
+// The SDK would run an array of calls as one request, change some ids, and repeat params that it
+// cannot decode in its errors.
 func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
 	var message struct {
 		Version string `json:"jsonrpc"`
@@ -37,27 +35,29 @@ func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
 		"tools/call":      &mcp.CallToolParamsRaw{},
 		"tools/list":      &mcp.ListToolsParams{},
 	}[message.Method]
-	// Before 2026-07-28 an error about one request is an ordinary response.
-	notFound, bad := http.StatusNotFound, http.StatusBadRequest
-	if r.Header.Get(versionHeader) < server.Stateless {
-		notFound, bad = http.StatusOK, http.StatusOK
-	}
+	status, id, code, why := http.StatusBadRequest, "null", 0, ""
 	switch {
 	case !json.Valid(data):
-		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeParseError, "the body is not JSON")
+		code, why = jsonrpc.CodeParseError, "the body is not JSON"
 	case err != nil || message.Version != "2.0" || message.Method == "":
-		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request; batches are not supported")
+		code, why = jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request; batches are not supported"
 	case !validID(message.ID):
-		writeError(w, http.StatusBadRequest, null, jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
-	case message.ID == nil:
-		return false // there is no response to a notification
+		code, why = jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53"
+	case message.ID == nil: // there is no response to a notification
+		return false
 	case params == nil:
-		writeError(w, notFound, message.ID, jsonrpc.CodeMethodNotFound, "method not found")
+		status, id, code, why = http.StatusNotFound, string(message.ID), jsonrpc.CodeMethodNotFound, "method not found"
 	case message.Params != nil && !decodes(message.Params, params):
-		writeError(w, bad, message.ID, jsonrpc.CodeInvalidParams, "the params of "+message.Method+" cannot be decoded")
+		id, code, why = string(message.ID), jsonrpc.CodeInvalidParams, "the params of "+message.Method+" cannot be decoded"
 	default:
 		return false
 	}
+	if id != "null" && r.Header.Get(versionHeader) < server.Stateless {
+		status = http.StatusOK // there an error about one request is an ordinary response
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, why)
 	return true
 }
 
@@ -70,21 +70,10 @@ func validID(id json.RawMessage) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// decodes reports whether the SDK can decode data, and does not repeat much of
-// it when a header differs.
+// decodes reports whether the SDK can decode data, and does not repeat much of it when a header differs.
 func decodes(data json.RawMessage, params mcp.Params) bool {
-	var repeated struct {
-		Name string
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	return json.Unmarshal(data, params) == nil && json.Unmarshal(data, &repeated) == nil &&
-		len(repeated.Name) <= maxName && len(repeated.Meta.Version) <= maxName
-}
-
-func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message)
+	err := json.Unmarshal(data, params)
+	version, _ := params.GetMeta()[mcp.MetaKeyProtocolVersion].(string)
+	call, isCall := params.(*mcp.CallToolParamsRaw)
+	return err == nil && len(version) <= maxName && (!isCall || len(call.Name) <= maxName)
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// buckets are the upper bounds of call_seconds.
-var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)}
-
 // Metrics counts calls for /metrics, in the Prometheus text format.
 type Metrics struct{ set *metrics.Set }
 
@@ -50,21 +47,17 @@ func (m *Metrics) Observe(c server.Call) {
 	}
 	m.count("searches_total", who, int64(c.Meta.Searches))
 	m.count("retries_total", who, int64(c.Meta.Retries))
-	m.seconds(fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds())
-}
-
-// seconds adds to a histogram with cumulative buckets. Those of the library are
-// not what histogram_quantile of Prometheus reads.
-func (m *Metrics) seconds(labels string, s float64) {
-	for _, le := range buckets {
+	// Cumulative buckets: histogram_quantile of Prometheus does not read those of the library.
+	how, seconds := fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds()
+	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
 		n := int64(0)
-		if s <= le {
+		if seconds <= le {
 			n = 1
 		}
-		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), n)
+		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, how, le), n)
 	}
-	m.count("call_seconds_count", labels, 1)
-	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_sum{%s}", labels)).Add(s)
+	m.count("call_seconds_count", how, 1)
+	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_sum{%s}", how)).Add(seconds)
 }
 
 // reject counts n requests that were refused.

@@ -14,25 +14,20 @@ import (
 // reloadTime is how often the tokens are read.
 const reloadTime = 5 * time.Second
 
-// holders are the names of the holders of tokens, by the hash of the token. The
-// time of a lookup tells nothing about a token.
-type holders map[[sha256.Size]byte]string
-
 // Tokens are the accepted bearer tokens. Serve reads them again and again.
 type Tokens struct {
 	source  string
 	read    func() ([]byte, error)
 	learn   func(secret string)
-	holders atomic.Pointer[holders]
+	holders atomic.Pointer[map[[sha256.Size]byte]string] // by hash: the time of a lookup tells nothing
 }
 
-// NewTokens returns the tokens that read returns: name:token, separated by
-// commas or white space. source names them in errors, which contain neither
-// names nor tokens: the two may be swapped. learn is called with each new token
-// before it is accepted.
+// NewTokens returns the tokens that read returns: name:token, separated by commas or white space.
+// source names them in errors, which contain neither names nor tokens: the two may be swapped.
+// learn is called with each new token before it is accepted.
 func NewTokens(source string, read func() ([]byte, error), learn func(secret string)) (*Tokens, error) {
 	t := &Tokens{source: source, read: read, learn: learn}
-	t.holders.Store(&holders{})
+	t.holders.Store(&map[[sha256.Size]byte]string{})
 	return t, t.load()
 }
 
@@ -42,7 +37,7 @@ func (t *Tokens) load() error {
 	if err != nil {
 		return fmt.Errorf("reading tokens: %w", err)
 	}
-	names := holders{}
+	names := map[[sha256.Size]byte]string{}
 	var secrets []string
 	for i, entry := range strings.FieldsFunc(string(data), func(r rune) bool { return r == ',' || r <= ' ' }) {
 		name, secret, ok := strings.Cut(entry, ":")
@@ -70,14 +65,11 @@ func (t *Tokens) load() error {
 
 // follow reads the tokens again until ctx ends. A problem is logged once.
 func (t *Tokens) follow(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(reloadTime)
-	defer tick.Stop()
-	last := ""
-	for {
+	for last := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(reloadTime):
 		}
 		err := t.load()
 		if err != nil && err.Error() != last {
