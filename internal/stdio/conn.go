@@ -44,10 +44,9 @@ type call struct {
 	method string
 }
 
-// scan reads the input to its end. It ends after the session if a Read blocks
-// in the operating system. A disconnect is not a cancellation (spec §6.1), but the
-// SDK cancels calls at the end of its input, so it is told of the end when
-// all calls are answered.
+// scan reads the input to its end. It ends after the session if a Read blocks in the operating
+// system. A disconnect is not a cancellation (spec §6.1), but the SDK cancels calls at the end of
+// its input, so it is told of the end when all calls are answered.
 func (c *conn) scan(r *Reader) {
 	defer c.done()
 	for {
@@ -85,8 +84,8 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// receive returns the message for the SDK, or nil. It answers anything else
-// itself, because an error of Read would end the session.
+// receive returns the message for the SDK, or nil. It answers anything else itself, because an error
+// of Read would end the session.
 func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
@@ -94,47 +93,50 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.Framed && (f.Body[0] == '{' || f.Body[0] == '[') {
 		c.lines.Store(true)
 	}
-	m, ok := parse(f.Body)
-	if !ok {
+	// Unlike with the fields of a struct, the names of members are case-sensitive.
+	m := gjson.ParseBytes(f.Body)
+	method, id := m.Get("method"), m.Get("id")
+	validID := !id.Exists() || key(id) != "" // not null, a boolean, an object
+	isResponse := !method.Exists() && id.Exists() && (m.Get("result").Exists() || m.Get("error").Exists())
+	if m.Get("jsonrpc").Str != "2.0" || !validID || method.Str == "" && !isResponse {
 		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC 2.0 request")
 	}
-	c.log.Debug("recv", "method", m.method, "id", m.id.Raw, "json", string(f.Body))
-	switch {
-	case m.method == "": // a response, but the server sends no requests
-		return nil
-	case m.id.Exists():
-		if r := c.begin(m); r != nil {
-			return r
-		}
-		// A response with that id would look like that of the first call.
-		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: id "+text.Truncate(m.id.Raw, 100)+" is in use")
-	case m.method == "notifications/cancelled":
-		return c.cancel(m.params)
+	c.log.Debug("recv", "method", method.Str, "id", id.Raw, "json", string(f.Body))
+	r := &jsonrpc.Request{Method: method.Str}
+	if p := m.Get("params"); p.Exists() {
+		r.Params = json.RawMessage(p.Raw)
 	}
-	return &jsonrpc.Request{Method: m.method, Params: m.params}
+	switch {
+	case isResponse: // the server sends no requests
+		return nil
+	case id.Exists() && !c.begin(r, id):
+		// A response with that id would look like that of the first call.
+		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: id "+text.Truncate(id.Raw, 100)+" is in use")
+	case !id.Exists() && r.Method == "notifications/cancelled":
+		return c.cancel(r.Params)
+	}
+	return r
 }
 
-// begin registers a call and returns the request for the SDK. It returns nil if
-// the id is in flight.
-func (c *conn) begin(m message) jsonrpc.Message {
+// begin registers a call and makes r the request for the SDK, unless the id is in flight.
+func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.numbers[key(m.id)] != 0 {
-		return nil
+	if c.numbers[key(id)] != 0 {
+		return false
 	}
 	c.last++
-	k := call{id: m.id, method: m.method}
-	id, _ := jsonrpc.MakeID(float64(c.last)) // a number is always an id
+	k := call{id: id, method: r.Method}
+	r.ID, _ = jsonrpc.MakeID(float64(c.last)) // a number is always an id
 	const path = "_meta.progressToken"
-	if t := gjson.GetBytes(m.params, path); key(t) != "" {
-		if params, err := sjson.SetBytes(m.params, path, c.last); err == nil {
-			k.token, m.params = t.Raw, params
-		}
+	if t := gjson.GetBytes(r.Params, path); key(t) != "" {
+		k.token = t.Raw
+		r.Params, _ = sjson.SetBytes(r.Params, path, c.last) // the path is valid
 	}
 	c.calls[c.last] = k
-	c.numbers[key(k.id)] = c.last
+	c.numbers[key(id)] = c.last
 	c.pending.Add(1)
-	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
+	return true
 }
 
 // cancel forgets a call, so that nothing is written for it (see Write) and its
@@ -160,35 +162,28 @@ func (c *conn) forgetLocked(n int64) {
 	delete(c.calls, n)
 }
 
-// Write writes a response or a progress notification; the server sends nothing
-// else. It writes nothing for a call that was cancelled, even if that happened
-// while it waited for its turn.
+// Write writes a response or a progress notification; the server sends nothing else. It writes nothing
+// for a call that was cancelled, even if that happened while it waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if r, ok := m.(*jsonrpc.Response); ok {
-		n, _ := r.ID.Raw().(int64)
-		k, ok := c.find(n, true)
-		if !ok {
-			return nil
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		n, _ := m.ID.Raw().(int64)
+		if k, ok := c.find(n, true); ok {
+			defer c.done()
+			return c.writeLocked(outgoing{ID: json.RawMessage(k.id.Raw), Result: m.Result, Error: clientError(k.method, m.Error)})
 		}
-		defer c.done()
-		return c.writeLocked(outgoing{ID: json.RawMessage(k.id.Raw), Result: r.Result, Error: clientError(k.method, r.Error)})
+	case *jsonrpc.Request:
+		if k, ok := c.find(gjson.GetBytes(m.Params, "progressToken").Int(), false); ok {
+			params, _ := sjson.SetRawBytes(m.Params, "progressToken", []byte(k.token)) // the path is valid
+			return c.writeLocked(outgoing{Method: m.Method, Params: params})
+		}
 	}
-	n := m.(*jsonrpc.Request)
-	k, ok := c.find(gjson.GetBytes(n.Params, "progressToken").Int(), false)
-	if !ok {
-		return nil
-	}
-	params, err := sjson.SetRawBytes(n.Params, "progressToken", []byte(k.token))
-	if err != nil {
-		return fmt.Errorf("setting the progress token: %w", err)
-	}
-	return c.writeLocked(outgoing{Method: n.Method, Params: params})
+	return nil
 }
 
-// find returns the call in flight with that number. With last, the call ends and
-// its id is free.
+// find returns the call in flight with that number. With last, the call ends and its id is free.
 func (c *conn) find(n int64, last bool) (k call, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,12 +218,12 @@ func (c *conn) writeLocked(m outgoing) error {
 		body = append(body, '\n') // for a client of lines whose first line was not JSON
 	}
 	c.log.Debug(how, "bytes", len(body), "json", string(body))
-	if err := Write(c.out, body, framed); err != nil {
+	err = Write(c.out, body, framed)
+	if err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
-		return err
 	}
-	return nil
+	return err
 }
 
 // Close ends the session. It may be called more than once.
@@ -240,30 +235,8 @@ func (c *conn) Close() error {
 // SessionID is empty: a process serves one session.
 func (c *conn) SessionID() string { return "" }
 
-// message is a request or notification as the client sent it. Its method is
-// empty if it is a response.
-type message struct {
-	method string
-	id     gjson.Result
-	params json.RawMessage // nil if there are none
-}
-
-// parse reads a JSON value as a message. Unlike the fields of a struct, the
-// names of members are case-sensitive.
-func parse(v []byte) (m message, ok bool) {
-	o := gjson.ParseBytes(v)
-	method := o.Get("method")
-	m = message{method: method.Str, id: o.Get("id")}
-	if p := o.Get("params"); p.Exists() {
-		m.params = json.RawMessage(p.Raw)
-	}
-	isResponse := !method.Exists() && m.id.Exists() && (o.Get("result").Exists() || o.Get("error").Exists())
-	validID := !m.id.Exists() || key(m.id) != "" // not null, a boolean, an object
-	return m, o.Get("jsonrpc").Str == "2.0" && validID && (m.method != "" || isResponse)
-}
-
-// key makes ids comparable: strings by their value, numbers by their digits. It
-// is empty if v cannot be an id.
+// key makes ids comparable: strings by their value, numbers by their digits. It is empty if v cannot
+// be an id.
 func key(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:

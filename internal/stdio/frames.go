@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,14 +26,9 @@ type parseError string
 
 func (e parseError) Error() string { return string(e) }
 
-const (
-	errNotJSON parseError = "not JSON"
-	errHeader  parseError = "header without a body"
-	errTooLong parseError = "message larger than 64 MiB"
-)
+const errNotJSON parseError = "not JSON"
 
-// Frame is one JSON value of the input. The JSON is valid; what it means is
-// not checked.
+// Frame is one JSON value of the input. The JSON is valid; what it means is not checked.
 type Frame struct {
 	Body   []byte
 	Framed bool // it follows a header; otherwise it is on a line of its own
@@ -46,9 +40,8 @@ type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
 
-	// skip is the number of bytes to skip after a parse error, or restOfLine.
-	// The next Read skips them, so that the error is returned before more input
-	// arrives.
+	// skip is the number of bytes to skip after a parse error, or restOfLine. The next Read skips
+	// them, so that the error is returned before more input arrives.
 	skip int
 }
 
@@ -59,9 +52,8 @@ func NewReader(in io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(in, maxLine), log: slog.New(slog.DiscardHandler)}
 }
 
-// Read waits for the next message. Its error is that of the input, io.EOF at
-// its end, or says that a part of the input is not a message. In that case the
-// next Read returns what follows that part.
+// Read waits for the next message. Its error is that of the input, io.EOF at its end, or says that
+// a part of the input is not a message. In that case the next Read returns what follows that part.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
 	b, err := r.start()
@@ -100,12 +92,11 @@ func (r *Reader) framed() (Frame, error) {
 	line := r.line(maxLine)
 	for m := header.FindSubmatch(line); m != nil; m = header.FindSubmatch(line) {
 		if bytes.EqualFold(m[1], []byte("Content-Length")) {
-			known = true
 			n, err := strconv.Atoi(string(m[2]))
 			if err != nil || n < 0 || n > maxMessage {
 				n = restOfLine
 			}
-			length = n
+			length, known = n, true
 		}
 		size += len(line)
 		_, _ = r.in.Discard(len(line))
@@ -113,7 +104,7 @@ func (r *Reader) framed() (Frame, error) {
 	}
 	// Some clients omit the empty line.
 	if !known && len(bytes.TrimSpace(line)) > 0 {
-		return Frame{}, errHeader // the line may be the next message
+		return Frame{}, parseError("header without a body") // the line may be the next message
 	}
 	r.log.Debug("header", "headerEnd", size, "length", length)
 	limit := maxMessage
@@ -142,7 +133,7 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 		r.skip = max(0, length-in.discarded)
 	}
 	if in.read == maxMessage && errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errTooLong
+		return nil, parseError("message larger than 64 MiB")
 	}
 	return nil, errNotJSON
 }
@@ -181,8 +172,7 @@ func (r *peekReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// start skips white space and byte order marks and returns the first byte of
-// the next message.
+// start skips white space and byte order marks and returns the first byte of the next message.
 func (r *Reader) start() (byte, error) {
 	for {
 		b, err := r.in.Peek(1)
@@ -199,9 +189,8 @@ func (r *Reader) start() (byte, error) {
 	}
 }
 
-// line returns the next line with its end, or what is left of the input, without
-// consuming it. It is cut after limit bytes. A line that begins with { or [ is
-// returned at once.
+// line returns the next line with its end, or what is left of the input, without consuming it. It
+// is cut after limit bytes. A line that begins with { or [ is returned at once.
 func (r *Reader) line(limit int) []byte {
 	for n := 1; ; n++ {
 		b, err := r.in.Peek(n)
@@ -211,8 +200,7 @@ func (r *Reader) line(limit int) []byte {
 	}
 }
 
-// resync skips input that is not a message, but not past a Content-Length
-// header.
+// resync skips input that is not a message, but not past a Content-Length header.
 func (r *Reader) resync() {
 	for ; r.skip != 0; r.skip = max(r.skip-1, restOfLine) {
 		if r.has("content-length:") && contentLength.Match(r.line(maxLength)) {
@@ -238,14 +226,13 @@ func (r *Reader) has(s string) bool {
 	return true
 }
 
-// Write writes a message in one call of w.Write, with a Content-Length header
-// or followed by a line feed.
+// Write writes a message in one call of w.Write, with a Content-Length header or followed by a line
+// feed.
 func Write(w io.Writer, body []byte, framed bool) error {
+	message := fmt.Appendf(nil, "%s\n", body)
 	if framed {
-		body = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
-	} else {
-		body = slices.Concat(body, []byte("\n"))
+		message = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
-	_, err := w.Write(body)
+	_, err := w.Write(message)
 	return err
 }

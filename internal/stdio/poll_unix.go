@@ -8,22 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	pollIn   = unix.POLLIN
-	pollOut  = unix.POLLOUT
-	pollGone = unix.POLLERR | unix.POLLHUP | unix.POLLNVAL
-)
+const pollIn, pollOut = unix.POLLIN, unix.POLLOUT
 
-// poll waits up to a second for events on f (poll(2)) and returns those that
-// occurred. ok is false if f is not an open file.
-func poll(f any, events int16) (got int16, ok bool) {
+// poll waits up to a second for events on f (poll(2)) and returns those that occurred, or -1 if f is
+// not an open file.
+func poll(f any, events int16) (got int16) {
 	file, ok := f.(*os.File)
 	if !ok {
-		return 0, false
+		return -1
 	}
 	conn, err := file.SyscallConn()
 	if err != nil {
-		return 0, false
+		return -1
 	}
 	err = conn.Control(func(fd uintptr) {
 		p := []unix.PollFd{{Fd: int32(fd), Events: events}}
@@ -31,5 +27,8 @@ func poll(f any, events int16) (got int16, ok bool) {
 			got = p[0].Revents
 		}
 	})
-	return got, err == nil
+	if err != nil {
+		return -1
+	}
+	return got
 }

@@ -25,24 +25,18 @@ import (
 // ErrGone is the cause of a session's end when stdout has no reader left.
 var ErrGone = errors.New("stdout has no reader")
 
-// Transport serves one MCP session over In and Out. It implements
-// [mcp.Transport].
+// Transport serves one MCP session over In and Out. It implements [mcp.Transport].
 type Transport struct {
-	// In carries what the client sends, usually standard input. It is never closed.
-	In io.Reader
-	// Out receives each message in one Write. If it is an *os.File on Unix, the
-	// session ends as soon as Out has no reader.
-	Out io.Writer
-	// Lines answers in lines from the start (MCP_LINE_MODE=1). Otherwise answers
-	// are framed until the first line-delimited message arrives.
-	Lines bool
-	// Log receives the stages of transports.md §1.6 at debug level.
-	Log *slog.Logger
+	In io.Reader // what the client sends; it is never closed
+	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as soon
+	// as Out has no reader.
+	Out   io.Writer
+	Lines bool         // answer in lines from the start (MCP_LINE_MODE=1), not only after the first line
+	Log   *slog.Logger // gets the stages of transports.md §1.8 at debug level
 }
 
-// Connect starts reading In. The connection ends when In has ended and every
-// call is answered, when Out has no reader, or when ctx is done. The error is
-// always nil.
+// Connect starts reading In. The connection ends when In has ended and every call is answered, when
+// Out has no reader, or when ctx is done. The error is always nil.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
@@ -67,22 +61,16 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// WaitGone waits until w has no reader left and then returns true. It returns
-// false within a second of the end of ctx, and at once if it cannot know: w is
-// not an open file, or the system is not Unix.
+// WaitGone waits until w has no reader left and then returns true. It returns false within a second of
+// the end of ctx, and at once if it cannot know: w is not an open file, or the system is not Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		// pollGone is reported without being asked for.
-		if got, ok := poll(w, 0); !ok || got&pollGone != 0 {
-			return ok
+		if got := poll(w, 0); got != 0 { // that there is no reader is reported without being asked for
+			return got > 0
 		}
 	}
 	return false
 }
-
-// The descriptors of standard input and output belong to other processes too.
-// When one of them makes a descriptor non-blocking, reads and writes here fail
-// with EAGAIN.
 
 type retryReader struct {
 	r   io.Reader
@@ -90,35 +78,27 @@ type retryReader struct {
 }
 
 func (r retryReader) Read(p []byte) (int, error) {
-	for {
-		n, err := r.r.Read(p)
-		if n > 0 {
-			r.log.Debug("stdin", "chunk", n)
-		}
-		if n > 0 || !again(err, r.r, pollIn) {
-			return n, err
-		}
+	n, err := retry(r.r, pollIn, func(int) (int, error) { return r.r.Read(p) })
+	if n > 0 {
+		r.log.Debug("stdin", "chunk", n)
 	}
+	return n, err
 }
 
 type retryWriter struct{ w io.Writer }
 
 func (w retryWriter) Write(p []byte) (int, error) {
-	for done := 0; ; {
-		n, err := w.w.Write(p[done:])
+	return retry(w.w, pollOut, func(done int) (int, error) { return w.w.Write(p[done:]) })
+}
+
+// retry repeats do while it fails with EAGAIN, which happens when another process that has the
+// descriptor of f makes it non-blocking. It waits for the event first.
+func retry(f any, event int16, do func(done int) (int, error)) (done int, err error) {
+	for {
+		n, err := do(done)
 		done += n
-		if !again(err, w.w, pollOut) {
+		if !errors.Is(err, syscall.EAGAIN) || poll(f, event) < 0 {
 			return done, err
 		}
 	}
-}
-
-// again reports whether what failed with err may be tried again on f. It waits
-// for the event first.
-func again(err error, f any, event int16) bool {
-	if !errors.Is(err, syscall.EAGAIN) {
-		return false
-	}
-	_, ok := poll(f, event)
-	return ok
 }
