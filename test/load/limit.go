@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -36,13 +35,10 @@ var waves = []wave{
 
 // limited sends the waves side by side, each to a server and an API of its own.
 func limited(binary string) error {
-	results := make([]error, len(waves))
-	var all sync.WaitGroup
-	for i, w := range waves {
-		all.Go(func() { results[i] = w.run(binary) })
+	if failed := sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }); failed > 0 {
+		return fmt.Errorf("%d waves exceed their limits", failed)
 	}
-	all.Wait()
-	return errors.Join(results...)
+	return nil
 }
 
 func (w wave) run(binary string) error {
@@ -54,19 +50,14 @@ func (w wave) run(binary string) error {
 		return err
 	}
 	defer s.kill()
-	var lost losses
-	var calls sync.WaitGroup
 	begin := time.Now()
-	for range w.calls {
-		calls.Go(func() {
-			_, err := timed(s)
-			lost.add(err)
-		})
-	}
-	calls.Wait()
+	lost := sideBySide(w.calls, func(int) error {
+		_, err := s.call("load")
+		return err
+	})
 	took, requests := time.Since(begin).Seconds(), float64(api.requests.Load())/float64(w.calls)
-	fmt.Printf("%d calls at %v a second: %d lost, %.1f s of %.1f at best, %.2f requests a call\n", w.calls, w.rate, lost.Load(), took, w.ideal, requests)
-	if lost.Load() > 0 || took > w.slack*w.ideal+3 || requests > 2.2 {
+	fmt.Printf("%d calls at %v a second: %d lost, %.1f s of %.1f at best, %.2f requests a call\n", w.calls, w.rate, lost, took, w.ideal, requests)
+	if lost > 0 || took > w.slack*w.ideal+3 || requests > 2.2 {
 		return fmt.Errorf("%d calls at %v a second: at most %.1f s and 2.2 requests a call", w.calls, w.rate, w.slack*w.ideal+3)
 	}
 	return nil

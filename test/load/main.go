@@ -1,6 +1,5 @@
-// Load measures serve --http with many calls at once, sends it large and
-// half-sent requests, and restarts replicas under load. Everything runs on
-// loopback against the fake API:
+// Load measures serve --http with many calls at once, sends it large and half-sent requests, and
+// restarts replicas under load. Everything runs on loopback against the fake API:
 //
 //	go run ./test/load
 //
@@ -13,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,8 +30,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// Limits of the server's resident set, in MiB: with streaming calls, and with
-// large requests.
+// Limits of the server's resident set, in MiB: with streaming calls, and with large requests.
 const (
 	maxMemory = 400
 	maxLarge  = 250
@@ -61,93 +60,71 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %w\n%s", err, out)
 	}
+	if limits {
+		if err := limited(binary); err != nil {
+			return err
+		}
+	}
 	api := fakeapi.New(fakeapi.Options{Keep: 1})
 	base, stopAPI, err := api.Listen()
 	if err != nil {
 		return err
 	}
 	defer stopAPI()
-	if limits {
-		if err := limited(binary); err != nil {
+	launch := func() (*process, error) { return start(binary, base, max(calls, 256)) }
+	// scenario starts a server and makes one call alone.
+	scenario := func(lasts time.Duration, do func(s *process, alone time.Duration) error) error {
+		const events = 20 // of an answer without a search, roughly
+		step, err := fakeapi.ParseStep(fmt.Sprintf("ok+slow=%s", lasts/events))
+		if err != nil {
 			return err
 		}
+		api.Always(step)
+		s, err := launch()
+		if err != nil {
+			return err
+		}
+		defer s.kill()
+		alone, err := s.call("load")
+		if err != nil {
+			return fmt.Errorf("one call alone: %w", err)
+		}
+		return do(s, alone)
 	}
-	launch := func() (*process, error) { return start(binary, base, max(calls, 256)) }
 	return errors.Join(
-		pace(api, lasts),
-		many(launch, calls),
-		pace(api, 400*time.Millisecond),
-		attack(launch),
+		scenario(lasts, func(s *process, alone time.Duration) error { return many(s, alone, calls) }),
+		scenario(400*time.Millisecond, attack),
 		restart(launch, restarts),
 	)
 }
 
-// pace makes the fake API stream each answer for about this long.
-func pace(api *fakeapi.Server, lasts time.Duration) error {
-	const events = 20 // of an answer without a search, roughly
-	step, err := fakeapi.ParseStep(fmt.Sprintf("ok+slow=%s", lasts/events))
-	if err == nil {
-		api.Always(step)
+// many sends all calls at once and reports memory and the latency that the number of calls adds to
+// one.
+func many(s *process, alone time.Duration, calls int) error {
+	took := make([]time.Duration, calls)
+	lost := sideBySide(calls, func(i int) (err error) {
+		took[i], err = s.call("load")
+		return err
+	})
+	memory, err := s.peak()
+	slices.Sort(took)
+	added := func(q int) time.Duration { return (took[(calls-1)*q/100] - alone).Round(time.Millisecond) }
+	fmt.Printf("%d streaming calls at once: %d lost, peak memory %d MiB, one call alone %v, added latency %v (median), %v (99 %%)\n",
+		calls, lost, memory, alone.Round(time.Millisecond), added(50), added(99))
+	if lost > 0 || memory > maxMemory {
+		err = fmt.Errorf("%d answers lost, %d MiB of %d", lost, memory, maxMemory)
 	}
 	return err
 }
 
-// many sends all calls at once and reports memory and the latency that the
-// number of calls adds to one.
-func many(launch func() (*process, error), calls int) error {
-	s, err := launch()
-	if err != nil {
-		return err
-	}
-	defer s.kill()
-	alone, err := timed(s)
-	if err != nil {
-		return fmt.Errorf("one call alone: %w", err)
-	}
-	var lost losses
-	took := make([]time.Duration, calls)
-	var all sync.WaitGroup
-	for i := range calls {
-		all.Go(func() {
-			var err error
-			took[i], err = timed(s)
-			lost.add(err)
-		})
-	}
-	all.Wait()
-	memory, err := s.peak()
-	if err != nil {
-		return err
-	}
-	slices.Sort(took)
-	added := func(q int) time.Duration { return (took[(calls-1)*q/100] - alone).Round(time.Millisecond) }
-	fmt.Printf("%d streaming calls at once: %d lost, peak memory %d MiB, one call alone %v, added latency %v (median), %v (99 %%)\n",
-		calls, lost.Load(), memory, alone.Round(time.Millisecond), added(50), added(99))
-	if lost.Load() > 0 || memory > maxMemory {
-		return fmt.Errorf("%d answers lost, %d MiB of %d", lost.Load(), memory, maxMemory)
-	}
-	return nil
-}
-
-// attack sends 30 requests of 4 MB, which are refused, and 150 requests without
-// a token and with half a body or half a header. They must neither take much
-// memory nor delay a call.
-func attack(launch func() (*process, error)) error {
-	s, err := launch()
-	if err != nil {
-		return err
-	}
-	defer s.kill()
-	alone, err := timed(s)
-	if err != nil {
-		return err
-	}
+// attack sends 30 requests of 4 MB, which are refused, and 150 requests without a token and with half
+// a body or half a header. They must neither take much memory nor delay a call.
+func attack(s *process, alone time.Duration) error {
 	query := strings.Repeat("x", 4_000_000)
-	var all sync.WaitGroup
-	for range 30 {
-		all.Go(func() { _, _ = ask(nil, s.address, query) })
-	}
-	all.Wait()
+	sideBySide(30, func(int) error {
+		_, _ = s.call(query) // refused
+		return nil
+	})
 	const header = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 	for i := range 150 {
 		c, err := net.Dial("tcp", s.address)
@@ -160,7 +137,7 @@ func attack(launch func() (*process, error)) error {
 			return err
 		}
 	}
-	took, err := timed(s)
+	took, err := s.call("load")
 	if err != nil {
 		return fmt.Errorf("a call during half-sent requests: %w", err)
 	}
@@ -173,8 +150,8 @@ func attack(launch func() (*process, error)) error {
 	return err
 }
 
-// restart replaces two replicas behind a proxy, one after the other, while
-// calls arrive on connections that are kept. No answer may be lost.
+// restart replaces two replicas behind a proxy, one after the other, while calls arrive on connections
+// that are kept. No answer may be lost.
 func restart(launch func() (*process, error), restarts int) error {
 	replicas := make([]atomic.Pointer[process], 2)
 	for i := range replicas {
@@ -191,28 +168,30 @@ func restart(launch func() (*process, error), restarts int) error {
 	}
 	defer proxy.Close()
 
-	var sent, dialed atomic.Int64
-	var lost losses
+	var sent, dialed, lost atomic.Int64
 	var stop atomic.Bool
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			var c net.Conn
-			for n := 0; !stop.Load(); n++ {
-				if c == nil {
-					dialed.Add(1)
-				}
-				sent.Add(1)
-				var err error
-				c, err = ask(c, proxy.Addr().String(), "load")
-				lost.add(err)
-				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+	user := func(i int) (first error) {
+		var c net.Conn
+		for n := 0; !stop.Load(); n++ {
+			if c == nil {
+				dialed.Add(1)
 			}
-			if c != nil {
-				c.Close()
+			sent.Add(1)
+			var err error
+			c, err = ask(c, proxy.Addr().String(), "load")
+			if err != nil {
+				lost.Add(1)
+				first = cmp.Or(first, err)
 			}
-		})
+			time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+		}
+		if c != nil {
+			c.Close()
+		}
+		return first
 	}
+	var users sync.WaitGroup
+	users.Go(func() { sideBySide(20, user) })
 	var failed error
 	for n := range restarts {
 		replica := &replicas[n%len(replicas)]
@@ -225,7 +204,7 @@ func restart(launch func() (*process, error), restarts int) error {
 		replica.Store(next)
 	}
 	stop.Store(true)
-	all.Wait()
+	users.Wait()
 	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost.Load())
 	if lost.Load() > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost.Load(), sent.Load()))
@@ -233,8 +212,8 @@ func restart(launch func() (*process, error), restarts int) error {
 	return failed
 }
 
-// balance is a proxy for connections. It copies bytes between each one and a
-// replica whose /readyz answers, in turn.
+// balance is a proxy for connections. It copies bytes between each one and a replica whose /readyz
+// answers, in turn.
 func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -242,12 +221,10 @@ func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
 	}
 	forward := func(client net.Conn, turn int) {
 		defer client.Close()
-		s := replicas[turn%len(replicas)].Load()
-		for !s.ready() {
+		for !replicas[turn%len(replicas)].Load().ready() {
 			turn++
-			s = replicas[turn%len(replicas)].Load()
 		}
-		server, err := net.Dial("tcp", s.address)
+		server, err := net.Dial("tcp", replicas[turn%len(replicas)].Load().address)
 		if err != nil {
 			return // a lost call
 		}
@@ -268,13 +245,4 @@ func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
 		}
 	}()
 	return ln, nil
-}
-
-// losses counts errors and prints the first one.
-type losses struct{ atomic.Int64 }
-
-func (l *losses) add(err error) {
-	if err != nil && l.Add(1) == 1 {
-		fmt.Fprintln(os.Stderr, "load:", err)
-	}
 }

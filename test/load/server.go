@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -83,56 +85,63 @@ func (s *process) peak() (int, error) {
 	return kib >> 10, err
 }
 
-// timed makes one call and measures it.
-func timed(s *process) (time.Duration, error) {
+// sideBySide calls do n times at once. It returns how many failed, and prints the first error.
+func sideBySide(n int, do func(i int) error) (failed int64) {
+	var all sync.WaitGroup
+	var count atomic.Int64
+	for i := range n {
+		all.Go(func() {
+			if err := do(i); err != nil && count.Add(1) == 1 {
+				fmt.Fprintln(os.Stderr, "load:", err)
+			}
+		})
+	}
+	all.Wait()
+	return count.Load()
+}
+
+// call makes one call on a new connection and measures it.
+func (s *process) call(query string) (time.Duration, error) {
 	began := time.Now()
-	c, err := ask(nil, s.address, "load")
+	c, err := ask(nil, s.address, query)
 	if c != nil {
 		c.Close()
 	}
 	return time.Since(began), err
 }
 
-// ask calls the tool answer on c, or on a new connection if c is nil. It
-// returns the connection if it can be used again.
-func ask(c net.Conn, address, query string) (net.Conn, error) {
+// ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.
+// It returns the connection if it can be used again.
+func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
 	if c == nil {
-		var err error
 		c, err = net.Dial("tcp", address)
 		if err != nil {
 			return nil, err
 		}
 	}
-	keep, err := exchange(c, query)
-	if !keep {
-		c.Close()
+	defer func() {
+		if kept == nil {
+			c.Close()
+		}
+	}()
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
+	_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
-}
-
-// exchange sends a call and reads its response, which must be a result. keep
-// reports whether the connection can be used again.
-func exchange(c net.Conn, query string) (keep bool, err error) {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
-	r, err := http.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return false, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-	if err := r.Write(c); err != nil {
-		return false, err
-	}
-	res, err := http.ReadResponse(bufio.NewReader(c), r)
-	if err != nil {
-		return false, err
+		return nil, err
 	}
 	b, err := io.ReadAll(res.Body)
-	if err == nil && !bytes.Contains(b, []byte(`"content":[`)) {
-		err = fmt.Errorf("status %d: %s", res.StatusCode, b)
+	switch {
+	case err != nil:
+		return nil, err
+	case !bytes.Contains(b, []byte(`"content":[`)):
+		return nil, fmt.Errorf("status %d: %s", res.StatusCode, b)
+	case res.Close:
+		return nil, nil
 	}
-	return err == nil && !res.Close, err
+	return c, nil
 }
