@@ -1,9 +1,7 @@
 package httpd
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -14,15 +12,14 @@ import (
 )
 
 func TestAccess(t *testing.T) {
-	tokens := options(t, slow, io.Discard).Access.Tokens
-	loopback := Access{Loopback: true}
-	remote := Access{Tokens: tokens}
-	listed := Access{Tokens: tokens, Hosts: []string{"mcp.example.com"}}
-	anonymous := Access{}
+	loopback := func(o *Options) { o.Access.Tokens = nil }
+	remote := func(o *Options) { o.Access.Loopback = false }
+	listed := func(o *Options) { o.Access.Hosts = []string{"mcp.example.com"} }
+	anonymous := func(o *Options) { o.Access = Access{} }
 	const bob = "fedcba9876543210"
 	for _, tt := range []struct {
 		name                      string
-		access                    Access
+		access                    func(*Options)
 		path, host, token, origin string
 		want                      int
 	}{
@@ -51,25 +48,17 @@ func TestAccess(t *testing.T) {
 		{"health of any host", listed, "/healthz", "evil.example", "", "", 200},
 		{"readiness of any host", listed, "/readyz", "evil.example", "", "", 200},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o := options(t, slow, io.Discard)
-				o.Access = tt.access
-				p, _, _ := start(t, o)
-				text := get(tt.path)
-				if tt.path == "/mcp" {
-					text = post(ping, "Origin: "+tt.origin+"\r\n")
-				}
-				text = strings.Replace(text, "localhost", tt.host, 1)
-				text = strings.Replace(text, "Bearer "+secret, "Bearer "+tt.token, 1)
-				res, _ := receive(t, p.send(t, text))
-				if res.StatusCode != tt.want {
-					t.Errorf("status %d, want %d", res.StatusCode, tt.want)
-				}
-				if got := res.Header.Get("WWW-Authenticate"); (got == "Bearer") != (tt.want == 401) {
-					t.Errorf("WWW-Authenticate %q with status %d", got, res.StatusCode)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			text := get(tt.path)
+			if tt.path == "/mcp" {
+				text = post(ping, "Origin: "+tt.origin+"\r\n")
+			}
+			text = strings.Replace(text, "localhost", tt.host, 1)
+			text = strings.Replace(text, "Bearer "+secret, "Bearer "+tt.token, 1)
+			res, _ := receive(t, serve(t, slow, tt.access).send(text))
+			if got := res.Header.Get("WWW-Authenticate"); res.StatusCode != tt.want || (got == "Bearer") != (tt.want == 401) {
+				t.Errorf("%s: status %d, WWW-Authenticate %q, want %d", tt.name, res.StatusCode, got, tt.want)
+			}
 		})
 	}
 }
@@ -77,51 +66,44 @@ func TestAccess(t *testing.T) {
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := newPipes()
-		o := options(t, slow, io.Discard)
-		o.MetricsListener = own
-		p, _, _ := start(t, o)
+		own := &service{pipes: newPipes(), t: t}
+		s := serve(t, slow, func(o *Options) { o.MetricsListener = own })
 		const scrape = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 		for name, tt := range map[string]struct {
-			to   *pipes
+			to   *service
 			text string
 			want int
 		}{
 			"no token":           {own, scrape, 200},
 			"foreign host":       {own, strings.Replace(scrape, "localhost", "evil.example", 1), 403},
 			"MCP":                {own, get("/mcp"), 404},
-			"the other listener": {p, get("/metrics"), 404},
+			"the other listener": {s, get("/metrics"), 404},
 		} {
-			if got, _ := tt.to.request(t, tt.text); got != tt.want {
+			if got, _ := tt.to.request(tt.text); got != tt.want {
 				t.Errorf("%s: status %d, want %d", name, got, tt.want)
 			}
 		}
 	})
 }
 
-// Changed tokens are in force within 10 s. Broken or missing ones change nothing
-// and are logged once.
+// Changed tokens are in force within 10 s. Broken or missing ones change nothing and are logged once.
 func TestTokensChange(t *testing.T) {
 	const alice, bob = "0123456789abcdef", "fedcba9876543210"
 	synctest.Test(t, func(t *testing.T) {
+		var learned []string
 		var content atomic.Value
 		content.Store("alice:" + alice)
-		read := func() ([]byte, error) {
+		tokens, err := NewTokens("test", func() ([]byte, error) {
 			text := content.Load().(string)
 			if text == "no file" {
 				return nil, fs.ErrNotExist
 			}
 			return []byte(text), nil
-		}
-		var learned []string
-		tokens, err := NewTokens("test", read, func(s string) { learned = append(learned, s) })
+		}, func(s string) { learned = append(learned, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		var log bytes.Buffer
-		o := options(t, slow, &log)
-		o.Access.Tokens = tokens
-		_, stop, wait := start(t, o)
+		s := serve(t, slow, func(o *Options) { o.Access.Tokens = tokens })
 		for _, step := range []struct{ text, alice, bob string }{
 			{"alice:" + alice + "\nalice:" + bob + "\n", "alice", "alice"},
 			{"", "alice", "alice"},
@@ -138,18 +120,14 @@ func TestTokensChange(t *testing.T) {
 				t.Errorf("after %q: the holders are %q and %q", step.text, first, second)
 			}
 		}
-		stop()
-		wait()
+		s.end()
 		if want := []string{alice, alice, bob, bob}; !slices.Equal(learned, want) {
 			t.Errorf("learned %q, want %q", learned, want)
 		}
-		for _, want := range []string{"has no tokens", "fewer than 16 characters", fs.ErrNotExist.Error()} {
-			if n := strings.Count(log.String(), want); n != 1 {
-				t.Errorf("%q is logged %d times:\n%s", want, n, &log)
+		for want, times := range map[string]int{"has no tokens": 1, "fewer than 16 characters": 1, fs.ErrNotExist.Error(): 1, bob: 0} {
+			if n := strings.Count(s.log.String(), want); n != times {
+				t.Errorf("%q is logged %d times:\n%s", want, n, &s.log)
 			}
-		}
-		if strings.Contains(log.String(), bob) {
-			t.Errorf("the log contains a token:\n%s", &log)
 		}
 	})
 }
@@ -157,25 +135,20 @@ func TestTokensChange(t *testing.T) {
 // Rejected requests are counted, and logged at most once a second for each status.
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		p, stop, wait := start(t, options(t, slow, &log))
+		s := serve(t, slow)
 		for range 2 {
 			for range 3 {
-				p.request(t, strings.Replace(get("/metrics"), secret, "", 1))
-				p.request(t, get("/x"))
+				s.request(strings.Replace(get("/metrics"), secret, "", 1))
+				s.request(get("/x"))
 			}
 			time.Sleep(time.Second)
 		}
-		_, all := p.request(t, get("/metrics"))
-		stop()
-		wait()
+		s.metrics(`rejected_requests_total{status="401"} 6`, `rejected_requests_total{status="404"} 6`)
+		s.end()
 		for _, status := range []int{401, 404} {
-			if want := fmt.Sprintf(`rejected_requests_total{status="%d"} 6`, status); !strings.Contains(all, want) {
-				t.Errorf("metrics lack %s:\n%s", want, all)
-			}
 			want := fmt.Sprintf("msg=rejected status=%d remote=pipe\n", status)
-			if n := strings.Count(log.String(), want); n != 2 {
-				t.Errorf("%q is logged %d times:\n%s", want, n, &log)
+			if n := strings.Count(s.log.String(), want); n != 2 {
+				t.Errorf("%q is logged %d times:\n%s", want, n, &s.log)
 			}
 		}
 	})

@@ -2,13 +2,15 @@ package httpd
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -41,14 +43,14 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// dial returns a connection to the listener.
-func (p *pipes) dial() (net.Conn, error) {
+// dial returns a connection to the listener, nil if it is closed.
+func (p *pipes) dial() net.Conn {
 	here, there := net.Pipe()
 	select {
 	case p.conns <- there:
-		return here, nil
+		return here
 	case <-p.closed:
-		return nil, errors.New("connection refused")
+		return nil
 	}
 }
 
@@ -77,16 +79,67 @@ func get(path string) string {
 	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, secret)
 }
 
-// send sends text on a new connection.
-func (p *pipes) send(t *testing.T, text string) net.Conn {
+// service is a server inside a synctest bubble, with its log.
+type service struct {
+	*pipes
+	t    *testing.T
+	log  bytes.Buffer
+	stop context.CancelFunc // begins the shutdown
+	wait func()             // waits for its end
+}
+
+type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+
+// serve serves ask until the end of the test, with options that set may change.
+func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 	t.Helper()
-	c, err := p.dial()
+	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:fedcba9876543210"), nil }
+	tokens, err := NewTokens("test", read, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	s, m := &service{pipes: newPipes(), t: t}, NewMetrics()
+	o := Options{
+		Server: server.New(server.Options{
+			Ask:      ask,
+			Explain:  func(_ string, err error) string { return err.Error() },
+			Observe:  m.Observe,
+			Waiting:  func() int { return 0 },
+			MaxCalls: 1,
+			Log:      slog.New(slog.DiscardHandler),
+		}),
+		Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute, MaxCalls: 1,
+		Access: Access{Loopback: true, Tokens: tokens}, Metrics: m, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+	}
+	for _, change := range set {
+		change(&o)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := Serve(ctx, s.pipes, o); err != nil {
+			t.Error(err)
+		}
+	}()
+	s.stop, s.wait = stop, func() { <-ended }
+	t.Cleanup(s.end)
+	return s
+}
+
+// end shuts the server down.
+func (s *service) end() {
+	s.stop()
+	s.wait()
+}
+
+// send sends text on a new connection.
+func (s *service) send(text string) net.Conn {
+	s.t.Helper()
+	c := s.dial()
+	s.t.Cleanup(func() { c.Close() })
 	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	return c
 }
@@ -106,15 +159,25 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return res, string(body)
 }
 
-// request sends a request on a connection of its own and returns the status and
-// the body of the response.
-func (p *pipes) request(t *testing.T, text string) (status int, body string) {
-	t.Helper()
-	res, body := receive(t, p.send(t, text))
+// request sends a request on a connection of its own and returns the status and the body of the
+// response.
+func (s *service) request(text string) (status int, body string) {
+	s.t.Helper()
+	res, body := receive(s.t, s.send(text))
 	return res.StatusCode, body
 }
 
-type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+// metrics returns /metrics, and checks lines of it.
+func (s *service) metrics(lines ...string) string {
+	s.t.Helper()
+	_, all := s.request(get("/metrics"))
+	for _, line := range lines {
+		if !strings.Contains(all, "openai_responses_mcp_"+line+"\n") {
+			s.t.Errorf("metrics lack %s:\n%s", line, all)
+		}
+	}
+	return all
+}
 
 // after answers after d.
 func after(d time.Duration) ask {
@@ -135,56 +198,6 @@ func after(d time.Duration) ask {
 // slow answers after the deadline for reading a request.
 var slow = after(readTime + time.Second)
 
-// options serve ask. The log goes to w.
-func options(t *testing.T, ask ask, w io.Writer) Options {
-	t.Helper()
-	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:fedcba9876543210"), nil }
-	tokens, err := NewTokens("test", read, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := NewMetrics()
-	return Options{
-		Server: server.New(server.Options{
-			Ask:      ask,
-			Explain:  func(_ string, err error) string { return err.Error() },
-			Observe:  m.Observe,
-			Waiting:  func() int { return 0 },
-			MaxCalls: 1,
-			Log:      slog.New(slog.DiscardHandler),
-		}),
-		Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute,
-		MaxCalls: 1, Access: Access{Loopback: true, Tokens: tokens}, Metrics: m, Log: slog.New(slog.NewTextHandler(w, nil)),
-	}
-}
-
-// start serves o. stop begins the shutdown, wait waits for its end.
-func start(t *testing.T, o Options) (p *pipes, stop context.CancelFunc, wait func()) {
-	t.Helper()
-	p = newPipes()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := Serve(ctx, p, o); err != nil {
-			t.Error(err)
-		}
-	}()
-	wait = func() { <-ended }
-	t.Cleanup(func() {
-		stop()
-		wait()
-	})
-	return p, stop, wait
-}
-
-// serve serves ask until the end of the test.
-func serve(t *testing.T, ask ask) *pipes {
-	t.Helper()
-	p, _, _ := start(t, options(t, ask, io.Discard))
-	return p
-}
-
 // calls are calls of a tool with progress, by protocol version.
 var calls = map[string]string{
 	"2025-06-18": post(strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1},"name"`, 1),
@@ -194,43 +207,48 @@ var calls = map[string]string{
 		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: answer\r\n"),
 }
 
-// Calls of both protocols get progress and results, a closed connection ends
-// its call, and /metrics counts both.
+// Calls of both protocols get progress and results, a closed connection ends its call, and /metrics
+// counts both. The alert rules and the dashboard use metrics that exist.
 func TestCalls(t *testing.T) {
 	for protocol, text := range calls {
-		t.Run(protocol, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := serve(t, after(50*time.Second))
-				_, body := p.request(t, text)
-				for _, want := range []string{"searching: tokyo", `answer\":\"42\"`} {
-					if !strings.Contains(body, want) {
-						t.Errorf("the response lacks %s: %s", want, body)
+		synctest.Test(t, func(t *testing.T) {
+			s := serve(t, after(50*time.Second))
+			_, body := s.request(text)
+			for _, want := range []string{"searching: tokyo", `answer\":\"42\"`} {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s: the response lacks %s: %s", protocol, want, body)
+				}
+			}
+			c := s.send(text)
+			synctest.Wait()
+			c.Close()
+			time.Sleep(time.Second)
+			all := s.metrics(
+				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
+				`calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
+				`tokens_total{tool="answer",client="alice",kind="input"} 7`,
+				`searches_total{tool="answer",client="alice"} 1`,
+				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
+				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
+				`call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
+				`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
+				`call_seconds_count{tool="answer",outcome="ok"} 1`,
+				`call_seconds_sum{tool="answer",outcome="ok"} 50`,
+				`errors_total{tool="answer",kind="canceled"} 1`,
+				`build_info{version="`+version.String()+`"} 1`,
+			)
+			for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
+				text, err := os.ReadFile("../../config/" + file)
+				names := regexp.MustCompile(`\b(openai_responses_mcp|process)_\w+`).FindAllString(string(text), -1)
+				if err != nil || len(names) == 0 {
+					t.Errorf("%s uses no metrics (%v)", file, err)
+				}
+				for _, name := range names {
+					if !regexp.MustCompile(`(?m)^` + name + `\b`).MatchString(all) {
+						t.Errorf("%s uses %s, which /metrics does not have", file, name)
 					}
 				}
-				c := p.send(t, text)
-				synctest.Wait()
-				c.Close()
-				time.Sleep(time.Second)
-				_, all := p.request(t, get("/metrics"))
-				for _, want := range []string{
-					`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
-					`calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
-					`tokens_total{tool="answer",client="alice",kind="input"} 7`,
-					`searches_total{tool="answer",client="alice"} 1`,
-					`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
-					`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
-					`call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
-					`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
-					`call_seconds_count{tool="answer",outcome="ok"} 1`,
-					`call_seconds_sum{tool="answer",outcome="ok"} 50`,
-					`errors_total{tool="answer",kind="canceled"} 1`,
-					`build_info{version="` + version.String() + `"} 1`,
-				} {
-					if !strings.Contains(all, "openai_responses_mcp_"+want+"\n") {
-						t.Errorf("metrics lack %s:\n%s", want, all)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -238,16 +256,11 @@ func TestCalls(t *testing.T) {
 // A call that waits for another one is in the metrics.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, slow)
-		p.send(t, post(tool, ""))
-		p.send(t, post(tool, ""))
+		s := serve(t, slow)
+		s.send(post(tool, ""))
+		s.send(post(tool, ""))
 		synctest.Wait()
-		_, all := p.request(t, get("/metrics"))
-		for _, want := range []string{"requests_in_flight 2\n", "requests_waiting 1\n"} {
-			if !strings.Contains(all, "openai_responses_mcp_"+want) {
-				t.Errorf("metrics lack %s:\n%s", want, all)
-			}
-		}
+		s.metrics("requests_in_flight 2", "requests_waiting 1")
 	})
 }
 
@@ -256,8 +269,8 @@ func TestWaiting(t *testing.T) {
 func TestComments(t *testing.T) {
 	for text, want := range map[string]int{post(tool, ""): 2, calls["2025-06-18"]: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			p := serve(t, slow)
-			c := p.send(t, text)
+			s := serve(t, slow)
+			c := s.send(text)
 			res, body := receive(t, c)
 			if n := strings.Count(body, ": keep-alive\n\n"); n != want || !strings.Contains(body, `"content":[`) {
 				t.Errorf("%d comments, want %d: %q", n, want, body)
@@ -273,34 +286,32 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// During shutdown /readyz fails at once, calls in flight finish, calls beyond
-// the drain are cancelled, and the end is not an error.
+// During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are cancelled,
+// and the end is not an error.
 func TestDrain(t *testing.T) {
 	for takes, want := range map[time.Duration]string{
 		30 * time.Second: `answer\":\"42\"`,
 		5 * time.Minute:  "answer failed: context canceled",
 	} {
 		for protocol, text := range calls {
-			t.Run(fmt.Sprint(takes, protocol), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					p, stop, wait := start(t, options(t, after(takes), io.Discard))
-					if status, body := p.request(t, get("/readyz")); status != http.StatusOK {
-						t.Errorf("readyz %d %s", status, body)
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, after(takes))
+				expect := func(path string, want int, text string) {
+					t.Helper()
+					if status, body := s.request(get(path)); status != want || !strings.Contains(body, text) {
+						t.Errorf("%s: %d %s, want %d %s", path, status, body, want, text)
 					}
-					c := p.send(t, text)
-					synctest.Wait()
-					stop()
-					if status, body := p.request(t, get("/readyz")); status != http.StatusServiceUnavailable || !strings.Contains(body, "shutting down") {
-						t.Errorf("readyz %d %s during shutdown", status, body)
-					}
-					if status, _ := p.request(t, get("/healthz")); status != http.StatusOK {
-						t.Errorf("healthz %d during shutdown", status)
-					}
-					if _, body := receive(t, c); !strings.Contains(body, want) {
-						t.Errorf("call: %s, want %s", body, want)
-					}
-					wait()
-				})
+				}
+				expect("/readyz", http.StatusOK, "ok")
+				c := s.send(text)
+				synctest.Wait()
+				s.stop()
+				expect("/readyz", http.StatusServiceUnavailable, "shutting down")
+				expect("/healthz", http.StatusOK, "ok")
+				if _, body := receive(t, c); !strings.Contains(body, want) {
+					t.Errorf("%s, a call of %v: %s, want %s", protocol, takes, body, want)
+				}
+				s.wait()
 			})
 		}
 	}
@@ -310,8 +321,8 @@ func TestDrain(t *testing.T) {
 // used for the notice time, also after a stream that began before.
 func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stop, wait := start(t, options(t, slow, io.Discard))
-		idle, busy := p.send(t, post(ping, "")), p.send(t, post(tool, ""))
+		s := serve(t, slow)
+		idle, busy := s.send(post(ping, "")), s.send(post(tool, ""))
 		if res, _ := receive(t, idle); res.Close {
 			t.Error("a connection closes before the shutdown")
 		}
@@ -331,18 +342,18 @@ func TestShutdownConnections(t *testing.T) {
 				t.Errorf("status %d, Connection: close %v during shutdown", res.StatusCode, res.Close)
 			}
 		}
-		stop()
+		s.stop()
 		last(idle)
-		last(p.send(t, "")) // a new one
+		last(s.send("")) // a new one
 		if res := <-streamed; res.Close || res.StatusCode != http.StatusOK {
 			t.Errorf("a response that began before: %+v", res)
 		}
-		if _, err := p.dial(); err == nil {
+		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
 		last(busy)
 		began := time.Now()
-		wait()
+		s.wait()
 		if took := time.Since(began); took > 1500*time.Millisecond { // 2 s after the stream
 			t.Errorf("ended %v after the last response", took)
 		}

@@ -32,18 +32,13 @@ func TestHalfRequests(t *testing.T) {
 		{"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 200 ", 2 * time.Second},
 		{"token", strings.TrimSuffix(post(ping, ""), "}"), "HTTP/1.1 408 ", 32 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := serve(t, slow)
-				begin := time.Now()
-				all, err := io.ReadAll(p.send(t, tt.text))
-				if err != nil || !strings.HasPrefix(string(all), tt.want) || (len(all) > 0) != (tt.want != "") {
-					t.Errorf("got %q, %v; want %q", all, err, tt.want)
-				}
-				if took := time.Since(begin); took > tt.within {
-					t.Errorf("closed after %v", took)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s, begin := serve(t, slow), time.Now()
+			all, err := io.ReadAll(s.send(tt.text))
+			took := time.Since(begin)
+			if err != nil || !strings.HasPrefix(string(all), tt.want) || (len(all) > 0) != (tt.want != "") || took > tt.within {
+				t.Errorf("%s: got %q, %v after %v; want %q", tt.name, all, err, took, tt.want)
+			}
 		})
 	}
 }
@@ -51,14 +46,13 @@ func TestHalfRequests(t *testing.T) {
 // Half-sent requests do not stretch the shutdown.
 func TestHalfRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stop, wait := start(t, options(t, slow, io.Discard))
-		p.send(t, "POST /mcp HTTP/1.1\r\nHost:")
-		p.request(t, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
-		p.send(t, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		s := serve(t, slow)
+		s.send("POST /mcp HTTP/1.1\r\nHost:")
+		s.request("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		s.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
 		synctest.Wait()
-		stop()
 		began := time.Now()
-		wait()
+		s.end()
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("the shutdown took %v", took)
 		}
@@ -68,16 +62,16 @@ func TestHalfRequestsAtShutdown(t *testing.T) {
 // Requests beyond twice MaxCalls get 429. A response that is not read gives its place back.
 func TestUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, slow)
-		p.send(t, post(list, ""))
-		p.send(t, post(list, ""))
-		others := []net.Conn{p.send(t, get("/metrics")), p.send(t, "not HTTP\r\n\r\n")}
+		s := serve(t, slow)
+		s.send(post(list, ""))
+		s.send(post(list, ""))
+		others := []net.Conn{s.send(get("/metrics")), s.send("not HTTP\r\n\r\n")}
 		synctest.Wait()
-		if res, _ := receive(t, p.send(t, post(ping, ""))); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+		if res, _ := receive(t, s.send(post(ping, ""))); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
 			t.Errorf("status %d, header %v while all places are taken", res.StatusCode, res.Header)
 		}
 		time.Sleep(writeTime + time.Second)
-		if status, _ := p.request(t, post(ping, "")); status != http.StatusOK {
+		if status, _ := s.request(post(ping, "")); status != http.StatusOK {
 			t.Errorf("status %d after the write deadline", status)
 		}
 		for _, c := range others {
@@ -91,24 +85,16 @@ func TestUnreadResponses(t *testing.T) {
 // A slow reader gets a large response: the write deadline is one for progress.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, func(context.Context, string, answer.Question, func(llm.Event)) (*answer.Answer, error) {
+		s := serve(t, func(context.Context, string, answer.Question, func(llm.Event)) (*answer.Answer, error) {
 			return &answer.Answer{Text: strings.Repeat("x", 10*writeChunk)}, nil
 		})
-		c := p.send(t, post(tool, "Connection: close\r\n"))
-		got := 0
-		for buffer := make([]byte, writeChunk); ; {
+		c, got, err := s.send(post(tool, "Connection: close\r\n")), int64(0), error(nil)
+		for n := int64(1); n > 0 && err == nil; got += n {
 			time.Sleep(writeTime / 3)
-			n, err := c.Read(buffer)
-			got += n
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			n, err = io.CopyN(io.Discard, c, writeChunk)
 		}
-		if got < 10*writeChunk {
-			t.Errorf("got %d bytes", got)
+		if got < 10*writeChunk || !errors.Is(err, io.EOF) {
+			t.Errorf("got %d bytes and %v", got, err)
 		}
 	})
 }
@@ -116,7 +102,7 @@ func TestSlowReader(t *testing.T) {
 // A connection can be idle for longer than a request may take.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := serve(t, slow).send(t, "")
+		c := serve(t, slow).send("")
 		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
 		for _, step := range []struct {
 			text string
@@ -175,9 +161,9 @@ func TestRefusedMessages(t *testing.T) {
 		tests = append(tests, test{"id " + id, "", `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, code, want})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := serve(t, slow)
+		s := serve(t, slow)
 		for _, tt := range tests {
-			c := p.send(t, "")
+			c := s.send("")
 			go io.WriteString(c, post(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n"))
 			res, body := receive(t, c)
 			if res.StatusCode != tt.status || !strings.Contains(body, tt.want) || strings.Contains(body, "SECRET") {
