@@ -159,24 +159,29 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return res, string(body)
 }
 
-// request sends a request on a connection of its own and returns the status and the body of the
-// response.
-func (s *service) request(text string) (status int, body string) {
+// request sends a request on a connection of its own, checks the status and parts of the response, and
+// returns its body.
+func (s *service) request(text string, status int, parts ...string) string {
 	s.t.Helper()
 	res, body := receive(s.t, s.send(text))
-	return res.StatusCode, body
+	if res.StatusCode != status {
+		s.t.Errorf("%.40q: status %d, want %d", text, res.StatusCode, status)
+	}
+	for _, part := range parts {
+		if !strings.Contains(body, part) {
+			s.t.Errorf("%.40q: the response lacks %s:\n%s", text, part, body)
+		}
+	}
+	return body
 }
 
 // metrics returns /metrics, and checks lines of it.
 func (s *service) metrics(lines ...string) string {
 	s.t.Helper()
-	_, all := s.request(get("/metrics"))
-	for _, line := range lines {
-		if !strings.Contains(all, "openai_responses_mcp_"+line+"\n") {
-			s.t.Errorf("metrics lack %s:\n%s", line, all)
-		}
+	for i, line := range lines {
+		lines[i] = "openai_responses_mcp_" + line + "\n"
 	}
-	return all
+	return s.request(get("/metrics"), http.StatusOK, lines...)
 }
 
 // after answers after d.
@@ -210,15 +215,10 @@ var calls = map[string]string{
 // Calls of both protocols get progress and results, a closed connection ends its call, and /metrics
 // counts both. The alert rules and the dashboard use metrics that exist.
 func TestCalls(t *testing.T) {
-	for protocol, text := range calls {
+	for _, text := range calls {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t, after(50*time.Second))
-			_, body := s.request(text)
-			for _, want := range []string{"searching: tokyo", `answer\":\"42\"`} {
-				if !strings.Contains(body, want) {
-					t.Errorf("%s: the response lacks %s: %s", protocol, want, body)
-				}
-			}
+			s.request(text, http.StatusOK, "searching: tokyo", `answer\":\"42\"`)
 			c := s.send(text)
 			synctest.Wait()
 			c.Close()
@@ -296,18 +296,12 @@ func TestDrain(t *testing.T) {
 		for protocol, text := range calls {
 			synctest.Test(t, func(t *testing.T) {
 				s := serve(t, after(takes))
-				expect := func(path string, want int, text string) {
-					t.Helper()
-					if status, body := s.request(get(path)); status != want || !strings.Contains(body, text) {
-						t.Errorf("%s: %d %s, want %d %s", path, status, body, want, text)
-					}
-				}
-				expect("/readyz", http.StatusOK, "ok")
+				s.request(get("/readyz"), http.StatusOK)
 				c := s.send(text)
 				synctest.Wait()
 				s.stop()
-				expect("/readyz", http.StatusServiceUnavailable, "shutting down")
-				expect("/healthz", http.StatusOK, "ok")
+				s.request(get("/readyz"), http.StatusServiceUnavailable, "shutting down")
+				s.request(get("/healthz"), http.StatusOK)
 				if _, body := receive(t, c); !strings.Contains(body, want) {
 					t.Errorf("%s, a call of %v: %s, want %s", protocol, takes, body, want)
 				}

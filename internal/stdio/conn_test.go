@@ -20,13 +20,9 @@ type session struct {
 }
 
 func connect(t *testing.T) *session {
-	t.Helper()
 	in, input := io.Pipe()
 	output, out := io.Pipe()
-	c, err := (&Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}).Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := (&Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}).Connect(t.Context())
 	t.Cleanup(func() { _, _, _ = c.Close(), input.Close(), output.Close() })
 	return &session{Connection: c, t: t, in: input, out: bufio.NewScanner(output)}
 }
@@ -56,41 +52,42 @@ func (s *session) answer(r *jsonrpc.Request, result string) {
 	}
 }
 
-func (s *session) receive(want string) {
+func (s *session) receive(lines ...string) {
 	s.t.Helper()
-	if !s.out.Scan() || s.out.Text() != want {
-		s.t.Fatalf("received %q, want %q", s.out.Text(), want)
+	for _, want := range lines {
+		if !s.out.Scan() || s.out.Text() != want {
+			s.t.Fatalf("received %q, want %q", s.out.Text(), want)
+		}
 	}
 }
 
+// Messages about a call: what the client sends, and what it gets.
 const (
-	aCall   = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`
-	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
+	aCall    = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`
+	aCancel  = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
+	progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"message":"<b>"}}`
+	result   = `{"jsonrpc":"2.0","id":%s,"result":%s}`
 )
 
-// The messages of a call that wait because the client is slow to read are
-// dropped if the call is cancelled meanwhile. Afterwards its id is free.
+// The messages of a call that wait because the client is slow to read are dropped if the call is
+// cancelled meanwhile. Afterwards its id is free.
 func TestCancelWhileAnswerWaits(t *testing.T) {
 	s := connect(t)
 	first, second := s.send(aCall, "1"), s.send(aCall, "2")
 	go s.answer(first, `{}`)
-	if s.out.Scan(); s.out.Text() != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"<b>"}}` {
-		t.Fatalf("received %q", s.out.Text())
-	}
+	s.receive(fmt.Sprintf(progress, "1"))
 	s.send(aCancel, "2")
 	go s.answer(second, `{}`)
 	again := s.send(aCall, "2")
-	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	s.receive(fmt.Sprintf(result, "1", `{}`))
 	go s.answer(again, `{"again":1}`)
-	s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"message":"<b>"}}`)
-	s.receive(`{"jsonrpc":"2.0","id":2,"result":{"again":1}}`)
+	s.receive(fmt.Sprintf(progress, "2"), fmt.Sprintf(result, "2", `{"again":1}`))
 }
 
 func TestIDsAndTokensComeBackAsSent(t *testing.T) {
 	for _, id := range []string{"9007199254740993", "1.5", "-0", `"x"`, `"é\" 1"`, `"\u00e9"`, `""`, "1e3"} {
 		s := connect(t)
 		go s.answer(s.send(aCall, id), `{"a":"<b>"}`)
-		s.receive(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"message":"<b>"}}`)
-		s.receive(`{"jsonrpc":"2.0","id":` + id + `,"result":{"a":"<b>"}}`)
+		s.receive(fmt.Sprintf(progress, id), fmt.Sprintf(result, id, `{"a":"<b>"}`))
 	}
 }
