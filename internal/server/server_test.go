@@ -27,14 +27,38 @@ const (
 	traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 )
 
+// usage is the Meta of the answers of research.
+var usage = answer.Meta{Usage: llm.Usage{Input: 3, Total: 5}, ResponseID: "resp_" + secret, Searches: 2}
+
+// research answers a question with itself after a minute. A question may also be "fail", "panic" or
+// "brief".
+func research(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+	if watch != nil {
+		watch(find("a"))
+	}
+	duration := time.Minute
+	switch q.Query {
+	case "brief":
+		duration = time.Second
+	case "fail":
+		return nil, &llm.Error{Kind: llm.KindServer, Status: 503, Type: "t" + secret, Message: secret, RequestID: "req", Attempts: 3}
+	case "panic":
+		panic("bug")
+	}
+	select {
+	case <-time.After(duration):
+		return &answer.Answer{Text: q.Query, Citations: []answer.Citation{}, Model: "<m>", Meta: usage}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // newServer returns a server in debug, and where it puts the calls observed.
-func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, *[]Call) {
+func newServer(set func(*Options)) (*Server, *[]Call) {
 	var calls []Call
 	var mu sync.Mutex
-	return New(Options{
-		Ask: func(ctx context.Context, _ string, _ answer.Question, _ func(llm.Event)) (*answer.Answer, error) {
-			return ask(ctx)
-		},
+	o := Options{
+		Ask:      research,
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Redactor: logging.NewRedactor(secret),
 		Debug:    true,
@@ -45,7 +69,9 @@ func newServer(ask func(ctx context.Context) (*answer.Answer, error)) (*Server, 
 			calls = append(calls, call)
 		},
 		Log: slog.New(slog.DiscardHandler),
-	}), &calls
+	}
+	set(&o)
+	return New(o), &calls
 }
 
 // request is a call of a tool over HTTP.
@@ -57,39 +83,30 @@ func request(query string) *mcp.CallToolRequest {
 }
 
 func TestOutcomes(t *testing.T) {
-	meta := answer.Meta{Usage: llm.Usage{Input: 3, Total: 5}, ResponseID: "resp_" + secret, Searches: 2}
-	failure := &llm.Error{Kind: llm.KindServer, Status: 503, Type: "t" + secret, Message: secret + strings.Repeat("x", 500), RequestID: "req", Attempts: 3}
 	for _, tt := range []struct {
-		query   string
-		ask     func(context.Context) (*answer.Answer, error)
-		want    string // the text or the error
-		outcome Call
-		kind    string
+		query, want string // the text or the error
+		outcome     Call
+		kind        string
 	}{
-		{"x", func(context.Context) (*answer.Answer, error) {
-			return &answer.Answer{Text: "<42>", Citations: []answer.Citation{}, Model: "m", Meta: meta}, nil
-		}, `{"answer":"<42>","used_search":false,"citations":[],"model":"m"}`, Call{Outcome: "ok", Meta: meta}, ""},
-		{"x", func(context.Context) (*answer.Answer, error) { return nil, failure },
-			"answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}, "server"},
-		{"x", func(context.Context) (*answer.Answer, error) { panic("bug") }, "answer failed: internal error", Call{Outcome: "error"}, "internal"},
-		{" ", nil, "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}, "arguments"},
-		{"x", func(ctx context.Context) (*answer.Answer, error) { <-ctx.Done(); return nil, ctx.Err() },
-			"answer failed: context canceled", Call{Outcome: "cancelled", Duration: time.Second}, "canceled"},
+		{"brief", `{"answer":"brief","used_search":false,"citations":[],"model":"<m>"}`, Call{Outcome: "ok", Meta: usage, Duration: time.Second}, ""},
+		{"fail", "answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}, "server"},
+		{"panic", "answer failed: internal error", Call{Outcome: "error"}, "internal"},
+		{" ", "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}, "arguments"},
+		{"why", "answer failed: context canceled", Call{Outcome: "cancelled", Duration: 2 * time.Second}, "canceled"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			session, cancel := context.WithTimeout(t.Context(), time.Second) // its end ends the call
+			session, cancel := context.WithTimeout(t.Context(), 2*time.Second) // its end ends the call
 			defer cancel()
-			s, calls := newServer(tt.ask)
+			s, calls := newServer(func(*Options) {})
 			res, err := s.handle(session, "answer")(t.Context(), request(tt.query))
-			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
-			for i, c := range *calls {
-				if c.Err != nil && c.Kind() != tt.kind {
-					t.Errorf("observed an error of kind %q, want %q", c.Kind(), tt.kind)
-				}
-				(*calls)[i].Err = nil
+			got := (*calls)[0]
+			if got.Err != nil && got.Kind() != tt.kind {
+				t.Errorf("%s: an error of kind %q, want %q", tt.query, got.Kind(), tt.kind)
 			}
-			if diff := cmp.Diff([]Call{tt.outcome}, *calls); diff != "" {
-				t.Errorf("observed (-want +got):\n%s", diff)
+			got.Err = nil
+			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
+			if diff := cmp.Diff(tt.outcome, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.query, diff)
 			}
 			if err == nil {
 				if got := res.Content[0].(*mcp.TextContent).Text; got != tt.want || res.Meta["openai-responses-mcp/response_id"] != "resp_[redacted]" {
@@ -101,7 +118,7 @@ func TestOutcomes(t *testing.T) {
 			if !ok || e.Code != -32001 || !strings.Contains(e.Message, tt.want) || strings.Contains(e.Message+string(e.Data), secret) {
 				t.Errorf("fails with %v %s, want %s", err, e.Data, tt.want)
 			}
-			if data := `,"name":"InternalServerError","request_id":"req","status":503,"type":"t[redacted]"}`; strings.Contains(tt.want, "503") && !strings.HasSuffix(string(e.Data), data) {
+			if data := `,"name":"InternalServerError","request_id":"req","status":503,"type":"t[redacted]"}`; tt.kind == "server" && !strings.HasSuffix(string(e.Data), data) {
 				t.Errorf("data = %s, want %s", e.Data, data)
 			}
 		})
@@ -111,20 +128,19 @@ func TestOutcomes(t *testing.T) {
 // The time limit of a call includes its wait for the others.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(ctx context.Context) (*answer.Answer, error) {
-			time.Sleep(time.Minute)
-			return &answer.Answer{}, nil
-		})
-		s.o.Timeout = 30 * time.Second
-		var first sync.WaitGroup
-		first.Go(func() { s.handle(t.Context(), "answer")(t.Context(), request("x")) })
-		synctest.Wait()
-		_, err := s.handle(t.Context(), "answer")(t.Context(), request("x"))
-		if err == nil || !strings.HasSuffix(err.Error(), "timed out after 30 s") {
-			t.Errorf("fails with %v", err)
+		s, calls := newServer(func(o *Options) { o.Timeout = 90 * time.Second })
+		for _, want := range []string{"", "timed out after 90 s"} {
+			go func() {
+				_, err := s.handle(t.Context(), "answer")(t.Context(), request("why"))
+				if (err != nil) != (want != "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("fails with %v", err)
+				}
+			}()
+			synctest.Wait()
 		}
-		first.Wait()
-		if c := (*calls)[0]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.o.Timeout {
+		time.Sleep(s.o.Timeout)
+		synctest.Wait()
+		if c := (*calls)[1]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.o.Timeout {
 			t.Errorf("observed %+v", c)
 		}
 	})
@@ -134,7 +150,7 @@ func TestTimeout(t *testing.T) {
 // unless it is configured.
 func TestToolErrors(t *testing.T) {
 	const (
-		result = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/name":"InternalServerError","openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503},` +
+		result = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/name":"InternalServerError","openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,"openai-responses-mcp/type":"t[redacted]"},` +
 			`"content":[{"type":"text","text":"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],"isError":true}`
 		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/reason":"query must not be empty"},` +
 			`"content":[{"type":"text","text":"answer: invalid arguments: query must not be empty"}],"isError":true}`
@@ -148,8 +164,7 @@ func TestToolErrors(t *testing.T) {
 		{"result", "", " ", invalid},
 		{"protocol", "2026-07-28", "fail", ""},
 	} {
-		s, _ := newServer(nil)
-		s.o.Ask, s.o.ToolErrors = research, tt.mode
+		s, _ := newServer(func(o *Options) { o.ToolErrors = tt.mode })
 		req := request(tt.query)
 		req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
 		res, err := s.handle(t.Context(), "answer")(t.Context(), req)
