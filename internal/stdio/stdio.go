@@ -32,7 +32,7 @@ type Transport struct {
 	// as Out has no reader.
 	Out   io.Writer
 	Lines bool         // answer in lines from the start (MCP_LINE_MODE=1), not only after the first line
-	Log   *slog.Logger // gets the stages of transports.md §1.8 at debug level
+	Log   *slog.Logger // gets the stages of transports.md §1.6 at debug level
 }
 
 // Connect starts reading In. The connection ends when In has ended and every call is answered, when
