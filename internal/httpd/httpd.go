@@ -57,7 +57,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	t := &tracker{ctx: ctx, metrics: o.Metrics, log: o.Log}
+	t := &tracker{o: o, ctx: ctx}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{

@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -24,19 +23,18 @@ const (
 // tracker knows the responses of a server: how many there are, which connections stay open after them,
 // and which rejected a request.
 type tracker struct {
-	ctx     context.Context // done when the server shuts down
-	active  atomic.Int64
-	kept    atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
-	metrics *Metrics
-	log     *slog.Logger
-	logged  [100]atomic.Int64 // the second of the last log line, by status from 400 on: one a second
+	o      Options
+	ctx    context.Context // done when the server shuts down
+	active atomic.Int64
+	kept   atomic.Int64      // when a response last left its connection open, in Unix nanoseconds
+	logged [100]atomic.Int64 // when a rejection was last logged, in Unix seconds, by status from 400 on
 }
 
 // track passes requests to next with a response of the tracker.
 func (t *tracker) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		res := &response{ResponseWriter: w, control: control, tracker: t, remote: r.RemoteAddr, header: http.Header{}}
+		res := &response{w: w, control: control, tracker: t, remote: r.RemoteAddr, header: http.Header{}}
 		t.active.Add(1)
 		defer res.end()
 		next.ServeHTTP(res, r)
@@ -52,7 +50,7 @@ func (t *tracker) quiet(notice time.Duration) bool {
 // response is a response of a tracker. A client that takes nothing of it for writeTime loses its
 // connection: then the request ends, and its place is free.
 type response struct {
-	http.ResponseWriter
+	w       http.ResponseWriter
 	control *http.ResponseController
 	tracker *tracker
 	remote  string
@@ -83,7 +81,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 		return
 	}
 	r.begun = true
-	out := r.ResponseWriter.Header()
+	out := r.w.Header()
 	maps.Copy(out, header)
 	switch status {
 	case http.StatusUnauthorized:
@@ -96,16 +94,16 @@ func (r *response) beginLocked(status int, header http.Header) {
 	}
 	t := r.tracker
 	if status/100 == 4 {
-		t.metrics.reject(status, 1)
+		t.o.Metrics.reject(status, 1)
 		now := time.Now().Unix()
-		if t.logged[status-400].Swap(now) != now {
-			t.log.Info("rejected", "status", status, "remote", r.remote)
+		if t.logged[status-400].Swap(now) != now { // at most one line a second
+			t.o.Log.Info("rejected", "status", status, "remote", r.remote)
 		}
 	}
 	if status/100 == 4 || t.ctx.Err() != nil {
 		out.Set("Connection", "close")
 	}
-	r.ResponseWriter.WriteHeader(status)
+	r.w.WriteHeader(status)
 }
 
 // writeLocked writes b, after the header, and gives the client time for each part of it.
@@ -113,7 +111,7 @@ func (r *response) writeLocked(b []byte, header http.Header) (written int, err e
 	r.beginLocked(http.StatusOK, header)
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
-		n, err := r.ResponseWriter.Write(chunk)
+		n, err := r.w.Write(chunk)
 		written += n
 		if err != nil {
 			return written, err
@@ -158,7 +156,7 @@ func (r *response) end() {
 		r.comments.Stop()
 		r.comments = nil
 	}
-	if r.ResponseWriter.Header().Get("Connection") != "close" {
+	if r.w.Header().Get("Connection") != "close" {
 		r.tracker.kept.Store(time.Now().UnixNano())
 	}
 	r.tracker.active.Add(-1)

@@ -31,24 +31,19 @@ func start(binary, base string, maxCalls int) (*process, error) {
 	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
 	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base, "MCP_HTTP_TOKENS=load:" + token}
 	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReader(stderr)
-	for {
-		line, err := lines.ReadString('\n')
-		if m := listening.FindStringSubmatch(line); m != nil {
-			go io.Copy(io.Discard, lines) // ends with the process
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			go io.Copy(io.Discard, stderr) // ends with the process
 			return &process{cmd, m[1]}, nil
 		}
-		if err != nil {
-			cmd.Wait()
-			return nil, fmt.Errorf("starting the server: %w", err)
-		}
 	}
+	return nil, fmt.Errorf("starting the server: %w", cmd.Wait())
 }
 
 func (s *process) ready() bool {
