@@ -110,8 +110,8 @@ func open(t *testing.T, c *client) int {
 // before.
 func TestChurn(t *testing.T) {
 	t.Parallel()
-	_, env, stop := newAPI(t, "always", "asked")
-	t.Cleanup(stop)
+	api, env := newAPI(t, "always", "asked")
+	t.Cleanup(api.Close)
 	c := start(t, program(t.TempDir(), append(env, "OPENAI_MAX_RETRIES=0"), "--stdio"))
 	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
 	c.begin()
@@ -134,7 +134,7 @@ func TestChurn(t *testing.T) {
 		}
 	}
 	// The server closes its connections to the API, which has ended.
-	stop()
+	api.Close()
 	for end := time.Now().Add(patience); open(t, c) > maxFiles && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -39,28 +39,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"openai-responses-mcp": main})
 }
 
-// newAPI starts an API that wants the key, with these steps queued. The step
-// after the word "always" answers all requests after them.
-func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string, stop func()) {
+// newAPI starts an API with these steps, and returns the variables of a program that asks it.
+func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string) {
 	t.Helper()
-	api = fakeapi.New(fakeapi.Options{Key: key})
-	add := func(step fakeapi.Step) { api.Queue(step) }
-	for _, word := range steps {
-		if word == "always" {
-			add = api.Always
-			continue
-		}
-		step, err := fakeapi.ParseStep(word)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		add(step)
-	}
-	url, stop, err := api.Listen()
+	api, err := fakeapi.Start(steps...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return api, []string{"OPENAI_BASE_URL=" + url, "OPENAI_API_KEY=" + key}, stop
+	return api, []string{"OPENAI_BASE_URL=" + api.URL, "OPENAI_API_KEY=" + key}
 }
 
 // await waits for something that the API counts, such as its requests.
@@ -79,9 +65,8 @@ func serve(t *testing.T, steps string, args ...string) (*client, *fakeapi.Server
 	var api *fakeapi.Server
 	var env []string
 	if steps != "" {
-		var stop func()
-		api, env, stop = newAPI(t, strings.Fields(steps)...)
-		t.Cleanup(stop)
+		api, env = newAPI(t, strings.Fields(steps)...)
+		t.Cleanup(api.Close)
 	}
 	c := start(t, program(t.TempDir(), env, append([]string{"--stdio"}, args...)...))
 	t.Cleanup(c.check)
@@ -100,7 +85,7 @@ func (s *script) Helper() {}
 
 // TestScript runs the scripts in testdata, with these commands:
 //
-//	api STEP...              starts an API with these steps (see fakeapi.ParseStep)
+//	api STEP...              starts an API with these steps (see fakeapi.Server.Script)
 //	requests N, aborted N    waits until the API has had N requests, N aborted ones
 //	count N                  the API has had N requests
 //	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
@@ -158,8 +143,8 @@ func TestScript(t *testing.T) {
 
 var scriptCommands = map[string]func(s *script, args []string){
 	"api": func(s *script, args []string) {
-		api, env, stop := newAPI(s, args...)
-		s.Defer(stop)
+		api, env := newAPI(s, args...)
+		s.Defer(api.Close)
 		s.api = api
 		for _, v := range env {
 			name, value, _ := strings.Cut(v, "=")

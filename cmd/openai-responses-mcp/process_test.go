@@ -82,7 +82,7 @@ func TestSignals(t *testing.T) {
 		{"a call", syscall.SIGTERM, "hang", func(*client) {}},
 		{"a call", syscall.SIGINT, "hang", func(*client) {}},
 		{"a call", syscall.SIGHUP, "hang", func(*client) {}},
-		{"a retry", syscall.SIGTERM, "429:retry-after=50", func(c *client) { c.logged("status=429") }},
+		{"a retry", syscall.SIGTERM, "429=50", func(c *client) { c.logged("status=429") }},
 		{"the last answer", syscall.SIGTERM, "hang", func(c *client) { _ = c.stdin.Close() }},
 	} {
 		t.Run(tt.name+" "+tt.sig.String(), func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestSignalWithFullPipe(t *testing.T) {
 // also while stdin stays open.
 func TestStdoutGone(t *testing.T) {
 	t.Parallel()
-	api, env, stop := newAPI(t, "hang")
-	t.Cleanup(stop)
+	api, env := newAPI(t, "hang")
+	t.Cleanup(api.Close)
 	p := newProcess(t, env, "--stdio").start(initialize + "\n" + ask("1", "x") + "\n")
 	await(t, api.WaitRequests, 1)
 	p.out.Close()
@@ -222,8 +222,8 @@ func TestCommandsEnd(t *testing.T) {
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Parallel()
-			api, env, stop := newAPI(t, strings.Fields(tt.step)...)
-			t.Cleanup(stop)
+			api, env := newAPI(t, strings.Fields(tt.step)...)
+			t.Cleanup(api.Close)
 			p := newProcess(t, env, strings.Fields(tt.args)...)
 			if tt.step == "" {
 				p.out.Close()

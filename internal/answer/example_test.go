@@ -11,14 +11,14 @@ import (
 )
 
 func ExampleAnswerer_Ask() {
-	base, stop, err := fakeapi.New(fakeapi.Options{}).Listen()
+	api, err := fakeapi.Start()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer stop()
+	defer api.Close()
 	a := answer.New(answer.Options{
-		Client:   llm.New(llm.Options{BaseURL: base, APIKey: "any"}),
+		Client:   llm.New(llm.Options{BaseURL: api.URL, APIKey: "any"}),
 		Profiles: map[string]answer.Profile{"answer": {Model: "gpt-5.2"}},
 		Now:      func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
 	})

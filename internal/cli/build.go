@@ -100,24 +100,21 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 
 // goOffline points d at the built-in API, which waits a moment so that a call can be watched.
 func (a *app) goOffline(d *deps) error {
-	step, _ := fakeapi.ParseStep("delay=100ms") // this one is valid
-	api := fakeapi.New(fakeapi.Options{Keep: 1})
-	api.Always(step)
-	base, stop, err := api.Listen()
+	api, err := fakeapi.Start("always", "delay=100ms")
 	if err != nil {
 		d.close()
 		return fmt.Errorf("starting the offline API: %w", err)
 	}
 	a.note("offline: answers are samples from the built-in fake API")
 	o := &d.api
-	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = base, "offline", "", "", nil
+	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = api.URL, "offline", "", "", nil
 	for name, p := range d.profiles {
 		p.Model = "offline"
 		d.profiles[name] = p
 	}
 	closeLog := d.close
 	d.close = func() {
-		stop()
+		api.Close()
 		closeLog()
 	}
 	return nil

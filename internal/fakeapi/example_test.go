@@ -10,22 +10,15 @@ import (
 
 // The first request is refused, the second one is answered.
 func Example() {
-	api := fakeapi.New(fakeapi.Options{})
-	step, err := fakeapi.ParseStep("503")
+	api, err := fakeapi.Start("503")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	api.Queue(step)
-	baseURL, stop, err := api.Listen()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer stop()
+	defer api.Close()
 	for range 2 {
 		body := strings.NewReader(`{"model":"gpt-5.2","input":"What does HTTP 404 mean?"}`)
-		resp, err := http.Post(baseURL+"/responses", "application/json", body)
+		resp, err := http.Post(api.URL+"/responses", "application/json", body)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -5,75 +5,65 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// begin returns the events before the output of a finished response.
-func begin(final gjson.Result) []object {
+// events returns the stream of a finished response.
+func events(final gjson.Result) []object {
 	begun := object{"id": final.Get("id").String(), "object": "response", "status": "in_progress", "output": []object{}}
-	return []object{{"type": "response.created", "response": begun}, {"type": "response.in_progress", "response": begun}}
-}
-
-// end returns the last event of a finished response.
-func end(final gjson.Result) object {
-	return object{"type": "response." + final.Get("status").String(), "response": json.RawMessage(final.Raw)}
-}
-
-// items returns the events of all output items of a finished response.
-func items(final gjson.Result) (events []object) {
-	for i, it := range final.Get("output").Array() {
-		id, typ := it.Get("id").String(), it.Get("type").String()
-		add := func(kind string, more object) {
-			e := object{"type": "response." + kind, "output_index": i, "item_id": id}
-			maps.Copy(e, more)
-			events = append(events, e)
-		}
-		// text adds the deltas of a text and then the whole, which is the given
-		// field of the event.
-		text := func(kind, field, whole string, at object) {
-			for delta := range slices.Chunk([]rune(whole), 7) {
-				e := maps.Clone(at)
-				e["delta"] = string(delta)
-				add(kind+".delta", e)
-			}
-			e := maps.Clone(at)
-			e[field] = whole
-			add(kind+".done", e)
-		}
-		add("output_item.added", object{"item": object{"id": id, "type": typ, "status": "in_progress"}})
-		switch typ {
-		case "reasoning":
-			for j, part := range it.Get("summary").Array() {
-				text("reasoning_summary_text", "text", part.Get("text").String(), object{"summary_index": j})
-			}
-		case "web_search_call":
-			for _, stage := range []string{"in_progress", "searching", "completed"} {
-				add("web_search_call."+stage, nil)
-			}
-		case "message":
-			for j, part := range it.Get("content").Array() {
-				kind, field := "output_text", "text"
-				if part.Get("type").String() == "refusal" {
-					kind, field = "refusal", "refusal"
-				}
-				add("content_part.added", object{"content_index": j, "part": object{"type": kind, field: ""}})
-				text(kind, field, part.Get(field).String(), object{"content_index": j})
-				add("content_part.done", object{"content_index": j, "part": json.RawMessage(part.Raw)})
-			}
-		}
-		add("output_item.done", object{"item": json.RawMessage(it.Raw)})
+	all := []object{{"type": "response.created", "response": begun}, {"type": "response.in_progress", "response": begun}}
+	for i, item := range final.Get("output").Array() {
+		all = append(all, itemEvents(i, item)...)
 	}
-	return events
+	return append(all, object{"type": "response." + final.Get("status").String(), "response": json.RawMessage(final.Raw)})
+}
+
+func itemEvents(i int, item gjson.Result) (all []object) {
+	id, typ := item.Get("id").String(), item.Get("type").String()
+	add := func(kind string, members object) {
+		e := object{"type": "response." + kind, "output_index": i, "item_id": id}
+		maps.Copy(e, members)
+		all = append(all, e)
+	}
+	// text adds the pieces of a text, and then all of it in a field.
+	text := func(kind, index string, n int, field, text string) {
+		for piece := range slices.Chunk([]rune(text), 7) {
+			add(kind+".delta", object{index: n, "delta": string(piece)})
+		}
+		add(kind+".done", object{index: n, field: text})
+	}
+	add("output_item.added", object{"item": object{"id": id, "type": typ, "status": "in_progress"}})
+	switch typ {
+	case "reasoning":
+		for n, part := range item.Get("summary").Array() {
+			text("reasoning_summary_text", "summary_index", n, "text", part.Get("text").String())
+		}
+	case "web_search_call":
+		for _, stage := range []string{"in_progress", "searching", "completed"} {
+			add("web_search_call."+stage, nil)
+		}
+	case "message":
+		for n, part := range item.Get("content").Array() {
+			kind := part.Get("type").String() // output_text or refusal
+			field := strings.TrimPrefix(kind, "output_")
+			add("content_part.added", object{"content_index": n, "part": object{"type": kind, field: ""}})
+			text(kind, "content_index", n, field, part.Get(field).String())
+			add("content_part.done", object{"content_index": n, "part": json.RawMessage(part.Raw)})
+		}
+	}
+	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
+	return all
 }
 
 // stream sends events, with the pauses and the early end of the step.
-func (x *exchange) stream(events ...object) {
+func (x *exchange) stream(events []object) {
 	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	ok := x.write(nil)
 	for i, e := range events {
-		if x.step.stop != nil && i >= x.step.stopAfter {
-			x.step.stop(x)
+		if x.step.stop != "" && i >= x.step.stopAfter {
+			faults[x.step.stop](x, "")
 			return
 		}
 		if !ok || i > 0 && !x.pause(x.step.slow) {

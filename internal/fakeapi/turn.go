@@ -18,22 +18,15 @@ import (
 // object is a JSON object of the API, such as an output item.
 type object = map[string]any
 
-// The cited pages are on hosts that RFC 2606 reserves for examples.
-const (
-	docsURL    = "https://example.com/docs/web-search"
-	docsTitle  = "Example documentation: web search"
-	weatherURL = "https://example.org/weather/forecast"
-	tracked    = "?utm_source=openai" // The API appends it to the pages that it cites.
+// page is a page that an answer cites, on a host that RFC 2606 reserves for examples.
+type page struct{ host, url, title string }
+
+var (
+	docs     = page{"example.com", "https://example.com/docs/web-search", "Example documentation: web search"}
+	forecast = page{"example.org", "https://example.org/weather/forecast", "Example weather forecast"}
 )
 
-// A model searches for what it cannot know. Words are whole words: "knowledge"
-// does not contain "now".
-var (
-	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
-	aboutNews    = regexp.MustCompile(`(?i)\b(today|tonight|now|current|currently|latest|newest|recent|recently|` +
-		`this (week|month|year)|yesterday|tomorrow|prices?|stock|exchange rate|news|headlines|version|released?|` +
-		`score|schedule|search)\b|今日|本日|明日|昨日|今週|今月|今年|現在|最新|最近|価格|株価|為替|ニュース|速報|バージョン|リリース|検索`)
-)
+func (p page) source() object { return object{"type": "url", "url": p.url} }
 
 // request is the body of POST /responses.
 type request struct {
@@ -64,34 +57,30 @@ func (r *request) id(prefix string) string {
 func (x *exchange) respond() {
 	for _, param := range x.step.refuses {
 		if value := x.req.Get(param); value.Exists() && value.Type != gjson.False {
-			x.fail(x.step.refusal(param))
+			e := apiErrors[x.step.refusal]
+			e.Param, e.Message = param, fmt.Sprintf(e.Message, param)
+			x.fail(e)
 			return
 		}
 	}
-	stream := x.req.Get("stream").Bool()
-	final := gjson.ParseBytes(x.step.response)
-	if !final.Exists() {
-		final = gjson.ParseBytes(x.response())
+	final := x.step.response
+	if final == nil {
+		final = x.response()
 	}
-	switch e := failure(x.step.code); {
-	case x.step.status == "error" && !stream:
-		x.fail(e)
-	case x.step.status == "error":
-		x.stream(append(begin(final), object{"type": "error", "error": e})...)
-	case stream:
-		x.stream(append(append(begin(final), items(final)...), end(final))...)
-	default:
-		x.body(http.StatusOK, "application/json", []byte(final.Raw))
+	if !x.req.Get("stream").Bool() {
+		x.send(http.StatusOK, "application/json", final)
+		return
 	}
+	stream := events(gjson.ParseBytes(final))
+	if e, isFailure := apiErrors[x.step.failure]; isFailure {
+		stream = append(stream[:2], object{"type": "error", "error": e})
+	}
+	x.stream(stream)
 }
 
 // response is the finished response.
 func (x *exchange) response() []byte {
-	say := x.step.say
-	if say == nil {
-		say = judge
-	}
-	output, status := say(&x.req), cmp.Or(x.step.status, "completed")
+	output, status := turns[cmp.Or(x.step.what, x.req.judge())](&x.req), cmp.Or(x.step.status, "completed")
 	model := strings.Replace(x.req.Get("model").String(), "gpt-5.2", "gpt-5.2-2025-12-11", 1)
 	// The API bills searches, not the pages that are opened.
 	searches := strings.Count(string(encode(output)), `"type":"search"`)
@@ -106,7 +95,7 @@ func (x *exchange) response() []byte {
 	}
 	switch status {
 	case "failed":
-		e := failure("server_error")
+		e := apiErrors["500"]
 		f["output"], f["usage"], f["error"] = []object{}, nil, object{"code": e.Code, "message": e.Message}
 	case "incomplete":
 		f["incomplete_details"] = object{"reason": "max_output_tokens"}
@@ -114,60 +103,54 @@ func (x *exchange) response() []byte {
 	return encode(f)
 }
 
-// says are the words of a step for what the model says.
-var says = map[string]func(*request) []object{
-	"ok": plain, "search": searched, "weather": weather, "uncited": uncited, "phases": phases, "refusal": declined,
+// A model searches for what it cannot know. Words are whole words: "knowledge" does not contain "now".
+var (
+	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
+	aboutNews    = regexp.MustCompile(`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|yesterday|` +
+		`tomorrow|prices?|news|version|released?|search)\b|今日|本日|明日|昨日|今年|現在|最新|最近|価格|ニュース|検索`)
+)
+
+// judge returns the turn of a model: it searches for what changes from day to day, if it is offered
+// a search, and answers the rest.
+func (r *request) judge() string {
+	offered := r.Get(`tools.#(type=="web_search")`).Exists()
+	switch q := r.question(); {
+	case offered && aboutWeather.MatchString(q):
+		return "weather"
+	case offered && aboutNews.MatchString(q):
+		return "search"
+	}
+	return "ok"
+}
+
+// turns are what the model says, by the word of a step.
+var turns = map[string]func(*request) []object{
+	"ok": func(r *request) []object { return r.thought(r.answer(nil)) },
+	// One source is the API's own feed, which has no URL.
+	"weather": func(r *request) []object {
+		return r.thought(r.search(object{"type": "api", "name": "oai-weather"}, forecast.source()), r.answer(&forecast))
+	},
+	// After the search the model opens a page.
+	"search": func(r *request) []object {
+		open := r.search()
+		open["action"] = object{"type": "open_page", "url": docs.url}
+		return append(r.thought(r.search(docs.source())), r.thought(open, r.answer(&docs))...)
+	},
+	// The sources are null, as the API sends them.
+	"uncited": func(r *request) []object { return r.thought(r.search(), r.answer(nil)) },
+	"phases": func(r *request) []object {
+		first, last := r.message(object{"type": "output_text", "text": "Offline: looking this up."}), r.answer(&docs)
+		first["phase"], last["phase"] = "commentary", "final_answer"
+		return r.thought(first, r.search(docs.source()), last)
+	},
+	"refusal": func(r *request) []object {
+		return r.thought(r.message(object{"type": "refusal", "refusal": "I can't help with that. (Offline: no API was asked.)"}))
+	},
 	"empty": func(r *request) []object { return r.thought() },
 }
 
-// judge is what a model does: it searches for what changes from day to day, if
-// it is offered a search, and answers the rest.
-func judge(r *request) []object {
-	q, offered := r.question(), r.Get(`tools.#(type=="web_search")`).Exists()
-	switch {
-	case offered && aboutWeather.MatchString(q):
-		return weather(r)
-	case offered && aboutNews.MatchString(q):
-		return searched(r)
-	}
-	return plain(r)
-}
-
-func plain(r *request) []object { return r.thought(message(r, words(r, ""))) }
-
-// weather answers from the API's own feed, which has no URL, and from a page.
-func weather(r *request) []object {
-	return r.thought(search(r, object{"type": "api", "name": "oai-weather"}, object{"type": "url", "url": weatherURL}),
-		cited(r, weatherURL, "Example weather forecast"))
-}
-
-// searched answers after a search and a look at one page.
-func searched(r *request) []object {
-	open := search(r)
-	open["action"] = object{"type": "open_page", "url": docsURL}
-	first := r.thought(search(r, object{"type": "url", "url": docsURL}, object{"type": "url", "url": "https://example.org/guide"}))
-	return append(first, r.thought(open, cited(r, docsURL, docsTitle))...)
-}
-
-// uncited searches and cites nothing; its sources are null, as the API sends them.
-func uncited(r *request) []object { return r.thought(search(r), message(r, words(r, ""))) }
-
-// phases says what it will do before it gives the answer.
-func phases(r *request) []object {
-	first, last := message(r, "Offline: looking this up."), cited(r, docsURL, docsTitle)
-	first["phase"], last["phase"] = "commentary", "final_answer"
-	return r.thought(first, search(r, object{"type": "url", "url": docsURL}), last)
-}
-
-// declined answers with a refusal, which is a part of its own type.
-func declined(r *request) []object {
-	m := message(r, "")
-	m["content"] = []object{{"type": "refusal", "refusal": "I can't help with that. (Offline: no API was asked.)"}}
-	return r.thought(m)
-}
-
-// thought puts a reasoning item before the others if the model reasons: the
-// client asks for the encrypted content of models that do.
+// thought puts a reasoning item before the others if the model reasons: the client asks for the
+// encrypted content of models that do.
 func (r *request) thought(then ...object) []object {
 	if !r.includes("reasoning.encrypted_content") {
 		return then
@@ -180,7 +163,7 @@ func (r *request) thought(then ...object) []object {
 }
 
 // search is the call of a search, with its sources if the request asks for them.
-func search(r *request, sources ...object) object {
+func (r *request) search(sources ...object) object {
 	q := text.Truncate(text.OneLine(r.question()), 60)
 	a := object{"type": "search", "query": q, "queries": []string{q}}
 	if r.includes("web_search_call.action.sources") {
@@ -189,45 +172,33 @@ func search(r *request, sources ...object) object {
 	return object{"id": r.id("ws"), "type": "web_search_call", "status": "completed", "action": a}
 }
 
-// cited is an answer that cites a page as the API does: a link in the text, and
-// an annotation of its span, counted in characters.
-func cited(r *request, page, title string) object {
-	host, _, _ := strings.Cut(strings.TrimPrefix(page, "https://"), "/")
-	link := "([" + host + "](" + page + tracked + "))"
-	answer := words(r, link)
-	before, _, _ := strings.Cut(answer, link)
-	start := utf8.RuneCountInString(before)
-	m := message(r, answer)
-	m["content"].([]object)[0]["annotations"] = []object{{
-		"type": "url_citation", "title": title, "url": page + tracked,
-		"start_index": start, "end_index": start + utf8.RuneCountInString(link),
-	}}
-	return m
-}
-
-// message is a message of one text.
-func message(r *request, answer string) object {
-	part := object{"type": "output_text", "annotations": []object{}, "logprobs": []object{}, "text": answer}
+func (r *request) message(part object) object {
 	return object{"id": r.id("msg"), "type": "message", "status": "completed", "role": "assistant", "content": []object{part}}
 }
 
-// words is the text of an answer, in the language of the question.
-func words(r *request, link string) string {
+// answer is the message of an answer, in the language of the question. It cites a page, if there is
+// one, as the API does: a link in the text, and an annotation of its span, counted in characters.
+func (r *request) answer(cited *page) object {
 	q := text.Truncate(text.OneLine(r.question()), 80)
-	japanese := func(c rune) bool { return unicode.In(c, unicode.Hiragana, unicode.Katakana, unicode.Han) }
-	if strings.ContainsFunc(q, japanese) {
-		answer := "**オフラインの回答**です。API には問い合わせていません。\n\n> " + q + "\n\n"
-		if link != "" {
-			answer += "検索の結果も引用も見本です。実際の回答はこのようなページに基づきます " + link + "。\n\n"
-		}
-		return answer + "API キーを設定し `--offline` を外すと、実際の回答が得られます。\n\n| コマンド | 調べる深さ |\n" + depths
+	lead, sample, last := "This is an **offline answer**: no API was asked.",
+		"The search and its sources are samples; a real answer rests on pages like this one. ",
+		"Set an API key and leave out `--offline` for a real answer."
+	if strings.ContainsFunc(q, func(c rune) bool { return unicode.In(c, unicode.Hiragana, unicode.Katakana, unicode.Han) }) {
+		lead, sample, last = "**オフラインの回答**です。API には問い合わせていません。",
+			"検索の結果も引用も見本です。実際の回答はこのようなページに基づきます。",
+			"API キーを設定し `--offline` を外すと、実際の回答が得られます。"
 	}
-	answer := "This is an **offline answer**: no API was asked.\n\n> " + q + "\n\n"
-	if link != "" {
-		answer += "The search and its sources are samples; a real answer rests on pages like this one " + link + ".\n\n"
+	answer, annotations := lead+"\n\n> "+q+"\n\n", []object{}
+	if cited != nil {
+		url := cited.url + "?utm_source=openai" // The API appends it to the pages that it cites.
+		link := "([" + cited.host + "](" + url + "))"
+		answer += sample
+		start := utf8.RuneCountInString(answer)
+		annotations = []object{{
+			"type": "url_citation", "title": cited.title, "url": url,
+			"start_index": start, "end_index": start + utf8.RuneCountInString(link),
+		}}
+		answer += link + "\n\n"
 	}
-	return answer + "Set an API key and leave out `--offline` for a real answer.\n\n| Command | Effort |\n" + depths
+	return r.message(object{"type": "output_text", "annotations": annotations, "logprobs": []object{}, "text": answer + last})
 }
-
-// depths are the rows of a table about the tools.
-const depths = "|---|---|\n| `ask --quick` | low |\n| `ask` | medium |\n| `ask --detailed` | high |"

@@ -118,17 +118,11 @@ func commands(b block) (list []string) {
 func newShell(t *testing.T) func(command string) (string, error) {
 	t.Helper()
 	const key = "sk-commands"
-	fake := fakeapi.New(fakeapi.Options{Key: key})
-	search, err := fakeapi.ParseStep("search")
+	api, err := fakeapi.Start("always", "search")
 	if err != nil {
 		t.Fatal(err)
 	}
-	fake.Always(search)
-	api, stop, err := fake.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	t.Cleanup(api.Close)
 	goenv, err := exec.Command("go", "env", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +131,7 @@ func newShell(t *testing.T) func(command string) (string, error) {
 	bin, home := t.TempDir(), t.TempDir()
 	env := []string{
 		"HOME=" + home, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + api,
+		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + api.URL,
 		"GOENV=" + of[0], "GOPATH=" + of[1], "GOCACHE=" + of[2], "GOMODCACHE=" + of[3], "GOBIN=" + bin,
 	}
 	run := func(command string) (string, error) {

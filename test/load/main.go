@@ -65,21 +65,18 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 			return err
 		}
 	}
-	api := fakeapi.New(fakeapi.Options{Keep: 1})
-	base, stopAPI, err := api.Listen()
+	api, err := fakeapi.Start()
 	if err != nil {
 		return err
 	}
-	defer stopAPI()
-	launch := func() (*process, error) { return start(binary, base, max(calls, 256)) }
+	defer api.Close()
+	launch := func() (*process, error) { return start(binary, api.URL, max(calls, 256)) }
 	// scenario starts a server and makes one call alone.
 	scenario := func(lasts time.Duration, do func(s *process, alone time.Duration) error) error {
 		const events = 20 // of an answer without a search, roughly
-		step, err := fakeapi.ParseStep(fmt.Sprintf("ok+slow=%s", lasts/events))
-		if err != nil {
+		if err := api.Script("always", fmt.Sprintf("ok+slow=%s", lasts/events)); err != nil {
 			return err
 		}
-		api.Always(step)
 		s, err := launch()
 		if err != nil {
 			return err

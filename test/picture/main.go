@@ -29,22 +29,19 @@ const (
 
 func main() {
 	log.SetFlags(0)
-	api := fakeapi.New(fakeapi.Options{})
-	api.Always(must(fakeapi.ParseStep(steps)))
-	base, stop, err := api.Listen()
+	api := must(fakeapi.Start("always", steps))
 	dir := must(os.MkdirTemp("", "picture-"))
-	must(base, err)
 	must(exec.Command("go", "build", "-o", dir, "./cmd/"+program).Output())
 	ask := fmt.Sprintf("%s ask --usage %q", program, question)
 	cmd := exec.Command("script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
-		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+base)
+		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+api.URL)
 	during, after := frames(string(must(cmd.Output())))
 	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
 	svg := draw(append([]string{prompt, during, ""}, strings.Split(prompt+"\n"+after+"$", "\n")...))
 	must(dir, os.WriteFile(picture, []byte(svg), 0o644))
 	must(dir, os.RemoveAll(dir))
-	stop()
+	api.Close()
 }
 
 func must[T any](v T, err error) T {
