@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -51,14 +52,13 @@ func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
+	Cleanup(func())
 }
 
-// message is a message that the server wrote.
+// message is a message that the server wrote. Its id is JSON text, "" in a notification.
 type message struct {
-	framed   bool
-	raw      string
-	id       string // JSON text; "" for a notification
-	progress bool
+	framed  bool
+	raw, id string
 }
 
 // client is the MCP client of all tests, with the server that it started.
@@ -68,36 +68,40 @@ type client struct {
 	stdin io.WriteCloser
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when a field below changes
+	changed *sync.Cond // a field below
 	all     []message
-	unread  []message    // messages that no want has returned
-	stdout  bytes.Buffer // all messages, one on a line
+	unread  []message // messages that no want has returned
 	stderr  bytes.Buffer
-	bad     error // what is wrong with stdout
+	bad     error // what is wrong with stdout, or a timeout
 	over    bool  // the server has ended, and its output is read
 }
 
-// start runs a command that is the server.
+// start runs a command that is the server, until the end of the test.
 func start(t tester, cmd *exec.Cmd) *client {
 	t.Helper()
-	c := &client{t: t, cmd: cmd, changed: make(chan struct{})}
+	c := &client{t: t, cmd: cmd}
+	c.changed = sync.NewCond(&c.mu)
 	cmd.Stderr, cmd.WaitDelay = c, patience
-	var err error
-	if c.stdin, err = cmd.StdinPipe(); err != nil {
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
 		t.Fatalf("%v", err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v", err)
-	}
+	c.stdin = in
 	go func() {
-		c.read(out)
+		r := bufio.NewReaderSize(out, 1<<16)
+		m, err := readMessage(r)
+		for ; err == nil; m, err = readMessage(r) {
+			c.update(func() { c.all, c.unread = append(c.all, m), append(c.unread, m) })
+		}
+		if !errors.Is(err, io.EOF) {
+			c.update(func() { c.bad = err })
+		}
+		_, _ = io.Copy(io.Discard, r)
 		_ = cmd.Wait() // ProcessState has the result.
 		c.update(func() { c.over = true })
 	}()
+	t.Cleanup(c.check)
 	return c
 }
 
@@ -111,81 +115,44 @@ func (c *client) update(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change()
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.changed.Broadcast()
 }
 
-// read collects messages and is strict about both framings.
-func (c *client) read(out io.Reader) {
-	r := bufio.NewReaderSize(out, 1<<16)
-	for {
-		m, err := readMessage(r)
-		c.update(func() {
-			if err == nil {
-				c.all, c.unread = append(c.all, m), append(c.unread, m)
-				c.stdout.WriteString(m.raw + "\n")
-			} else if !errors.Is(err, io.EOF) {
-				c.bad = err
-			}
-		})
-		if err != nil {
-			_, _ = io.Copy(io.Discard, r)
-			return
-		}
-	}
-}
-
-func readMessage(r *bufio.Reader) (message, error) {
+// readMessage is strict about both framings.
+func readMessage(r *bufio.Reader) (m message, err error) {
 	line, err := r.ReadString('\n')
-	if err != nil {
-		if line != "" {
-			err = fmt.Errorf("stdout ends with %q", line)
-		}
-		return message{}, err
+	if err != nil && line == "" {
+		return m, err
 	}
-	m := message{raw: strings.TrimSuffix(line, "\n")}
-	if length, ok := strings.CutPrefix(line, "Content-Length: "); ok {
-		n, err := strconv.Atoi(strings.TrimSuffix(length, "\r\n"))
+	m.raw = strings.TrimSuffix(line, "\n")
+	length, framed := strings.CutPrefix(line, "Content-Length: ")
+	if framed && err == nil {
+		n, _ := strconv.Atoi(strings.TrimSuffix(length, "\r\n"))
 		body := make([]byte, max(n, 0)+2)
-		if _, err2 := io.ReadFull(r, body); err != nil || err2 != nil || string(body[:2]) != "\r\n" {
-			return m, fmt.Errorf("stdout holds %q after %q: %v", body, line, errors.Join(err, err2))
-		}
-		m.framed, m.raw = true, string(body[2:])
+		_, err = io.ReadFull(r, body)
+		m.framed, m.raw = true, strings.TrimPrefix(string(body), "\r\n")
 	}
-	var envelope struct {
-		JSONRPC string
-		ID      json.RawMessage
-		Method  string
+	if err != nil || !gjson.Valid(m.raw) || m.raw[0] != '{' || gjson.Get(m.raw, "jsonrpc").Raw != `"2.0"` {
+		return m, fmt.Errorf("stdout holds %q, then %q: %v", line, m.raw, err)
 	}
-	if err := json.Unmarshal([]byte(m.raw), &envelope); err != nil || envelope.JSONRPC != "2.0" || m.raw[0] != '{' {
-		return m, fmt.Errorf("stdout holds %q: %v", m.raw, err)
-	}
-	m.id, m.progress = string(envelope.ID), envelope.Method == "notifications/progress"
+	m.id = gjson.Get(m.raw, "id").Raw
 	return m, nil
 }
 
 // wait returns when cond, which is called under the lock, holds.
 func (c *client) wait(what string, cond func() bool) {
 	c.t.Helper()
-	timeout := time.After(patience)
-	for {
-		c.mu.Lock()
-		ok, problem, changed := cond(), c.bad, c.changed
-		if problem == nil && !ok && c.over {
-			problem = errors.New("the server has ended")
-		}
-		c.mu.Unlock()
-		if problem == nil {
-			if ok {
-				return
-			}
-			select {
-			case <-changed:
-				continue
-			case <-timeout:
-				problem = errors.New("timeout")
-			}
-		}
+	timer := time.AfterFunc(patience, func() { c.update(func() { c.bad = errors.New("timeout") }) })
+	defer timer.Stop()
+	c.mu.Lock()
+	ok := cond()
+	for !ok && !c.over && c.bad == nil {
+		c.changed.Wait()
+		ok = cond()
+	}
+	problem := c.bad
+	c.mu.Unlock()
+	if !ok || problem != nil {
 		c.t.Fatalf("waiting for %s: %v\nstdout: %s\nstderr: %s", what, problem, c.output(), c.log())
 	}
 }
@@ -212,8 +179,7 @@ func (c *client) begin() *client {
 	return c
 }
 
-// want waits for the next message with an id, which is JSON text, and returns
-// each message once.
+// want waits for the next message with an id, which is JSON text, and returns each message once.
 func (c *client) want(id string) (m message) {
 	c.t.Helper()
 	c.wait("a message with id "+id, func() bool {
@@ -233,24 +199,22 @@ func (c *client) logged(text string) {
 	c.wait(fmt.Sprintf("%q on stderr", text), func() bool { return strings.Contains(c.stderr.String(), text) })
 }
 
-// end waits until the server has ended, and returns its exit code and the
-// messages that were not asked for.
-func (c *client) end() (code int, rest []message) {
+// end waits until the server has ended, wants an exit code, and returns the messages that were not
+// asked for.
+func (c *client) end(code int) []message {
 	c.t.Helper()
 	c.wait("the end", func() bool { return c.over })
-	return c.cmd.ProcessState.ExitCode(), c.unread
+	if c.cmd.ProcessState.ExitCode() != code {
+		c.t.Fatalf("%v, want exit code %d\nstderr: %s", c.cmd.ProcessState, code, c.log())
+	}
+	return c.unread
 }
 
-// eof closes stdin and wants exit code 0. It returns the messages that were not
-// asked for.
+// eof closes stdin and wants exit code 0.
 func (c *client) eof() []message {
 	c.t.Helper()
 	_ = c.stdin.Close() // The server may have closed its end.
-	code, rest := c.end()
-	if code != 0 {
-		c.t.Fatalf("exit code %d\nstderr: %s", code, c.log())
-	}
-	return rest
+	return c.end(0)
 }
 
 // log returns stderr.
@@ -260,11 +224,15 @@ func (c *client) log() string {
 	return c.stderr.String()
 }
 
-// output returns all messages.
+// output returns all messages, each on a line.
 func (c *client) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stdout.String()
+	var b strings.Builder
+	for _, m := range c.all {
+		b.WriteString(m.raw + "\n")
+	}
+	return b.String()
 }
 
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)
@@ -279,12 +247,20 @@ func (c *client) check() {
 	}
 }
 
-// program returns a command that runs the program in an empty home folder, with
-// a clean environment. testscript.Main puts the program on PATH.
-func program(home string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.Command("openai-responses-mcp", args...)
+var variable = regexp.MustCompile(`^[A-Z_]+=`)
+
+// program returns a command that runs the program with these arguments and variables, in an empty
+// home folder and a clean environment. testscript.Main puts the program on PATH.
+func program(home string, words ...string) *exec.Cmd {
+	cmd := exec.Command("openai-responses-mcp")
 	cmd.Dir = home
-	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1",
-		"GORACE=atexit_sleep_ms=0"}, env...)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "GORACE=atexit_sleep_ms=0"}
+	for _, word := range words {
+		if variable.MatchString(word) {
+			cmd.Env = append(cmd.Env, word)
+		} else {
+			cmd.Args = append(cmd.Args, word)
+		}
+	}
 	return cmd
 }

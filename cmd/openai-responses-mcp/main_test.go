@@ -1,5 +1,5 @@
-// The tests in this package run the program as its users do: through its command
-// line, environment, pipes and exit code, against the API of internal/fakeapi.
+// The tests in this package run the program as its users do: through its command line, environment,
+// pipes and exit code, against the API of internal/fakeapi.
 //
 //	main_test.go      the commands of the scripts in testdata
 //	client_test.go    the MCP client of scripts and tests
@@ -46,6 +46,7 @@ func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string) {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	t.Cleanup(api.Close)
 	return api, []string{"OPENAI_BASE_URL=" + api.URL, "OPENAI_API_KEY=" + key}
 }
 
@@ -59,18 +60,11 @@ func await(t tester, wait func(context.Context, int) error, n int) {
 	}
 }
 
-// serve starts a server on stdio for a test, with an API if there are steps.
-func serve(t *testing.T, steps string, args ...string) (*client, *fakeapi.Server) {
+// serve starts an API, and a server on stdio with these arguments and variables.
+func serve(t *testing.T, steps string, words ...string) (*client, *fakeapi.Server) {
 	t.Helper()
-	var api *fakeapi.Server
-	var env []string
-	if steps != "" {
-		api, env = newAPI(t, strings.Fields(steps)...)
-		t.Cleanup(api.Close)
-	}
-	c := start(t, program(t.TempDir(), env, append([]string{"--stdio"}, args...)...))
-	t.Cleanup(c.check)
-	return c, api
+	api, env := newAPI(t, strings.Fields(steps)...)
+	return start(t, program(t.TempDir(), append(append(env, "--stdio"), words...)...)), api
 }
 
 // script is the state of a script, and its tester.
@@ -81,7 +75,8 @@ type script struct {
 	printed string // by the command
 }
 
-func (s *script) Helper() {}
+func (s *script) Helper()          {}
+func (s *script) Cleanup(f func()) { s.Defer(f) }
 
 // TestScript runs the scripts in testdata, with these commands:
 //
@@ -90,11 +85,10 @@ func (s *script) Helper() {}
 //	count N                  the API has had N requests
 //	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
 //	code N ARG...            runs the program and wants exit code N
-//	mcp [NAME=VALUE...] ARG...  starts a session, and initializes it unless ARG is "raw"
+//	server [NAME=VALUE...] ARG...  starts a session; mcp also initializes it
 //	line JSON, frame JSON, raw GOSTRING  sends a message or bytes
 //	ask ID WORD...           sends a call of answer; watch ID WORD... one with progress
-//	call ID TOOL JSON        sends a call
-//	cancel ID, ping ID       sends these
+//	call ID TOOL JSON, cancel ID, ping ID  sends these
 //	want ID [REGEXP...]      waits for a message and prints it
 //	answer ID [REGEXP...]    waits for an answer and prints it
 //	error ID [REGEXP...]     waits for an error and prints code, message and data
@@ -102,11 +96,12 @@ func (s *script) Helper() {}
 //	progress                 prints the progress so far
 //	eof                      closes stdin, wants exit code 0, prints other messages and stderr
 //
-// What is printed must match the regular expressions. What is different in each
-// run is replaced: see steady.
+// What is printed must match the regular expressions. What is different in each run is replaced: see
+// steady.
 func TestScript(t *testing.T) {
-	wrap := func(name string, f func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
-		return func(ts *testscript.TestScript, neg bool, args []string) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){}
+	for name, f := range scriptCommands {
+		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg {
 				ts.Fatalf("! is not supported")
 			}
@@ -114,27 +109,21 @@ func TestScript(t *testing.T) {
 			s.TestScript, s.printed = ts, ""
 			s.print("") // so that a script sees that there is nothing
 			f(s, args)
-			if slices.Contains([]string{"want", "answer", "error", "body", "headers"}, name) {
-				for _, pattern := range args[1:] {
-					if !regexp.MustCompile("(?m)" + pattern).MatchString(s.printed) {
-						ts.Fatalf("no match for %s in:\n%s", pattern, s.printed)
-					}
+			if !slices.Contains([]string{"want", "answer", "error", "body", "headers"}, name) {
+				return
+			}
+			for _, pattern := range args[1:] {
+				if !regexp.MustCompile("(?m)" + pattern).MatchString(s.printed) {
+					ts.Fatalf("no match for %s in:\n%s", pattern, s.printed)
 				}
 			}
 		}
 	}
-	commands := map[string]func(*testscript.TestScript, bool, []string){}
-	for name, f := range scriptCommands {
-		commands[name] = wrap(name, f)
-	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-			e.Setenv("OPENAI_API_KEY", "")
-			e.Setenv("KEY", key)
-			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_API_KEY=",
+				"KEY="+key, "GORACE=atexit_sleep_ms=0")
 			e.Values["script"] = &script{}
 			return nil
 		},
@@ -144,7 +133,6 @@ func TestScript(t *testing.T) {
 var scriptCommands = map[string]func(s *script, args []string){
 	"api": func(s *script, args []string) {
 		api, env := newAPI(s, args...)
-		s.Defer(api.Close)
 		s.api = api
 		for _, v := range env {
 			name, value, _ := strings.Cut(v, "=")
@@ -194,27 +182,10 @@ var scriptCommands = map[string]func(s *script, args []string){
 			s.Fatalf("exit code %d", code)
 		}
 	},
+	"server": (*script).serve,
 	"mcp": func(s *script, args []string) {
-		cmd := program(s.MkAbs("."), nil, "--stdio")
-		for _, name := range []string{"HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
-			cmd.Env = append(cmd.Env, name+"="+s.Getenv(name))
-		}
-		raw := false
-		for _, arg := range args {
-			switch name, _, isVariable := strings.Cut(arg, "="); {
-			case isVariable && !strings.HasPrefix(name, "-"):
-				cmd.Env = append(cmd.Env, arg)
-			case arg == "raw":
-				raw = true
-			default:
-				cmd.Args = append(cmd.Args, arg)
-			}
-		}
-		s.c = start(s, cmd)
-		s.Defer(s.c.check)
-		if !raw {
-			s.c.begin()
-		}
+		s.serve(args)
+		s.c.begin()
 	},
 	"line":   func(s *script, args []string) { s.c.line(strings.Join(args, " ")) },
 	"frame":  func(s *script, args []string) { s.c.put(framed(strings.Join(args, " "))) },
@@ -230,11 +201,7 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"want": func(s *script, args []string) {
 		m := s.c.want(args[0])
-		framing := "line"
-		if m.framed {
-			framing = "framed"
-		}
-		s.print("%s %s\n", framing, m.raw)
+		s.print("framed=%v %s\n", m.framed, m.raw)
 	},
 	"answer": func(s *script, args []string) {
 		raw := s.c.want(args[0]).raw
@@ -255,7 +222,6 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"logged": func(s *script, args []string) { s.c.logged(strings.Join(args, " ")) },
 	"progress": func(s *script, _ []string) {
-		s.print("")           // so that a script sees that there is none
 		var last gjson.Result // null is less than a number
 		for raw := range strings.Lines(s.c.output()) {
 			p := gjson.Get(raw, "params")
@@ -271,12 +237,20 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"eof": func(s *script, _ []string) {
 		for _, m := range s.c.eof() {
-			if !m.progress || m.raw == s.c.all[len(s.c.all)-1].raw { // There is none after the answer.
+			if !gjson.Get(m.raw, "params.progress").Exists() || m.raw == s.c.all[len(s.c.all)-1].raw { // There is none after the answer.
 				s.print("%s\n", m.raw)
 			}
 		}
 		fmt.Fprint(s.Stderr(), s.steady(s.c.log()))
 	},
+}
+
+func (s *script) serve(args []string) {
+	words := []string{"--stdio"}
+	for _, name := range []string{"HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
+		words = append(words, name+"="+s.Getenv(name))
+	}
+	s.c = start(s, program(s.MkAbs("."), append(words, args...)...))
 }
 
 func (s *script) print(format string, args ...any) {
@@ -308,13 +282,9 @@ var varying = []struct{ from, to string }{
 
 // steady replaces what is different in each run.
 func (s *script) steady(text string) string {
-	text = strings.ReplaceAll(text, s.Getenv("WORK"), "$WORK")
-	text = strings.ReplaceAll(text, version.String(), "BUILD")
-	text = strings.ReplaceAll(text, version.Version, "VERSION")
-	now := time.Now()
-	for _, t := range []time.Time{now, now.Add(-patience)} { // Midnight may have passed.
-		text = strings.ReplaceAll(text, t.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly), "TODAY")
-	}
+	today := func(now time.Time) string { return now.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly) }
+	text = strings.NewReplacer(s.Getenv("WORK"), "$WORK", version.String(), "BUILD", version.Version, "VERSION",
+		today(time.Now()), "TODAY", today(time.Now().Add(-patience)), "TODAY").Replace(text) // Midnight may have passed.
 	for _, v := range varying {
 		text = regexp.MustCompile(v.from).ReplaceAllString(text, v.to)
 	}

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var (
@@ -15,10 +11,9 @@ var (
 	ping2 = ping("2")
 )
 
-// inputs are cut where an answer can be waited for. want has a word for each
-// piece: F or L for the framing, with the id of a ping or the code of an error.
-// "-" is no answer, "+" joins the answers to one piece. Only an object or an
-// array on a line shows that the client uses lines.
+// inputs are cut where an answer can be waited for. want has a word for each piece: F or L for the
+// framing, with the id of a ping or the code of an error. "_" is no answer, "+" joins the answers to
+// one piece. Only an object or an array on a line shows that the client uses lines.
 var inputs = []struct {
 	name, want string
 	in         []string
@@ -91,10 +86,10 @@ var inputs = []struct {
 	{"ids that are not ids", "L-32600+L-32600+L-32600", []string{ping("true") + "\n" + ping("{}") + "\n" + ping("[1]") + "\n"}},
 
 	// Nothing to answer.
-	{"a notification", "- L1", []string{initialized + "\n", ping1 + "\n"}},
-	{"an unknown notification", "- L1", []string{`{"jsonrpc":"2.0","method":"notifications/none"}` + "\n", ping1 + "\n"}},
-	{"a response", "- L1", []string{`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", ping1 + "\n"}},
-	{"an error response", "- L1", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}` + "\n", ping1 + "\n"}},
+	{"a notification", "_ L1", []string{initialized + "\n", ping1 + "\n"}},
+	{"an unknown notification", "_ L1", []string{`{"jsonrpc":"2.0","method":"notifications/none"}` + "\n", ping1 + "\n"}},
+	{"a response", "_ L1", []string{`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", ping1 + "\n"}},
+	{"an error response", "_ L1", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}` + "\n", ping1 + "\n"}},
 	{"nothing", "", nil},
 
 	// Byte order marks.
@@ -117,64 +112,55 @@ var inputs = []struct {
 			ping(`"1"`) + ping(`"a\u0062"`) + ping(`"日本"`) + ping(`"\ud83d\ude00"`) + ping(`"a/b\/c"`) + ping(`"<&>"`) + "\n"}},
 }
 
-// Every input gets its answers, and the message after it is understood: piece by
-// piece, and all at once, where the framing may be another.
+// Every input gets its answers, and the message after it is understood: piece by piece, and all at
+// once, where the framing may be another.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range inputs {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			words := strings.FieldsFunc(tt.want, func(r rune) bool { return r == ' ' || r == '+' })
-			words = slices.DeleteFunc(words, func(w string) bool { return w == "-" })
-			slices.Sort(words)
 			c, _ := serve(t, "")
+			answers := 0
 			for i, want := range strings.Fields(tt.want) {
 				c.put(tt.in[i])
 				if i == len(tt.in)-1 {
 					_ = c.stdin.Close()
 				}
-				for w := range strings.SplitSeq(want, "+") {
-					switch id := w[1:]; {
-					case w == "-":
-					case strings.HasPrefix(id, "-32"):
-						c.want("null")
-					default:
-						c.want(id)
-					}
-				}
+				answers += len(sorted(want))
+				c.wait(want, func() bool { return len(c.all) >= answers })
 			}
-			c.eof()
-			if diff := cmp.Diff(words, short(t, c.all, 0), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("answers (-want +got):\n%s", diff)
+			if got, want := sorted(short(t, c.eof())), sorted(tt.want); !slices.Equal(got, want) {
+				t.Errorf("answers: %s, want %s", got, want)
 			}
 			c, _ = serve(t, "")
 			c.put(strings.Join(tt.in, ""))
-			for i := range words {
-				words[i] = words[i][1:]
-			}
-			slices.Sort(words)
-			if diff := cmp.Diff(words, short(t, c.eof(), 1), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("answers to all at once (-want +got):\n%s", diff)
+			framing := strings.NewReplacer("F", "", "L", "")
+			if got, want := sorted(framing.Replace(short(t, c.eof()))), sorted(framing.Replace(tt.want)); !slices.Equal(got, want) {
+				t.Errorf("answers to all at once: %s, want %s", got, want)
 			}
 		})
 	}
 }
 
-// short returns messages in the words of the table, without the first skip letters.
-func short(t *testing.T, messages []message, skip int) (words []string) {
+func sorted(words string) []string {
+	return slices.Sorted(slices.Values(strings.FieldsFunc(words, func(c rune) bool { return strings.ContainsRune(" +_", c) })))
+}
+
+// short returns messages in the words of the table.
+func short(t *testing.T, messages []message) (words string) {
 	t.Helper()
 	for _, m := range messages {
-		word := "L" + m.id
+		framing := " L"
 		if m.framed {
-			word = "F" + m.id
+			framing = " F"
 		}
+		answer := m.id
 		if m.id == "null" {
-			word = fmt.Sprint(word[:1], errorOf(t, m.raw).Get("code"))
+			answer = errorOf(t, m.raw).Get("code").Raw
 		} else if m.raw != `{"jsonrpc":"2.0","id":`+m.id+`,"result":{}}` {
 			t.Errorf("answer to a ping: %s", m.raw)
 		}
-		words = append(words, word[skip:])
+		words += framing + answer
 	}
-	slices.Sort(words)
 	return words
 }

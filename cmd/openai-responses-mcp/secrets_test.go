@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -119,7 +120,7 @@ func TestSecrets(t *testing.T) {
 				"--stdio", "--stdio --debug --show-config", "ask x", "ask --debug=debug.log --json x", "ask --events --usage --debug x",
 				"doctor --live --debug", "doctor --json", "smoke x", "--show-config", "setup codex",
 			} {
-				cmd := program(home, env, append(strings.Fields(args), "--config=config.yaml")...)
+				cmd := program(home, slices.Concat(env, strings.Fields(args), []string{"--config=config.yaml"})...)
 				var out bytes.Buffer
 				cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(session), &out, &out
 				_ = cmd.Run() // Most fail.
