@@ -4,10 +4,9 @@
 //	main_test.go      the commands of the scripts in testdata
 //	client_test.go    the MCP client of scripts and tests
 //	messages_test.go  input, well-formed and not, as a table
-//	process_test.go   signals, pipes, descriptors
-//	tasks_test.go     tasks of clients that take them
+//	process_test.go   signals and pipes
+//	session_test.go   many calls in a session: the limit, tasks, and everything at once
 //	secrets_test.go   where the key must not be
-//	churn_test.go     one long session with everything at once
 package main
 
 import (
@@ -132,12 +131,9 @@ func TestScript(t *testing.T) {
 
 var scriptCommands = map[string]func(s *script, args []string){
 	"api": func(s *script, args []string) {
-		api, env := newAPI(s, args...)
-		s.api = api
-		for _, v := range env {
-			name, value, _ := strings.Cut(v, "=")
-			s.Setenv(name, value)
-		}
+		s.api, _ = newAPI(s, args...)
+		s.Setenv("OPENAI_BASE_URL", s.api.URL)
+		s.Setenv("OPENAI_API_KEY", key)
 	},
 	"requests": func(s *script, args []string) { await(s, s.api.WaitRequests, s.number(args)) },
 	"aborted":  func(s *script, args []string) { await(s, s.api.WaitAborted, s.number(args)) },

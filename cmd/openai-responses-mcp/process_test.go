@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -107,18 +106,6 @@ func TestSignalWithFullPipe(t *testing.T) {
 	p.exit(0)
 }
 
-// Without a reader of stdout the session ends at once, and its calls with it, also while stdin stays
-// open.
-func TestStdoutGone(t *testing.T) {
-	t.Parallel()
-	api, env := newAPI(t, "hang")
-	p := newProcess(t, append(env, "--stdio")...).start(initialize + "\n" + ask("1", "x") + "\n")
-	await(t, api.WaitRequests, 1)
-	p.out.Close()
-	await(t, api.WaitAborted, 1)
-	p.exit(0)
-}
-
 // Another process that has the same pipes may make them non-blocking. Neither reading nor writing
 // fails then.
 func TestNonblockingPipes(t *testing.T) {
@@ -156,49 +143,15 @@ func TestNonblockingPipes(t *testing.T) {
 	}
 }
 
-// An output without room is an error, with its reason.
-func TestStdoutFull(t *testing.T) {
-	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip("only Linux has /dev/full")
-	}
-	p := newProcess(t, "--stdio")
-	p.Stdout = full
-	p.start(ping1 + "\n").exit(1)
-	if !strings.Contains(p.stderr.String(), "no space left") {
-		t.Errorf("stderr: %s", &p.stderr)
-	}
-}
-
-// The 257th call waits for one of 256.
-func TestCallLimit(t *testing.T) {
-	t.Parallel()
-	c, api := serve(t, "always hang")
-	c.begin()
-	for i := range 257 {
-		c.line(ask(fmt.Sprint(i), "x"))
-	}
-	await(t, api.WaitRequests, 256)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if api.WaitRequests(ctx, 257) == nil {
-		t.Error("257 requests, want 256")
-	}
-	for i := range 256 { // One of them may be the call that waits.
-		c.line(cancelled(fmt.Sprint(i)))
-	}
-	await(t, api.WaitRequests, 257)
-}
-
 // Commands end with the reader of their output and with a signal, and their exit code says which it
-// was.
+// was. Without a reader a session ends at once too, and its calls with it, while stdin stays open.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		args, step string
 		code       int // 130: interrupted, 141: nothing reads stdout
 	}{
+		{"--stdio", "hang", 0},
 		{"ask x", "hang", 130},
 		{"smoke x", "hang", 130},
 		{"doctor --live", "always hang", 130},
@@ -219,7 +172,7 @@ func TestCommandsEnd(t *testing.T) {
 			if tt.step == "" {
 				p.out.Close()
 			}
-			p.start("")
+			p.start(initialize + "\n" + ask("1", "x") + "\n")
 			if tt.step != "" {
 				await(t, api.WaitRequests, 1)
 			}
