@@ -84,13 +84,13 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 //	count N                  the API has had N requests
 //	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
 //	code N ARG...            runs the program and wants exit code N
-//	server [NAME=VALUE...] ARG...  starts a session; mcp also initializes it
+//	server [NAME=VALUE...] ARG...  starts a session, after eof; mcp also initializes it
 //	line JSON, frame JSON, raw GOSTRING  sends a message or bytes
 //	ask ID WORD...           sends a call of answer; watch ID WORD... one with progress
 //	call ID TOOL JSON, cancel ID, ping ID  sends these
 //	want ID [REGEXP...]      waits for a message and prints it
 //	answer ID [REGEXP...]    waits for an answer and prints it
-//	error ID [REGEXP...]     waits for an error and prints code, message and data
+//	error ID [REGEXP...]     waits for an error and prints code, message and data; ID "-" asks first
 //	logged TEXT              waits for a text on stderr
 //	progress                 prints the progress so far
 //	eof                      closes stdin, wants exit code 0, prints other messages and stderr
@@ -196,11 +196,11 @@ var scriptCommands = map[string]func(s *script, args []string){
 		s.c.put(text)
 	},
 	"want": func(s *script, args []string) {
-		m := s.c.want(args[0])
+		m := s.want(args[0])
 		s.print("framed=%v %s\n", m.framed, m.raw)
 	},
 	"answer": func(s *script, args []string) {
-		raw := s.c.want(args[0]).raw
+		raw := s.want(args[0]).raw
 		text := gjson.Get(raw, "result.content.0.text").String()
 		if !gjson.Get(text, "citations").IsArray() || gjson.Get(raw, "result.isError").Exists() || strings.Contains(raw, "structuredContent") {
 			s.Fatalf("not an answer: %s", raw)
@@ -213,7 +213,7 @@ var scriptCommands = map[string]func(s *script, args []string){
 		s.print("meta %s\n", gjson.Get(raw, "result._meta"))
 	},
 	"error": func(s *script, args []string) {
-		e := errorOf(s, s.c.want(args[0]).raw)
+		e := errorOf(s, s.want(args[0]).raw)
 		s.print("%s %s\n%s\n", e.Get("code"), e.Get("message"), e.Get("data"))
 	},
 	"logged": func(s *script, args []string) { s.c.logged(strings.Join(args, " ")) },
@@ -242,6 +242,9 @@ var scriptCommands = map[string]func(s *script, args []string){
 }
 
 func (s *script) serve(args []string) {
+	if s.c != nil {
+		s.c.eof()
+	}
 	words := []string{"--stdio"}
 	for _, name := range []string{"HOME", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
 		words = append(words, name+"="+s.Getenv(name))
@@ -253,6 +256,14 @@ func (s *script) print(format string, args ...any) {
 	text := s.steady(fmt.Sprintf(format, args...))
 	s.printed += text
 	fmt.Fprint(s.Stdout(), text)
+}
+
+func (s *script) want(id string) message {
+	if id != "-" {
+		return s.c.want(id)
+	}
+	s.c.line(ask("0", "x"))
+	return s.c.want("0")
 }
 
 func (s *script) number(args []string) int {
