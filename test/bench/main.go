@@ -21,9 +21,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -64,16 +62,13 @@ func response() string {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout)
-	stop()
-	if err != nil {
+	if err := run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer) error {
+func run(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -89,31 +84,12 @@ func run(ctx context.Context, w io.Writer) error {
 	defer api.Close()
 	env := []string{"HOME=" + dir, "USERPROFILE=" + dir, "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=" + api.URL + "/v1"}
-	programs := []*program{{name: "./cmd/openai-responses-mcp", args: []string{"--stdio"}}, {name: "./test/bench/testdata/hello"}}
-	for _, p := range programs {
-		if err := p.build(ctx, dir, env); err != nil {
-			return err
-		}
+	server, serverErr := build(dir, "./cmd/openai-responses-mcp")
+	hello, helloErr := build(dir, "./test/bench/testdata/hello")
+	if err := errors.Join(serverErr, helloErr); err != nil {
+		return err
 	}
 
-	// each runs the two programs in turn and returns the medians of what measure
-	// returns or, if calls is not 0, of the microseconds of CPU time for a call.
-	each := func(n, calls int, measure func(*process) (float64, error)) ([2]float64, error) {
-		var values [2][]float64
-		for range n {
-			for i, p := range programs {
-				v, cpu, err := p.with(ctx, measure)
-				if err != nil {
-					return [2]float64{}, fmt.Errorf("%s: %w", p.name, err)
-				}
-				if calls > 0 {
-					v = float64(cpu.Microseconds()) / float64(calls)
-				}
-				values[i] = append(values[i], v)
-			}
-		}
-		return [2]float64{median(values[0]), median(values[1])}, nil
-	}
 	start := func(p *process) (float64, error) { return p.started, nil }
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\tserver\thello\tratio\t")
@@ -121,7 +97,7 @@ func run(ctx context.Context, w io.Writer) error {
 		name, unit string
 		rounds     int
 		hold       time.Duration
-		calls      int // that CPU time is divided by
+		calls      int // that CPU time is divided by; 0: the row is what measure returns
 		measure    func(*process) (float64, error)
 	}{
 		{"start to the answer to initialize", "ms", starts, 0, 0, start},
@@ -132,40 +108,43 @@ func run(ctx context.Context, w io.Writer) error {
 		{"CPU time of a call, 64 side by side", "µs", rounds, 0, side + calls, (*process).rate},
 	} {
 		hold.Store(int64(m.hold))
-		v, err := each(m.rounds, m.calls, m.measure)
-		if err != nil {
-			return fmt.Errorf("measuring %s: %w", m.name, err)
+		var values [2][]float64
+		for range m.rounds {
+			for i, path := range []string{server.path, hello.path} {
+				v, cpu, err := with(path, env, m.measure)
+				if err != nil {
+					return fmt.Errorf("measuring %s of %s: %w", m.name, path, err)
+				}
+				if m.calls > 0 {
+					v = float64(cpu.Microseconds()) / float64(m.calls)
+				}
+				values[i] = append(values[i], v)
+			}
 		}
-		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", m.name, v[0], m.unit, v[1], m.unit, v[0]/v[1])
+		a, b := median(values[0]), median(values[1])
+		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", m.name, a, m.unit, b, m.unit, a/b)
 	}
-	fmt.Fprintf(tw, "binary\t%.1f MB\t%.1f MB\t%.2f\t\n", programs[0].size, programs[1].size, programs[0].size/programs[1].size)
+	fmt.Fprintf(tw, "binary\t%.1f MB\t%.1f MB\t%.2f\t\n", server.size, hello.size, server.size/hello.size)
 	return tw.Flush()
 }
 
-type program struct {
-	name string // the package, relative to the module
-	args []string
-	env  []string
+type binary struct {
 	path string
 	size float64 // MB
 }
 
-func (p *program) build(ctx context.Context, dir string, env []string) error {
-	p.path, p.env = filepath.Join(dir, filepath.Base(p.name)), env
-	if runtime.GOOS == "windows" {
-		p.path += ".exe"
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", p.path, p.name)
+func build(dir, name string) (binary, error) {
+	path := filepath.Join(dir, filepath.Base(name)+".exe") // as Windows wants it
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", p.name, err, text)
+		return binary{}, fmt.Errorf("building %s: %w\n%s", name, err, text)
 	}
-	info, err := os.Stat(p.path)
+	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return binary{}, err
 	}
-	p.size = float64(info.Size()) / 1e6
-	return nil
+	return binary{path, float64(info.Size()) / 1e6}, nil
 }
 
 // process is a running program that has answered initialize.
@@ -176,13 +155,13 @@ type process struct {
 	started float64 // ms from the spawn to the answer
 }
 
-// with starts p, calls f and closes stdin, which ends the program. It returns
-// the value of f and the CPU time of the process.
-func (p *program) with(ctx context.Context, f func(*process) (float64, error)) (v float64, cpu time.Duration, err error) {
-	ctx, stop := context.WithTimeout(ctx, limit)
+// with starts a program, calls f and closes stdin, which ends the program. It returns the value of f and
+// the CPU time of the process.
+func with(path string, env []string, f func(*process) (float64, error)) (v float64, cpu time.Duration, err error) {
+	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
-	cmd := exec.CommandContext(ctx, p.path, p.args...)
-	cmd.Env = p.env
+	cmd := exec.CommandContext(ctx, path, "--stdio")
+	cmd.Env = env
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	begin := time.Now()
@@ -230,18 +209,14 @@ func (p *process) rate() (float64, error) {
 }
 
 // many makes n calls, at most side at the same time.
-func (p *process) many(n int) error {
-	for sent, done := 0, 0; done < n; done++ {
-		for ; sent < min(n, done+side); sent++ {
-			if _, err := fmt.Fprintf(p.in, call, sent); err != nil {
-				return err
-			}
+func (p *process) many(n int) (err error) {
+	for sent, done := 0, 0; done < n && err == nil; done++ {
+		for ; sent < min(n, done+side) && err == nil; sent++ {
+			_, err = fmt.Fprintf(p.in, call, sent)
 		}
-		if err := p.answer(); err != nil {
-			return err
-		}
+		err = cmp.Or(err, p.answer())
 	}
-	return nil
+	return err
 }
 
 // memory returns a field of /proc/PID/status, in MiB, or err.

@@ -1,6 +1,7 @@
-package docs_test
+package repo_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,38 +55,43 @@ var rules = []rule{
 	{begin: "openai-responses-mcp --version", want: version.Version},
 }
 
-// TestCommands runs the commands of README and docs/reference with the built
-// program. The API is the fake one, so that a question needs no network.
+// TestCommands runs the commands of README and docs/reference with the built program. The API is the fake
+// one, so that a question needs no network.
 func TestCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
 	run := newShell(t)
 	used := make(map[string]bool)
-	for _, p := range pages(t) {
-		if !strings.HasPrefix(p.name, "README") && !strings.HasPrefix(p.name, "docs/reference/") {
-			continue
-		}
+	for _, p := range pages(t, "README*.md", "docs/reference/*.md") {
 		for _, b := range p.blocks {
 			at := fmt.Sprintf("%s:%d", p.name, b.line)
-			for _, command := range commands(b) {
+			if b.kind == "console" { // a command that fails, and its output
+				command, want, _ := strings.Cut(strings.TrimPrefix(b.text, "$ "), "\n")
+				if out, err := run(command); err == nil || out != want {
+					t.Errorf("%s: %s\n%v, got %q, want %q", at, command, err, out, want)
+				}
+			}
+			if b.kind != "sh" {
+				continue
+			}
+			for command := range strings.Lines(continued.ReplaceAllString(b.text, "")) {
+				command = strings.TrimSpace(command)
+				if command == "" || strings.HasPrefix(command, "#") {
+					continue
+				}
 				i := slices.IndexFunc(rules, func(r rule) bool { return regexp.MustCompile("^(" + r.begin + ")").MatchString(command) })
 				if i < 0 {
 					t.Errorf("%s: %s\nno rule says how this is tried", at, command)
 					continue
 				}
-				used[rules[i].begin] = true
-				if rules[i].not != "" {
+				r := rules[i]
+				used[r.begin] = true
+				if r.not != "" {
 					continue
 				}
-				if out, err := run(command); err != nil || !strings.Contains(out, rules[i].want) {
-					t.Errorf("%s: %s\n%v, want %q in the output:\n%s", at, command, err, rules[i].want, out)
-				}
-			}
-			if b.kind == "console" { // a command that fails, and its output
-				command, want, _ := strings.Cut(strings.TrimPrefix(b.text, "$ "), "\n")
-				if out, err := run(command); err == nil || out != want {
-					t.Errorf("%s: %s\n%v, got %q, want %q", at, command, err, out, want)
+				if out, err := run(command); err != nil || !strings.Contains(out, r.want) {
+					t.Errorf("%s: %s\n%v, want %q in the output:\n%s", at, command, err, r.want, out)
 				}
 			}
 		}
@@ -99,39 +105,21 @@ func TestCommands(t *testing.T) {
 
 var continued = regexp.MustCompile(`\\\n *`)
 
-// commands are the lines of a shell block, with those joined that continue.
-func commands(b block) (list []string) {
-	if b.kind != "sh" {
-		return nil
-	}
-	for line := range strings.Lines(continued.ReplaceAllString(b.text, "")) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			list = append(list, line)
-		}
-	}
-	return list
-}
-
-// newShell builds the program and returns a function that runs a command of a
-// user who has it in PATH: in the repository if it uses Go, otherwise in an
-// empty folder.
+// newShell builds the program and returns a function that runs a command of a user who has it in PATH: in
+// the repository if it uses Go, otherwise in an empty folder.
 func newShell(t *testing.T) func(command string) (string, error) {
 	t.Helper()
-	const key = "sk-commands"
-	api, err := fakeapi.Start("always", "search")
-	if err != nil {
+	api, apiErr := fakeapi.Start("always", "search")
+	goenv, err := exec.Command("go", "env", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
+	if err = errors.Join(apiErr, err); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	goenv, err := exec.Command("go", "env", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	of := strings.Split(string(goenv), "\n")
 	bin, home := t.TempDir(), t.TempDir()
 	env := []string{
 		"HOME=" + home, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + api.URL,
+		"OPENAI_API_KEY=sk-commands", "OPENAI_BASE_URL=" + api.URL,
 		"GOENV=" + of[0], "GOPATH=" + of[1], "GOCACHE=" + of[2], "GOMODCACHE=" + of[3], "GOBIN=" + bin,
 	}
 	run := func(command string) (string, error) {

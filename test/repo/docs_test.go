@@ -1,12 +1,8 @@
-// Package docs_test checks the documentation: links resolve, examples load, and
-// the flags and keys in the text exist. internal/config checks the tables of the
-// configuration, internal/clients the page of client setup.
-package docs_test
+package repo_test
 
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,8 +13,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 )
-
-const root = "../.."
 
 // page is a Markdown file with its fenced blocks cut out.
 type page struct {
@@ -33,32 +27,18 @@ type block struct {
 	line int
 }
 
-func pages(t *testing.T) (all []page) {
+var everywhere = []string{"*.md", "docs/*.md", "docs/*/*.md"}
+
+func pages(t *testing.T, patterns ...string) (all []page) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
-		names, err := fs.Glob(os.DirFS(root), pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: no pages, error %v", pattern, err)
-		}
-		for _, name := range names {
-			all = append(all, parse(name, read(t, name)))
-		}
+	for _, name := range files(t, patterns...) {
+		all = append(all, parse(name, read(t, name)))
 	}
 	return all
 }
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func parse(name, text string) page {
 	p := page{name: name}
-	var prose strings.Builder
 	var open *block
 	indent := ""
 	for n, line := range strings.Split(text, "\n") {
@@ -72,17 +52,21 @@ func parse(name, text string) page {
 		case open != nil:
 			open.text += strings.TrimPrefix(line, indent) + "\n"
 		default:
-			prose.WriteString(line + "\n")
+			p.prose += line + "\n"
 		}
 	}
-	p.prose = prose.String()
 	return p
 }
 
-var link = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`)
+var (
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped   = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	reference = regexp.MustCompile(`\$\{(\w+)\}`)
+)
 
 func TestLinks(t *testing.T) {
-	for _, p := range pages(t) {
+	for _, p := range pages(t, everywhere...) {
 		for _, m := range link.FindAllStringSubmatch(p.prose, -1) {
 			target := m[1] + m[2]
 			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
@@ -93,34 +77,26 @@ func TestLinks(t *testing.T) {
 			if file != "" {
 				name = path.Join(path.Dir(p.name), file)
 			}
-			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+			_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+			if err != nil {
 				t.Errorf("%s links to %s: %v", p.name, target, err)
-			} else if anchor != "" && !slices.Contains(anchors(parse(name, read(t, name))), anchor) {
+			}
+			if err != nil || anchor == "" {
+				continue
+			}
+			headings := heading.FindAllStringSubmatch(parse(name, read(t, name)).prose, -1)
+			if !slices.ContainsFunc(headings, func(h []string) bool { // GitHub makes a link target of each
+				return anchor == strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(h[1], "")), " ", "-")
+			}) {
 				t.Errorf("%s links to %s, and %s has no such heading", p.name, target, name)
 			}
 		}
 	}
 }
 
-var (
-	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-)
-
-// anchors are the headings as GitHub makes link targets of them.
-func anchors(p page) []string {
-	var list []string
-	for _, m := range heading.FindAllStringSubmatch(p.prose, -1) {
-		list = append(list, strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(m[1], "")), " ", "-"))
-	}
-	return list
-}
-
-var reference = regexp.MustCompile(`\$\{(\w+)\}`)
-
 // JSON blocks are one or more values, YAML blocks are configurations.
 func TestBlocks(t *testing.T) {
-	for _, p := range pages(t) {
+	for _, p := range pages(t, everywhere...) {
 		for _, b := range p.blocks {
 			at := fmt.Sprintf("%s:%d", p.name, b.line)
 			switch b.kind {
@@ -158,42 +134,34 @@ var (
 	manual  = regexp.MustCompile(`Fl -([a-z][a-z-]+)`)
 )
 
-// foreign are flags of other programs.
-var foreign = []string{"--omit"}
-
 // Flags and keys in the text exist, and the manual page has every flag.
 func TestFlagsAndKeys(t *testing.T) {
-	files, err := fs.Glob(os.DirFS(root), "internal/cli/usage*.txt")
-	if err != nil {
-		t.Fatal(err)
+	var usage string
+	for _, name := range files(t, "internal/cli/usage*.txt") {
+		usage += read(t, name)
 	}
-	var usage strings.Builder
-	for _, name := range files {
-		usage.WriteString(read(t, name))
+	keys := read(t, "docs/reference/config-reference.md")
+	isKey := func(s string) bool {
+		return strings.Contains(keys, "\n### "+s+"\n") || strings.Contains(keys, "\n| `"+s+"`")
 	}
-	var known []string
-	listed := regexp.MustCompile("(?m)^(?:### |\\| `)([a-z_.]+)")
-	for _, m := range listed.FindAllStringSubmatch(read(t, "docs/reference/config-reference.md"), -1) {
-		known = append(known, m[1])
-	}
-	for _, p := range pages(t) {
+	for _, p := range pages(t, everywhere...) {
 		for _, c := range code.FindAllString(p.prose, -1) {
-			if m := flagged.FindStringSubmatch(c); m != nil && !strings.Contains(usage.String(), m[1]) && !slices.Contains(foreign, m[1]) {
+			if m := flagged.FindStringSubmatch(c); m != nil && !strings.Contains(usage, m[1]) && m[1] != "--omit" { // npm's
 				t.Errorf("%s: %s is not in the usage texts", p.name, c)
 			}
-			if m := keyed.FindStringSubmatch(c); m != nil && path.Ext(m[1]) != ".json" && !slices.Contains(known, m[1]) {
+			if m := keyed.FindStringSubmatch(c); m != nil && path.Ext(m[1]) != ".json" && !isKey(m[1]) {
 				t.Errorf("%s: there is no key %s", p.name, m[1])
 			}
 		}
 	}
 	page := read(t, "packaging/man/openai-responses-mcp.1")
-	for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(usage.String(), -1) {
+	for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(usage, -1) {
 		if !regexp.MustCompile(`-` + name[2:] + `\b`).MatchString(page) {
 			t.Errorf("the manual page does not have %s", name)
 		}
 	}
 	for _, m := range manual.FindAllStringSubmatch(page, -1) {
-		if !strings.Contains(usage.String(), "--"+m[1]) {
+		if !strings.Contains(usage, "--"+m[1]) {
 			t.Errorf("the manual page has --%s, the usage texts do not", m[1])
 		}
 	}
