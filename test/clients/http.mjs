@@ -1,5 +1,5 @@
-// Runs clients written by others against `serve --http`: the TypeScript SDK in
-// its versions 1 and 2, and the conformance suite of the protocol.
+// Runs clients written by others against `serve --http`: the TypeScript SDK in its versions 1 and 2, and
+// the conformance suite of the protocol.
 //
 //   npm ci --ignore-scripts && node http.mjs path/to/openai-responses-mcp
 //
@@ -8,17 +8,13 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
-import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-import { binary, finish, home, test } from './lib.mjs';
+import { WEATHER, binary, env, finish, home, sdk1, sdk2, session, test } from './lib.mjs';
 
-const QUERY = 'What is the weather in Tokyo today?'; // answered with a search
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const env = { PATH: process.env.PATH, HOME: home };
-
 const server = spawn(binary, ['serve', '--http', '127.0.0.1:0', '--offline'], { env, stdio: ['ignore', 'inherit', 'pipe'] });
 let log = '';
 const url = await new Promise((found, lost) => {
@@ -30,42 +26,22 @@ const url = await new Promise((found, lost) => {
   });
 });
 
-// The same question over stdio.
-const stdio = new Client1({ name: 'test-clients', version: '1.0.0' });
-await stdio.connect(new StdioClientTransport({ command: binary, args: ['--stdio', '--offline'], env, stderr: 'ignore' }));
-const { content } = await stdio.callTool({ name: 'answer', arguments: { query: QUERY } });
-await stdio.close();
+// The content of an answer over stdio.
+const question = { name: 'answer', arguments: { query: WEATHER } };
+const stdio = sdk1();
+await stdio.client.connect(new StdioClientTransport({ command: binary, args: ['--stdio', '--offline'], env, stderr: 'ignore' }));
+const { content } = await stdio.call(question);
+await stdio.client.close();
 
-for (const [name, connect] of [
-  ['SDK 1', async () => {
-    const client = new Client1({ name: 'test-clients', version: '1.0.0' });
-    await client.connect(new Http1(new URL(url)));
-    return [client, (params, options) => client.callTool(params, undefined, options)];
-  }],
-  ...[['legacy', 'legacy'], ['stateless', { pin: '2026-07-28' }]].map(([kind, mode]) => [`SDK 2, ${kind}`, async () => {
-    const client = new Client2({ name: 'test-clients', version: '2.0.0' }, { versionNegotiation: { mode } });
-    await client.connect(new Http2(new URL(url)));
-    return [client, (params, options) => client.callTool(params, options)];
-  }]),
+for (const [name, Transport, version, s] of [
+  ['SDK 1', Http1, '2025-06-18', sdk1()],
+  ['SDK 2, legacy', Http2, '2025-06-18', sdk2('legacy')],
+  ['SDK 2, stateless', Http2, '2026-07-28', sdk2({ pin: '2026-07-28' })],
 ]) {
-  const [client, call] = await connect();
-  const ask = (options) => call({ name: 'answer', arguments: { query: QUERY } }, options);
-  await test(`${name}: tools/list`, async () => assert.equal((await client.listTools()).tools.length, 3));
-  await test(`${name}: the same content as over stdio`, async () => assert.deepEqual((await ask()).content, content));
-  await test(`${name}: twenty calls at once`, async () => {
-    for (const result of await Promise.all(Array.from({ length: 20 }, () => ask()))) assert.deepEqual(result.content, content);
-  });
-  await test(`${name}: progress`, async () => {
-    const steps = [];
-    await ask({ onprogress: ({ progress }) => steps.push(progress) });
-    assert.ok(steps.length > 0 && steps.every((n, i) => i === 0 || n > steps[i - 1]), `progress ${steps}`);
-  });
-  await test(`${name}: cancellation`, async () => {
-    const stop = new AbortController();
-    await assert.rejects(ask({ signal: stop.signal, onprogress: () => stop.abort() }));
-    assert.deepEqual((await ask()).content, content);
-  });
-  await client.close();
+  await s.client.connect(new Transport(new URL(url)));
+  await session(name, s, version);
+  await test(`${name}: the same content as over stdio`, async () => assert.deepEqual((await s.call(question)).content, content));
+  await s.client.close();
 }
 
 for (const scope of [['--requirements', '2026-07-28'], ['--spec-version', '2025-06-18']]) {
