@@ -12,7 +12,8 @@ import { StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/cl
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-import { WEATHER, binary, env, finish, home, sdk1, sdk2, session, test } from './lib.mjs';
+import { finish, test } from '../runner.mjs';
+import { WEATHER, binary, env, home, sdk1, sdk2, session } from './lib.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const server = spawn(binary, ['serve', '--http', '127.0.0.1:0', '--offline'], { env, stdio: ['ignore', 'inherit', 'pipe'] });

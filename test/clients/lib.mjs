@@ -1,5 +1,4 @@
-// What run.mjs and http.mjs share: the server, the runner, and the tests of a client over any transport.
-// One line per test; the last line counts them.
+// What run.mjs and http.mjs share: the server, and the tests of a client over any transport.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,12 +7,12 @@ import { join, resolve } from 'node:path';
 import { Client as Client2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 
-export const LIMIT = 60_000; // ms for one test
+import { test } from '../runner.mjs';
+
 export const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 export const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 export const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
 const TOOLS = ['answer', 'answer_detailed', 'answer_quick'];
-const count = { passed: 0, failed: 0 };
 
 if (process.argv.length !== 3) {
   console.error(`usage: node ${process.argv[1]} SERVER_BINARY`);
@@ -23,29 +22,6 @@ export const binary = resolve(process.argv[2]);
 export const home = mkdtempSync(join(tmpdir(), 'mcp-clients-')); // empty
 export const env = { PATH: process.env.PATH ?? '', HOME: home, USERPROFILE: home, APPDATA: home };
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
-
-export async function test(name, run) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no result after ${LIMIT} ms`)), LIMIT);
-  });
-  try {
-    await Promise.race([run(), limit]);
-    count.passed++;
-    console.log(`ok    ${name}`);
-  } catch (err) {
-    count.failed++;
-    console.log(`FAIL  ${name}: ${err?.message ?? err}`);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-// finish prints the counts and ends the process.
-export function finish() {
-  console.log(`${count.passed} passed, ${count.failed} failed`);
-  process.exit(count.failed > 0 || count.passed === 0 ? 1 : 0);
-}
 
 // sdk1 and sdk2 are clients of the TypeScript SDK, and how they call a tool.
 export function sdk1() {

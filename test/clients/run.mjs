@@ -16,7 +16,8 @@ import { StdioClientTransport as Transport2 } from '@modelcontextprotocol/client
 import { StdioClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
-import { KNOWN, LIMIT, TASKS, WEATHER, answered, binary, env, finish, home, listed, sdk1, sdk2, session, test } from './lib.mjs';
+import { LIMIT, finish, test } from '../runner.mjs';
+import { KNOWN, TASKS, WEATHER, answered, binary, env, home, listed, sdk1, sdk2, session } from './lib.mjs';
 
 const server = { command: binary, args: ['--stdio', '--offline'], env };
 

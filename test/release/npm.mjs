@@ -1,19 +1,20 @@
-// Publishes laid-out npm packages to a registry on loopback and uses them from
-// there:
+// Publishes laid-out npm packages to a registry on loopback and uses them from there:
 //
 //     node npm.mjs DIR_WITH_LAID_OUT_PACKAGES
 //
-// One line per test; the last line counts them. It runs on Linux.
+// It runs on Linux.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runServer } from 'verdaccio';
 
 import { NAME, TARGETS } from '../../npm/scripts/files.mjs';
+import { finish, test } from '../runner.mjs';
 
 const dir = resolve(process.argv[2]);
 const scripts = fileURLToPath(new URL('../../npm', import.meta.url));
@@ -23,18 +24,6 @@ const target = TARGETS.find((t) => t.os === process.platform && t.cpu === proces
 const names = [...TARGETS.map((t) => t.name), NAME];
 const folder = mkdtempSync(join(tmpdir(), 'npm-release-'));
 const npmrc = join(folder, 'npmrc');
-const count = { passed: 0, failed: 0 };
-
-async function test(name, run) {
-  try {
-    await run();
-    count.passed++;
-    console.log(`ok    ${name}`);
-  } catch (err) {
-    count.failed++;
-    console.log(`FAIL  ${name}: ${err?.message ?? err}`);
-  }
-}
 
 // registry starts verdaccio, without another registry behind it, and writes an
 // npmrc for a user who may publish.
@@ -66,28 +55,28 @@ async function registry() {
 function user(name, node = process.execPath) {
   const home = join(folder, name);
   mkdirSync(home);
-  const kept = Object.entries(process.env).filter(([key]) => !/^npm_/i.test(key));
   const env = {
-    ...Object.fromEntries(kept), PATH: dirname(node) + delimiter + process.env.PATH, HOME: home,
+    ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^npm_/i.test(key))),
+    PATH: dirname(node) + delimiter + process.env.PATH, HOME: home,
     npm_config_userconfig: npmrc, npm_config_cache: join(home, 'cache'), npm_config_update_notifier: 'false',
   };
   const start = (command, args, cwd = home) => spawn(command, args, { cwd, env, timeout: 120_000, killSignal: 'SIGKILL' });
   // run waits for a command and returns its output and exit code.
   const run = async (command, args, { cwd, input = '' } = {}) => {
     const child = start(command, args, cwd);
-    const all = { stdout: '', stderr: '' };
-    for (const stream of ['stdout', 'stderr']) child[stream].setEncoding('utf8').on('data', (text) => (all[stream] += text));
     child.stdin.on('error', () => {}); // it may have ended
     child.stdin.end(input);
-    const [code] = await once(child, 'close');
-    return { ...all, code };
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { stdout, stderr, code };
   };
   return { home, start, run };
 }
 
 const message = (m) => `${JSON.stringify({ jsonrpc: '2.0', ...m })}\n`;
-const initialize = message({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'npm', version: '1' } } });
-const call = message({ id: 2, method: 'tools/call', params: { name: 'answer', arguments: { query: 'What does HTTP 404 mean?' } } });
+const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'npm', version: '1' } };
+const initialize = message({ id: 1, method: 'initialize', params });
+const question = { name: 'answer', arguments: { query: 'What does HTTP 404 mean?' } };
+const input = initialize + message({ id: 2, method: 'tools/call', params: question });
 
 // answers checks the output of a server that got initialize and a call.
 function answers({ code, stdout, stderr }) {
@@ -106,12 +95,11 @@ async function publishing({ url }) {
   };
   const about = async (name) => (await fetch(url + name.replace('/', '%2f'))).json();
 
-  await test('publishing: the main package last', async () => {
-    assert.equal(await publish(dir), names.map((n) => `${n}@${version}: published\n`).join(''));
-  });
-  await test('publishing again: everything is there', async () => {
-    assert.equal(await publish(dir), names.map((n) => `${n}@${version}: already published\n`).join(''));
-  });
+  for (const result of ['published', 'already published']) { // the main package last
+    await test(`publishing: ${result}`, async () => {
+      assert.equal(await publish(dir), names.map((n) => `${n}@${version}: ${result}\n`).join(''));
+    });
+  }
   await test('the published package names the MCP server and has no install script', async () => {
     const { mcpName, hasInstallScript } = (await about(NAME)).versions[version];
     assert.deepEqual([mcpName, hasInstallScript], ['io.github.uchimanajet7/openai-responses-mcp', undefined]);
@@ -134,44 +122,41 @@ async function publishing({ url }) {
 }
 
 async function using(node) {
-  const person = user(`user-${node === process.execPath ? 'this' : 'other'}`, node);
-  const { stdout } = await person.run(node, ['--version']);
-  const label = `Node ${stdout.trim()}`;
+  const { home, run, start } = user(`user-${node === process.execPath ? 'this' : 'other'}`, node);
+  const label = `Node ${(await run(node, ['--version'])).stdout.trim()}`;
   const npx = ['-y', `${NAME}@latest`];
+  const offline = ['--stdio', '--offline'];
+  const folderOf = (project) => mkdirSync(join(home, project), { recursive: true });
 
-  await test(`npx, ${label}: a call with an empty cache`, async () => {
-    answers(await person.run('npx', [...npx, '--stdio', '--offline'], { input: initialize + call }));
-  });
+  await test(`npx, ${label}: a call with an empty cache`, async () => answers(await run('npx', [...npx, ...offline], { input })));
   await test(`npx, ${label}: --version and exit codes`, async () => {
-    assert.match((await person.run('npx', [...npx, '--version'])).stdout, new RegExp(`${version.replaceAll('.', '\\.')}\\n$`));
-    assert.equal((await person.run('npx', [...npx, '--no-such-flag'])).code, 2);
+    assert.match((await run('npx', [...npx, '--version'])).stdout, new RegExp(`${version.replaceAll('.', '\\.')}\\n$`));
+    assert.equal((await run('npx', [...npx, '--no-such-flag'])).code, 2);
   });
   await test(`npx, ${label}: SIGTERM ends the server`, async () => {
-    const child = person.start('npx', [...npx, '--stdio']);
+    const child = start('npx', [...npx, '--stdio']);
     child.stdin.write(initialize);
     await once(child.stdout, 'data');
     child.kill('SIGTERM');
     await once(child, 'close'); // the server has stdout open as long as it runs
   });
   await test(`npm install, ${label}: only the package for this system`, async () => {
-    const project = join(person.home, 'project');
-    mkdirSync(project);
-    const install = await person.run('npm', ['install', NAME], { cwd: project });
+    const cwd = folderOf('project');
+    const install = await run('npm', ['install', NAME], { cwd });
     assert.equal(install.code, 0, install.stderr);
-    for (const t of TARGETS) assert.equal(existsSync(join(project, 'node_modules', t.name)), t === target, t.name);
-    answers(await person.run(join(project, 'node_modules/.bin', NAME), ['--stdio', '--offline'], { input: initialize + call }));
+    for (const t of TARGETS) assert.equal(existsSync(join(cwd, 'node_modules', t.name)), t === target, t.name);
+    answers(await run(join(cwd, 'node_modules/.bin', NAME), offline, { input }));
   });
   await test(`npm install --omit=optional, ${label}: an error, and its hint works`, async () => {
-    const cwd = join(person.home, 'bare');
-    mkdirSync(cwd);
-    await person.run('npm', ['install', '--omit=optional', NAME], { cwd });
+    const cwd = folderOf('bare');
+    await run('npm', ['install', '--omit=optional', NAME], { cwd });
     const command = join(cwd, 'node_modules/.bin', NAME);
-    const r = await person.run(command, ['--stdio']);
+    const r = await run(command, ['--stdio']);
     assert.deepEqual([r.code, r.stdout, r.stderr.match(/^hint: /gm)?.length], [1, '', 3], r.stderr);
     const [, hint] = r.stderr.match(/^hint: delete node_modules and package-lock\.json, then: npm (.*)$/m);
     for (const name of ['node_modules', 'package-lock.json']) rmSync(join(cwd, name), { recursive: true });
-    await person.run('npm', hint.split(' '), { cwd });
-    answers(await person.run(command, ['--stdio', '--offline'], { input: initialize + call }));
+    await run('npm', hint.split(' '), { cwd });
+    answers(await run(command, offline, { input }));
   });
 }
 
@@ -186,5 +171,4 @@ try {
   server.close();
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${count.passed} passed, ${count.failed} failed`);
-process.exit(count.failed > 0 || count.passed === 0 ? 1 : 0);
+finish();
