@@ -1,6 +1,5 @@
-// Picture draws docs/images/ask.svg: what ask shows in a terminal while it
-// searches and when it has answered. The answer is testdata, served by the fake
-// API. Run it on Linux, from the root of the repository:
+// Picture draws docs/images/ask.svg: what ask shows in a terminal while it searches and when it has
+// answered. The answer is testdata, served by the fake API. Run it on Linux, from the root of the repository:
 //
 //	go run ./test/picture
 //
@@ -15,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
@@ -51,8 +51,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// frames returns the status line with the query of the search, and what the
-// terminal shows at the end. A carriage return begins a row again.
+// frames returns the status line with the query of the search, and what the terminal shows at the end. A
+// carriage return begins a row again.
 func frames(out string) (during, after string) {
 	for line := range strings.SplitSeq(out, "\n") {
 		states := strings.Split(line, "\r")
@@ -102,28 +102,23 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
   <circle cx="62" cy="18" r="6"/>
 `
 
-// draw returns the picture of a terminal with these lines. The first empty line
-// separates the two frames.
+// draw returns the picture of a terminal with these lines. The first empty line separates the two frames.
 func draw(lines []string) string {
 	height := bar + len(lines)*lineHeight + margin
-	var b strings.Builder
-	fmt.Fprintf(&b, head, width, height, width-1, height-1)
-	divided := false
+	svg := fmt.Sprintf(head, width, height, width-1, height-1)
+	divider := slices.Index(lines, "")
 	for i, line := range lines {
 		y := bar + lineHeight*i + 22
-		switch {
-		case line == "" && !divided:
-			divided = true
-			fmt.Fprintf(&b, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
-		case line != "":
-			fmt.Fprintf(&b, `  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
+		if i == divider {
+			svg += fmt.Sprintf(`  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
+		} else if line != "" {
+			svg += fmt.Sprintf(`  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
 		}
 	}
-	return b.String() + "</svg>\n"
+	return svg + "</svg>\n"
 }
 
-// classes are the styles of the picture, by the parameter of the control
-// sequence SGR.
+// classes are the styles of the picture, by the parameter of the control sequence SGR.
 var classes = map[string]string{"1": "bold", "2": "faint", "3": "italic", "4": "underlined", "36": "cyan", "94": "blue"}
 
 // sequence matches a control sequence: SGR, or OSC 8 with the URL of a link.
@@ -131,35 +126,28 @@ var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\
 
 // spans returns a line with its control sequences as SVG.
 func spans(line string) string {
-	var b strings.Builder
+	var svg string
 	var style []string
-	begin := 0
-	text := func(end int) {
-		words := html.EscapeString(line[begin:end])
+	sequences := append(sequence.FindAllStringSubmatch(line, -1), []string{"", "0", ""}) // the end of the line
+	for i, words := range sequence.Split(line, -1) {
+		words = html.EscapeString(words)
 		if words != "" && style != nil {
 			words = fmt.Sprintf(`<tspan class="%s">%s</tspan>`, strings.Join(style, " "), words)
 		}
-		b.WriteString(words)
-	}
-	for _, m := range sequence.FindAllStringSubmatchIndex(line, -1) {
-		text(m[0])
-		begin = m[1]
-		if m[2] < 0 {
-			link := "</a>"
-			if u := line[m[4]:m[5]]; u != "" {
-				link = fmt.Sprintf(`<a href="%s">`, html.EscapeString(u))
-			}
-			b.WriteString(link)
-			continue
-		}
-		for code := range strings.SplitSeq(line[m[2]:m[3]], ";") {
-			if code == "0" {
-				style = nil
-			} else {
+		svg += words
+		switch codes, url := sequences[i][1], sequences[i][2]; {
+		case url != "":
+			svg += fmt.Sprintf(`<a href="%s">`, html.EscapeString(url))
+		case strings.HasPrefix(sequences[i][0], "\x1b]"):
+			svg += "</a>"
+		default:
+			for code := range strings.SplitSeq(codes, ";") {
 				style = append(style, classes[code])
+				if code == "0" {
+					style = nil
+				}
 			}
 		}
 	}
-	text(len(line))
-	return b.String()
+	return svg
 }
