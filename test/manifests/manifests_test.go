@@ -3,10 +3,10 @@
 package manifests
 
 import (
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -15,7 +15,6 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -48,56 +47,45 @@ type kustomization struct {
 func TestManifests(t *testing.T) {
 	deployment := read[apps.Deployment](t, "deployment.yaml")
 	pod := deployment.Spec.Template.Spec
-	container := pod.Containers[0]
-
+	container, volume := pod.Containers[0], pod.Volumes[0]
+	mount, port, security := container.VolumeMounts[0], container.Ports[0].Name, container.SecurityContext
 	// request.timeout_ms is 300 s by default, and so is --drain; --notice is 2 s.
 	if got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; got <= 304*time.Second {
 		t.Errorf("terminationGracePeriodSeconds is %v, not longer than the drain and the 2 s before and after it", got)
 	}
-	secret, mount := pod.Volumes[0].Secret, container.VolumeMounts[0]
+	variables := map[string]string{}
 	for _, e := range container.Env {
-		if want := path.Join(mount.MountPath, secret.Items[0].Path); e.Name == "MCP_HTTP_TOKENS_FILE" && e.Value != want {
-			t.Errorf("the tokens are in %s, not in %s", want, e.Value)
-		}
+		variables[e.Name] = e.Value
 	}
-	if mount.Name != pod.Volumes[0].Name || !mount.ReadOnly {
-		t.Errorf("mount %+v of volume %+v", mount, pod.Volumes[0])
-	}
-	if s := container.SecurityContext; !*pod.SecurityContext.RunAsNonRoot || !*s.ReadOnlyRootFilesystem ||
-		*s.AllowPrivilegeEscalation || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" {
-		t.Errorf("the pod is not restricted: %+v %+v", pod.SecurityContext, s)
-	}
-	if got := container.Resources.Limits.Memory().String(); got != "512Mi" {
-		t.Errorf("memory limit %s, want 512Mi", got)
-	}
-	for name, probe := range map[string]*core.Probe{"/readyz": container.ReadinessProbe, "/healthz": container.LivenessProbe} {
-		if probe.HTTPGet.Path != name || probe.HTTPGet.Port.StrVal != container.Ports[0].Name {
-			t.Errorf("probe %+v, want %s on the port %s", probe.HTTPGet, name, container.Ports[0].Name)
-		}
-	}
-
-	for i, port := range read[core.Service](t, "service.yaml").Spec.Ports {
-		if got := port.TargetPort.StrVal; got != container.Ports[i].Name {
-			t.Errorf("the service targets %q, want %q", got, container.Ports[i].Name)
-		}
-	}
-	if got := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef.Name; got != deployment.Name {
-		t.Errorf("the autoscaler scales %q, want %q", got, deployment.Name)
-	}
-
+	probe := func(p *core.Probe) []string { return []string{p.HTTPGet.Path, p.HTTPGet.Port.StrVal} }
+	service := read[core.Service](t, "service.yaml").Spec.Ports
 	// Kustomize puts the label into the other selectors, but not into these.
 	label := read[kustomization](t, "kustomization.yaml").Labels[0].Pairs
-	for name, selector := range map[string]*meta.LabelSelector{
-		"disruption.yaml": read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector,
-		"network.yaml":    &read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector,
+	files, err := filepath.Glob(folder + "*.yaml") // the five manifests and kustomization.yaml
+	for _, tt := range []struct {
+		what      string
+		got, want any
+	}{
+		{"MCP_HTTP_TOKENS_FILE", variables["MCP_HTTP_TOKENS_FILE"], path.Join(mount.MountPath, volume.Secret.Items[0].Path)},
+		{"the mounted volume", mount.Name, volume.Name},
+		{"the mount is read-only", mount.ReadOnly, true},
+		{"runAsNonRoot", *pod.SecurityContext.RunAsNonRoot, true},
+		{"readOnlyRootFilesystem", *security.ReadOnlyRootFilesystem, true},
+		{"allowPrivilegeEscalation", *security.AllowPrivilegeEscalation, false},
+		{"dropped capabilities", security.Capabilities.Drop, []core.Capability{"ALL"}},
+		{"the memory limit", container.Resources.Limits.Memory().String(), "512Mi"},
+		{"the readiness probe", probe(container.ReadinessProbe), []string{"/readyz", port}},
+		{"the liveness probe", probe(container.LivenessProbe), []string{"/healthz", port}},
+		{"the targets of the service", [2]string{service[0].TargetPort.StrVal, service[1].TargetPort.StrVal}, [2]string{port, container.Ports[1].Name}},
+		{"the target of the autoscaler", read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef.Name, deployment.Name},
+		{"the label is set", len(label) > 0, true},
+		{"the selector of disruption.yaml", read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector.MatchLabels, label},
+		{"the selector of network.yaml", read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector.MatchLabels, label},
+		{"the number of files", len(files), 6},
+		{"the error of their names", err, nil},
 	} {
-		if selector == nil || len(label) == 0 || !maps.Equal(selector.MatchLabels, label) {
-			t.Errorf("%s selects %v, want %v", name, selector, label)
+		if !reflect.DeepEqual(tt.got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.what, tt.got, tt.want)
 		}
-	}
-
-	files, err := filepath.Glob(folder + "*.yaml")
-	if err != nil || len(files) != 6 {
-		t.Errorf("the folder has %v (%v), want the five manifests and kustomization.yaml", files, err)
 	}
 }
