@@ -68,7 +68,7 @@ type client struct {
 	stdin io.WriteCloser
 
 	mu      sync.Mutex
-	changed *sync.Cond // a field below
+	changed *sync.Cond // of a field below
 	all     []message
 	unread  []message // messages that no want has returned
 	stderr  bytes.Buffer
@@ -101,7 +101,11 @@ func start(t tester, cmd *exec.Cmd) *client {
 		_ = cmd.Wait() // ProcessState has the result.
 		c.update(func() { c.over = true })
 	}()
-	t.Cleanup(c.check)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // It may have ended.
+		c.wait("the end", func() bool { return c.over })
+		clean(t, c.output()+c.log())
+	})
 	return c
 }
 
@@ -157,24 +161,16 @@ func (c *client) wait(what string, cond func() bool) {
 	}
 }
 
-// put sends bytes as they are.
-func (c *client) put(s string) {
-	c.t.Helper()
-	if _, err := io.WriteString(c.stdin, s); err != nil {
-		c.t.Fatalf("sending %.100q: %v\n%s", s, err, c.log())
-	}
-}
+// put sends bytes as they are. An answer is missing if it fails.
+func (c *client) put(s string) { _, _ = io.WriteString(c.stdin, s) }
 
-// line sends messages, each on a line.
-func (c *client) line(messages ...string) {
-	c.t.Helper()
-	c.put(strings.Join(messages, "\n") + "\n")
-}
+// line sends a message on a line.
+func (c *client) line(message string) { c.put(message + "\n") }
 
 // begin initializes the session, in lines.
 func (c *client) begin() *client {
 	c.t.Helper()
-	c.line(initialize, initialized)
+	c.line(initialize + "\n" + initialized)
 	c.want(`"init"`)
 	return c
 }
@@ -237,13 +233,11 @@ func (c *client) output() string {
 
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)
 
-// check ends the server and wants that no output has the key or a stack trace.
-func (c *client) check() {
-	c.t.Helper()
-	_ = c.cmd.Process.Kill() // It may have ended.
-	c.wait("the end", func() bool { return c.over })
-	if text := c.output() + c.log(); strings.Contains(text, key[3:]) || crash.MatchString(text) {
-		c.t.Fatalf("the output has the key or a stack trace:\n%s", text)
+// clean wants that no output has the key or a stack trace.
+func clean(t tester, output string) {
+	t.Helper()
+	if strings.Contains(output, key[3:]) || crash.MatchString(output) {
+		t.Fatalf("the output has the key or a stack trace:\n%s", output)
 	}
 }
 

@@ -1,5 +1,4 @@
-// Openai-responses-mcp gives MCP clients web-searched, cited answers from the
-// OpenAI Responses API.
+// Openai-responses-mcp gives MCP clients web-searched, cited answers from the OpenAI Responses API.
 //
 //	npx openai-responses-mcp --stdio
 //
@@ -12,9 +11,8 @@
 //	                 internal/config and connects the packages (build.go)
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its
 //	                 responses; internal/httpd does this for serve --http
-//	internal/server  checks the arguments of the tools answer, answer_detailed
-//	                 and answer_quick, reports progress, returns errors; a long
-//	                 call may be a task
+//	internal/server  checks the arguments of the tools answer, answer_detailed and
+//	                 answer_quick, reports progress, returns errors, makes tasks
 //	internal/answer  makes a request from the question and an answer with
 //	                 citations from the response; internal/policy has the
 //	                 instructions to the model
@@ -28,8 +26,7 @@
 //	                                               conn.Write drops what is for it
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
-//	whether a failure is an error or       server  Server.failure
-//	a result
+//	whether a failure is a result          server  Server.failure
 //	which calls are tasks                  server  tasks.middleware
 //	what an error says and advises         answer  Advisor.Advise
 //	which sources become citations         answer  reading.sources, capped

@@ -1,13 +1,11 @@
-// Command bench builds the server as a release does and compares its start,
-// memory, calls per second, CPU time and size with those of a hello-world Go
-// program over stdio (testdata/hello):
+// Command bench builds the server as a release does and compares its start, memory, calls per
+// second, CPU time and size with those of a hello-world Go program over stdio (testdata/hello):
 //
 //	go run ./test/bench
 //
-// Both programs take turns in one run, and medians are printed, so that the
-// ratios can be compared between machines. The API is a canned response in this
-// process. Memory is read from Linux's /proc and is 0 elsewhere. CPU time is user and
-// system time of a process from its start to its end.
+// Both programs take turns in one run, and medians are printed, so that the ratios can be compared
+// between machines. The API is a canned response in this process. Memory is read from Linux's /proc
+// and is 0 elsewhere. CPU time is user and system time of a process from its start to its end.
 package main
 
 import (
@@ -44,8 +42,7 @@ const (
 	call       = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"answer","arguments":{"query":"What is the weather in Sapporo?"}}}` + "\n"
 )
 
-// response is an answer of usual size: 20 paragraphs that cite a page each, and
-// three searches.
+// response is an answer of usual size: 20 paragraphs that cite a page each, and three searches.
 func response() string {
 	var text, annotations, sources []string
 	for i := range 20 {
