@@ -83,7 +83,7 @@ func run(w io.Writer) error {
 		"OPENAI_API_KEY=bench", "OPENAI_BASE_URL=" + api.URL + "/v1"}
 	server, serverErr := build(dir, "./cmd/openai-responses-mcp")
 	hello, helloErr := build(dir, "./test/bench/testdata/hello")
-	if err := errors.Join(serverErr, helloErr); err != nil {
+	if err := cmp.Or(serverErr, helloErr); err != nil {
 		return err
 	}
 
@@ -103,11 +103,12 @@ func run(w io.Writer) error {
 		{"peak memory of 64 calls side by side", "MiB", rounds, 200 * time.Millisecond, 0, (*process).peak},
 		{"calls per second, 64 side by side", "", rounds, 0, 0, (*process).rate},
 		{"CPU time of a call, 64 side by side", "µs", rounds, 0, side + calls, (*process).rate},
+		{"binary", "MB", 1, 0, 0, (*process).size},
 	} {
 		hold.Store(int64(m.hold))
 		var values [2][]float64
 		for range m.rounds {
-			for i, path := range []string{server.path, hello.path} {
+			for i, path := range []string{server, hello} {
 				v, cpu, err := with(path, env, m.measure)
 				if err != nil {
 					return fmt.Errorf("measuring %s of %s: %w", m.name, path, err)
@@ -121,31 +122,23 @@ func run(w io.Writer) error {
 		a, b := median(values[0]), median(values[1])
 		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", m.name, a, m.unit, b, m.unit, a/b)
 	}
-	fmt.Fprintf(tw, "binary\t%.1f MB\t%.1f MB\t%.2f\t\n", server.size, hello.size, server.size/hello.size)
 	return tw.Flush()
 }
 
-type binary struct {
-	path string
-	size float64 // MB
-}
-
-func build(dir, name string) (binary, error) {
+// build returns the path of a binary.
+func build(dir, name string) (string, error) {
 	path := filepath.Join(dir, filepath.Base(name)+".exe") // as Windows wants it
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return binary{}, fmt.Errorf("building %s: %w\n%s", name, err, text)
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, text)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return binary{}, err
-	}
-	return binary{path, float64(info.Size()) / 1e6}, nil
+	return path, nil
 }
 
 // process is a running program that has answered initialize.
 type process struct {
+	path    string
 	pid     int
 	in      io.Writer
 	out     *bufio.Reader
@@ -165,7 +158,7 @@ func with(path string, env []string, f func(*process) (float64, error)) (v float
 	if err = cmp.Or(inErr, outErr, cmd.Start()); err != nil {
 		return 0, 0, err
 	}
-	run := &process{pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
+	run := &process{path: path, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
 	err = run.ask(initialize)
 	if err == nil {
 		run.started = float64(time.Since(begin)) / float64(time.Millisecond)
@@ -188,6 +181,14 @@ func (p *process) answer() error {
 		err = fmt.Errorf("unexpected answer %.200q", line)
 	}
 	return err
+}
+
+func (p *process) size() (float64, error) {
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return 0, err
+	}
+	return float64(info.Size()) / 1e6, nil
 }
 
 func (p *process) idle() (float64, error) {

@@ -16,46 +16,33 @@ import (
 
 // page is a Markdown file with its fenced blocks cut out.
 type page struct {
-	name   string // from the root, with slashes
-	prose  string
-	blocks []block
+	name, prose string
+	blocks      []block
 }
 
 type block struct {
-	kind string // sh, json, ...
-	text string
-	line int
+	kind, text string // the kind is sh, json, ...
+	line       int
 }
 
-var everywhere = []string{"*.md", "docs/*.md", "docs/*/*.md"}
+var (
+	everywhere = []string{"*.md", "docs/*.md", "docs/*/*.md"}
+	fenced     = regexp.MustCompile("(?ms)^( *)```([^\n]*)\n(.*?)^ *```$")
+)
 
 func pages(t *testing.T, patterns ...string) (all []page) {
 	t.Helper()
 	for _, name := range files(t, patterns...) {
-		all = append(all, parse(name, read(t, name)))
+		text := read(t, name)
+		p := page{name: name, prose: fenced.ReplaceAllString(text, "")}
+		for _, m := range fenced.FindAllStringSubmatchIndex(text, -1) {
+			indent, kind, lines := text[m[2]:m[3]], text[m[4]:m[5]], text[m[6]:m[7]]
+			lines = regexp.MustCompile("(?m)^"+indent).ReplaceAllString(lines, "")
+			p.blocks = append(p.blocks, block{kind, lines, strings.Count(text[:m[0]], "\n") + 1})
+		}
+		all = append(all, p)
 	}
 	return all
-}
-
-func parse(name, text string) page {
-	p := page{name: name}
-	var open *block
-	indent := ""
-	for n, line := range strings.Split(text, "\n") {
-		rest := strings.TrimLeft(line, " ")
-		kind, fence := strings.CutPrefix(rest, "```")
-		switch {
-		case open == nil && fence:
-			open, indent = &block{kind: kind, line: n + 1}, line[:len(line)-len(rest)]
-		case open != nil && fence:
-			p.blocks, open = append(p.blocks, *open), nil
-		case open != nil:
-			open.text += strings.TrimPrefix(line, indent) + "\n"
-		default:
-			p.prose += line + "\n"
-		}
-	}
-	return p
 }
 
 var (
@@ -84,7 +71,7 @@ func TestLinks(t *testing.T) {
 			if err != nil || anchor == "" {
 				continue
 			}
-			headings := heading.FindAllStringSubmatch(parse(name, read(t, name)).prose, -1)
+			headings := heading.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, name), ""), -1)
 			if !slices.ContainsFunc(headings, func(h []string) bool { // GitHub makes a link target of each
 				return anchor == strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(h[1], "")), " ", "-")
 			}) {
