@@ -14,10 +14,6 @@ export const KNOWN = 'What does HTTP 404 mean?'; // answered without a search
 export const WEATHER = 'What is the weather in Tokyo today?'; // answered with one
 const TOOLS = ['answer', 'answer_detailed', 'answer_quick'];
 
-if (process.argv.length !== 3) {
-  console.error(`usage: node ${process.argv[1]} SERVER_BINARY`);
-  process.exit(2);
-}
 export const binary = resolve(process.argv[2]);
 export const home = mkdtempSync(join(tmpdir(), 'mcp-clients-')); // empty
 export const env = { PATH: process.env.PATH ?? '', HOME: home, USERPROFILE: home, APPDATA: home };
