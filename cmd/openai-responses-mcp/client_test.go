@@ -21,10 +21,10 @@ import (
 // patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
-// key is the API key of all tests. It must not appear in any output.
-const key = "sk-canary-Zq7XbT0wPl94mKfR"
-
 const (
+	key     = "sk-canary-Zq7XbT0wPl94mKfR" // It must not appear in any output.
+	nowhere = "OPENAI_BASE_URL=http://127.0.0.1:1/v1"
+
 	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
@@ -248,7 +248,7 @@ var variable = regexp.MustCompile(`^[A-Z_]+=`)
 func program(home string, words ...string) *exec.Cmd {
 	cmd := exec.Command("openai-responses-mcp")
 	cmd.Dir = home
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), nowhere, "GORACE=atexit_sleep_ms=0"}
 	for _, word := range words {
 		if variable.MatchString(word) {
 			cmd.Env = append(cmd.Env, word)

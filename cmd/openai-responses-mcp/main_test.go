@@ -13,7 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -31,8 +30,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
-
-var update = flag.Bool("update", false, "update the files that scripts compare")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"openai-responses-mcp": main})
@@ -119,9 +116,9 @@ func TestScript(t *testing.T) {
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
+		Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_API_KEY=",
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", nowhere, "OPENAI_API_KEY=",
 				"KEY="+key, "GORACE=atexit_sleep_ms=0")
 			e.Values["script"] = &script{}
 			return nil
@@ -143,7 +140,7 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"body": func(s *script, args []string) {
-		members := gjson.ParseBytes(s.request(args).Body).Map()
+		members := gjson.ParseBytes(s.api.Requests()[s.number(args)-1].Body).Map()
 		text, _ := policy.Load("builtin", "", "", nil)
 		instructions, err := json.Marshal(text)
 		s.Check(err)
@@ -153,7 +150,7 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"headers": func(s *script, args []string) {
-		r := s.request(args)
+		r := s.api.Requests()[s.number(args)-1]
 		s.print("%s %s\n", r.Method, r.Path)
 		delete(r.Header, "Content-Length") // It depends on the policy.
 		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -230,8 +227,10 @@ var scriptCommands = map[string]func(s *script, args []string){
 		}
 	},
 	"eof": func(s *script, _ []string) {
-		for _, m := range s.c.eof() {
-			if !gjson.Get(m.raw, "params.progress").Exists() || m.raw == s.c.all[len(s.c.all)-1].raw { // There is none after the answer.
+		rest := s.c.eof()
+		last := s.c.all[len(s.c.all)-1] // There is no progress after the answer.
+		for _, m := range rest {
+			if !gjson.Get(m.raw, "params.progress").Exists() || m == last {
 				s.print("%s\n", m.raw)
 			}
 		}
@@ -268,14 +267,6 @@ func (s *script) number(args []string) int {
 	n, err := strconv.Atoi(args[0])
 	s.Check(err)
 	return n
-}
-
-func (s *script) request(args []string) fakeapi.Recorded {
-	n, all := s.number(args), s.api.Requests()
-	if n < 1 || n > len(all) {
-		s.Fatalf("the API has had %d requests", len(all))
-	}
-	return all[n-1]
 }
 
 var varying = []struct{ from, to string }{

@@ -135,7 +135,8 @@ func TestInput(t *testing.T) {
 			c, _ = serve(t, "")
 			c.put(strings.Join(tt.in, ""))
 			framing := strings.NewReplacer("F", "", "L", "")
-			if got, want := sorted(framing.Replace(short(t, c.eof()))), sorted(framing.Replace(tt.want)); !slices.Equal(got, want) {
+			got, want := framing.Replace(short(t, c.eof())), framing.Replace(tt.want)
+			if !slices.Equal(sorted(got), sorted(want)) {
 				t.Errorf("answers to all at once: %s, want %s", got, want)
 			}
 		})

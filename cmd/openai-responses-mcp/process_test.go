@@ -116,7 +116,8 @@ func TestNonblockingPipes(t *testing.T) {
 	if m, err := readMessage(r); m.id != "1" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}
-	if err := errors.Join(syscall.SetNonblock(int(p.stdin.Fd()), true), syscall.SetNonblock(int(p.stdout.Fd()), true)); err != nil {
+	inErr, outErr := syscall.SetNonblock(int(p.stdin.Fd()), true), syscall.SetNonblock(int(p.stdout.Fd()), true)
+	if err := errors.Join(inErr, outErr); err != nil {
 		t.Fatal(err)
 	}
 	const n = 5000

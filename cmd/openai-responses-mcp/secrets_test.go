@@ -75,7 +75,8 @@ func TestSecrets(t *testing.T) {
 					t.Errorf("a secret is sent elsewhere: %s", s)
 				}
 				split := strings.ReplaceAll(strings.Join(strings.Split(headerSecret, ""), "\u200b"), `"`, `\"`)
-				fill := strings.NewReplacer("SAID", said, "JSON", fmt.Sprintf("%q", said), "QUERY", url.QueryEscape(said), "PATH", url.PathEscape(said), "SPLIT", split)
+				fill := strings.NewReplacer("SAID", said, "JSON", fmt.Sprintf("%q", said), "SPLIT", split,
+					"QUERY", url.QueryEscape(said), "PATH", url.PathEscape(said))
 				if echo.status == 0 {
 					c, _, _ := http.NewResponseController(w).Hijack()
 					_, _ = io.WriteString(c, fill.Replace(echo.body))

@@ -194,11 +194,12 @@ func TestChurn(t *testing.T) {
 	}
 	// The server closes its connections to the API, which has ended.
 	api.Close()
-	for end := time.Now().Add(patience); files(c) > maxFiles && time.Now().Before(end); {
+	open := files(c)
+	for end := time.Now().Add(patience); open > maxFiles && time.Now().Before(end); open = files(c) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if n := files(c); n > maxFiles {
-		t.Errorf("%d open files, want at most %d", n, maxFiles)
+	if open > maxFiles {
+		t.Errorf("%d open files, want at most %d", open, maxFiles)
 	}
 	_ = c.cmd.Process.Signal(syscall.SIGQUIT) // dumps the goroutines
 	rest, dump := c.end(2), c.log()

@@ -207,8 +207,7 @@ func (x *exchange) send(status int, contentType string, b []byte) {
 // write sends b at once. It reports whether the client took it.
 func (x *exchange) write(b []byte) bool {
 	_, err := x.w.Write(b)
-	err = cmp.Or(err, http.NewResponseController(x.w).Flush())
-	return err == nil && x.r.Context().Err() == nil
+	return cmp.Or(err, http.NewResponseController(x.w).Flush(), x.r.Context().Err()) == nil
 }
 
 // encode marshals a value of this package, which cannot fail.

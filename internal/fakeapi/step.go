@@ -139,5 +139,6 @@ var apiErrors = map[string]apiError{
 	"503":         {503, "The server is overloaded or not ready yet.", "server_error", "", "server_error"},
 	"unsupported": {400, "Unsupported parameter: '%s' is not supported with this model.", invalid, "", "unsupported_parameter"},
 	"unverified": {400, "Your organization must be verified to use '%s'. Please go to: " +
-		"https://platform.openai.com/settings/organization/general and click on Verify Organization.", invalid, "", "unsupported_value"},
+		"https://platform.openai.com/settings/organization/general and click on Verify Organization.",
+		invalid, "", "unsupported_value"},
 }

@@ -106,8 +106,8 @@ func (x *exchange) response() []byte {
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain "now".
 var (
 	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
-	aboutNews    = regexp.MustCompile(`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|yesterday|` +
-		`tomorrow|prices?|news|version|released?|search)\b|今日|本日|明日|昨日|今年|現在|最新|最近|価格|ニュース|検索`)
+	aboutNews    = regexp.MustCompile(`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
+		`yesterday|tomorrow|prices?|news|version|released?|search)\b|今日|本日|明日|昨日|現在|最新|最近|価格|ニュース|検索`)
 )
 
 // judge returns the turn of a model: it searches for what changes from day to day, if it is offered
