@@ -194,7 +194,6 @@ func (x *exchange) pause(d time.Duration) bool {
 	return x.r.Context().Err() == nil
 }
 
-// fail sends an error.
 func (x *exchange) fail(e apiError) { x.send(e.status, "application/json", encode(object{"error": e})) }
 
 // send sends a whole body.
