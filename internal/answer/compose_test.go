@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,7 @@ func TestComposeNoText(t *testing.T) {
 		{output(message("", " \n")), "no output"},
 		{output(message("", "\ue200cite\ue202turn0search0\ue201")), "no output"},
 	} {
-		if _, err := compose(t, Options{}, tt.body); err != NoTextError(tt.want) {
+		if _, err := compose(t, Options{}, tt.body); !errors.Is(err, NoTextError(tt.want)) {
 			t.Errorf("compose(%s) = %v, want %q", tt.body, err, tt.want)
 		}
 	}

@@ -105,17 +105,18 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
 // draw returns the picture of a terminal with these lines. The first empty line separates the two frames.
 func draw(lines []string) string {
 	height := bar + len(lines)*lineHeight + margin
-	svg := fmt.Sprintf(head, width, height, width-1, height-1)
+	var svg strings.Builder
+	fmt.Fprintf(&svg, head, width, height, width-1, height-1)
 	divider := slices.Index(lines, "")
 	for i, line := range lines {
 		y := bar + lineHeight*i + 22
 		if i == divider {
-			svg += fmt.Sprintf(`  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
+			fmt.Fprintf(&svg, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
 		} else if line != "" {
-			svg += fmt.Sprintf(`  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
+			fmt.Fprintf(&svg, `  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
 		}
 	}
-	return svg + "</svg>\n"
+	return svg.String() + "</svg>\n"
 }
 
 // classes are the styles of the picture, by the parameter of the control sequence SGR.
@@ -126,7 +127,7 @@ var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\
 
 // spans returns a line with its control sequences as SVG.
 func spans(line string) string {
-	var svg string
+	var svg strings.Builder
 	var style []string
 	sequences := append(sequence.FindAllStringSubmatch(line, -1), []string{"", "0", ""}) // the end of the line
 	for i, words := range sequence.Split(line, -1) {
@@ -134,12 +135,12 @@ func spans(line string) string {
 		if words != "" && style != nil {
 			words = fmt.Sprintf(`<tspan class="%s">%s</tspan>`, strings.Join(style, " "), words)
 		}
-		svg += words
+		svg.WriteString(words)
 		switch codes, url := sequences[i][1], sequences[i][2]; {
 		case url != "":
-			svg += fmt.Sprintf(`<a href="%s">`, html.EscapeString(url))
+			fmt.Fprintf(&svg, `<a href="%s">`, html.EscapeString(url))
 		case strings.HasPrefix(sequences[i][0], "\x1b]"):
-			svg += "</a>"
+			svg.WriteString("</a>")
 		default:
 			for code := range strings.SplitSeq(codes, ";") {
 				style = append(style, classes[code])
@@ -149,5 +150,5 @@ func spans(line string) string {
 			}
 		}
 	}
-	return svg
+	return svg.String()
 }
