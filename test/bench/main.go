@@ -3,6 +3,8 @@
 //
 //	go run ./test/bench
 //
+// With -rows start it makes only the rows whose names contain that word.
+//
 // Both programs take turns in one run, and medians are printed, so that the ratios can be compared
 // between machines. The API is a canned response in this process. Memory is read from Linux's /proc
 // and is 0 elsewhere. CPU time is user and system time of a process from its start to its end.
@@ -13,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -59,13 +62,15 @@ func response() string {
 }
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	rows := flag.String("rows", "", "measure only the rows whose names contain this")
+	flag.Parse()
+	if err := run(os.Stdout, *rows); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer) error {
+func run(w io.Writer, rows string) error {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -105,6 +110,9 @@ func run(w io.Writer) error {
 		{"CPU time of a call, 64 side by side", "µs", rounds, 0, side + calls, (*process).rate},
 		{"binary", "MB", 1, 0, 0, (*process).size},
 	} {
+		if !strings.Contains(m.name, rows) {
+			continue
+		}
 		hold.Store(int64(m.hold))
 		var values [2][]float64
 		for range m.rounds {
