@@ -31,10 +31,10 @@
 //	what an error says and advises         answer  Advisor.Advise
 //	which sources become citations         answer  reading.sources, capped
 //	which date a citation has              answer  publishedAt, document.dates
-//	whether a list of sources is appended  answer  document.endsInSources
+//	whether a list of sources is appended  answer  newDocument (closing)
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacer.wait, pacer.refused
-//	which parameter is dropped after a 400 llm     refusedParam
+//	which parameter is dropped after a 400 llm     Client.leaveOut
 //	which value of a setting wins          config  Load
 //	what is removed from logs and errors   logging Redactor
 //

@@ -68,7 +68,7 @@ func (r *reading) add(resp *llm.Response) {
 	now.text = strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 	r.searched = r.searched || len(r.citedAny) > 0
 	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
-		searches = int(*billed)
+		searches = int(min(max(*billed, 0), 1<<53))
 	}
 	r.noText = now.text == ""
 	if !r.noText || r.last == nil {

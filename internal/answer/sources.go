@@ -222,28 +222,30 @@ func Links(s string) (list [][2]int) {
 }
 
 // SourcesAt returns where the last heading of a list of sources begins in the text of an answer, or
-// the length of the text, and the pages of that list with their dates. It is nil unless it ends the
-// text in the form that the policy asks for.
-func SourcesAt(body string) (at int, list []Citation) {
+// the length of the text, and whether the list ends the text in the form that the policy asks for.
+func SourcesAt(body string) (at int, closing bool) {
 	doc := newDocument(body, nil)
 	if doc.begin == 0 {
-		return len(body), nil
+		return len(body), false
 	}
 	at = len(body) + 1
 	for _, l := range doc.lines[doc.begin-1:] {
 		at -= len(l.text) + 1
 	}
-	if !doc.closing {
-		return at, nil
-	}
-	list = []Citation{}
-	for i, l := range doc.lines[doc.begin:] {
-		for k, u := range l.links {
-			page := PageURL(l.text[u.start:u.end])
+	return at, doc.closing
+}
+
+// Listed returns the pages of the last list of sources of a text, with their dates.
+func Listed(body string) (list []Citation) {
+	doc := newDocument(body, nil)
+	for i := doc.begin; i < doc.end; i++ {
+		l := doc.lines[i]
+		for k, at := range l.links {
+			page := PageURL(l.text[at.start:at.end])
 			if page != "" {
-				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(doc.begin+i, k)})
+				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(i, k)})
 			}
 		}
 	}
-	return at, list
+	return list
 }

@@ -3,7 +3,7 @@
 //
 //	cli.go      the commands, errors and exit codes
 //	flags.go    the flags that commands share, suggestions, usage texts
-//	build.go    the configuration, as the options of the other packages
+//	build.go    the configuration, as the options of the other packages and for advice
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events
@@ -88,7 +88,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// failure is an error with its exit code and advice. One without a problem is not printed.
+// failure is an error with its exit code and advice. If problem is empty, nothing is printed.
 type failure struct {
 	code          int
 	problem, hint string

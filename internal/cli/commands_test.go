@@ -76,7 +76,7 @@ func TestSession(t *testing.T) {
 		"no/such: method not found (-32601)":    {{method: "no/such"}},
 		"call 1 was cancelled and yet answered": {{method: "initialize", cancelled: true}},
 	} {
-		_, err := session(t.Context(), server.Options{Log: slog.New(slog.DiscardHandler)}, true, requests, func(string) {})
+		_, err := session(t.Context(), server.Options{Log: slog.New(slog.DiscardHandler)}, true, requests, func(string, []byte) {})
 		if fmt.Sprint(err) != want {
 			t.Errorf("%v: %v, want %s", requests, err, want)
 		}

@@ -63,7 +63,7 @@ func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	responses, err := session(ctx, o, lines, firstRequests("doctor"), func(string) {})
+	responses, err := session(ctx, o, lines, firstRequests("doctor"), func(string, []byte) {})
 	if err != nil {
 		return 0, err
 	}

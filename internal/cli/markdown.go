@@ -15,9 +15,10 @@ import (
 
 const (
 	glue = "\u1680" // a white space that texts do not have, for the parser
-	nbsp = "\u00a0" // a space at which no row ends
+	nbsp = "\u2007" // a space at which no row ends: the figure space, which texts hardly have
 
 	maxBlock = 32 << 10                           // bytes of a block that is parsed
+	maxPage  = 2 << 10                            // bytes of the URL of a link, which each of its rows repeats
 	mark     = `(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])` // matches the marker of a quote or of an entry of a list
 )
 
@@ -30,6 +31,8 @@ var (
 	fence = regexp.MustCompile("^(?:[ \\t]|" + mark + ")*(```+|~~~+)([^`]*)$")
 	// strong matches text that is to be bold, and the character before it.
 	strong = regexp.MustCompile(`(^|[^*])(\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)`)
+	// lineBreak matches the HTML of a line break.
+	lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 )
 
 // blockEnd returns where the first block of s ends. It may go on if that is the end of s. An entry
@@ -91,7 +94,7 @@ func parse(block string) (doc *markdown.Document) {
 	if len(block) > maxBlock || hostile.MatchString(block) {
 		return nil
 	}
-	defer func() { _ = recover() }() // the parser panics for some tables, such as "a\n-||"
+	defer func() { _ = recover() }() // doc stays nil: the parser panics for some tables, such as "a\n-||"
 	// The parser drops footnotes.
 	block = strings.NewReplacer(glue, " ", "[^", glue+"[^").Replace(block)
 	// CommonMark does not see the end of **「強調」** before a letter.
@@ -240,7 +243,7 @@ func (r *renderer) add(s *styled, list markdown.Inlines, l look) {
 		case *markdown.AutoLink:
 			r.text(s, x.Text, l)
 		case *markdown.HTMLTag: // tables have <br>
-			r.text(s, strings.NewReplacer("<br>", " ", "<br/>", " ", "<br />", " ").Replace(x.Text), l)
+			r.text(s, lineBreak.ReplaceAllString(x.Text, " "), l)
 		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
 			s.add("\n", l)
 		case *markdown.Code:
@@ -259,10 +262,10 @@ func (r *renderer) add(s *styled, list markdown.Inlines, l look) {
 	}
 }
 
-// link appends a link. One that leads to no page is shown as it is.
+// link appends a link. One that leads to no page, or has a very long URL, is shown as it is.
 func (r *renderer) link(s *styled, inner markdown.Inlines, u string, l look) {
 	page := answer.PageURL(strings.ReplaceAll(u, glue, ""))
-	if page == "" {
+	if page == "" || len(page) > maxPage {
 		s.add("[", l)
 		r.add(s, inner, l)
 		s.add("]("+u+")", l)
@@ -338,7 +341,8 @@ func (r *renderer) sourceRows(heading string, width int) string {
 	return r.out.String()
 }
 
-// styled is a text with the look of each byte, which is cut and joined as any slice.
+// styled is a text with the look of each byte, which is cut and joined as any slice. It has at most
+// maxBlock bytes and the numbers of links.
 type styled []char
 
 type char struct {
@@ -396,22 +400,25 @@ var escaped = regexp.MustCompile(`[^!-~]+`) // what the control sequence OSC 8 d
 // paint returns a text with control sequences: SGR for its styles, OSC 8 for its links.
 func (s styled) paint() string {
 	var b strings.Builder
-	for len(s) > 0 {
-		n := 1
-		for n < len(s) && s[n].look == s[0].look {
-			n++
+	var now look
+	change := func(to look) {
+		if now.style != "" && now.style != to.style {
+			b.WriteString("\x1b[0m")
 		}
-		words := strings.ReplaceAll(s[:n].String(), nbsp, " ")
-		if s[0].style != "" {
-			words = "\x1b[0" + s[0].style + "m" + words + "\x1b[0m"
+		if now.page != to.page {
+			b.WriteString("\x1b]8;;" + escaped.ReplaceAllStringFunc(to.page, url.PathEscape) + "\x1b\\")
 		}
-		if s[0].page != "" {
-			words = "\x1b]8;;" + escaped.ReplaceAllStringFunc(s[0].page, url.PathEscape) + "\x1b\\" + words + "\x1b]8;;\x1b\\"
+		if to.style != "" && now.style != to.style {
+			b.WriteString("\x1b[0" + to.style + "m")
 		}
-		b.WriteString(words)
-		s = s[n:]
+		now = to
 	}
-	return b.String()
+	for _, c := range s {
+		change(c.look)
+		b.WriteByte(c.byte)
+	}
+	change(look{})
+	return strings.ReplaceAll(b.String(), nbsp, " ")
 }
 
 // room is the width of the text in the next row.

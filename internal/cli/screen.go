@@ -151,12 +151,12 @@ func (s *screen) finish(ans *answer.Answer) {
 	} else {
 		s.divide("the answer")
 	}
-	at, list := answer.SourcesAt(rest)
-	if s.plain || list == nil {
+	at, closing := answer.SourcesAt(rest)
+	if s.plain || !closing {
 		at = len(rest)
 	}
 	s.print(rest[:at])
-	for _, c := range append(ans.Citations, list...) {
+	for _, c := range append(ans.Citations, answer.Listed(rest[at:])...) {
 		s.rows.cite(c)
 	}
 	if len(s.rows.sources) > 0 && !s.plain {

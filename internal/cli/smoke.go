@@ -44,28 +44,24 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		silent := call
 		silent.cancelled = true
 		requests = append(requests, silent)
-		a.note("call %d was cancelled and must stay silent", len(requests))
+		a.note("call %d is cancelled and must stay silent", len(requests))
 	}
 	requests = append(requests, call)
 	start := time.Now()
-	responses, err := session(ctx, d.server, *lines || d.config.LineMode, requests, func(method string) {
-		a.note("%s: answered in %d ms", method, time.Since(start).Milliseconds())
-	})
 	var answered []string
-	for i, r := range responses {
-		if r == nil {
-			continue
+	var writeErr error
+	_, err = session(ctx, d.server, *lines || d.config.LineMode, requests, func(method string, response []byte) {
+		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
+		answered = append(answered, method)
+		if _, err := a.stdout.Write(escape(append(response, '\n'))); err != nil {
+			writeErr = err
 		}
-		answered = append(answered, requests[i].method)
-		if _, err := a.stdout.Write(escape(append(r, '\n'))); err != nil {
-			return err
-		}
-	}
+	})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
-	case err != nil:
-		return err
+	case cmp.Or(writeErr, err) != nil:
+		return cmp.Or(writeErr, err)
 	}
 	api := "the API"
 	if f.offline {
@@ -81,7 +77,7 @@ type object = map[string]any
 type request struct {
 	method    string
 	params    object
-	cancelled bool // at once: it must not be answered
+	cancelled bool // at once, so it must not be answered
 }
 
 // firstRequests are those that a client of that name begins with.
@@ -95,7 +91,7 @@ func firstRequests(client string) []request {
 
 // session sends requests to a server inside this process, all at once, and returns their responses.
 // It calls arrived for each when it comes. The error is the first of a request without a result.
-func session(ctx context.Context, o server.Options, lines bool, requests []request, arrived func(method string)) ([][]byte, error) {
+func session(ctx context.Context, o server.Options, lines bool, requests []request, arrived func(method string, response []byte)) ([][]byte, error) {
 	var in bytes.Buffer
 	send := func(message object) {
 		message["jsonrpc"] = "2.0"
@@ -115,7 +111,7 @@ func session(ctx context.Context, o server.Options, lines bool, requests []reque
 	out := receiver(func(message []byte) {
 		if id := gjson.GetBytes(message, "id").Int(); id > 0 {
 			responses[id-1] = message
-			arrived(requests[id-1].method)
+			arrived(requests[id-1].method, message)
 		}
 	})
 	err := server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: &in, Out: out, Lines: lines, Log: o.Log})

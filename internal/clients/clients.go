@@ -39,7 +39,7 @@ const (
 	literalToken    = "$CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the file private."
 )
 
-// All lists the clients as the documentation does. Theirs, at each, was read in November 2026.
+// All lists the clients as the documentation does. The linked pages were read in November 2026.
 func All() []Client {
 	return []Client{{
 		ID: "claude-code", Name: "Claude Code", alias: "claude", // https://code.claude.com/docs/en/mcp

@@ -13,7 +13,8 @@
 // the JSON Schema and the reference page:
 //
 //	yaml     key in the file
-//	env      environment variable that sets it
+//	env      environment variable that sets it; for the profiles, which share their keys, a tag of
+//	         the profile with the name of the key
 //	doc      what the key does
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string

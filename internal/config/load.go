@@ -262,7 +262,7 @@ func (l *loader) fromEnv() {
 			return ok && parse.Name == f.Name
 		})
 		switch {
-		case value == "":
+		case f.variable == "", value == "":
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
 		case invalid:

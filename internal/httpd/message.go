@@ -52,8 +52,9 @@ func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
 	default:
 		return false
 	}
-	if id != "null" && r.Header.Get(versionHeader) < server.Stateless {
-		status = http.StatusOK // there an error about one request is an ordinary response
+	aboutRequest := id != "null"
+	if aboutRequest && r.Header.Get(versionHeader) < server.Stateless {
+		status = http.StatusOK // there such an error is an ordinary response
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

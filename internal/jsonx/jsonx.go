@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without the escapes for HTML, of which RFC 8259 section 7 asks for none.
+// Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.
 func Marshal(v any) ([]byte, error) { return MarshalIndent(v, "") }
 
 // MarshalIndent is Marshal with a line for each value and this indent for each level; "" puts all

@@ -5,7 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,8 +24,9 @@ type accumulator struct {
 	emitter *emitter
 	log     func([]byte)    // writes what came back to the debug log
 	begun   int             // number of the last item
-	current map[float64]int // item that an output_index means
+	current map[float64]int // item of each output_index
 	ids     map[string]int  // items by id
+	types   map[int]string  // of the items that are known
 	blocks  map[blockKey]*block
 	done    []Item // complete items
 	size    int    // elements of done
@@ -44,7 +46,7 @@ type block struct {
 }
 
 func newAccumulator(e *emitter, log func([]byte)) *accumulator {
-	return &accumulator{emitter: e, log: log, current: map[float64]int{}, ids: map[string]int{}, blocks: map[blockKey]*block{}}
+	return &accumulator{emitter: e, log: log, current: map[float64]int{}, ids: map[string]int{}, types: map[int]string{}, blocks: map[blockKey]*block{}}
 }
 
 // streamEvent is what the program needs of the events of a stream
@@ -79,7 +81,7 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 	}
 	err := stream.Err()
 	if err == nil {
-		err = io.ErrUnexpectedEOF
+		err = errors.New("the stream ended before the response did")
 	}
 	return nil, err
 }
@@ -89,7 +91,7 @@ func (a *accumulator) take(data []byte) (*Response, error) {
 	var ev streamEvent
 	err := decode(data, &ev)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading an event: %w", err)
 	}
 	noError := []string{"", "null", "{}", `""`}
 	if ev.Type == "error" || !slices.Contains(noError, string(ev.Error)) {
@@ -167,6 +169,7 @@ func (a *accumulator) number(ev streamEvent) int {
 // API announces by itself.
 func (a *accumulator) start(item int, is Item) *block {
 	a.know(item, is.ID)
+	a.types[item] = is.Type
 	switch is.Type {
 	case "reasoning":
 		return a.open(blockKey{item, BlockThinking, 0}, is.ID, "")
@@ -185,7 +188,7 @@ func (a *accumulator) know(item int, id string) {
 	}
 }
 
-// end completes an item: what was not streamed of it follows in one piece, and its blocks stop.
+// end completes an item: what was not streamed of it follows as one delta, and its blocks stop.
 func (a *accumulator) end(item int, is Item) {
 	b := a.start(item, is)
 	switch is.Type {
@@ -207,8 +210,8 @@ func (a *accumulator) end(item int, is Item) {
 }
 
 // settle completes the items of the final output that were not streamed to their end. It finds an
-// item by its id. One without a known id is the next that no id names: the output may lack items
-// that were streamed, and some servers give them other ids there.
+// item by its id. One without a known id is the next of its type that no id names: the output may
+// lack items that were streamed, and some servers give them other ids there.
 func (a *accumulator) settle(output []Item) {
 	named := map[int]bool{}
 	for _, is := range output {
@@ -219,7 +222,7 @@ func (a *accumulator) settle(output []Item) {
 		item := a.ids[is.ID]
 		for item == 0 {
 			next++
-			if !named[next] {
+			if next > a.begun || !named[next] && cmp.Or(a.types[next], is.Type) == is.Type {
 				item = next
 			}
 		}

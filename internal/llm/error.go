@@ -115,7 +115,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Name returns the class that OpenAI's SDKs have for the error, which is what people search for
 // (spec §8.2, data.name).
-func (e *Error) Name() string { return e.Kind.class }
+func (e *Error) Name() string {
+	return cmp.Or(map[int]string{409: "ConflictError", 422: "UnprocessableEntityError"}[e.Status], e.Kind.class)
+}
 
 // namedKind returns the kind that a code or type of the API names with any status, if any.
 func namedKind(name string) Kind {
@@ -221,11 +223,12 @@ func apiError(data []byte) *Error {
 		fields, inner = inner, gjson.Result{}
 	}
 	e.Type, e.Param = fields.Get("type").String(), fields.Get("param").String()
-	e.Code = cmp.Or(fields.Get("code").String(), inner.String()) // a string may be either
-	e.Message = cmp.Or(fields.Get("message").String(), inner.String(), doc.Get("detail").String())
-	if e.Code == inner.String() && namedKind(e.Code).label == "" {
-		e.Code = ""
+	e.Code = fields.Get("code").String()
+	words := inner.String() // a string is a message, and may be a code
+	if namedKind(words) != (Kind{}) {
+		e.Code = cmp.Or(e.Code, words)
 	}
+	e.Message = cmp.Or(fields.Get("message").String(), words, doc.Get("detail").String())
 	return e
 }
 
@@ -288,14 +291,15 @@ func contextError(ctx context.Context, err error) *Error {
 // until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
 // 0 without a wait.
 func retryAfter(h http.Header) time.Duration {
-	after := h.Get("Retry-After")
-	for _, text := range []string{h.Get("Retry-After-Ms") + "ms", after + "s"} {
-		wait, err := time.ParseDuration(text)
-		if err == nil && wait > 0 {
-			return wait
+	const longest = 1 << 62 // a little less than what a time.Duration can hold
+	units := map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "Retry-After": time.Second}
+	for _, header := range []string{"Retry-After-Ms", "Retry-After"} {
+		n, err := strconv.ParseFloat(h.Get(header), 64)
+		if err == nil && n > 0 {
+			return time.Duration(min(n*float64(units[header]), longest))
 		}
 	}
-	if t, err := http.ParseTime(after); err == nil {
+	if t, err := http.ParseTime(h.Get("Retry-After")); err == nil {
 		return max(time.Until(t), 0)
 	}
 	var wait time.Duration

@@ -37,7 +37,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"an event in lines", sseStep(`{"type":"x",` + strings.Repeat("\ndata:"+strings.Repeat(" ", 1<<20), 40) + `}`), KindFailed, "an event of the answer is larger than 32 MiB"},
 		{"a long code", sseStep(`{"type":"response.failed","response":{"error":{"code":"` + strings.Repeat("c", 1<<20) + `"}}}`), KindFailed, "the response failed"},
 		{"many elements in many events", sseStep(slices.Repeat([]string{`{"type":"response.output_item.done","item":` + message(list("0", 5000)) + `}`}, 3)...), KindFailed, tooMany},
-		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the answer was cut off: invalid character"},
+		{"depth of an event", sseStep(`{"error":` + strings.Repeat("[", 7_000_000)), KindConnection, "the answer was cut off: reading an event: invalid character"},
 		{"depth of a response", output(strings.Repeat("[", 7_000_000)), KindBadResponse, "the answer is not a response object"},
 		{"depth of an error", answer(400, `{"error":`+strings.Repeat("[", 1_000_000)), KindParameter, "Bad Request"},
 	} {

@@ -5,7 +5,8 @@
 //
 //	llm.go          Client and its options; Create and Stream
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
-//	send.go         the loop over the attempts, each a request and its answer; GET /models/{id}
+//	send.go         the loop over the attempts, each a request and its answer; the
+//	                middleware, GET /models/{id}
 //	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
@@ -101,7 +102,8 @@ func New(o Options) *Client {
 		c.configErr = &Error{Kind: KindConnection, Message: o.Redactor.Redact(err.Error()), Err: err, final: true}
 	}
 	// The slash keeps openai-go from adding one, which would undo %2F in the path.
-	c.api = responses.NewResponseService(option.WithBaseURL(c.base+"/"), option.WithHTTPClient(c.http), option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
+	c.api = responses.NewResponseService(option.WithBaseURL(c.base+"/"), option.WithHTTPClient(c.http),
+		option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
 	return c
 }
 

@@ -40,7 +40,7 @@ type pacer struct {
 }
 
 // wait returns when a call may send its request, and meanwhile reports how many calls are ahead.
-// The last request of a call that was refused often goes out later than its pace, when the API will
+// The last request of a call that was refused several times goes out later than its pace, when the API will
 // hardly refuse it. wait fails as soon as the turn is known to be after the deadline of ctx.
 func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) error {
 	p.mu.Lock()
@@ -131,8 +131,8 @@ func (p *pacer) intervalLocked() time.Duration {
 	return time.Duration(float64(time.Second) / p.pace)
 }
 
-// refused slows the model down after a 429 for a request of the time sent; after is the API's wait,
-// or 0. Of requests on their way together only the first refusal changes the pace.
+// refused slows the model down after a 429 for a request sent at sent; after is the wait that
+// the API asks for, or 0. Of requests on their way together only the first refusal changes the pace.
 func (p *pacer) refused(sent time.Time, after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -123,7 +123,7 @@ func optional[T comparable](value T) (o param.Opt[T]) {
 	return o
 }
 
-// merge merges extra into an object. An object that loses its last member is removed.
+// merge merges extra into an object. An object that becomes empty is removed.
 func merge(object, extra map[string]any) {
 	for key, value := range extra {
 		members, nested := value.(map[string]any)
@@ -213,9 +213,11 @@ func refusedParam(body map[string]any, e *Error) string {
 	for i, v := range list {
 		element, _ := v.(string)
 		names := []string{element, "include." + element, fmt.Sprintf("include[%d]", i)}
-		said := strings.Contains(e.Message, element) ||
-			element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content")
-		if slices.Contains(names, e.Param) || e.Param == "include" && said {
+		said := element != "" && strings.Contains(e.Message, element)
+		if element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content") {
+			said = true
+		}
+		if slices.Contains(names, e.Param) || (e.Param == "include" && said) {
 			return "include." + element
 		}
 	}
@@ -229,20 +231,21 @@ func refusedParam(body map[string]any, e *Error) string {
 // body had the parameter.
 func drop(body map[string]any, path string) bool {
 	name, member, nested := strings.Cut(path, ".")
-	value, ok := body[name]
+	_, ok := body[name]
+	list, isList := body[name].([]any)
+	object, isObject := body[name].(map[string]any)
 	left := 0
-	switch value := value.(type) {
-	case []any:
-		value = slices.DeleteFunc(value, func(v any) bool { return v == member })
-		body[name], left = value, len(value)
-	case map[string]any:
-		if nested {
-			_, ok = value[member]
-			delete(value, member)
-			left = len(value)
-		}
+	switch {
+	case !nested:
+	case isList:
+		list = slices.DeleteFunc(list, func(v any) bool { return v == member })
+		body[name], left = list, len(list)
+	case isObject:
+		_, ok = object[member]
+		delete(object, member)
+		left = len(object)
 	}
-	if !nested || left == 0 {
+	if left == 0 {
 		delete(body, name)
 	}
 	if name == "stream" {

@@ -137,7 +137,7 @@ func (u *Usage) Add(v Usage) {
 
 // UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
 func (u *Usage) UnmarshalJSON(data []byte) error {
-	count := func(path string) int64 { return int64(min(max(gjson.GetBytes(data, path).Float(), 0), 1<<53)) }
+	count := func(path string) int64 { return int64(min(max(gjson.GetBytes(data, path).Num, 0), 1<<53)) }
 	u.Input, u.Cached = count("input_tokens"), count("input_tokens_details.cached_tokens")
 	u.Output, u.Reasoning = count("output_tokens"), count("output_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
@@ -152,8 +152,9 @@ func decodeResponse(data []byte, contentType, status string, streamed []Item) (*
 	var r Response
 	err := decode(data, &r)
 	_, large := errors.AsType[*Error](err)
+	cutOff := isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end")
 	switch {
-	case large, isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
+	case large || cutOff:
 		return nil, err
 	case !isObject(data) || err != nil:
 		return nil, notResponse(data, contentType)

@@ -68,7 +68,7 @@ func TestWaitBetweenTries(t *testing.T) {
 		{"date", date, 19 * time.Second, 20 * time.Second},
 		// The clock of a synctest bubble starts in 2000.
 		{"past date", answer(429, "", "Retry-After", "Wed, 01 Dec 1999 15:04:05 GMT"), 375 * time.Millisecond, 626 * time.Millisecond},
-		{"nonsense", answer(429, "", "Retry-After", "soon", "Retry-After-Ms", "NaN"), 375 * time.Millisecond, 626 * time.Millisecond},
+		{"nonsense", answer(429, "", "Retry-After", "5m", "Retry-After-Ms", "NaN"), 375 * time.Millisecond, 626 * time.Millisecond},
 		{"negative", answer(429, "", "Retry-After", "-5"), 375 * time.Millisecond, 626 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

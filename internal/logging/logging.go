@@ -56,14 +56,15 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	if err != nil {
 		return slog.New(h), flush, err
 	}
-	o.Format, o.Stderr = "text", f
-	return slog.New(slog.NewMultiHandler(h, o.handler(f))), func() {
+	file := o
+	file.Format, file.Stderr = "text", f
+	return slog.New(slog.NewMultiHandler(h, file.handler(f))), func() {
 		flush()
 		_ = f.Close()
 	}, nil
 }
 
-// handler returns a handler that writes to w, which passes everything on to Stderr.
+// handler returns a handler that writes to w, which is o.Stderr or a queue in front of it.
 func (o Options) handler(w io.Writer) slog.Handler {
 	level, timeFormat := slog.LevelWarn, "2006-01-02T15:04:05.000Z07:00"
 	switch {
@@ -103,7 +104,7 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 	case !isLevel && (kind == slog.KindString || kind == slog.KindAny):
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
-		a.Value = slog.StringValue(o.Redactor.Redact(tintSafe.Replace(text.Printable(render(a.Value.Any())))))
+		a.Value = slog.StringValue(o.Redactor.Redact(tintSafe.Replace(text.Printable(a.Value.String()))))
 	}
 	return a
 }
@@ -111,20 +112,6 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 // tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
 // writes an escape character for the four characters \x1b.
 var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
-
-// render formats a value for a reader: text as it is, other values as JSON, because most of them
-// are requests and responses.
-func render(v any) string {
-	switch v := v.(type) {
-	case string, []byte, json.RawMessage, error, fmt.Stringer:
-		return fmt.Sprintf("%s", v)
-	}
-	b, err := jsonx.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%+v", v)
-	}
-	return string(b)
-}
 
 // openFile opens the debug file for appending. The log holds whole answers, so the rights of other
 // users are removed from an existing file. Devices and pipes are refused: /dev/stdout would break
@@ -164,10 +151,15 @@ func newQueue(w io.Writer) (q *queue, flush func()) {
 		}
 	}()
 	return q, func() {
-		_, _ = q.Write(nil)
+		timeout := time.After(200 * time.Millisecond)
+		select {
+		case q.lines <- nil:
+		case <-timeout:
+			return
+		}
 		select {
 		case <-done:
-		case <-time.After(200 * time.Millisecond):
+		case <-timeout:
 		}
 	}
 }

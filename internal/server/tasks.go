@@ -26,7 +26,7 @@ const (
 	working        = "working" // the status of a task until it ends; it never asks for input
 )
 
-// task is a task as the client sees it. Only with its Type it acknowledges a request.
+// task is a task as the client sees it. A task with a Type alone is an acknowledgement.
 type task struct {
 	mcp.ResultBase
 	Type         string         `json:"resultType"`
@@ -106,6 +106,7 @@ func declaresTasks(meta mcp.Meta) bool {
 func (ts *tasks) start(ctx context.Context, run func(context.Context) (mcp.Result, error)) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	ts.all = slices.DeleteFunc(ts.all, ts.expired)
 	if len(ts.all) == maxTasks {
 		i := slices.IndexFunc(ts.all, func(t *task) bool { return t.Status != working })
 		if i < 0 {
@@ -159,7 +160,7 @@ func (ts *tasks) find(id string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.all {
-		if t.ID == id && time.Since(t.Created) <= ts.ttl {
+		if t.ID == id && !ts.expired(t) {
 			found := *t
 			found.Type = "complete"
 			return &found
@@ -167,6 +168,8 @@ func (ts *tasks) find(id string) *task {
 	}
 	return nil
 }
+
+func (ts *tasks) expired(t *task) bool { return time.Since(t.Created) > ts.ttl }
 
 // now is the time in the precision that clients can parse.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

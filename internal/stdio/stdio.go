@@ -65,7 +65,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 // the end of ctx, and at once if it cannot know: w is not an open file, or the system is not Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		if got := poll(w, 0); got != 0 { // that there is no reader is reported without being asked for
+		if got := poll(w, 0); got != 0 { // poll(2) always reports a missing reader
 			return got > 0
 		}
 	}
@@ -92,7 +92,7 @@ func (w retryWriter) Write(p []byte) (int, error) {
 }
 
 // retry repeats do while it fails with EAGAIN, which happens when another process that has the
-// descriptor of f makes it non-blocking. It waits for the event first.
+// descriptor of f makes it non-blocking. Before each retry it waits for event.
 func retry(f any, event int16, do func(done int) (int, error)) (done int, err error) {
 	for {
 		n, err := do(done)

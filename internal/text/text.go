@@ -3,6 +3,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,24 +56,12 @@ func Unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
+var hostName = regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
+
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.
-func IsHostName(s string) bool {
-	labels := strings.Split(s, ".")
-	for _, label := range labels {
-		first, _ := utf8.DecodeRuneInString(label)
-		if first == '-' || unicode.IsMark(first) || label == "" || strings.ContainsFunc(label, notInHostName) {
-			return false
-		}
-	}
-	top, _ := utf8.DecodeRuneInString(labels[len(labels)-1])
-	return len(labels) > 1 && unicode.IsLetter(top)
-}
-
-func notInHostName(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) && r != '-'
-}
+func IsHostName(s string) bool { return hostName.MatchString(s) }
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
 // Of a name with dots the last part counts. The first of equally near names wins.
