@@ -12,7 +12,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,10 +59,8 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %w\n%s", err, out)
 	}
-	if limits {
-		if err := limited(binary); err != nil {
-			return err
-		}
+	if limits && sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }) > 0 {
+		return errors.New("waves exceed their limits")
 	}
 	api, err := fakeapi.Start()
 	if err != nil {
@@ -165,30 +162,27 @@ func restart(launch func() (*process, error), restarts int) error {
 	}
 	defer proxy.Close()
 
-	var sent, dialed, lost atomic.Int64
+	var sent, dialed atomic.Int64
 	var stop atomic.Bool
-	user := func(i int) (first error) {
-		var c net.Conn
-		for n := 0; !stop.Load(); n++ {
-			if c == nil {
-				dialed.Add(1)
+	user := func(i int) error {
+		for n := 0; !stop.Load(); {
+			c, err := net.Dial("tcp", proxy.Addr().String())
+			dialed.Add(1)
+			for keep := true; err == nil && keep && !stop.Load(); n++ {
+				sent.Add(1)
+				keep, err = ask(c, "load")
+				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
 			}
-			sent.Add(1)
-			var err error
-			c, err = ask(c, proxy.Addr().String(), "load")
 			if err != nil {
-				lost.Add(1)
-				first = cmp.Or(first, err)
+				return err
 			}
-			time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
-		}
-		if c != nil {
 			c.Close()
 		}
-		return first
+		return nil
 	}
 	var users sync.WaitGroup
-	users.Go(func() { sideBySide(20, user) })
+	var lost int64 // Each user stops at its first one.
+	users.Go(func() { lost = sideBySide(20, user) })
 	var failed error
 	for n := range restarts {
 		replica := &replicas[n%len(replicas)]
@@ -202,9 +196,9 @@ func restart(launch func() (*process, error), restarts int) error {
 	}
 	stop.Store(true)
 	users.Wait()
-	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost.Load())
-	if lost.Load() > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost.Load(), sent.Load()))
+	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost)
+	if lost > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost, sent.Load()))
 	}
 	return failed
 }

@@ -98,45 +98,31 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 // call makes one call on a new connection and measures it.
 func (s *process) call(query string) (time.Duration, error) {
 	began := time.Now()
-	c, err := ask(nil, s.address, query)
-	if c != nil {
-		c.Close()
+	c, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return 0, err
 	}
+	defer c.Close()
+	_, err = ask(c, query)
 	return time.Since(began), err
 }
 
-// ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.
-// It returns the connection if it can be used again.
-func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
-	if c == nil {
-		c, err = net.Dial("tcp", address)
-		if err != nil {
-			return nil, err
-		}
-	}
-	defer func() {
-		if kept == nil {
-			c.Close()
-		}
-	}()
+// ask calls the tool answer on c. The response must be a result. It returns whether c can be used
+// again.
+func ask(c net.Conn, query string) (keep bool, err error) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
 	_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	b, err := io.ReadAll(res.Body)
-	switch {
-	case err != nil:
-		return nil, err
-	case !bytes.Contains(b, []byte(`"content":[`)):
-		return nil, fmt.Errorf("status %d: %s", res.StatusCode, b)
-	case res.Close:
-		return nil, nil
+	if err == nil && !bytes.Contains(b, []byte(`"content":[`)) {
+		err = fmt.Errorf("status %d: %s", res.StatusCode, b)
 	}
-	return c, nil
+	return !res.Close, err
 }
