@@ -107,6 +107,7 @@ var inputs = []struct {
 	{"3 MiB", "L1", []string{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("{長い} ", 3<<18) + `"}}` + "\n"}},
 
 	// Ids come back as they were sent, to the byte.
+	{"framed id", `F"日本"`, []string{framed(ping(`"日本"`))}},
 	{"ids", `L0+L-1+L9007199254740993+L123456789012345678901234+L1.50+L1e3+L""+L"1"+L"a\u0062"+L"日本"+L"\ud83d\ude00"+L"a/b\/c"+L"<&>"`, []string{
 		ping("0") + ping("-1") + ping("9007199254740993") + ping("123456789012345678901234") + ping("1.50") + ping("1e3") + ping(`""`) +
 			ping(`"1"`) + ping(`"a\u0062"`) + ping(`"日本"`) + ping(`"\ud83d\ude00"`) + ping(`"a/b\/c"`) + ping(`"<&>"`) + "\n"}},
