@@ -172,9 +172,8 @@ func TestShow(t *testing.T) {
 	golden(t, "testdata/show.json", got)
 }
 
-// FuzzLoad loads a file. Load never panics, and the result is a configuration
-// with whole profiles, or problems that name their source and do not contain the
-// API key.
+// FuzzLoad loads a file. Load never panics, and the result is a configuration with whole profiles, or
+// problems that name their source and do not contain the API key.
 func FuzzLoad(f *testing.F) {
 	const key = "sk-do-not-print-0123456789"
 	path := filepath.Join(f.TempDir(), "config.yaml")

@@ -68,8 +68,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// The passwords in the URLs that the program uses are secrets, even if net/http
-// cannot parse the URL.
+// The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.
 func TestPasswords(t *testing.T) {
 	for variable, want := range map[string][]string{
 		"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1": {"hunter2", "q1w2e3"},

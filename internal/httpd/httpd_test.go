@@ -213,19 +213,21 @@ var calls = map[string]string{
 }
 
 // Calls of both protocols get progress and results, a closed connection ends its call, and /metrics
-// counts both. The alert rules and the dashboard use metrics that exist.
+// counts them, also while they run or wait. The alert rules and the dashboard use metrics that exist.
 func TestCalls(t *testing.T) {
 	for _, text := range calls {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t, after(50*time.Second))
 			s.request(text, http.StatusOK, "searching: tokyo", `answer\":\"42\"`)
-			c := s.send(text)
+			running, waiting := s.send(text), s.send(text)
 			synctest.Wait()
-			c.Close()
+			s.metrics("requests_in_flight 2", "requests_waiting 1")
+			running.Close()
+			waiting.Close()
 			time.Sleep(time.Second)
 			all := s.metrics(
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
-				`calls_total{tool="answer",client="alice",outcome="cancelled"} 1`,
+				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
 				`tokens_total{tool="answer",client="alice",kind="input"} 7`,
 				`searches_total{tool="answer",client="alice"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
@@ -234,7 +236,7 @@ func TestCalls(t *testing.T) {
 				`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
 				`call_seconds_count{tool="answer",outcome="ok"} 1`,
 				`call_seconds_sum{tool="answer",outcome="ok"} 50`,
-				`errors_total{tool="answer",kind="canceled"} 1`,
+				`errors_total{tool="answer",kind="canceled"} 2`,
 				`build_info{version="`+version.String()+`"} 1`,
 			)
 			for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
@@ -251,17 +253,6 @@ func TestCalls(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A call that waits for another one is in the metrics.
-func TestWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, slow)
-		s.send(post(tool, ""))
-		s.send(post(tool, ""))
-		synctest.Wait()
-		s.metrics("requests_in_flight 2", "requests_waiting 1")
-	})
 }
 
 // A silent stream gets a comment every 15 s, also before its first event, and none after its end.

@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -144,8 +145,8 @@ func attack(s *process, alone time.Duration) error {
 	return err
 }
 
-// restart replaces two replicas behind a proxy, one after the other, while calls arrive on connections
-// that are kept. No answer may be lost.
+// restart replaces two replicas, one after the other, while calls arrive on connections that are kept.
+// Each connection is to a replica whose /readyz answers. No answer may be lost.
 func restart(launch func() (*process, error), restarts int) error {
 	replicas := make([]atomic.Pointer[process], 2)
 	for i := range replicas {
@@ -156,22 +157,20 @@ func restart(launch func() (*process, error), restarts int) error {
 		replicas[i].Store(s)
 		defer func() { replicas[i].Load().kill() }()
 	}
-	proxy, err := balance(replicas)
-	if err != nil {
-		return err
-	}
-	defer proxy.Close()
-
 	var sent, dialed atomic.Int64
 	var stop atomic.Bool
 	user := func(i int) error {
-		for n := 0; !stop.Load(); {
-			c, err := net.Dial("tcp", proxy.Addr().String())
+		for turn := i; !stop.Load(); turn++ {
+			replica := replicas[turn%len(replicas)].Load()
+			if !replica.ready() {
+				continue
+			}
 			dialed.Add(1)
-			for keep := true; err == nil && keep && !stop.Load(); n++ {
+			c, err := net.Dial("tcp", replica.address)
+			for keep := true; err == nil && keep && !stop.Load(); {
 				sent.Add(1)
 				keep, err = ask(c, "load")
-				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+				time.Sleep(rand.N(600 * time.Millisecond))
 			}
 			if err != nil {
 				return err
@@ -201,39 +200,4 @@ func restart(launch func() (*process, error), restarts int) error {
 		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost, sent.Load()))
 	}
 	return failed
-}
-
-// balance is a proxy for connections. It copies bytes between each one and a replica whose /readyz
-// answers, in turn.
-func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	forward := func(client net.Conn, turn int) {
-		defer client.Close()
-		for !replicas[turn%len(replicas)].Load().ready() {
-			turn++
-		}
-		server, err := net.Dial("tcp", replicas[turn%len(replicas)].Load().address)
-		if err != nil {
-			return // a lost call
-		}
-		defer server.Close()
-		go func() {
-			io.Copy(server, client)
-			server.(*net.TCPConn).CloseWrite()
-		}()
-		io.Copy(client, server)
-	}
-	go func() {
-		for turn := 0; ; turn++ {
-			client, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go forward(client, turn)
-		}
-	}()
-	return ln, nil
 }
