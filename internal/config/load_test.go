@@ -37,19 +37,7 @@ func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 	return c
 }
 
-// exported compares what callers see.
-var exported = cmpopts.IgnoreFields(Config{}, "Derived")
-
-// resolved is the configuration of an empty file.
-func resolved() *Config {
-	c := defaults()
-	c.ModelProfiles.AnswerDetailed, c.ModelProfiles.AnswerQuick = c.ModelProfiles.Answer, c.ModelProfiles.Answer
-	c.ModelProfiles.AnswerDetailed.ReasoningEffort, c.ModelProfiles.AnswerDetailed.Verbosity = "high", "high"
-	c.ModelProfiles.AnswerQuick.ReasoningEffort, c.ModelProfiles.AnswerQuick.Verbosity = "low", "low"
-	return c
-}
-
-// TestDefaults loads nothing, and the example, whose values are the defaults.
+// The values of the example are the defaults.
 func TestDefaults(t *testing.T) {
 	example, err := os.ReadFile(exampleFile)
 	if err != nil {
@@ -58,14 +46,12 @@ func TestDefaults(t *testing.T) {
 	if first, _, _ := strings.Cut(string(example), "\n"); strings.TrimSpace(first) != "# yaml-language-server: $schema="+schemaID {
 		t.Errorf("first line of the example = %q", first)
 	}
-	for _, flags := range []Flags{{}, {Config: new(exampleFile)}} {
-		c := mustLoad(t, flags)
-		if diff := cmp.Diff(resolved(), c, exported); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.File, diff)
-		}
-		if c.APIKey != "" || c.Timeout() != 5*time.Minute || c.Location.String() != "Asia/Tokyo" {
-			t.Errorf("%q: KeySet = %v, Timeout() = %v, Location = %v", c.File, c.KeySet, c.Timeout(), c.Location)
-		}
+	c := mustLoad(t, Flags{Config: new(exampleFile)})
+	if diff := cmp.Diff(mustLoad(t, Flags{}), c, cmpopts.IgnoreFields(Config{}, "Derived")); diff != "" {
+		t.Errorf("the example (-default +example):\n%s", diff)
+	}
+	if c.APIKey != "" || c.Timeout() != 5*time.Minute || c.Location.String() != "Asia/Tokyo" {
+		t.Errorf("KeySet = %v, Timeout() = %v, Location = %v", c.KeySet, c.Timeout(), c.Location)
 	}
 }
 
@@ -171,17 +157,6 @@ func TestYAMLFine(t *testing.T) {
 		if c.Policy.MaxCitations != want || c.File != file {
 			t.Errorf("Load(%q): max_citations = %d, File = %q", yaml, c.Policy.MaxCitations, c.File)
 		}
-	}
-}
-
-func TestIgnoredKeys(t *testing.T) {
-	_, warnings, err := Load(write(t, "policy:\n  search_triggers: [today]\n  system: {path: p.md}\n"), nil)
-	want := []string{
-		file + ":2: policy.search_triggers: ignored: the model decides when to search",
-		file + ":3: policy.system.path: not used while policy.system.source is builtin",
-	}
-	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
-		t.Errorf("%v, warnings (-want +got):\n%s", err, diff)
 	}
 }
 

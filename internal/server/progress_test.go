@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,6 @@ func TestStages(t *testing.T) {
 		{"the same query twice", []llm.Event{find("a"), find("a")}, []string{"searching: a"}},
 		{"many queries", []llm.Event{find("a"), find("b"), find("c")}, []string{"searching: a", "searching: b", "searching: c"}},
 		{"characters, not bytes", []llm.Event{start("text"), delta("天")}, []string{"writing (1 characters)"}},
-		{"thousands", []llm.Event{delta(strings.Repeat("x", 1234))}, []string{"writing (1,234 characters)"}},
 		{"millions", []llm.Event{delta(strings.Repeat("x", 1234567))}, []string{"writing (1,234,567 characters)"}},
 		{"text after a search", []llm.Event{delta("ab"), start("search"), delta("c")}, []string{"writing (3 characters)"}},
 		{"a retry", []llm.Event{find("a"), delta("abc"), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindServer}}}, []string{"retrying (2): server error"}},
@@ -60,19 +60,14 @@ func TestStages(t *testing.T) {
 	}
 }
 
-type sent struct {
-	At      time.Duration
-	Message string
-}
-
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		s := &stages{now: "thinking"}
-		var got []sent
+		var got []string
 		go s.run(ctx, func(message string) error {
-			got = append(got, sent{time.Since(began), message})
+			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
 			return nil
 		})
 		time.Sleep(10 * time.Millisecond)
@@ -88,10 +83,8 @@ func TestProgress(t *testing.T) {
 		s.see(find("too late"))
 		cancel()
 		synctest.Wait()
-		want := []sent{
-			{0, "thinking"}, {300 * time.Millisecond, "searching: a"}, {600 * time.Millisecond, "writing (2 characters)"},
-			{5700 * time.Millisecond, "writing (2 characters)"}, {6300 * time.Millisecond, "searching: " + strings.Repeat("天", 188) + "…"},
-		}
+		want := []string{"0s: thinking", "300ms: searching: a", "600ms: writing (2 characters)",
+			"5.7s: writing (2 characters)", "6.3s: searching: " + strings.Repeat("天", 188) + "…"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}

@@ -37,18 +37,18 @@ const (
 )
 
 func main() {
-	restarts := flag.Int("restarts", 20, "restarts under load")
-	calls := flag.Int("calls", 1000, "calls at once")
-	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
-	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
-	flag.Parse()
-	if err := run(*calls, *lasts, *restarts, *limits); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls int, lasts time.Duration, restarts int, limits bool) error {
+func run() error {
+	restarts := flag.Int("restarts", 20, "restarts under load")
+	calls := flag.Int("calls", 1000, "calls at once")
+	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
+	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
+	flag.Parse()
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %w\n%s", err, out)
 	}
-	if limits && sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }) > 0 {
+	if *limits && sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }) > 0 {
 		return errors.New("waves exceed their limits")
 	}
 	api, err := fakeapi.Start()
@@ -68,7 +68,7 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 		return err
 	}
 	defer api.Close()
-	launch := func() (*process, error) { return start(binary, api.URL, max(calls, 256)) }
+	launch := func() (*process, error) { return start(binary, api.URL, max(*calls, 256)) }
 	// scenario starts a server and makes one call alone.
 	scenario := func(lasts time.Duration, do func(s *process, alone time.Duration) error) error {
 		const events = 20 // of an answer without a search, roughly
@@ -87,9 +87,9 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 		return do(s, alone)
 	}
 	return errors.Join(
-		scenario(lasts, func(s *process, alone time.Duration) error { return many(s, alone, calls) }),
+		scenario(*lasts, func(s *process, alone time.Duration) error { return many(s, alone, *calls) }),
 		scenario(400*time.Millisecond, attack),
-		restart(launch, restarts),
+		restart(launch, *restarts),
 	)
 }
 

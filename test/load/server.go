@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,11 +31,8 @@ var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 func start(binary, base string, maxCalls int) (*process, error) {
 	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
 	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base, "MCP_HTTP_TOKENS=load:" + token}
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
+	stderr, pipeErr := cmd.StderrPipe()
+	if err := errors.Join(pipeErr, cmd.Start()); err != nil {
 		return nil, err
 	}
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
