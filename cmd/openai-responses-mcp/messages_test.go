@@ -27,7 +27,6 @@ var inputs = []struct {
 	{"framed until the first line", "F1 L2 L3", []string{framed(ping1), ping2 + "\n", framed(ping("3"))}},
 
 	// Headers.
-	{"lower case", "F1", []string{"content-length: 40\r\n\r\n" + ping1}},
 	{"upper case", "F1", []string{"CONTENT-LENGTH:40\r\n\r\n" + ping1}},
 	{"bare line feeds", "F1", []string{"Content-Length: 40\n\n" + ping1}},
 	{"other headers", "F1", []string{"X-A: b\r\nContent-Length: 40\r\nContent-Type: application/json; charset=utf-8\r\n\r\n" + ping1}},
@@ -71,7 +70,6 @@ var inputs = []struct {
 	// JSON that is not a request.
 	{"a number", "F-32600 L1", []string{"42\n", ping1 + "\n"}},
 	{"a framed number", "F-32600 F1", []string{framed("42"), framed(ping1)}},
-	{"a string", "F-32600 L1", []string{"\"ping\"\n", ping1 + "\n"}},
 	{"null", "F-32600", []string{"null\n"}},
 	{"an empty array", "L-32600", []string{"[]\n"}},
 	{"a batch", "L-32600", []string{"[" + ping1 + "," + ping2 + "]\n"}},
@@ -81,7 +79,6 @@ var inputs = []struct {
 	{"version a number", "L-32600", []string{`{"jsonrpc":2.0,"id":1,"method":"ping"}`}},
 	{"no method", "L-32600", []string{`{"jsonrpc":"2.0","id":1}`}},
 	{"method a number", "L-32600", []string{`{"jsonrpc":"2.0","id":1,"method":1}`}},
-	{"method null", "L-32600", []string{`{"jsonrpc":"2.0","id":1,"method":null}`}},
 	{"names in capitals", "L-32600", []string{`{"JSONRPC":"2.0","ID":1,"METHOD":"ping"}`}},
 	{"ids that are not ids", "L-32600+L-32600+L-32600", []string{ping("true") + "\n" + ping("{}") + "\n" + ping("[1]") + "\n"}},
 

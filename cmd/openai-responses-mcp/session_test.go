@@ -39,27 +39,11 @@ func TestCallLimit(t *testing.T) {
 // withTasks is the _meta of a client that takes tasks.
 const withTasks = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// result sends a request of such a client and returns the result.
-func result(c *client, id, request string) gjson.Result {
+// request sends a request of such a client and returns the result.
+func request(c *client, method, params string) gjson.Result {
 	c.t.Helper()
-	c.line(strings.Replace(request, `"_meta":{}`, `"_meta":`+withTasks, 1))
-	return gjson.Get(c.want(id).raw, "result")
-}
-
-// research starts a task and returns its id.
-func research(c *client, query string) string {
-	c.t.Helper()
-	r := result(c, "1", call("1", "answer_detailed", fmt.Sprintf(`{"query":%q}`, query)))
-	if r.Get("taskId").Str == "" || r.Get("resultType").Str != "task" {
-		c.t.Fatalf("not a task: %s", r)
-	}
-	return r.Get("taskId").Str
-}
-
-// task sends a request about a task.
-func task(c *client, method, task string) gjson.Result {
-	c.t.Helper()
-	return result(c, "2", fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/%s","params":{"taskId":%q,"_meta":{}}}`, method, task))
+	c.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":%s}}`, method, params, withTasks))
+	return gjson.Get(c.want("1").raw, "result")
 }
 
 // Tasks that run side by side get their own answers. tasks/cancel ends the request to the API, and so
@@ -67,13 +51,19 @@ func task(c *client, method, task string) gjson.Result {
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	c, api := serve(t, strings.Repeat("delay=50ms ", 40)+"always hang")
+	research := func(query string) (id string) {
+		return request(c, "tools/call", fmt.Sprintf(`"name":"answer_detailed","arguments":{"query":%q}`, query)).Get("taskId").Str
+	}
+	task := func(method, id string) gjson.Result {
+		return request(c, "tasks/"+method, fmt.Sprintf(`"taskId":%q`, id))
+	}
 	var ids []string
 	for i := range 40 {
-		ids = append(ids, research(c, fmt.Sprintf("question %d;", i)))
+		ids = append(ids, research(fmt.Sprintf("question %d;", i)))
 	}
 	for i, id := range ids {
-		r := task(c, "get", id)
-		for ; r.Get("status").Str == "working"; r = task(c, "get", id) {
+		r := task("get", id)
+		for ; r.Get("status").Str == "working"; r = task("get", id) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		text := r.Get("result.content.0.text").Str
@@ -81,12 +71,12 @@ func TestTasks(t *testing.T) {
 			t.Errorf("task %d: %s", i, r)
 		}
 	}
-	one, other := research(c, "x"), research(c, "x")
+	one, other := research("x"), research("x")
 	await(t, api.WaitRequests, 42)
-	task(c, "cancel", one)
+	task("cancel", one)
 	await(t, api.WaitAborted, 1)
 	for about, want := range map[string]string{one: "cancelled", other: "working"} {
-		if r := task(c, "get", about); r.Get("status").Str != want {
+		if r := task("get", about); r.Get("status").Str != want {
 			t.Errorf("%s, want %s", r, want)
 		}
 	}

@@ -62,26 +62,21 @@ func TestPrecedence(t *testing.T) {
 		yaml    string
 		environ []string
 		flags   Flags
-		model   string
-		origin  string
-		debug   bool
-		file    string
+		want    string // model, origin, debug, file
 	}{
-		{"", nil, Flags{}, "gpt-5.2", "default", false, ""},
-		{yaml, nil, Flags{}, "y", file + ":1", true, "c/y.log"},
-		{yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e", "MODEL_ANSWER", true, "e.log"},
-		{yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y", file + ":1", true, "c/y.log"},
-		{yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: new("f"), Debug: new("~/f.log")}, "f", "--model", true, "/home/u/f.log"},
-		{yaml, []string{"DEBUG=1"}, Flags{}, "y", file + ":1", true, "c/y.log"}, // the switch alone keeps the file
+		{"", nil, Flags{}, "gpt-5.2 default false "},
+		{yaml, nil, Flags{}, "y c/config.yaml:1 true c/y.log"},
+		{yaml, []string{"MODEL_ANSWER= e ", "DEBUG=e.log"}, Flags{}, "e MODEL_ANSWER true e.log"},
+		{yaml, []string{"MODEL_ANSWER=", "DEBUG= "}, Flags{}, "y c/config.yaml:1 true c/y.log"},
+		{yaml, []string{"MODEL_ANSWER=e", "DEBUG=0"}, Flags{Model: new("f"), Debug: new("~/f.log")}, "f --model true /home/u/f.log"},
+		{yaml, []string{"DEBUG=1"}, Flags{}, "y c/config.yaml:1 true c/y.log"}, // the switch alone keeps the file
 	} {
 		tt.flags.Config = write(t, tt.yaml).Config
 		c := mustLoad(t, tt.flags, tt.environ...)
 		model, origin := c.ModelProfiles.Answer.Model, c.Origin("model_profiles.answer.model")
-		if model != tt.model || origin != tt.origin {
-			t.Errorf("%q: model = %q from %q, want %q from %q", tt.environ, model, origin, tt.model, tt.origin)
-		}
-		if c.Server.Debug != tt.debug || filepath.ToSlash(c.Server.DebugFile) != tt.file {
-			t.Errorf("%q: debug = %v %q, want %v %q", tt.environ, c.Server.Debug, c.Server.DebugFile, tt.debug, tt.file)
+		got := fmt.Sprintf("%s %s %t %s", model, origin, c.Server.Debug, filepath.ToSlash(c.Server.DebugFile))
+		if got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.environ, got, tt.want)
 		}
 	}
 }

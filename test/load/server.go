@@ -55,10 +55,7 @@ func (s *process) ready() bool {
 
 // stop ends the server as Kubernetes does.
 func (s *process) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	return s.cmd.Wait()
+	return errors.Join(s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
 }
 
 func (s *process) kill() {
