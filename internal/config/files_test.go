@@ -116,20 +116,18 @@ func TestSchema(t *testing.T) {
 
 // TestReference generates the tables between the marks of the page.
 func TestReference(t *testing.T) {
-	var keys, names, ignoredKeys strings.Builder
-	names.WriteString("| Variable | Key |\n|---|---|\n")
-	ignoredKeys.WriteString("| Key | Why |\n|---|---|\n")
+	parts := map[string]string{"variables": "| Variable | Key |\n|---|---|\n", "ignored": "| Key | Why |\n|---|---|\n"}
 	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
 	table := false
 	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
 		doc, name := f.Tag.Get("doc"), variable(f)
 		if f.section() {
-			fmt.Fprintf(&keys, "\n### %s\n\n%s\n", f.key, doc)
+			parts["keys"] += fmt.Sprintf("\n### %s\n\n%s\n", f.key, doc)
 			table = false
 			continue
 		}
 		if !table {
-			keys.WriteString("\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n")
+			parts["keys"] += "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
 			table = true
 		}
 		also := strings.Join(strings.Fields(flags[f.key]+" "+name), "`, `")
@@ -137,26 +135,26 @@ func TestReference(t *testing.T) {
 			doc += " Also `" + also + "`."
 		}
 		value, _ := json.Marshal(effective(f)) // the page shows it
-		fmt.Fprintf(&keys, "| `%s` | `%s` | %s | %s |\n", f.key, strings.Trim(string(value), `"`), allowed(f), doc)
+		parts["keys"] += fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", f.key, strings.Trim(string(value), `"`), allowed(f), doc)
 		if name != "" {
-			fmt.Fprintf(&names, "| `%s` | `%s` |\n", name, f.key)
+			parts["variables"] += fmt.Sprintf("| `%s` | `%s` |\n", name, f.key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		fmt.Fprintf(&ignoredKeys, "| `%s` | %s |\n", key, ignored[key])
+		parts["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignored[key])
 	}
 	page, err := os.ReadFile(referenceFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := string(page)
-	for part, text := range map[string]string{"keys": keys.String()[1:], "variables": names.String(), "ignored": ignoredKeys.String()} {
+	for part, text := range parts {
 		before, rest, ok := strings.Cut(want, "<!-- generated: "+part+" -->\n")
 		_, after, closed := strings.Cut(rest, "<!-- end -->\n")
 		if !ok || !closed {
 			t.Fatalf("%s has no place for %s", referenceFile, part)
 		}
-		want = before + "<!-- generated: " + part + " -->\n\n" + text + "\n<!-- end -->\n" + after
+		want = before + "<!-- generated: " + part + " -->\n\n" + strings.TrimPrefix(text, "\n") + "\n<!-- end -->\n" + after
 	}
 	golden(t, referenceFile, []byte(want))
 }

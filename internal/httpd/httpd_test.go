@@ -30,9 +30,7 @@ type pipes struct {
 	once   sync.Once
 }
 
-func newPipes() *pipes {
-	return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-}
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
@@ -232,7 +230,6 @@ func TestCalls(t *testing.T) {
 				`searches_total{tool="answer",client="alice"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
-				`call_seconds_bucket{tool="answer",outcome="ok",le="300"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
 				`call_seconds_count{tool="answer",outcome="ok"} 1`,
 				`call_seconds_sum{tool="answer",outcome="ok"} 50`,

@@ -15,16 +15,12 @@ func ExampleReader() {
 		"{x}\n" +
 		"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}"
 	r := stdio.NewReader(strings.NewReader(in))
-	for {
-		f, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for f, err := r.Read(); !errors.Is(err, io.EOF); f, err = r.Read() {
 		if err != nil {
 			fmt.Println("error:", err)
-			continue
+		} else {
+			fmt.Printf("framed %t: %s\n", f.Framed, f.Body)
 		}
-		fmt.Printf("framed %t: %s\n", f.Framed, f.Body)
 	}
 	// Output:
 	// framed false: {"jsonrpc":"2.0","id":1,"method":"ping"}
