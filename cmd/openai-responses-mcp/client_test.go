@@ -195,8 +195,7 @@ func (c *client) logged(text string) {
 	c.wait(fmt.Sprintf("%q on stderr", text), func() bool { return strings.Contains(c.stderr.String(), text) })
 }
 
-// end waits until the server has ended, wants an exit code, and returns the messages that were not
-// asked for.
+// end waits for the end of the server, wants an exit code, and returns the messages not asked for.
 func (c *client) end(code int) []message {
 	c.t.Helper()
 	c.wait("the end", func() bool { return c.over })

@@ -92,8 +92,7 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 //	progress                 prints the progress so far
 //	eof                      closes stdin, wants exit code 0, prints other messages and stderr
 //
-// What is printed must match the regular expressions. What is different in each run is replaced: see
-// steady.
+// What is printed must match the regular expressions, after steady has replaced what varies.
 func TestScript(t *testing.T) {
 	commands := map[string]func(*testscript.TestScript, bool, []string){}
 	for name, f := range scriptCommands {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestYAMLErrors lists what is wrong with a file and the lines about it, without
-// the path at the front.
+// TestYAMLErrors lists what is wrong with a file and the lines about it, without its path.
 func TestYAMLErrors(t *testing.T) {
 	const reference = " is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)"
 	for _, tt := range []struct{ yaml, want string }{

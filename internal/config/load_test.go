@@ -96,8 +96,7 @@ func TestDebugWords(t *testing.T) {
 	}
 }
 
-// TestProfiles holds spec §3.0: built-in profiles without model_profiles in the
-// file, inheritance field by field with it.
+// Profiles are built in. With model_profiles in the file they inherit field by field (spec §3.0).
 func TestProfiles(t *testing.T) {
 	p := func(model, effort, verbosity string) Profile {
 		return Profile{Model: model, ReasoningEffort: effort, Verbosity: verbosity}
@@ -106,33 +105,31 @@ func TestProfiles(t *testing.T) {
 	for _, tt := range []struct {
 		yaml    string
 		environ []string
-		model   string // --model
+		model   *string // --model
 		want    ModelProfiles
 	}{
-		{"", nil, "", ModelProfiles{medium, high, low}},
-		{"model_profiles:", nil, "", ModelProfiles{medium, high, low}},
-		{"model_profiles: {answer: {model: a}}", nil, "", ModelProfiles{p("a", "medium", "medium"), p("a", "medium", "medium"), p("a", "medium", "medium")}},
-		{"model_profiles: {answer_detailed: {}, answer_quick: null}", nil, "", ModelProfiles{medium, medium, medium}},
-		{"model_profiles: {answer: null, answer_quick: {model: q}}", nil, "", ModelProfiles{medium, medium, p("q", "medium", "medium")}},
-		{"model_profiles: {answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}, answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0, service_tier: flex}}", nil, "", ModelProfiles{
+		{"", nil, nil, ModelProfiles{medium, high, low}},
+		{"model_profiles:", nil, nil, ModelProfiles{medium, high, low}},
+		{"model_profiles: {answer: {model: a}}", nil, nil, ModelProfiles{p("a", "medium", "medium"), p("a", "medium", "medium"), p("a", "medium", "medium")}},
+		{"model_profiles: {answer_detailed: {}, answer_quick: null}", nil, nil, ModelProfiles{medium, medium, medium}},
+		{"model_profiles: {answer: null, answer_quick: {model: q}}", nil, nil, ModelProfiles{medium, medium, p("q", "medium", "medium")}},
+		{"model_profiles: {answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}, answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0, service_tier: flex}}", nil, nil, ModelProfiles{
 			Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
 			Profile{Model: "a", ReasoningEffort: "high", Verbosity: "low", ServiceTier: "flex"},
 			Profile{Model: "a", ReasoningEffort: "medium", Verbosity: "low", ReasoningSummary: "auto", MaxToolCalls: 5},
 		}},
 		{"model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}",
-			[]string{"MODEL_ANSWER=e", "MODEL_DETAILED=d", "ANSWER_EFFORT=high", "ANSWER_VERBOSITY=high"}, "",
+			[]string{"MODEL_ANSWER=e", "MODEL_DETAILED=d", "ANSWER_EFFORT=high", "ANSWER_VERBOSITY=high"}, nil,
 			ModelProfiles{p("e", "high", "high"), p("d", "high", "high"), p("e", "high", "low")}},
-		{"", []string{"ANSWER_EFFORT=minimal", "ANSWER_VERBOSITY=low"}, "",
+		{"", []string{"ANSWER_EFFORT=minimal", "ANSWER_VERBOSITY=low"}, nil,
 			ModelProfiles{p("gpt-5.2", "minimal", "low"), p("gpt-5.2", "minimal", "low"), p("gpt-5.2", "minimal", "low")}},
-		{"", []string{"ANSWER_EFFORT=xhigh"}, "",
+		{"", []string{"ANSWER_EFFORT=xhigh"}, nil,
 			ModelProfiles{p("gpt-5.2", "xhigh", "medium"), p("gpt-5.2", "xhigh", "high"), p("gpt-5.2", "xhigh", "low")}},
-		{"", []string{"MODEL_ANSWER=e", "MODEL_QUICK=q"}, "f",
+		{"", []string{"MODEL_ANSWER=e", "MODEL_QUICK=q"}, new("f"),
 			ModelProfiles{p("f", "medium", "medium"), p("f", "high", "high"), p("q", "low", "low")}},
 	} {
 		flags := write(t, tt.yaml)
-		if tt.model != "" {
-			flags.Model = &tt.model
-		}
+		flags.Model = tt.model
 		if diff := cmp.Diff(tt.want, mustLoad(t, flags, tt.environ...).ModelProfiles); diff != "" {
 			t.Errorf("%s with %q (-want +got):\n%s", tt.yaml, tt.environ, diff)
 		}

@@ -37,8 +37,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A header that carries a credential keeps the API key back, even if its variable
-// is not set.
+// A header with a credential keeps the API key back, even if its variable is not set.
 func TestKey(t *testing.T) {
 	const key = "OPENAI_API_KEY=sk-key"
 	for _, tt := range []struct {

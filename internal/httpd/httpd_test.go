@@ -157,8 +157,7 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return res, string(body)
 }
 
-// request sends a request on a connection of its own, checks the status and parts of the response, and
-// returns its body.
+// request sends text on a new connection, checks status and parts of the response, returns its body.
 func (s *service) request(text string, status int, parts ...string) string {
 	s.t.Helper()
 	res, body := receive(s.t, s.send(text))

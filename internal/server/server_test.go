@@ -30,8 +30,7 @@ const (
 // usage is the Meta of the answers of research.
 var usage = answer.Meta{Usage: llm.Usage{Input: 3, Total: 5}, ResponseID: "resp_" + secret, Searches: 2}
 
-// research answers a question with itself after a minute. A question may also be "fail", "panic" or
-// "brief".
+// research answers a question with itself after a minute, or does what "brief", "fail", "panic" say.
 func research(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
 	if watch != nil {
 		watch(find("a"))
@@ -143,8 +142,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// How failures are reported depends on the protocol version of the request,
-// unless it is configured.
+// How failures are reported is configured, or depends on the protocol version of the request.
 func TestToolErrors(t *testing.T) {
 	const (
 		result = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/name":"InternalServerError","openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,"openai-responses-mcp/type":"t[redacted]"},` +

@@ -20,8 +20,7 @@ const (
 
 func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 
-// readAll returns all that a Reader finds: "F:" and a framed value, "L:" and
-// one on a line, "E" for a part that is not a message.
+// readAll returns what a Reader finds: "F:" and a framed value, "L:" and a line, "E" for an error.
 func readAll(in io.Reader) []string {
 	r := NewReader(in)
 	var out []string
@@ -93,8 +92,7 @@ func allocated(f func()) uint64 {
 	return (after.TotalAlloc - before.TotalAlloc) >> 20
 }
 
-// TestReaderMemory sends more than a message may have. The memory is bounded,
-// and the message after it is understood.
+// More than a message may have takes bounded memory, and the message after it is understood.
 func TestReaderMemory(t *testing.T) {
 	const garbage, message = 16 << 20, maxMessage + 1<<20
 	for _, tt := range []struct {

@@ -93,8 +93,7 @@ func run() error {
 	)
 }
 
-// many sends all calls at once and reports memory and the latency that the number of calls adds to
-// one.
+// many sends all calls at once and reports memory and the latency that their number adds to one.
 func many(s *process, alone time.Duration, calls int) error {
 	took := make([]time.Duration, calls)
 	lost := sideBySide(calls, func(i int) (err error) {

@@ -102,8 +102,7 @@ func (s *process) call(query string) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// ask calls the tool answer on c. The response must be a result. It returns whether c can be used
-// again.
+// ask calls the tool answer on c. The response must be a result. keep: c can be used again.
 func ask(c net.Conn, query string) (keep bool, err error) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
 	_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
