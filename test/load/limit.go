@@ -33,7 +33,14 @@ var waves = []wave{
 	{calls: 100, rate: 1, burst: 60, answers: 5 * time.Second, ideal: 45, slack: 1.3},
 }
 
-// run sends the wave to a server and an API of its own.
+// limited sends the waves side by side, each to a server and an API of its own.
+func limited(binary string) error {
+	if failed := sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }); failed > 0 {
+		return fmt.Errorf("%d waves exceed their limits", failed)
+	}
+	return nil
+}
+
 func (w wave) run(binary string) error {
 	api := &limitedAPI{wave: w, left: w.burst, at: time.Now()}
 	backend := httptest.NewServer(api)

@@ -12,11 +12,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -37,18 +37,18 @@ const (
 )
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
 	restarts := flag.Int("restarts", 20, "restarts under load")
 	calls := flag.Int("calls", 1000, "calls at once")
 	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
 	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
 	flag.Parse()
+	if err := run(*calls, *lasts, *restarts, *limits); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -60,15 +60,17 @@ func run() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %w\n%s", err, out)
 	}
-	if *limits && sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }) > 0 {
-		return errors.New("waves exceed their limits")
+	if limits {
+		if err := limited(binary); err != nil {
+			return err
+		}
 	}
 	api, err := fakeapi.Start()
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	launch := func() (*process, error) { return start(binary, api.URL, max(*calls, 256)) }
+	launch := func() (*process, error) { return start(binary, api.URL, max(calls, 256)) }
 	// scenario starts a server and makes one call alone.
 	scenario := func(lasts time.Duration, do func(s *process, alone time.Duration) error) error {
 		const events = 20 // of an answer without a search, roughly
@@ -87,13 +89,14 @@ func run() error {
 		return do(s, alone)
 	}
 	return errors.Join(
-		scenario(*lasts, func(s *process, alone time.Duration) error { return many(s, alone, *calls) }),
+		scenario(lasts, func(s *process, alone time.Duration) error { return many(s, alone, calls) }),
 		scenario(400*time.Millisecond, attack),
-		restart(launch, *restarts),
+		restart(launch, restarts),
 	)
 }
 
-// many sends all calls at once and reports memory and the latency that their number adds to one.
+// many sends all calls at once and reports memory and the latency that the number of calls adds to
+// one.
 func many(s *process, alone time.Duration, calls int) error {
 	took := make([]time.Duration, calls)
 	lost := sideBySide(calls, func(i int) (err error) {
@@ -144,8 +147,8 @@ func attack(s *process, alone time.Duration) error {
 	return err
 }
 
-// restart replaces two replicas, one after the other, while calls arrive on connections that are kept.
-// Each connection is to a replica whose /readyz answers. No answer may be lost.
+// restart replaces two replicas behind a proxy, one after the other, while calls arrive on connections
+// that are kept. No answer may be lost.
 func restart(launch func() (*process, error), restarts int) error {
 	replicas := make([]atomic.Pointer[process], 2)
 	for i := range replicas {
@@ -156,31 +159,36 @@ func restart(launch func() (*process, error), restarts int) error {
 		replicas[i].Store(s)
 		defer func() { replicas[i].Load().kill() }()
 	}
-	var sent, dialed atomic.Int64
+	proxy, err := balance(replicas)
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
+
+	var sent, dialed, lost atomic.Int64
 	var stop atomic.Bool
-	user := func(i int) error {
-		for turn := i; !stop.Load(); turn++ {
-			replica := replicas[turn%len(replicas)].Load()
-			if !replica.ready() {
-				continue
+	user := func(i int) (first error) {
+		var c net.Conn
+		for n := 0; !stop.Load(); n++ {
+			if c == nil {
+				dialed.Add(1)
 			}
-			dialed.Add(1)
-			c, err := net.Dial("tcp", replica.address)
-			for keep := true; err == nil && keep && !stop.Load(); {
-				sent.Add(1)
-				keep, err = ask(c, "load")
-				time.Sleep(rand.N(600 * time.Millisecond))
-			}
+			sent.Add(1)
+			var err error
+			c, err = ask(c, proxy.Addr().String(), "load")
 			if err != nil {
-				return err
+				lost.Add(1)
+				first = cmp.Or(first, err)
 			}
+			time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+		}
+		if c != nil {
 			c.Close()
 		}
-		return nil
+		return first
 	}
 	var users sync.WaitGroup
-	var lost int64 // Each user stops at its first one.
-	users.Go(func() { lost = sideBySide(20, user) })
+	users.Go(func() { sideBySide(20, user) })
 	var failed error
 	for n := range restarts {
 		replica := &replicas[n%len(replicas)]
@@ -194,9 +202,44 @@ func restart(launch func() (*process, error), restarts int) error {
 	}
 	stop.Store(true)
 	users.Wait()
-	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost)
-	if lost > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost, sent.Load()))
+	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n", restarts, sent.Load(), dialed.Load(), lost.Load())
+	if lost.Load() > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost.Load(), sent.Load()))
 	}
 	return failed
+}
+
+// balance is a proxy for connections. It copies bytes between each one and a replica whose /readyz
+// answers, in turn.
+func balance(replicas []atomic.Pointer[process]) (net.Listener, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	forward := func(client net.Conn, turn int) {
+		defer client.Close()
+		for !replicas[turn%len(replicas)].Load().ready() {
+			turn++
+		}
+		server, err := net.Dial("tcp", replicas[turn%len(replicas)].Load().address)
+		if err != nil {
+			return // a lost call
+		}
+		defer server.Close()
+		go func() {
+			io.Copy(server, client)
+			server.(*net.TCPConn).CloseWrite()
+		}()
+		io.Copy(client, server)
+	}
+	go func() {
+		for turn := 0; ; turn++ {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go forward(client, turn)
+		}
+	}()
+	return ln, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,8 +30,11 @@ var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 func start(binary, base string, maxCalls int) (*process, error) {
 	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
 	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base, "MCP_HTTP_TOKENS=load:" + token}
-	stderr, pipeErr := cmd.StderrPipe()
-	if err := errors.Join(pipeErr, cmd.Start()); err != nil {
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		return nil, err
 	}
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
@@ -55,7 +57,10 @@ func (s *process) ready() bool {
 
 // stop ends the server as Kubernetes does.
 func (s *process) stop() error {
-	return errors.Join(s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return s.cmd.Wait()
 }
 
 func (s *process) kill() {
@@ -93,30 +98,45 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 // call makes one call on a new connection and measures it.
 func (s *process) call(query string) (time.Duration, error) {
 	began := time.Now()
-	c, err := net.Dial("tcp", s.address)
-	if err != nil {
-		return 0, err
+	c, err := ask(nil, s.address, query)
+	if c != nil {
+		c.Close()
 	}
-	defer c.Close()
-	_, err = ask(c, query)
 	return time.Since(began), err
 }
 
-// ask calls the tool answer on c. The response must be a result. keep: c can be used again.
-func ask(c net.Conn, query string) (keep bool, err error) {
+// ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.
+// It returns the connection if it can be used again.
+func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
+	if c == nil {
+		c, err = net.Dial("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if kept == nil {
+			c.Close()
+		}
+	}()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
 	_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	b, err := io.ReadAll(res.Body)
-	if err == nil && !bytes.Contains(b, []byte(`"content":[`)) {
-		err = fmt.Errorf("status %d: %s", res.StatusCode, b)
+	switch {
+	case err != nil:
+		return nil, err
+	case !bytes.Contains(b, []byte(`"content":[`)):
+		return nil, fmt.Errorf("status %d: %s", res.StatusCode, b)
+	case res.Close:
+		return nil, nil
 	}
-	return !res.Close, err
+	return c, nil
 }
