@@ -120,16 +120,15 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	if !ok {
 		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
 	}
-	if watch == nil {
-		watch = func(llm.Event) {}
-	}
 	a.logRequest(ctx, profile, p)
 	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err
 	}
-	watch(r.meta.Usage)
-	watch(llm.Done{Status: r.last.Status, Response: r.last})
+	if watch != nil {
+		watch(r.meta.Usage)
+		watch(llm.Done{Status: r.last.Status, Response: r.last})
+	}
 	ans, err := a.compose(r)
 	if err != nil {
 		return nil, err

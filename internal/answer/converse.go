@@ -51,6 +51,9 @@ func (a *Answerer) converse(ctx context.Context, req llm.Request, watch func(llm
 
 // respond sends one request. The end of its events is left out: Ask sends that of all requests.
 func (a *Answerer) respond(ctx context.Context, req llm.Request, watch func(llm.Event)) (r *llm.Response, err error) {
+	if watch == nil {
+		return a.o.Client.Create(ctx, req) // makes no events
+	}
 	for ev, err := range a.o.Client.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
