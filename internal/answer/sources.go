@@ -53,12 +53,12 @@ type document struct {
 
 type line struct {
 	text  string
-	links []link
+	links []Link
 }
 
-// link is where a line has the URL of a page, or the name of a source.
-type link struct {
-	start, end int
+// Link is where a text has the URL of a page, or the name of a source.
+type Link struct {
+	Start, End int
 	key        string // PageKey
 }
 
@@ -72,7 +72,7 @@ func newDocument(body string, names []string) *document {
 		left -= len(l.links)
 		for _, name := range names {
 			if i := strings.Index(text, name); i >= 0 && len(l.links) == 0 {
-				l.links = []link{{i, i + len(name), PageKey(name)}}
+				l.links = []Link{{i, i + len(name), PageKey(name)}}
 			}
 		}
 		doc.lines = append(doc.lines, l)
@@ -136,7 +136,7 @@ func (doc *document) listDate(i, k int) string {
 	l := doc.lines[i]
 	before, after := l.around(k)
 	d := firstDate(before[max(0, len(before)-maxDate):])
-	if d == "" || firstDate(l.text[l.links[len(l.links)-1].end:]) != "" {
+	if d == "" || firstDate(l.text[l.links[len(l.links)-1].End:]) != "" {
 		d = firstDate(after)
 	}
 	if d == "" && i+1 < doc.end && len(doc.lines[i+1].links) == 0 && !bullet.MatchString(doc.lines[i+1].text) {
@@ -161,20 +161,20 @@ func (doc *document) proseDate(i, k int) string {
 func (l line) around(k int) (before, after string) {
 	begin, end := 0, len(l.text)
 	if k > 0 {
-		begin = l.links[k-1].end
+		begin = l.links[k-1].End
 	}
 	if k+1 < len(l.links) {
-		end = l.links[k+1].start
+		end = l.links[k+1].Start
 	}
-	return l.text[begin:l.links[k].start], l.text[l.links[k].end:end]
+	return l.text[begin:l.links[k].Start], l.text[l.links[k].End:end]
 }
 
 // links returns the first URLs in a line.
-func links(s string, limit int) (list []link) {
+func links(s string, limit int) (list []Link) {
 	for _, at := range pageURL.FindAllStringIndex(s, limit) {
 		u := s[at[0]:at[1]]
 		u = strings.TrimSuffix(u, datedEnd.FindString(u))
-		list = append(list, link{at[0], at[0] + len(u), PageKey(PageURL(u))})
+		list = append(list, Link{at[0], at[0] + len(u), PageKey(PageURL(u))})
 	}
 	return list
 }
@@ -214,12 +214,7 @@ func iso(s string) string {
 }
 
 // Links returns where the URLs in a text are, without the punctuation that follows them.
-func Links(s string) (list [][2]int) {
-	for _, l := range links(s, maxLinks) {
-		list = append(list, [2]int{l.start, l.end})
-	}
-	return list
-}
+func Links(s string) []Link { return links(s, maxLinks) }
 
 // SourcesAt returns where the last heading of a list of sources begins in the text of an answer, or
 // the length of the text, and whether the list ends the text in the form that the policy asks for.
@@ -241,7 +236,7 @@ func Listed(body string) (list []Citation) {
 	for i := doc.begin; i < doc.end; i++ {
 		l := doc.lines[i]
 		for k, at := range l.links {
-			page := PageURL(l.text[at.start:at.end])
+			page := PageURL(l.text[at.Start:at.End])
 			if page != "" {
 				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(i, k)})
 			}

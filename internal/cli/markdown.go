@@ -279,13 +279,13 @@ func (r *renderer) link(s *styled, inner markdown.Inlines, u string, l look) {
 func (r *renderer) text(s *styled, words string, l look) {
 	begin := 0
 	for _, at := range answer.Links(words) {
-		u := words[at[0]:at[1]]
+		u := words[at.Start:at.End]
 		page := answer.PageURL(u)
 		if page != "" && l.page == "" {
-			s.add(words[begin:at[0]], l)
+			s.add(words[begin:at.Start], l)
 			s.add(u, look{l.with(linked).style, page})
 			r.number(s, page)
-			begin = at[1]
+			begin = at.End
 		}
 	}
 	s.add(words[begin:], l)

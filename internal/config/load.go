@@ -229,15 +229,14 @@ func (l *loader) unknown(path, name string) string {
 	if len(l.problems) >= maxProblems {
 		return "unknown key"
 	}
-	var section, others []string
+	var section, all []string
 	for _, f := range l.fields {
+		all = append(all, f.key)
 		if f.key == join(path, f.Tag.Get("yaml")) {
 			section = append(section, f.key)
-		} else {
-			others = append(others, f.key)
 		}
 	}
-	if key := text.Nearest(name, append(section, others...)); key != "" {
+	if key := text.Nearest(name, append(section, all...)); key != "" {
 		return "unknown key, did you mean " + key + "?"
 	}
 	return "unknown key"

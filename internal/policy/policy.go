@@ -46,14 +46,9 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 	}
 	switch mode {
 	case "prepend":
-		return join(user, builtin), ""
+		return strings.TrimSpace(user) + "\n\n" + builtin, ""
 	case "append":
-		return join(builtin, user), ""
+		return builtin + "\n" + strings.TrimSpace(user) + "\n", ""
 	}
 	return user, ""
-}
-
-// join returns both texts, with a blank line between them.
-func join(first, second string) string {
-	return strings.TrimSpace(first) + "\n\n" + strings.TrimSpace(second) + "\n"
 }

@@ -5,6 +5,7 @@
 package version
 
 import (
+	"cmp"
 	"runtime/debug"
 	"strings"
 )
@@ -26,11 +27,8 @@ var release string
 // with .dirty after it for changed files, and without the commit when Go does not record it (go
 // run, a build without Git).
 func String() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = new(debug.BuildInfo)
-	}
-	return describe(release, info.Main.Version)
+	info, _ := debug.ReadBuildInfo()
+	return describe(release, cmp.Or(info, new(debug.BuildInfo)).Main.Version)
 }
 
 // IsRelease reports whether npm and the registry of images have the version of this build.
