@@ -67,7 +67,9 @@ func (c *Client) body(r Request) (map[string]any, error) {
 		Store:             param.NewOpt(c.o.Store),
 	}
 	p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto")))
-	include := slices.Clone(r.Include)
+	for _, element := range r.Include {
+		p.Include = append(p.Include, responses.ResponseIncludable(element))
+	}
 	can := CapabilityOf(r.Model)
 	if can.Verbosity {
 		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
@@ -75,18 +77,7 @@ func (c *Client) body(r Request) (map[string]any, error) {
 	if can.Reasoning {
 		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
-		include = append(include, encryptedReasoning)
-	}
-	if elements, ok := extra["include"].([]any); ok {
-		delete(extra, "include")
-		for _, e := range elements {
-			include = append(include, fmt.Sprint(e))
-		}
-	}
-	for _, element := range include {
-		if e := responses.ResponseIncludable(element); !slices.Contains(p.Include, e) {
-			p.Include = append(p.Include, e)
-		}
+		p.Include = append(p.Include, responses.ResponseIncludableReasoningEncryptedContent)
 	}
 	var body map[string]any
 	data, err := json.Marshal(p)
@@ -95,6 +86,15 @@ func (c *Client) body(r Request) (map[string]any, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding the parameters: %w", err)
+	}
+	if elements, ok := extra["include"].([]any); ok {
+		list, _ := body["include"].([]any)
+		for _, e := range elements {
+			if element, isString := e.(string); !isString || !slices.Contains(list, any(element)) {
+				list = append(list, e)
+			}
+		}
+		extra["include"] = list
 	}
 	merge(body, extra)
 	body["input"] = r.Input
@@ -221,8 +221,12 @@ func refusedParam(body map[string]any, e *Error) string {
 			return "include." + element
 		}
 	}
-	if slices.Contains(dispensable, e.Param) {
-		return e.Param
+	name := e.Param
+	if strings.HasPrefix(name, "include[") { // of an element that is not there
+		name = "include"
+	}
+	if slices.Contains(dispensable, name) {
+		return name
 	}
 	return ""
 }
@@ -244,6 +248,8 @@ func drop(body map[string]any, path string) bool {
 		_, ok = object[member]
 		delete(object, member)
 		left = len(object)
+	default: // a value of extra that is no object
+		return false
 	}
 	if left == 0 {
 		delete(body, name)

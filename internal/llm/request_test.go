@@ -18,9 +18,9 @@ func TestBody(t *testing.T) {
 		{"o3", `{}`, `{"model":"o3","text":null}`},
 		{"gpt-5.2", `{"model":"gpt-4","instructions":"x","input":"x","tools":[],"stream":true,"stream_options":{"a":1},
 			"text":{"format":{"type":"text"}},"reasoning":{"effort":"high","mode":"pro"},"top_p":0.5,
-			"include":["web_search_call.action.sources","web_search_call.results"],"metadata":{"team.a":"a&b","1":"one","none":null}}`,
+			"include":["web_search_call.action.sources","web_search_call.results",42],"metadata":{"team.a":"a&b","1":"one","none":null}}`,
 			`{"text":{"verbosity":"low","format":{"type":"text"}},"reasoning":{"effort":"high","mode":"pro"},"top_p":0.5,
-			"include":["web_search_call.action.sources","reasoning.encrypted_content","web_search_call.results"],"metadata":{"team.a":"a&b","1":"one"}}`},
+			"include":["web_search_call.action.sources","reasoning.encrypted_content","web_search_call.results",42],"metadata":{"team.a":"a&b","1":"one"}}`},
 		{"gpt-5.2", `{"parallel_tool_calls":null,"text":{"verbosity":null},"missing":null}`, `{"parallel_tool_calls":null,"text":null}`},
 		// A model that takes no reasoning parameter gets the one that was asked for.
 		{"gpt-4.1", `{"reasoning":{"effort":"low"},"include":"all"}`,

@@ -106,6 +106,7 @@ func TestRefusedParameters(t *testing.T) {
 		{"stream_options", "", "stream_options", "stream"},
 		{"include[0]", "", sources, encrypted},
 		{"include[1]", "", encrypted, sources},
+		{"include[9]", "", "include", "store"},
 		{"include", "Encrypted content is not supported with this model.", encrypted, sources},
 		{"include", "Not here.", "include", "store"}, // it may be any element
 		{"reasoning.encrypted_content", "No.", encrypted, sources},
@@ -148,10 +149,10 @@ func sends(body map[string]any, path string) bool {
 // A 400 that names nothing, something else, or something that was not sent is final.
 func TestRefusedForGood(t *testing.T) {
 	for _, param := range []string{"", "tools", "tools[0].type", "model", "input", "instructions", "tool_choice", "stream",
-		"reasoning.summary", "temperature", "store", "text.format", "includes", "service_tier", "null"} {
+		"reasoning.summary", "temperature", "store", "text.format", "text.verbosity", "includes", "service_tier", "null"} {
 		c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
 		r := question()
-		r.Plain = true
+		r.Plain, r.Extra = true, map[string]any{"text": "no object"}
 		_, err := c.Create(t.Context(), r)
 		if e := asError(t, err); e.Kind != KindParameter || e.Param != param || e.Attempts != 1 || api.requests() != 1 {
 			t.Errorf("param %q: %v (param %q) after %d requests, want %v after 1", param, e, e.Param, api.requests(), KindParameter)
