@@ -4,20 +4,19 @@
 //
 // # The way of a question
 //
-// A question passes these packages, and the answer comes back the same way. The
-// comment of each package lists its files.
+// A question passes these packages, and the answer comes back the same way. The comment of each
+// package lists its files.
 //
-//	internal/cli     parses the command line, loads the configuration with
-//	                 internal/config and connects the packages (build.go)
-//	internal/stdio   splits stdin into messages for the MCP SDK and writes its
-//	                 responses; internal/httpd does this for serve --http
-//	internal/server  checks the arguments of the tools answer, answer_detailed and
-//	                 answer_quick, reports progress, returns errors, makes tasks
-//	internal/answer  makes a request from the question and an answer with
-//	                 citations from the response; internal/policy has the
-//	                 instructions to the model
-//	internal/llm     sends the request through openai-go, waits for the rate
-//	                 limit, retries, and turns the stream into events
+//	internal/cli     parses the command line, loads the configuration with internal/config and
+//	                 connects the packages (build.go)
+//	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
+//	                 internal/httpd does this for serve --http
+//	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
+//	                 reports progress, returns errors, makes tasks
+//	internal/answer  makes a request from the question and an answer with citations from the
+//	                 response; internal/policy has the instructions to the model
+//	internal/llm     sends the request through openai-go, waits for the rate limit, retries, and
+//	                 turns the stream into events
 //
 // # Where it is decided
 //
@@ -40,8 +39,8 @@
 //
 // # The other packages
 //
-// The commands doctor and setup use internal/doctor and internal/clients.
-// internal/fakeapi is the API of --offline and of the tests. internal/text
-// truncates and sanitizes text, internal/logging writes the log, internal/jsonx
-// encodes JSON without HTML escapes, and internal/version holds the version.
+// The commands doctor and setup use internal/doctor and internal/clients. internal/fakeapi is the
+// API of --offline and of the tests. internal/text truncates and sanitizes text, internal/logging
+// writes the log, internal/jsonx encodes JSON without HTML escapes, and internal/version holds the
+// version.
 package main

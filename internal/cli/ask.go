@@ -19,9 +19,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// maxStdin bounds what ask reads from stdin, in bytes.
-const maxStdin = 1 << 20
-
 // askFlags is the command line of ask.
 type askFlags struct {
 	*flags
@@ -206,6 +203,7 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 // readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
 // when ctx is done, it is left behind and ends with the program.
 func (a *app) readStdin(ctx context.Context) (string, error) {
+	const maxStdin = 1 << 20 // bytes
 	var b []byte
 	var err error
 	done := make(chan struct{})

@@ -12,9 +12,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// grace is how long a session may take to end after a signal. A write can block forever.
-const grace = 500 * time.Millisecond
-
 // server is the program without a command: --stdio, --show-config and --version.
 func (a *app) server(ctx context.Context, args []string) error {
 	f := newFlags("")
@@ -53,7 +50,8 @@ func (a *app) server(ctx context.Context, args []string) error {
 	mcp := server.New(d.server).MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { ended <- nil }) })
+	// After a signal the session has half a second to end: a write can block forever.
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, func() { ended <- nil }) })
 	defer stop()
 	err = <-ended
 	if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {

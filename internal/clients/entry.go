@@ -27,10 +27,8 @@ const (
 	name     = "openai-responses" // the key of the server in the clients' files
 	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
 	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
-	// pinned is the same every time, and quicker than @latest, for which npx asks the registry.
-	pinned = version.Name + "@" + version.Version
-	// margin is how much longer a client waits than the server, whose error says what is wrong.
-	margin = 10 * time.Second
+	pinned   = version.Name + "@" + version.Version // quicker than @latest, for which npx asks the registry
+	margin   = 10 * time.Second                     // a client waits longer than the server, whose error says what is wrong
 )
 
 // Server is how a client starts or reaches the server.

@@ -19,7 +19,7 @@ type Tokens struct {
 	source  string
 	read    func() ([]byte, error)
 	learn   func(secret string)
-	holders atomic.Pointer[map[[sha256.Size]byte]string] // by hash, so that the time of a lookup reveals nothing
+	holders atomic.Pointer[map[[sha256.Size]byte]string] // by the hash of the token: the time of a lookup reveals nothing
 }
 
 // NewTokens returns the tokens that read returns: name:token, separated by commas or white space.

@@ -15,8 +15,7 @@ import (
 
 // NewHTTPClient returns the HTTP client that a Client uses when it is given none: proxies from the
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
-// (an image made from scratch). It bounds connecting but not the wait for an answer: that is the
-// context's job.
+// (an image made from scratch). It bounds connecting; the context bounds the wait for an answer.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &transport{Transport: &http.Transport{

@@ -78,7 +78,7 @@ func (s *stages) run(ctx context.Context, send func(message string) error) {
 	}
 }
 
-// next returns the message to send, if it differs from the last one.
+// next returns the next message.
 func (s *stages) next() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

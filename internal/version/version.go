@@ -23,9 +23,8 @@ const (
 // sets it with -ldflags=-X.
 var release string
 
-// String is the version of this build: Version for a release, and Version-dev+COMMIT otherwise:
-// with .dirty after it for changed files, and without the commit when Go does not record it (go
-// run, a build without Git).
+// String is the version of this build: Version for a release, otherwise Version-dev+COMMIT, with
+// .dirty for changed files, and without the commit in go run and builds without Git.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	return describe(release, cmp.Or(info, new(debug.BuildInfo)).Main.Version)
