@@ -83,7 +83,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"ask", "-", "extra"}, "?", "- comes before the question", alone},
 		{[]string{"ask", "\xff"}, "", "the question is not UTF-8 text", convert},
 		{[]string{"ask"}, "\xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert}, // UTF-16
-		{[]string{"ask", "-"}, strings.Repeat("x", maxStdin+1), "stdin has more than 1048576 bytes", "send the part that matters"},
+		{[]string{"ask", "-"}, strings.Repeat("x", 1<<20+1), "stdin has more than 1048576 bytes", "send the part that matters"},
 		{[]string{"\x1b[2J sk-canary-Zq7XbT0w"}, "", `unknown command "\x1b[2J [redacted]"`, "see openai-responses-mcp --help"},
 	} {
 		code, stdout, stderr := run(t.Context(), nil, strings.NewReader(tt.stdin), tt.args...)
