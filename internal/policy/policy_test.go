@@ -14,7 +14,7 @@ const digest = "bb3e7d942e46a53c"
 
 func TestRevision(t *testing.T) {
 	if !regexp.MustCompile(`^\d{4}-\d{2}-\d{2} v\d+\.\d+\.\d+$`).MatchString(Revision) {
-		t.Errorf("Revision = %q, want a date and a version such as %q", Revision, "2025-12-21 v0.9.0")
+		t.Errorf("Revision = %q, want a date and a version such as %q", Revision, "2026-11-21 v1.3.0")
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
 	if sum != digest {
