@@ -46,7 +46,6 @@ type Options struct {
 	ExtraBody       map[string]any   // merged into the request body
 	Stream          string           // "false": plain calls; else streams
 	Location        *time.Location   // of all dates; nil: UTC
-	Advisor         func() Advisor   // for Explain only, may be nil without it
 	Logger          *slog.Logger     // nil: discard
 	Now             func() time.Time // nil: time.Now
 }
@@ -136,11 +135,6 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 	ans.Model = p.Model
 	ans.Meta.Elapsed = a.o.Now().Sub(start)
 	return ans, nil
-}
-
-// Explain is [Advisor.Explain] with the advisor of the options.
-func (a *Answerer) Explain(profile string, err error) string {
-	return a.o.Advisor().Explain(profile, err)
 }
 
 // today is the current date, YYYY-MM-DD.

@@ -60,7 +60,6 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 		Profiles:     map[string]Profile{"answer": {Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"}},
 		Defaults:     Defaults{RecencyDays: 60, MaxResults: 5},
 		Location:     tokyo,
-		Advisor:      func() Advisor { return Advisor{} },
 		Now:          fixedNow,
 	}
 	if change != nil {

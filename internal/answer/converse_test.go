@@ -55,7 +55,7 @@ func TestRequery(t *testing.T) {
 			a, api := newAnswerer(func(o *Options) { o.RequeryAttempts = tt.attempts }, tt.bodies...)
 			ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
 			if err != nil {
-				ans = &Answer{Text: a.Explain("answer", err)}
+				ans = &Answer{Text: Advisor{}.Explain("answer", err)}
 			}
 			if ans.Text != tt.want || len(api.sent) != tt.requests {
 				t.Errorf("%s: %q after %d requests, want %q after %d", tt.name, ans.Text, len(api.sent), tt.want, tt.requests)

@@ -67,11 +67,11 @@ func (a *app) build(f *flags) (*deps, error) {
 	answerer := answer.New(answer.Options{
 		Client: client, Instructions: instructions, Profiles: d.profiles, Defaults: defaults, Search: search(cfg),
 		MaxCitations: cfg.Policy.MaxCitations, RequeryAttempts: cfg.Policy.RequeryAttempts, Location: cfg.Location,
-		ExtraBody: cfg.Request.ExtraBody, Stream: cfg.Responses.Stream,
-		Advisor: func() answer.Advisor { return a.advisor(cfg) }, Logger: d.log,
+		ExtraBody: cfg.Request.ExtraBody, Stream: cfg.Responses.Stream, Logger: d.log,
 	})
 	d.server = server.Options{
-		Ask: answerer.Ask, Explain: answerer.Explain, Defaults: defaults, Timeout: cfg.Timeout(), Waiting: client.Waiting,
+		Ask: answerer.Ask, Defaults: defaults, Timeout: cfg.Timeout(), Waiting: client.Waiting,
+		Explain:    func(profile string, err error) string { return a.advisor(cfg).Explain(profile, err) },
 		Structured: cfg.Server.StructuredContent, ToolErrors: cfg.Server.ToolErrors,
 		Debug: cfg.Server.Debug, Log: d.log, Redactor: a.redactor,
 	}

@@ -38,10 +38,8 @@ type Options struct {
 	Structured bool                                   // add structuredContent; some clients then drop content
 	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests of
 	// a client must reach the server that MCP returned.
-	Tasks bool
-	// ToolErrors is how failed calls and invalid arguments are reported: "protocol" as JSON-RPC
-	// errors, "result" as results with isError. Otherwise 2026-07-28 gets results.
-	ToolErrors string
+	Tasks      bool
+	ToolErrors string            // "protocol": JSON-RPC errors, "result": results with isError; else by protocol version
 	Redactor   *logging.Redactor // removes secrets from errors
 	Debug      bool              // add status, type, name and request_id to errors (spec §8.2)
 	MaxCalls   int               // calls that run at the same time; others wait. 0: 256

@@ -3,7 +3,6 @@
 package text
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,12 +55,21 @@ func Unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-var hostName = regexp.MustCompile(`^(?:[\pL\pN][\pL\pM\pN-]*\.)+\pL[\pL\pM\pN-]*$`)
-
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.
-func IsHostName(s string) bool { return hostName.MatchString(s) }
+func IsHostName(s string) bool {
+	other := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '-' }
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		first, _ := utf8.DecodeRuneInString(label)
+		if !unicode.In(first, unicode.L, unicode.N) || strings.ContainsFunc(label, other) {
+			return false
+		}
+	}
+	top, _ := utf8.DecodeRuneInString(labels[len(labels)-1])
+	return len(labels) > 1 && unicode.IsLetter(top)
+}
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
 // Of a name with dots the last part counts. The first of equally near names wins.
