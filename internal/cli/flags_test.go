@@ -68,6 +68,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"ask", "--recencydays", "1", "?"}, "", "unknown flag --recencydays", "did you mean --recency-days? " + seeAsk},
 		{[]string{"help", "smoek"}, "", `unknown command "smoek"`, "did you mean smoke? see openai-responses-mcp --help"},
 		{[]string{"--stdio", "--config"}, "", "flag needs an argument: --config", "see openai-responses-mcp --help"},
+		{[]string{"setup", "zed", "--via=http", "--url=https://u:p@h/"}, "", "--via http needs the http or https URL of the server", "add --url https://HOST/mcp, without a user"},
 		{[]string{"setup", "codex", "--offline"}, "", "unknown flag --offline", "see openai-responses-mcp setup --help"},
 		{[]string{"--offline", "ask", "x"}, "", `unexpected argument "ask"`, "a command goes first, before its flags; see openai-responses-mcp --help"},
 		{[]string{"ask", "--json", "--events", "?"}, "", "--json and --events exclude each other", seeAsk},

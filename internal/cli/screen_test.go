@@ -111,12 +111,15 @@ func TestScreen(t *testing.T) {
 // Where control sequences are not wanted, the text is as it is.
 func TestPlainScreen(t *testing.T) {
 	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	var out strings.Builder
-	s := &screen{text: &out, plain: true}
-	s.watch(llm.BlockDelta{Text: body})
-	s.blocks()
-	s.finish(&answer.Answer{Text: body})
-	if want := strings.ReplaceAll(body, "\x1b", "") + "\n"; out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
+	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		var out strings.Builder
+		s := (&app{env: []string{env}}).newScreen(true)
+		s.text = &out
+		s.watch(llm.BlockDelta{Text: body})
+		s.blocks()
+		s.finish(&answer.Answer{Text: body})
+		if want := strings.ReplaceAll(body, "\x1b", "") + "\n"; out.String() != want {
+			t.Errorf("%s: %q, want %q", env, out.String(), want)
+		}
 	}
 }

@@ -36,6 +36,7 @@ func TestServeUsage(t *testing.T) {
 		{local + " --allowed-host=:443", "", "", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "", "", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{local, "0123456789abcdef:alice", "", "the token of entry 1 of MCP_HTTP_TOKENS has fewer than 16 characters"},
+		{local, "alice:0123456789abcde", "", "the token of entry 1 of MCP_HTTP_TOKENS has fewer than 16 characters"},
 		{local, "0123456789abcdef", "", "entry 1 of MCP_HTTP_TOKENS is not name:token"},
 		{local, "a:0123456789abcdeX :fedcba9876543", "", "entry 2 of MCP_HTTP_TOKENS is not name:token"},
 		{local, ",", "", "MCP_HTTP_TOKENS has no tokens"},

@@ -58,7 +58,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"a: *sk-proj-0123456789abcdef", "1: not YAML: unknown anchor '[redacted]' referenced"},
 		{"model_profiles: {answer: {verbosity: sk-proj-0123456789abcdef}}", `1: model_profiles.answer.verbosity: "[redacted]" is not one of low, medium, high`},
 		{"openai: {headers: {api-key: hunter2hunter2}}", "1: openai.headers: the value of api-key" + reference},
-		{"openai: {headers: {api-key: '${hunter2hunter2'}}", "1: openai.headers: the value of api-key" + reference},
+		{"openai: {headers: {Cookie: hunter2hunter2}}", "1: openai.headers: the value of Cookie" + reference},
 		{"openai: {headers: {api-key: 'hunter2hunter2 ${A}'}}", "1: openai.headers: the value of api-key" + reference},
 		{`openai: {headers: {api-key: "${A}\n"}}`, "1: openai.headers: the value of api-key" + reference},
 		{"openai: {headers: {X-Title: '${hunter2hunter2'}}", "1: openai.headers: the value of X-Title" + reference},
