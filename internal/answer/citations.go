@@ -100,6 +100,9 @@ func newHosts(names []string) hosts {
 
 // has reports whether a page belongs to one of the domains or a subdomain of one.
 func (set hosts) has(u string) bool {
+	if len(set) == 0 {
+		return false
+	}
 	for host := hostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true
