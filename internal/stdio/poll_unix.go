@@ -10,16 +10,16 @@ import (
 
 const pollIn, pollOut = unix.POLLIN, unix.POLLOUT
 
-// poll waits up to a second for events on f (poll(2)) and returns those that occurred, or -1 if f is
-// not an open file.
-func poll(f any, events int16) (got int16) {
+// poll waits up to a second for events on f (poll(2)) and returns those that occurred. ok is
+// false if f is not an open file.
+func poll(f any, events int16) (got int16, ok bool) {
 	file, ok := f.(*os.File)
 	if !ok {
-		return -1
+		return 0, false
 	}
 	conn, err := file.SyscallConn()
 	if err != nil {
-		return -1
+		return 0, false
 	}
 	err = conn.Control(func(fd uintptr) {
 		p := []unix.PollFd{{Fd: int32(fd), Events: events}}
@@ -27,8 +27,5 @@ func poll(f any, events int16) (got int16) {
 			got = p[0].Revents
 		}
 	})
-	if err != nil {
-		return -1
-	}
-	return got
+	return got, err == nil
 }

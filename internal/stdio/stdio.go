@@ -65,8 +65,9 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 // the end of ctx, and at once if it cannot know: w is not an open file, or the system is not Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
-		if got := poll(w, 0); got != 0 { // poll(2) always reports a missing reader
-			return got > 0
+		got, ok := poll(w, 0)
+		if !ok || got != 0 { // poll(2) always reports a missing reader
+			return ok
 		}
 	}
 	return false
@@ -97,7 +98,10 @@ func retry(f any, event int16, do func(done int) (int, error)) (done int, err er
 	for {
 		n, err := do(done)
 		done += n
-		if !errors.Is(err, syscall.EAGAIN) || poll(f, event) < 0 {
+		if !errors.Is(err, syscall.EAGAIN) {
+			return done, err
+		}
+		if _, ok := poll(f, event); !ok {
 			return done, err
 		}
 	}
