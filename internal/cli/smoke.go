@@ -53,15 +53,14 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	_, err = session(ctx, d.server, *lines || d.config.LineMode, requests, func(method string, response []byte) {
 		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
 		answered = append(answered, method)
-		if _, err := a.stdout.Write(escape(append(response, '\n'))); err != nil {
-			writeErr = err
-		}
+		writeErr = cmp.Or(writeErr, printJSON(a.stdout, json.RawMessage(response)))
 	})
+	err = cmp.Or(writeErr, err)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
-	case cmp.Or(writeErr, err) != nil:
-		return cmp.Or(writeErr, err)
+	case err != nil:
+		return err
 	}
 	api := "the API"
 	if f.offline {

@@ -40,8 +40,9 @@ type pacer struct {
 }
 
 // wait returns when a call may send its request, and meanwhile reports how many calls are ahead.
-// The last request of a call that was refused several times goes out later than its pace, when the API will
-// hardly refuse it. wait fails as soon as the turn is known to be after the deadline of ctx.
+// The last request of a call that was refused several times goes out later than its pace, when the
+// API will hardly refuse it. wait fails as soon as the turn is known to be after the deadline of
+// ctx.
 func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
