@@ -49,36 +49,49 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	}
 	waits := backoff.NewExponentialBackOff() // from half a second on
 	waits.RandomizationFactor, waits.Multiplier, waits.MaxInterval = 0.25, 2, 8*time.Second
-	pacer := c.pacer(r.Model)
+	paced := c.pacer(r.Model).newCall(ctx)
+	var report func(ahead int)
+	if e.watched() {
+		report = func(ahead int) { e.send(Waiting{ahead}) }
+	}
+
 	for attempt := 1; ; {
-		last := attempt > 2 && attempt > c.o.MaxRetries
-		err := pacer.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
+		last := attempt > 1 && attempt > c.o.MaxRetries
+		err := paced.wait(ctx, last, report)
 		if err != nil {
 			return nil, c.failed(ctx, err, attempt-1)
 		}
-		sent := time.Now()
-		resp, err := c.send(ctx, body, e)
+
+		resp, err := c.send(paced.context(ctx), body, e)
 		if err == nil {
 			resp.Retries = attempt - 1
 			return resp, nil
 		}
 		failure := c.failed(ctx, err, attempt)
+		limited := failure.Kind == KindRateLimit && failure.retryable()
+		wait := failure.RetryAfter
+		if limited {
+			wait = paced.refused(failure.RetryAfter)
+		} else {
+			paced.ended()
+		}
 		if c.leaveOut(body, r.Model, failure) {
 			continue
 		}
-		limited := failure.Kind == KindRateLimit && failure.retryable()
-		if limited {
-			pacer.refused(sent, failure.RetryAfter)
-		}
-		wait := failure.RetryAfter
-		if wait == 0 && !limited {
+
+		if wait == 0 {
 			wait = waits.NextBackOff()
+		}
+		if !failure.retryable() || attempt > c.o.MaxRetries {
+			return nil, failure
 		}
 		// A wait beyond the deadline would turn this error into a timeout.
 		deadline, ok := ctx.Deadline()
-		if !failure.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
+		if ok && wait >= time.Until(deadline) {
+			failure.RetryAfter = wait
 			return nil, failure
 		}
+
 		attempt++
 		e.send(Retrying{Attempt: attempt, Err: failure})
 		if limited {
@@ -167,6 +180,9 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
+	}
+	if paced, ok := req.Context().Value(pacedKey{}).(*pacedCall); ok {
+		paced.accepted()
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil
