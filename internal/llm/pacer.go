@@ -118,11 +118,13 @@ func (c *pacedCall) wait(ctx context.Context, last bool, report func(ahead int))
 	}
 
 	var tick <-chan time.Time
+	reported := 0
 	if report != nil {
 		ticker := time.NewTicker(reportEvery)
 		defer ticker.Stop()
 		tick = ticker.C
-		report(c.ahead())
+		reported = c.ahead()
+		report(reported)
 	}
 
 	for {
@@ -130,7 +132,11 @@ func (c *pacedCall) wait(ctx context.Context, last bool, report func(ahead int))
 		case <-c.turn:
 			return nil
 		case <-tick:
-			report(c.ahead())
+			ahead := c.ahead()
+			if ahead != reported {
+				reported = ahead
+				report(ahead)
+			}
 		case <-ctx.Done():
 			return c.leave()
 		}
@@ -252,13 +258,17 @@ func (c *pacedCall) acceptLocked() {
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
 	// accepted burst says little about the rate. They only shorten a gap longer than firstGap,
-	// because many APIs ask for whole seconds. After an outage the gap is a guess again.
+	// because many APIs ask for whole seconds. After an outage the gap is a guess again,
+	// and what was paused may go on.
 	switch {
 	case p.gap == 0:
 	case outage:
-		p.gap = min(p.gap, firstGap)
+		p.gap = min(p.gap, firstGap/2)
 		p.rising = true
 		p.grown = time.Now()
+		for _, other := range p.people {
+			other.pause = min(other.pause, firstPause) // it may be over for all
+		}
 	case p.rising && c.sent.After(p.grown):
 		p.gap = max(minGap, scale(p.gap, risingFactor))
 		p.grown = time.Now()

@@ -73,7 +73,7 @@ func TestWaitBetweenTries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
+				c, api, _ := newClient(t, 2, tt.first, answer(200, finished))
 				if _, err := c.Create(t.Context(), question()); err != nil {
 					t.Fatal(err)
 				}

@@ -213,7 +213,7 @@ var (
 	seconds = func(wait time.Duration) []string {
 		return []string{"Retry-After", fmt.Sprint(math.Ceil(wait.Seconds()))}
 	}
-	milliseconds = func(wait time.Duration) []string {
+	millis = func(wait time.Duration) []string {
 		return []string{"Retry-After-Ms", fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}
 	}
 	reset = func(wait time.Duration) []string {

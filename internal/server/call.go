@@ -35,6 +35,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 			trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
 			if req.Extra.TokenInfo != nil {
 				call.Client = req.Extra.TokenInfo.UserID
+				ctx = llm.WithPerson(ctx, call.Client)
 			}
 		}
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
