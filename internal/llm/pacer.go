@@ -49,7 +49,8 @@ type pacer struct {
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
 	next    time.Time     // when the queue may send its next request
 	counted time.Time     // when the last counted refusal came
-	rising  bool          // the first gap was a guess, and no refusal has confirmed it
+	untried bool          // the gap is from the API, and no counted refusal has followed
+	rising  bool          // the same, but the gap is a guess
 	grown   time.Time     // when the rate rose last; only while rising
 
 	slowest   time.Duration // the longest time from a request to its refusal, in the last minute
@@ -257,9 +258,9 @@ func (c *pacedCall) acceptLocked() {
 	owner.pause = 0
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
-	// accepted burst says little about the rate. They only shorten a gap longer than firstGap,
-	// because many APIs ask for whole seconds. After an outage the gap is a guess again,
-	// and what was paused may go on.
+	// accepted burst says little about the rate. They shorten only a first gap longer than
+	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess
+	// again, and what was paused may go on.
 	switch {
 	case p.gap == 0:
 	case outage:
@@ -273,8 +274,10 @@ func (c *pacedCall) acceptLocked() {
 		p.gap = max(minGap, scale(p.gap, risingFactor))
 		p.grown = time.Now()
 	case p.rising:
-	case c.sent.After(p.counted), p.gap > firstGap:
+	case c.sent.After(p.counted):
 		p.gap = max(minGap, scale(p.gap, acceptedFactor))
+	case p.untried && p.gap > firstGap:
+		p.gap = max(firstGap, scale(p.gap, risingFactor))
 	}
 	p.scheduleLocked()
 }
@@ -344,6 +347,7 @@ func (p *pacer) countLocked(sent time.Time, asked time.Duration) {
 	switch {
 	case p.gap == 0:
 		p.gap = firstGap
+		p.untried = asked > 0
 		p.rising = asked == 0
 		p.grown = now
 		if asked > 0 {
@@ -352,6 +356,7 @@ func (p *pacer) countLocked(sent time.Time, asked time.Duration) {
 		p.next = now.Add(p.gap)
 	case sent.After(p.counted):
 		p.gap = min(scale(p.gap, refusedFactor), maxGap)
+		p.untried = false
 		p.rising = false
 		p.next = now.Add(p.gap)
 	}

@@ -320,7 +320,7 @@ func TestPacerTimes(t *testing.T) {
 			"0 alice, 1010 alice, 2010 alice, 20010 alice"},
 		{"a burst that was accepted shortens a long gap", "20000", parts{"alice": "RA"},
 			"0 alice, 5 alice, 20 alice, 30 alice",
-			"0 alice, 5 alice, 1010 alice, 1960 alice, 20010 alice"},
+			"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice"},
 		{"a burst that was accepted does not shorten a short gap", "500", parts{"alice": "RA"},
 			"0 alice, 5 alice, 20 alice",
 			"0 alice, 5 alice, 510 alice, 1010 alice"},

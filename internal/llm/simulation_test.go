@@ -194,7 +194,7 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 				time.Sleep(w.start + time.Duration(i)*w.every)
 				call(w.person)
 				for time.Since(s.begin) < w.loops {
-					time.Sleep(100 * time.Millisecond)
+					time.Sleep(500 * time.Millisecond)
 					call(w.person)
 				}
 			})
