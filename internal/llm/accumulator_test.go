@@ -82,7 +82,7 @@ func FuzzAccumulator(f *testing.F) {
 		e := &emitter{yield: func(e Event) bool { events = append(events, e); return true }}
 		acc := newAccumulator(e, func([]byte) {})
 		for ; len(picks) > 1; picks = picks[2:] {
-			r, err := acc.take([]byte(pool[(int(picks[0])<<8|int(picks[1]))%len(pool)]))
+			r, err := acc.handleEvent([]byte(pool[(int(picks[0])<<8|int(picks[1]))%len(pool)]))
 			if r != nil {
 				if _, err := json.Marshal(r.InputItems()); err != nil {
 					t.Errorf("the output cannot be sent back: %v", err)
@@ -92,7 +92,7 @@ func FuzzAccumulator(f *testing.F) {
 				break
 			}
 		}
-		acc.stopAll()
+		acc.stopBlocks()
 		blocks(t, events)
 	})
 }

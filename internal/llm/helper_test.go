@@ -122,7 +122,7 @@ func kindOf(t testing.TB, err error) Kind {
 func question() Request {
 	return Request{
 		Model:           "gpt-5.2",
-		Instructions:    "Answer.",
+		Instructions:    json.RawMessage(`"Answer."`),
 		Input:           []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
 		Tools:           []map[string]any{{"type": "web_search"}},
 		Include:         []string{"web_search_call.action.sources"},

@@ -66,11 +66,11 @@ func TestHostileAnswers(t *testing.T) {
 func TestUnwatched(t *testing.T) {
 	a := newAccumulator(&emitter{}, func([]byte) {})
 	for _, ev := range []string{eventItem, eventPart, eventDelta, eventCompleted} {
-		if _, err := a.take([]byte(ev)); err != nil {
+		if _, err := a.handleEvent([]byte(ev)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(a.blocks)+len(a.current) > 0 {
-		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.current))
+	if len(a.blocks)+len(a.byIndex) > 0 {
+		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.byIndex))
 	}
 }

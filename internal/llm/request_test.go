@@ -28,11 +28,10 @@ func TestBody(t *testing.T) {
 	} {
 		r := question()
 		r.Model, r.Plain, r.Extra = tt.model, true, object(t, tt.extra)
-		body, err := New(Options{}).body(r)
+		data, err := New(Options{}).encode(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _ := json.Marshal(body)
 		got, want := object(t, string(data)), object(t, base)
 		maps.Copy(want, object(t, tt.want))
 		maps.DeleteFunc(want, func(_ string, v any) bool { return v == nil })
