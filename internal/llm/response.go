@@ -49,8 +49,8 @@ type Item struct {
 
 	Action struct { // of a web search call
 		Type, Query, URL string
-		Queries          list[query]
-		Sources          list[Source]
+		Queries          flatList[string]
+		Sources          flatList[Source]
 	}
 
 	CallID    string `json:"call_id"` // of a tool call
@@ -64,14 +64,12 @@ type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
 	Refusal     string
-	Annotations list[Source]
+	Annotations flatList[Source]
 }
 
 // Source is a page or, without a URL, a source with a name. Among annotations
 // its type is url_citation.
 type Source struct{ Type, URL, Name, Title string }
-
-type query string
 
 // UnmarshalJSON keeps the raw JSON.
 func (i *Item) UnmarshalJSON(data []byte) error {
@@ -84,7 +82,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 func (i Item) search() Search {
 	s := Search{Action: i.Action.Type, Query: i.Action.Query, URL: i.Action.URL}
 	if s.Query == "" && len(i.Action.Queries) > 0 {
-		s.Query = string(i.Action.Queries[0])
+		s.Query = i.Action.Queries[0]
 	}
 	return s
 }
@@ -205,8 +203,22 @@ const maxElements = 10_000
 
 const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 
-// list is a JSON array that counts its elements, and theirs, while it is decoded, so that a small
-// answer cannot become large in memory. Any other JSON value is no list: it leaves nil.
+// flatList is a JSON array that is counted before it is decoded, so that a small answer cannot
+// become large in memory. Any other JSON value is no list: it leaves nil.
+type flatList[T any] []T
+
+// UnmarshalJSON refuses a list of more than maxElements.
+func (l *flatList[T]) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return nil
+	}
+	if gjson.GetBytes(data, "#").Int() > maxElements {
+		return tooLarge(tooMany)
+	}
+	return decode(data, (*[]T)(l))
+}
+
+// list is a flatList whose elements have lists too. It counts all of them while it is decoded.
 type list[T interface{ size() int }] []T
 
 // size is the number of elements, theirs included.
@@ -220,12 +232,10 @@ func (l list[T]) size() int {
 
 func (i Item) size() int {
 	parts := i.Content.size() + i.Summary.size()
-	return parts + i.Action.Queries.size() + i.Action.Sources.size()
+	return parts + len(i.Action.Queries) + len(i.Action.Sources)
 }
 
-func (p Part) size() int { return p.Annotations.size() }
-func (Source) size() int { return 0 }
-func (query) size() int  { return 0 }
+func (p Part) size() int { return len(p.Annotations) }
 
 // UnmarshalJSON refuses a list of more than maxElements.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
