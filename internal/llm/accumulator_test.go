@@ -74,9 +74,9 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-func rawItems(list gjson.Result) []string {
+func rawItems(output gjson.Result) []string {
 	var items []string
-	for _, item := range list.Array() {
+	for _, item := range output.Array() {
 		items = append(items, item.Raw)
 	}
 	return items

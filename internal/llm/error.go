@@ -396,13 +396,13 @@ func isPermanent(err error) bool {
 		return true
 	}
 
-	op, ok := errors.AsType[*net.OpError](err)
-	if ok && op.Op == "remote error" { // an alert of TLS, for example about its version
+	op, failed := errors.AsType[*net.OpError](err)
+	if failed && op.Op == "remote error" { // an alert of TLS, for example about its version
 		return true
 	}
 
-	tunnel, refused := errors.AsType[TunnelError](err)
-	return refused && tunnel < 500
+	status, ok := errors.AsType[TunnelError](err)
+	return ok && status < 500
 }
 
 // contextError is a timeout or a cancellation. errors.Is finds the error of the context and its

@@ -154,9 +154,9 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n := range 450 {
-				c, _, log := newClient(t, 0, say(strings.Repeat("x", n)+testKey))
+				c, _, logged := newClient(t, 0, say(strings.Repeat("x", n)+testKey))
 				_, err := c.Create(t.Context(), question())
-				said := asError(t, err).Error() + log.String()
+				said := asError(t, err).Error() + logged.String()
 				if strings.Contains(said, testKey[:8]) {
 					t.Fatalf("after %d characters:\n%s", n, said)
 				}

@@ -47,10 +47,10 @@ type Request struct {
 }
 
 // UserMessage returns an input item with a message of the user.
-func UserMessage(question string) json.RawMessage {
+func UserMessage(query string) json.RawMessage {
 	part := map[string]string{
 		"type": "input_text",
-		"text": question,
+		"text": query,
 	}
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
 		"type":    "message",
@@ -147,10 +147,10 @@ func (r Request) members(include []responses.ResponseIncludable) map[string]any 
 	return members
 }
 
-// union returns the list followed by the elements that it does not have.
-func union(list []responses.ResponseIncludable, elements []any) []any {
+// union returns include followed by the elements that it does not have.
+func union(include []responses.ResponseIncludable, elements []any) []any {
 	var all []any
-	for _, element := range list {
+	for _, element := range include {
 		all = append(all, string(element))
 	}
 	for _, element := range elements {
@@ -165,48 +165,47 @@ func union(list []responses.ResponseIncludable, elements []any) []any {
 
 // merge sets members in an encoded object: objects are merged member by member, null removes a
 // member. An object that becomes empty is removed.
-func merge(object []byte, members map[string]any) ([]byte, error) {
-	current := gjson.ParseBytes(object).Map()
+func merge(data []byte, members map[string]any) ([]byte, error) {
+	current := gjson.ParseBytes(data).Map()
 
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		data, err := mergedValue(current[name], members[name])
+		value, err := mergedValue(current[name], members[name])
 		if err != nil {
 			return nil, err
 		}
 
 		path := param.EscapeSJSONKey(name)
-		if data == nil {
-			object, err = sjson.DeleteBytes(object, path)
+		if value == nil {
+			data, err = sjson.DeleteBytes(data, path)
 		} else {
-			object, err = sjson.SetRawBytes(object, path, data)
+			data, err = sjson.SetRawBytes(data, path, value)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return object, nil
+	return data, nil
 }
 
 // mergedValue encodes what a member becomes when value is merged into it; nil: nothing is left.
-func mergedValue(current gjson.Result, value any) (json.RawMessage, error) {
+func mergedValue(current gjson.Result, value any) ([]byte, error) {
 	switch value := value.(type) {
 	case nil:
 		return nil, nil
 	case json.RawMessage:
 		return value, nil
 	case map[string]any:
-		object := "{}"
+		start := "{}"
 		if current.IsObject() {
-			object = current.Raw
+			start = current.Raw
 		}
-		data, err := merge([]byte(object), value)
-		if err == nil && string(data) == "{}" && len(value) > 0 {
-			data = nil
+		data, err := merge([]byte(start), value)
+		if string(data) == "{}" && len(value) > 0 {
+			return nil, err
 		}
 		return data, err
-	default:
-		return jsonx.Marshal(value)
 	}
+	return jsonx.Marshal(value)
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).

@@ -23,7 +23,7 @@ func TestRetries(t *testing.T) {
 		return func(*http.Request) (*http.Response, error) { return nil, err }
 	}
 	ok := answer(200, finished)
-	limited := answer(429, rateLimited)
+	tooFast := answer(429, rateLimited)
 	noQuota := answer(429, apiBody("insufficient_quota", "insufficient_quota", "", "No."))
 	gateway := answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`)
 	for _, tt := range []struct {
@@ -32,10 +32,10 @@ func TestRetries(t *testing.T) {
 		want  int
 		kind  Kind // none: success
 	}{
-		{"429 429 200", []step{limited, limited, ok}, 3, Kind{}},
+		{"429 429 200", []step{tooFast, tooFast, ok}, 3, Kind{}},
 		{"500 again and again", []step{answer(500, "")}, 4, KindServer},
 		{"529", []step{answer(529, "<html>"), ok}, 2, Kind{}},
-		{"429 again and again", []step{limited}, 4, KindRateLimit},
+		{"429 again and again", []step{tooFast}, 4, KindRateLimit},
 		{"refused connection", []step{broken(syscall.ECONNREFUSED), ok}, 2, Kind{}},
 		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
 		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, Kind{}},

@@ -42,10 +42,10 @@ const yesScript = `
 // of a client that may retry once.
 func TestFailures(t *testing.T) {
 	const (
-		cutOff      = "the answer was cut off: "
-		endedEarly  = cutOff + "the stream ended before the response did"
-		notResponse = "the answer is not a response object (application/json): "
-		noOutput    = "the response has no output"
+		cutOff     = "the answer was cut off: "
+		endedEarly = cutOff + "the stream ended before the response did"
+		noObject   = "the answer is not a response object (application/json): "
+		noOutput   = "the response has no output"
 	)
 	failed := func(members string) step {
 		response := `{"status":"failed",` + members + `}`
@@ -210,31 +210,31 @@ func TestFailures(t *testing.T) {
 			"plain: page",
 			answer(200, "<html>Sign in</html>"),
 			KindBadResponse, 1,
-			notResponse + "<html>Sign in</html>",
+			noObject + "<html>Sign in</html>",
 		},
 		{
 			"plain: null",
 			answer(200, "null"),
 			KindBadResponse, 1,
-			notResponse + "null",
+			noObject + "null",
 		},
 		{
 			"plain: array",
 			answer(200, "[]"),
 			KindBadResponse, 1,
-			notResponse + "[]",
+			noObject + "[]",
 		},
 		{
 			"plain: number",
 			answer(200, "42"),
 			KindBadResponse, 1,
-			notResponse + "42",
+			noObject + "42",
 		},
 		{
 			"plain: not JSON",
 			answer(200, `{"id": oops}`),
 			KindBadResponse, 1,
-			notResponse + `{"id": oops}`,
+			noObject + `{"id": oops}`,
 		},
 		{
 			"plain: no members",

@@ -21,7 +21,7 @@ func function(name string) map[string]any {
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no tool runs. The eighth
 // response that calls tools is an error.
 func TestRunEnds(t *testing.T) {
-	toolCall := func(id, name string) string {
+	callOf := func(id, name string) string {
 		return `{"type":"function_call","id":"fc_1","call_id":` + id + `,"name":"` + name +
 			`","arguments":"{}"}`
 	}
@@ -29,9 +29,9 @@ func TestRunEnds(t *testing.T) {
 		output := strings.Join(items, ",")
 		return `{"id":"resp_1","status":"` + status + `","output":[` + output + `]}`
 	}
-	add := toolCall(`"call_1"`, "add")
-	other := toolCall(`"call_2"`, "other")
-	mine := toolCall(`"call_1"`, "mine")
+	add := callOf(`"call_1"`, "add")
+	other := callOf(`"call_2"`, "other")
+	mine := callOf(`"call_1"`, "mine")
 
 	for _, tt := range []struct {
 		name, body      string
@@ -41,7 +41,7 @@ func TestRunEnds(t *testing.T) {
 		{"not offered", respond("completed", other), 1, 0, Kind{}},
 		{"one of two not offered", respond("completed", add, other), 1, 0, Kind{}},
 		{"offered, left to the caller", respond("completed", mine), 1, 0, Kind{}},
-		{"no call_id", respond("completed", toolCall("null", "add")), 1, 0, Kind{}},
+		{"no call_id", respond("completed", callOf("null", "add")), 1, 0, Kind{}},
 		{"incomplete", respond("incomplete", add), 1, 0, Kind{}},
 		{"again and again", respond("completed", add), 8, 7, KindFailed},
 	} {
