@@ -45,7 +45,7 @@ func TestFixtures(t *testing.T) {
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			c, _, _ := newClient(t, 0, sseStep(stream...))
-			events, r, err := collect(c.Stream(t.Context(), question()))
+			events, r, err := ask(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -143,15 +143,13 @@ func TestErrorAnswers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := newClient(t, 0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
-			_, err := c.Create(t.Context(), question())
+			err := createError(t, c)
 
+			wantKind(t, err, tt.kind)
 			e := asError(t, err)
 			got := strings.Join([]string{e.Type, e.Code, e.Param, e.Message}, "|")
 			if got != tt.want {
 				t.Errorf("error = %q, want %q", got, tt.want)
-			}
-			if e.Kind != tt.kind {
-				t.Errorf("kind = %v, want %v", e.Kind, tt.kind)
 			}
 			if e.Status != tt.status {
 				t.Errorf("status = %d, want %d", e.Status, tt.status)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -158,6 +159,17 @@ func wantKind(t testing.TB, err error, want Kind) {
 	}
 }
 
+// wantError checks the kind and the message of an error, and returns it.
+func wantError(t testing.TB, err error, kind Kind, message string) *Error {
+	t.Helper()
+	wantKind(t, err, kind)
+	e := asError(t, err)
+	if e.Message != message {
+		t.Errorf("message = %q, want %q", e.Message, message)
+	}
+	return e
+}
+
 func question() Request {
 	return Request{
 		Model:           "gpt-5.2",
@@ -170,7 +182,23 @@ func question() Request {
 	}
 }
 
-// collect reads a stream to its end.
+// createError returns the error of a plain call.
+func createError(t testing.TB, c *Client) error {
+	_, err := c.Create(t.Context(), question())
+	return err
+}
+
+// ask reads a streamed call to its end.
+func ask(t testing.TB, c *Client) ([]Event, *Response, error) {
+	return collect(c.Stream(t.Context(), question()))
+}
+
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// collect reads events to their end.
 func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
 	var all []Event
 	for e, err := range events {

@@ -119,7 +119,7 @@ func TestHostileAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := newClient(t, 0, tt.step)
 			before := allocated()
-			_, _, err := collect(c.Stream(t.Context(), question()))
+			_, _, err := ask(t, c)
 			total := allocated() - before
 
 			wantKind(t, err, tt.kind)

@@ -26,7 +26,7 @@ func TestEndlessBody(t *testing.T) {
 				resp.Body = io.NopCloser(endless{})
 				return resp, err
 			})
-			_, err := c.Create(t.Context(), question())
+			err := createError(t, c)
 			e := asError(t, err)
 			if !strings.HasPrefix(e.Message, want) {
 				t.Errorf("message = %q, want %q", e.Message, want)
@@ -99,7 +99,7 @@ func TestConnect(t *testing.T) {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
-			_, err := c.Create(t.Context(), question())
+			err := createError(t, c)
 			if tt.message == "" {
 				wantKind(t, err, Kind{})
 				return
@@ -130,13 +130,9 @@ func TestRedirectToPlainHTTP(t *testing.T) {
 		HTTPClient: &http.Client{Transport: api},
 	})
 
-	_, err := c.Create(t.Context(), question())
-	wantKind(t, err, KindBadResponse)
+	err := createError(t, c)
+	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
 	api.wantRequests(t, 1)
-	const want = "the API redirects to http://api.test"
-	if got := asError(t, err).Message; got != want {
-		t.Errorf("message = %q, want %q", got, want)
-	}
 }
 
 // No part of a key is left where a text is shortened.
@@ -155,7 +151,7 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n := range 450 {
 				c, _, logged := newClient(t, 0, say(strings.Repeat("x", n)+testKey))
-				_, err := c.Create(t.Context(), question())
+				err := createError(t, c)
 				said := asError(t, err).Error() + logged.String()
 				if strings.Contains(said, testKey[:8]) {
 					t.Fatalf("after %d characters:\n%s", n, said)

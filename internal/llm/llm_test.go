@@ -29,7 +29,7 @@ func TestBaseURL(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
 			hc := &http.Client{Transport: api}
 			c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: hc})
-			_, err := c.Create(t.Context(), question())
+			err := createError(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,11 +81,7 @@ func TestUnusableOptions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := New(tt.options).Create(t.Context(), question())
-			wantKind(t, err, tt.kind)
-			e := asError(t, err)
-			if e.Message != tt.message {
-				t.Errorf("message = %q, want %q", e.Message, tt.message)
-			}
+			e := wantError(t, err, tt.kind, tt.message)
 			if e.Attempts != 0 {
 				t.Errorf("%d attempts, want none", e.Attempts)
 			}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -46,16 +47,15 @@ func TestRetries(t *testing.T) {
 		{"quota as 429", []step{noQuota}, 1, KindQuota},
 		{"HTML", []step{answer(200, "<html>Log in</html>")}, 1, KindBadResponse},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 3, tt.steps...)
-				r, err := c.Create(t.Context(), question())
-				wantKind(t, err, tt.kind)
-				api.wantRequests(t, tt.want)
-				if err == nil && r.Retries != tt.want-1 {
-					t.Errorf("%d retries, want %d", r.Retries, tt.want-1)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api, _ := newClient(t, 3, tt.steps...)
+			r, err := c.Create(t.Context(), question())
+
+			wantKind(t, err, tt.kind)
+			api.wantRequests(t, tt.want)
+			if err == nil && r.Retries != tt.want-1 {
+				t.Errorf("%d retries, want %d", r.Retries, tt.want-1)
+			}
 		})
 	}
 }
@@ -114,18 +114,17 @@ func TestWaitBetweenAttempts(t *testing.T) {
 			shortest, longest,
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
-				_, err := c.Create(t.Context(), question())
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := api.at[1].Sub(api.at[0])
-				if got < tt.min || got > tt.max {
-					t.Errorf("waited %v, want %v to %v", got, tt.min, tt.max)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
+			err := createError(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := api.at[1].Sub(api.at[0])
+			if got < tt.min || got > tt.max {
+				t.Errorf("waited %v, want %v to %v", got, tt.min, tt.max)
+			}
 		})
 	}
 }
@@ -251,10 +250,22 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
+// A wait that would end after the deadline does not begin.
+func TestWaitBeyondTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 1, answer(503, "", "Retry-After", "20"))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := c.Create(ctx, question())
+		wantKind(t, err, KindServer)
+		api.wantRequests(t, 1)
+	})
+}
+
 // A parameter that is refused again although it is gone is the error of the second request.
 func TestRefusedAgain(t *testing.T) {
 	c, api, _ := newClient(t, 3, refusedAs("text", "Nope."))
-	_, err := c.Create(t.Context(), question())
+	err := createError(t, c)
 	wantKind(t, err, KindParameter)
 	api.wantRequests(t, 2)
 }
@@ -277,7 +288,7 @@ func TestRefusedNumber(t *testing.T) {
 // Only a 400 is a refusal.
 func TestUnprocessable(t *testing.T) {
 	c, api, _ := newClient(t, 0, answer(422, apiBody("", "", "text", "Nope.")))
-	_, err := c.Create(t.Context(), question())
+	err := createError(t, c)
 	wantKind(t, err, KindParameter)
 	api.wantRequests(t, 1)
 }

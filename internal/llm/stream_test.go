@@ -51,7 +51,7 @@ func TestFailures(t *testing.T) {
 		response := `{"status":"failed",` + members + `}`
 		return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":`+response+`}`)
 	}
-	stream := func(body string) step {
+	sse := func(body string) step {
 		return answer(200, body, "Content-Type", "text/event-stream")
 	}
 	event := func(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
@@ -172,7 +172,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"a heartbeat of another kind",
-			stream("data: {}\n\n"),
+			sse("data: {}\n\n"),
 			KindConnection, 2,
 			endedEarly,
 		},
@@ -184,19 +184,19 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"half an event",
-			stream("data: " + eventCompleted[:70]),
+			sse("data: " + eventCompleted[:70]),
 			KindConnection, 2,
 			cutOff + `reading an event: invalid character '\n' in string literal`,
 		},
 		{
 			"empty",
-			stream(""),
+			sse(""),
 			KindConnection, 2,
 			endedEarly,
 		},
 		{
 			"HTML",
-			stream("<html>Log in</html>"),
+			sse("<html>Log in</html>"),
 			KindBadResponse, 1,
 			"the answer is not a response object (text/event-stream): <html>Log in</html>",
 		},
@@ -303,27 +303,19 @@ func TestFailures(t *testing.T) {
 			"Slow down.",
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 1, tt.step)
-				events, _, err := collect(c.Stream(t.Context(), question()))
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api, _ := newClient(t, 1, tt.step)
+			events, _, err := ask(t, c)
 
-				e := asError(t, err)
-				if e.Kind != tt.kind {
-					t.Errorf("kind = %v, want %v", e.Kind, tt.kind)
-				}
-				if e.Message != tt.message {
-					t.Errorf("message = %q, want %q", e.Message, tt.message)
-				}
-				if e.Type == "error" {
-					t.Error("the type is that of the event")
-				}
-				if e.Attempts != tt.want {
-					t.Errorf("attempts = %d, want %d", e.Attempts, tt.want)
-				}
-				api.wantRequests(t, tt.want)
-				checkBlocks(t, events)
-			})
+			e := wantError(t, err, tt.kind, tt.message)
+			if e.Type == "error" {
+				t.Error("the type is that of the event")
+			}
+			if e.Attempts != tt.want {
+				t.Errorf("attempts = %d, want %d", e.Attempts, tt.want)
+			}
+			api.wantRequests(t, tt.want)
+			checkBlocks(t, events)
 		})
 	}
 }
@@ -348,7 +340,7 @@ func TestStreamRetries(t *testing.T) {
 			answer(500, ""),
 			sseStep(eventCreated, eventItem, eventPart, eventDelta, eventCompleted))
 
-		events, _, err := collect(c.Stream(t.Context(), question()))
+		events, _, err := ask(t, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +373,7 @@ func TestPlainAnswers(t *testing.T) {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
 				c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", contentType))
-				events, got, err := collect(c.Stream(t.Context(), question()))
+				events, got, err := ask(t, c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -409,24 +401,22 @@ func TestStreamTimeout(t *testing.T) {
 		return resp, nil
 	}
 	for _, want := range []Kind{KindTimeout, KindCanceled} {
-		t.Run(want.Label(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				defer cancel()
-				if want == KindCanceled {
-					time.AfterFunc(time.Second, cancel)
-				}
+		bubble(t, want.Label(), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if want == KindCanceled {
+				time.AfterFunc(time.Second, cancel)
+			}
 
-				c, api, _ := newClient(t, 3, silent)
-				events, _, err := collect(c.Stream(ctx, question()))
-				wantKind(t, err, want)
-				api.wantRequests(t, 1)
-				compare(t, events, `
-					start 0 text msg_1
-					delta 0 "Yes."
-					stop 0
-					`)
-			})
+			c, api, _ := newClient(t, 3, silent)
+			events, _, err := collect(c.Stream(ctx, question()))
+			wantKind(t, err, want)
+			api.wantRequests(t, 1)
+			compare(t, events, `
+				start 0 text msg_1
+				delta 0 "Yes."
+				stop 0
+				`)
 		})
 	}
 }
@@ -435,34 +425,32 @@ func TestStreamTimeout(t *testing.T) {
 func TestStreamBreak(t *testing.T) {
 	const retrying = 3 // the number of the event Retrying; leaving there skips the wait
 	for n := range 9 {
-		t.Run(fmt.Sprintf("event %d", n), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 3,
-					cutStream(eventCreated, eventItem, eventPart, eventDelta),
-					sseStep(eventItem, eventPart, eventDelta, eventCompleted))
-				start := time.Now()
-				seen := 0
-				for _, err := range c.Stream(t.Context(), question()) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					seen++
-					if seen > n {
-						break
-					}
+		bubble(t, fmt.Sprintf("event %d", n), func(t *testing.T) {
+			c, api, _ := newClient(t, 3,
+				cutStream(eventCreated, eventItem, eventPart, eventDelta),
+				sseStep(eventItem, eventPart, eventDelta, eventCompleted))
+			start := time.Now()
+			seen := 0
+			for _, err := range c.Stream(t.Context(), question()) {
+				if err != nil {
+					t.Fatal(err)
 				}
+				seen++
+				if seen > n {
+					break
+				}
+			}
 
-				if seen != n+1 {
-					t.Errorf("%d events, want %d", seen, n+1)
-				}
-				if n <= retrying {
-					api.wantRequests(t, 1)
-				}
-				waited := time.Since(start) > 0
-				if waited != (n > retrying) {
-					t.Errorf("waited: %v", waited)
-				}
-			})
+			if seen != n+1 {
+				t.Errorf("%d events, want %d", seen, n+1)
+			}
+			if n <= retrying {
+				api.wantRequests(t, 1)
+			}
+			waited := time.Since(start) > 0
+			if waited != (n > retrying) {
+				t.Errorf("waited: %v", waited)
+			}
 		})
 	}
 }
