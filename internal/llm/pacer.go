@@ -260,16 +260,13 @@ func (c *pacedCall) acceptLocked() {
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
 	// accepted burst says little about the rate. They shorten only a first gap longer than
 	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess
-	// again, and what was paused may go on.
+	// again.
 	switch {
 	case p.gap == 0:
 	case outage:
 		p.gap = min(p.gap, firstGap/2)
 		p.rising = true
 		p.grown = time.Now()
-		for _, other := range p.people {
-			other.pause = min(other.pause, firstPause) // it may be over for all
-		}
 	case p.rising && c.sent.After(p.grown):
 		p.gap = max(minGap, scale(p.gap, risingFactor))
 		p.grown = time.Now()
