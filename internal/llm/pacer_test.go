@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -250,7 +251,8 @@ func TestPacerStrangeWaits(t *testing.T) {
 // play makes calls to an API that plays its part for each person, and returns the requests, each
 // as milliseconds and person. A letter is a request: R is refused after 10 ms, A is answered after
 // 10 ms, S is refused after 3 s, and L is answered after 10 s. The last letter repeats.
-func play(t *testing.T, retryAfterMs string, parts map[string]string, calls []string) []string {
+func play(t *testing.T, retryAfterMs string, script parts, calls []string) []string {
+	script = maps.Clone(script)
 	var mu sync.Mutex
 	var requests []string
 	begin := time.Now()
@@ -258,9 +260,9 @@ func play(t *testing.T, retryAfterMs string, parts map[string]string, calls []st
 		mu.Lock()
 		defer mu.Unlock()
 		requests = append(requests, fmt.Sprint(time.Since(begin).Milliseconds(), " ", person))
-		part := parts[person]
+		part := script[person]
 		if len(part) > 1 {
-			parts[person] = part[1:]
+			script[person] = part[1:]
 		}
 		return part[0]
 	}
@@ -302,65 +304,69 @@ func milliseconds(t *testing.T, request string) (n int) {
 	return n
 }
 
-// TestPacerTimes has the times of requests, which follow from the rules of the pacer.
+// parts are the letters of play by person.
+type parts map[string]string
+
+// timesRows have the times of requests, which follow from the rules of the pacer.
+var timesRows = []struct {
+	name  string
+	asked string // Retry-After-Ms
+	parts parts
+	calls string
+	want  string
+}{
+	{"a call waits longer after each refusal, and a gap before its last request", "", parts{"alice": "R"},
+		"0 alice",
+		"0 alice, 510 alice, 1520 alice, 3530 alice, 7540 alice, 15550 alice, 24060 alice"},
+	{"only the refused call waits for the API, and the first gap is a second", "20000", parts{"alice": "RA"},
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice, 20010 alice"},
+	{"a burst that was accepted shortens a long gap", "20000", parts{"alice": "RA"},
+		"0 alice, 5 alice, 20 alice, 30 alice",
+		"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice"},
+	{"a burst that was accepted does not shorten a short gap", "500", parts{"alice": "RA"},
+		"0 alice, 5 alice, 20 alice",
+		"0 alice, 5 alice, 510 alice, 1010 alice"},
+	{"a refused call keeps its place, and each accepted request shortens the gap", "1000", parts{"alice": "RA"},
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice"},
+	{"without a time the rate rises fast", "", parts{"alice": "RA"},
+		"0 alice, 20 alice, 30 alice, 40 alice, 50 alice",
+		"0 alice, 510 alice, 1010 alice, 1385 alice, 1666 alice, 1877 alice"},
+	{"a second counted refusal makes the gap longer and ends the rise", "", parts{"alice": "RARA"},
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1010 alice, 1582 alice, 2145 alice, 2679 alice"},
+	{"refusals without an accepted request count once, and the person makes a pause", "", parts{"alice": "RRRRA"},
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1020 alice, 2030 alice, 4040 alice, 4540 alice, 4915 alice, 5196 alice"},
+	{"refusals of requests that were on their way together count once", "1000", parts{"alice": "ARRRA"},
+		"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
+		"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice"},
+	{"a pause is that of one person", "", parts{"alice": "R", "bob": "RA"},
+		"0 alice, 0 bob, 20 bob, 30 bob",
+		"0 alice, 0 bob, 510 alice, 1010 bob, 1510 bob, 1885 alice, 2166 bob, 3895 alice, 7905 alice, 15915 alice, 24135 alice"},
+	{"people take turns", "", parts{"alice": "RA", "bob": "RA"},
+		"0 alice, 1 bob, 20 alice, 30 alice, 40 bob",
+		"0 alice, 1 bob, 510 alice, 1010 bob, 1385 alice, 1666 bob, 1877 alice"},
+	{"a request that is not refused in time is accepted", "", parts{"alice": "RRLA"},
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 510 alice, 1020 alice, 1520 alice, 1895 alice"},
+	{"which takes a second at most", "", parts{"alice": "SRLA"},
+		"0 alice, 3020 alice, 3030 alice",
+		"0 alice, 3500 alice, 4010 alice, 5010 alice, 5385 alice"},
+	{"a minute without a refusal ends the limit", "", parts{"alice": "RA"},
+		"0 alice, 50000 alice, 50000 alice, 61000 alice, 61000 alice",
+		"0 alice, 510 alice, 50000 alice, 50375 alice, 61000 alice, 61000 alice"},
+	{"and the gap", "", parts{"alice": "RAARA"},
+		"0 alice, 61000 alice, 61000 alice, 61100 alice, 61200 alice",
+		"0 alice, 510 alice, 61000 alice, 61000 alice, 61510 alice, 62010 alice, 62385 alice"},
+	{"calls without a refusal go out at once", "", parts{"alice": "RA", "bob": "A"},
+		"0 alice, 20 alice, 21 bob, 22 bob, 23 bob",
+		"0 alice, 21 bob, 22 bob, 23 bob, 510 alice, 1010 alice"},
+}
+
 func TestPacerTimes(t *testing.T) {
-	type parts map[string]string
-	for _, tt := range []struct {
-		name  string
-		asked string // Retry-After-Ms
-		parts parts
-		calls string
-		want  string
-	}{
-		{"a call waits longer after each refusal, and a gap before its last request", "", parts{"alice": "R"},
-			"0 alice",
-			"0 alice, 510 alice, 1520 alice, 3530 alice, 7540 alice, 15550 alice, 24060 alice"},
-		{"only the refused call waits for the API, and the first gap is a second", "20000", parts{"alice": "RA"},
-			"0 alice, 20 alice, 30 alice",
-			"0 alice, 1010 alice, 2010 alice, 20010 alice"},
-		{"a burst that was accepted shortens a long gap", "20000", parts{"alice": "RA"},
-			"0 alice, 5 alice, 20 alice, 30 alice",
-			"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice"},
-		{"a burst that was accepted does not shorten a short gap", "500", parts{"alice": "RA"},
-			"0 alice, 5 alice, 20 alice",
-			"0 alice, 5 alice, 510 alice, 1010 alice"},
-		{"a refused call keeps its place, and each accepted request shortens the gap", "1000", parts{"alice": "RA"},
-			"0 alice, 20 alice, 30 alice, 40 alice",
-			"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice"},
-		{"without a time the rate rises fast", "", parts{"alice": "RA"},
-			"0 alice, 20 alice, 30 alice, 40 alice, 50 alice",
-			"0 alice, 510 alice, 1010 alice, 1385 alice, 1666 alice, 1877 alice"},
-		{"a second counted refusal makes the gap longer and ends the rise", "", parts{"alice": "RARA"},
-			"0 alice, 20 alice, 30 alice, 40 alice",
-			"0 alice, 510 alice, 1010 alice, 1582 alice, 2145 alice, 2679 alice"},
-		{"refusals without an accepted request count once, and the person makes a pause", "", parts{"alice": "RRRRA"},
-			"0 alice, 20 alice, 30 alice, 40 alice",
-			"0 alice, 510 alice, 1020 alice, 2030 alice, 4040 alice, 4540 alice, 4915 alice, 5196 alice"},
-		{"refusals of requests that were on their way together count once", "1000", parts{"alice": "ARRRA"},
-			"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
-			"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice"},
-		{"a pause is that of one person", "", parts{"alice": "R", "bob": "RA"},
-			"0 alice, 0 bob, 20 bob, 30 bob",
-			"0 alice, 0 bob, 510 alice, 1010 bob, 1510 bob, 1885 alice, 2166 bob, 3895 alice, 7905 alice, 15915 alice, 24135 alice"},
-		{"people take turns", "", parts{"alice": "RA", "bob": "RA"},
-			"0 alice, 1 bob, 20 alice, 30 alice, 40 bob",
-			"0 alice, 1 bob, 510 alice, 1010 bob, 1385 alice, 1666 bob, 1877 alice"},
-		{"a request that is not refused in time is accepted", "", parts{"alice": "RRLA"},
-			"0 alice, 20 alice, 30 alice",
-			"0 alice, 510 alice, 1020 alice, 1520 alice, 1895 alice"},
-		{"which takes a second at most", "", parts{"alice": "SRLA"},
-			"0 alice, 3020 alice, 3030 alice",
-			"0 alice, 3500 alice, 4010 alice, 5010 alice, 5385 alice"},
-		{"a minute without a refusal ends the limit", "", parts{"alice": "RA"},
-			"0 alice, 50000 alice, 50000 alice, 61000 alice, 61000 alice",
-			"0 alice, 510 alice, 50000 alice, 50375 alice, 61000 alice, 61000 alice"},
-		{"and the gap", "", parts{"alice": "RAARA"},
-			"0 alice, 61000 alice, 61000 alice, 61100 alice, 61200 alice",
-			"0 alice, 510 alice, 61000 alice, 61000 alice, 61510 alice, 62010 alice, 62385 alice"},
-		{"calls without a refusal go out at once", "", parts{"alice": "RA", "bob": "A"},
-			"0 alice, 20 alice, 21 bob, 22 bob, 23 bob",
-			"0 alice, 21 bob, 22 bob, 23 bob, 510 alice, 1010 alice"},
-	} {
+	for _, tt := range timesRows {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				requests := play(t, tt.asked, tt.parts, strings.Split(tt.calls, ", "))
@@ -388,7 +394,7 @@ func TestPacerGap(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := append([]string{"0 alice"}, slices.Repeat([]string{"20 alice"}, tt.calls-1)...)
-				requests := play(t, "1000", map[string]string{"alice": tt.part}, calls)
+				requests := play(t, "1000", parts{"alice": tt.part}, calls)
 				got := milliseconds(t, requests[tt.at]) - milliseconds(t, requests[tt.at-1])
 				if got != tt.want {
 					t.Errorf("%d ms, want %d", got, tt.want)
