@@ -11,12 +11,14 @@ package answer
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -50,8 +52,9 @@ type Options struct {
 
 // Answerer answers questions. It is safe for concurrent use.
 type Answerer struct {
-	o       Options
-	blocked cite.Hosts // Search.BlockedDomains
+	o            Options
+	instructions json.RawMessage // Options.Instructions
+	blocked      cite.Hosts      // Search.BlockedDomains
 }
 
 // New returns an Answerer.
@@ -62,7 +65,12 @@ func New(o Options) *Answerer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Answerer{o, cite.NewHosts(o.Search.BlockedDomains)}
+
+	a := &Answerer{o: o, blocked: cite.NewHosts(o.Search.BlockedDomains)}
+	if o.Instructions != "" {
+		a.instructions, _ = jsonx.Marshal(o.Instructions) // a string cannot fail
+	}
+	return a
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,

@@ -46,7 +46,7 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 	}
 	r := llm.Request{
 		Model:            p.Model,
-		Instructions:     a.o.Instructions,
+		Instructions:     a.instructions,
 		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
 		Tools:            []map[string]any{a.o.Search.tool(q.Domains)},
 		Include:          []string{"web_search_call.action.sources"},

@@ -16,24 +16,34 @@ import (
 
 const maxEvent = 32 << 20 // bytes of one event of a stream
 
+// itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
+// accumulator needs its own numbers, because some servers give an item another id in each event, or
+// all items the output_index 0.
+type itemNumber int
+
+const unknownItem itemNumber = 0
+
 // accumulator turns the events of one stream into those of a caller and, at its end, into the
-// response. Unknown events and items are ignored here; the response keeps the items. It numbers the
-// items from 1 on, because some servers give an item another id in each event, or all items the
-// output_index 0.
+// response. Unknown events and items are ignored here; the response keeps the items.
+//
+// The numbers in byIndex, byID, types and blocks are at most last. Without a caller these maps stay
+// empty. A block is in blocks from its start on, also after its stop.
 type accumulator struct {
 	emitter *emitter
-	log     func([]byte)    // writes what came back to the debug log
-	begun   int             // number of the last item
-	current map[float64]int // item of each output_index
-	ids     map[string]int  // items by id
-	types   map[int]string  // of the items that are known
+	log     func([]byte) // writes what came back to the debug log
+
+	last    itemNumber
+	byIndex map[float64]itemNumber // the current item of each output_index
+	byID    map[string]itemNumber
+	types   map[itemNumber]string // of the items that are known
 	blocks  map[blockKey]*block
-	done    []Item // complete items
-	size    int    // elements of done
+
+	done     []Item // complete items, for a response that does not have them
+	doneSize int    // elements of done
 }
 
 type blockKey struct {
-	item    int
+	item    itemNumber
 	kind    string
 	content float64 // content_index of a text, else 0
 }
@@ -46,7 +56,14 @@ type block struct {
 }
 
 func newAccumulator(e *emitter, log func([]byte)) *accumulator {
-	return &accumulator{emitter: e, log: log, current: map[float64]int{}, ids: map[string]int{}, types: map[int]string{}, blocks: map[blockKey]*block{}}
+	return &accumulator{
+		emitter: e,
+		log:     log,
+		byIndex: map[float64]itemNumber{},
+		byID:    map[string]itemNumber{},
+		types:   map[itemNumber]string{},
+		blocks:  map[blockKey]*block{},
+	}
 }
 
 // streamEvent is what the program needs of the events of a stream
@@ -63,6 +80,15 @@ type streamEvent struct {
 	Error        json.RawMessage
 }
 
+// isError reports whether an event has an error. The events of some servers have an empty one.
+func (ev *streamEvent) isError() bool {
+	switch string(ev.Error) {
+	case "", "null", "{}", `""`:
+		return ev.Type == "error"
+	}
+	return true
+}
+
 // read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
 // servers send them to keep a stream open.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
@@ -74,11 +100,13 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 		if !isObject(data) {
 			continue
 		}
-		r, err := a.take(data)
+
+		r, err := a.handleEvent(data)
 		if r != nil || err != nil {
 			return r, err
 		}
 	}
+
 	err := stream.Err()
 	if err == nil {
 		err = errors.New("the stream ended before the response did")
@@ -86,205 +114,273 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 	return nil, err
 }
 
-// take handles one event. It returns a response or an error when the event ends the stream.
-func (a *accumulator) take(data []byte) (*Response, error) {
+// handleEvent handles one event. It returns a response or an error when the event ends the stream.
+func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	var ev streamEvent
 	err := decode(data, &ev)
 	if err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
 	}
-	noError := []string{"", "null", "{}", `""`}
-	if ev.Type == "error" || !slices.Contains(noError, string(ev.Error)) {
-		return nil, failure(data, "the stream ended with an error")
+	if ev.isError() {
+		return nil, responseError(data, "the stream ended with an error")
 	}
+
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.failed":
-		if !isObject(ev.Response) {
-			ev.Response = []byte("{}")
-		}
-		return a.finish(ev.Response, "text/event-stream", strings.TrimPrefix(ev.Type, "response."))
+		return a.finishStream(ev)
 	case "response.output_item.done":
-		if ev.Item.Type != "" {
-			a.log(ev.Item.Raw)
-			a.done = append(a.done, ev.Item)
-			a.size += 1 + ev.Item.size()
-		}
+		a.keepItem(ev.Item)
 	}
 	if a.emitter.watched() {
-		a.show(ev)
+		a.emitEvent(ev)
 	}
-	if max(len(a.blocks), len(a.ids), a.begun, a.size) > maxElements {
+
+	elements := max(len(a.blocks), len(a.byID), int(a.last), a.doneSize)
+	if elements > maxElements {
 		return nil, tooLarge(tooMany)
 	}
 	return nil, nil
 }
 
-// finish makes the response of a response object, which may be the whole answer, and shows what
-// was not streamed of it.
-func (a *accumulator) finish(data []byte, contentType, status string) (*Response, error) {
-	a.log(data)
-	r, err := decodeResponse(data, contentType, status, a.done)
-	if err == nil && a.emitter.watched() {
-		a.settle(r.Output)
+// keepItem keeps a complete item for a response that does not have it.
+func (a *accumulator) keepItem(item Item) {
+	if item.Type == "" {
+		return
 	}
-	return r, err
+	a.log(item.Raw)
+	a.done = append(a.done, item)
+	a.doneSize += 1 + item.size()
 }
 
-// show passes an event on to the caller.
-func (a *accumulator) show(ev streamEvent) {
+// finishStream makes the response of the last event of a stream. The name of the event decides
+// about the status, and the complete items are the output if the event has none: some servers
+// leave it out.
+func (a *accumulator) finishStream(ev streamEvent) (*Response, error) {
+	data := []byte(ev.Response)
+	if !isObject(data) {
+		data = []byte("{}")
+	}
+	a.log(data)
+
+	r, err := decodeResponse(data, "text/event-stream")
+	if err != nil {
+		return nil, err
+	}
+	r.Streamed = true
+	r.Status = strings.TrimPrefix(ev.Type, "response.")
+	if len(r.Output) == 0 && len(a.done) > 0 {
+		r.Output = a.done
+	}
+	return a.finish(r, data)
+}
+
+// finishPlain makes the response of an answer that is not a stream.
+func (a *accumulator) finishPlain(data []byte, contentType string) (*Response, error) {
+	a.log(data)
+
+	r, err := decodeResponse(data, contentType)
+	if err != nil {
+		return nil, err
+	}
+	return a.finish(r, data)
+}
+
+// finish checks a response, whose JSON is data, and emits what was not streamed of it.
+func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
+	err := r.check(data)
+	if err != nil {
+		return nil, err
+	}
+	if a.emitter.watched() {
+		a.completeOutput(r.Output)
+	}
+	return r, nil
+}
+
+// emitEvent passes an event on to the caller.
+func (a *accumulator) emitEvent(ev streamEvent) {
 	switch ev.Type {
 	case "response.output_item.added":
-		a.start(a.number(ev), ev.Item)
+		a.startItem(a.itemOf(ev), ev.Item)
+
 	case "response.output_item.done":
-		a.end(a.number(ev), ev.Item)
-		delete(a.current, ev.OutputIndex)
+		a.completeItem(a.itemOf(ev), ev.Item)
+		delete(a.byIndex, ev.OutputIndex)
+
 	case "response.content_part.added":
-		a.text(a.number(ev), ev.ContentIndex, ev.ItemID, ev.Part)
-	case "response.output_text.delta", "response.refusal.delta":
-		a.delta(a.open(blockKey{a.number(ev), BlockText, ev.ContentIndex}, ev.ItemID, ""), ev.Delta)
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		a.delta(a.open(blockKey{a.number(ev), BlockThinking, 0}, ev.ItemID, ""), ev.Delta)
-	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		a.delta(a.blocks[blockKey{a.number(ev), BlockToolUse, 0}], ev.Delta) // without its item it has no name
+		a.textBlock(a.itemOf(ev), ev.ContentIndex, ev.ItemID, ev.Part)
+
 	case "response.content_part.done":
-		a.whole(a.text(a.number(ev), ev.ContentIndex, ev.ItemID, ev.Part), ev.Part.Text+ev.Part.Refusal)
+		b := a.textBlock(a.itemOf(ev), ev.ContentIndex, ev.ItemID, ev.Part)
+		a.completeBlock(b, ev.Part.Text+ev.Part.Refusal)
+
+	case "response.output_text.delta", "response.refusal.delta":
+		key := blockKey{a.itemOf(ev), BlockText, ev.ContentIndex}
+		a.addDelta(a.openBlock(key, ev.ItemID, ""), ev.Delta)
+
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		key := blockKey{a.itemOf(ev), BlockThinking, 0}
+		a.addDelta(a.openBlock(key, ev.ItemID, ""), ev.Delta)
+
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		key := blockKey{a.itemOf(ev), BlockToolUse, 0}
+		a.addDelta(a.blocks[key], ev.Delta) // before its item the block would have no name
 	}
 }
 
-// number returns the number of the item that an event is about, which may be new.
-func (a *accumulator) number(ev streamEvent) int {
-	item := a.current[ev.OutputIndex]
-	if item == 0 && ev.Type != "response.output_item.added" {
-		item = a.ids[cmp.Or(ev.ItemID, ev.Item.ID)]
+// itemOf returns the number of the item that an event is about, which may be new.
+func (a *accumulator) itemOf(ev streamEvent) itemNumber {
+	item := a.byIndex[ev.OutputIndex]
+	if item == unknownItem && ev.Type != "response.output_item.added" {
+		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
 	}
-	if item == 0 {
-		a.begun++
-		item = a.begun
-		a.current[ev.OutputIndex] = item
+	if item == unknownItem {
+		a.last++
+		item = a.last
+		a.byIndex[ev.OutputIndex] = item
 	}
 	return item
 }
 
-// start starts the block of an item that has one only. A message has one for each text, which the
-// API announces by itself.
-func (a *accumulator) start(item int, is Item) *block {
-	a.know(item, is.ID)
-	a.types[item] = is.Type
-	switch is.Type {
+// startItem starts the block of an item that has one only, and returns it. A message has a block
+// for each of its texts, which the API announces by themselves: the result is nil.
+func (a *accumulator) startItem(number itemNumber, item Item) *block {
+	a.rememberID(number, item.ID)
+	a.types[number] = item.Type
+
+	switch item.Type {
 	case "reasoning":
-		return a.open(blockKey{item, BlockThinking, 0}, is.ID, "")
+		return a.openBlock(blockKey{number, BlockThinking, 0}, item.ID, "")
 	case "function_call", "custom_tool_call":
-		return a.open(blockKey{item, BlockToolUse, 0}, is.CallID, is.Name)
+		return a.openBlock(blockKey{number, BlockToolUse, 0}, item.CallID, item.Name)
 	case "web_search_call":
-		return a.open(blockKey{item, BlockSearch, 0}, is.ID, "")
+		return a.openBlock(blockKey{number, BlockSearch, 0}, item.ID, "")
 	}
 	return nil
 }
 
-// know remembers the id of an item.
-func (a *accumulator) know(item int, id string) {
+func (a *accumulator) rememberID(number itemNumber, id string) {
 	if id != "" {
-		a.ids[id] = item
+		a.byID[id] = number
 	}
 }
 
-// end completes an item: what was not streamed of it follows as one delta, and its blocks stop.
-func (a *accumulator) end(item int, is Item) {
-	b := a.start(item, is)
-	switch is.Type {
+// completeItem emits what was not streamed of an item as one delta, and stops its blocks.
+func (a *accumulator) completeItem(number itemNumber, item Item) {
+	b := a.startItem(number, item)
+
+	switch item.Type {
 	case "message":
-		for i, part := range is.Content {
-			a.whole(a.text(item, float64(i), is.ID, part), part.Text+part.Refusal)
+		for i, part := range item.Content {
+			text := a.textBlock(number, float64(i), item.ID, part)
+			a.completeBlock(text, part.Text+part.Refusal)
 		}
+
 	case "reasoning":
-		a.whole(b, is.thoughts())
+		a.completeBlock(b, item.thoughts())
+
 	case "function_call", "custom_tool_call":
-		a.whole(b, is.toolInput())
+		a.completeBlock(b, item.toolInput())
+
 	case "web_search_call": // the API says what a search does when it is done
-		s := is.search()
+		s := item.search()
 		if b.open && s != (Search{}) {
 			a.emitter.send(s)
 		}
-		a.whole(b, "")
+		a.completeBlock(b, "")
 	}
 }
 
-// settle completes the items of the final output that were not streamed to their end. It finds an
-// item by its id. One without a known id is the next of its type that no id names: the output may
-// lack items that were streamed, and some servers give them other ids there.
-func (a *accumulator) settle(output []Item) {
-	named := map[int]bool{}
-	for _, is := range output {
-		named[a.ids[is.ID]] = true
+// completeOutput completes the items of the final output that were not streamed to their end. It
+// finds an item by its id. One without a known id is the next of its type that no id names: the
+// output may lack items that were streamed, and some servers give them other ids there.
+func (a *accumulator) completeOutput(output []Item) {
+	named := map[itemNumber]bool{}
+	for _, item := range output {
+		named[a.byID[item.ID]] = true
 	}
-	next := 0
-	for _, is := range output {
-		item := a.ids[is.ID]
-		for item == 0 {
+
+	next := unknownItem
+	for _, item := range output {
+		number := a.byID[item.ID]
+		for number == unknownItem {
 			next++
-			if next > a.begun || !named[next] && cmp.Or(a.types[next], is.Type) == is.Type {
-				item = next
+			sameType := cmp.Or(a.types[next], item.Type) == item.Type
+			if next > a.last || !named[next] && sameType {
+				number = next
 			}
 		}
-		a.end(item, is)
+		a.completeItem(number, item)
 	}
 }
 
-// text returns the block of a text part. It is nil for a part that is not text.
-func (a *accumulator) text(item int, content float64, id string, part Part) *block {
+// textBlock returns the block of a text part. It is nil for a part that is not text.
+func (a *accumulator) textBlock(item itemNumber, content float64, id string, part Part) *block {
 	if !part.IsText() && part.Type != "refusal" {
 		return nil
 	}
-	return a.open(blockKey{item, BlockText, content}, id, "")
+	return a.openBlock(blockKey{item, BlockText, content}, id, "")
 }
 
-// open returns a block, which it starts when it is new.
-func (a *accumulator) open(key blockKey, id, name string) *block {
+// openBlock returns a block, which it starts when it is new.
+func (a *accumulator) openBlock(key blockKey, id, name string) *block {
 	b := a.blocks[key]
-	if b == nil {
-		b = &block{BlockStart: BlockStart{Index: a.emitter.next, Kind: key.kind, ID: id, Name: name}, open: true}
-		a.emitter.next++
-		a.blocks[key] = b
-		a.know(key.item, id)
-		a.emitter.send(b.BlockStart)
+	if b != nil {
+		return b
 	}
+
+	start := BlockStart{
+		Index: a.emitter.next,
+		Kind:  key.kind,
+		ID:    id,
+		Name:  name,
+	}
+	a.emitter.next++
+	b = &block{BlockStart: start, open: true}
+	a.blocks[key] = b
+	a.rememberID(key.item, id)
+	a.emitter.send(start)
 	return b
 }
 
-// delta adds text to a block that has not stopped.
-func (a *accumulator) delta(b *block, text string) {
+// addDelta adds text to a block that has not stopped.
+func (a *accumulator) addDelta(b *block, text string) {
 	if b == nil || !b.open || text == "" {
 		return
 	}
-	d := BlockDelta{Index: b.Index}
+
+	delta := BlockDelta{Index: b.Index}
 	switch b.Kind {
 	case BlockText:
-		d.Text = text
+		delta.Text = text
 	case BlockThinking:
-		d.Thinking = text
+		delta.Thinking = text
 	case BlockToolUse:
-		d.InputJSON = text
+		delta.InputJSON = text
 	}
 	b.sent.WriteString(text)
-	a.emitter.send(d)
+	a.emitter.send(delta)
 }
 
-// whole stops a block after what is missing of its text, once.
-func (a *accumulator) whole(b *block, text string) {
+// completeBlock emits what is missing of the text of a block and stops the block, once. A text that
+// does not begin with what was streamed adds nothing.
+func (a *accumulator) completeBlock(b *block, text string) {
 	if b == nil || !b.open {
 		return
 	}
+
 	missing, ok := strings.CutPrefix(text, b.sent.String())
 	if ok {
-		a.delta(b, missing)
+		a.addDelta(b, missing)
 	}
 	b.open = false
 	a.emitter.send(BlockStop{b.Index})
 }
 
-// stopAll stops the blocks that are still open, in their order.
-func (a *accumulator) stopAll() {
-	for _, b := range slices.SortedFunc(maps.Values(a.blocks), func(x, y *block) int { return x.Index - y.Index }) {
-		a.whole(b, "")
+// stopBlocks stops the blocks that are still open, in their order.
+func (a *accumulator) stopBlocks() {
+	order := func(x, y *block) int { return cmp.Compare(x.Index, y.Index) }
+	for _, b := range slices.SortedFunc(maps.Values(a.blocks), order) {
+		a.completeBlock(b, "")
 	}
 }

@@ -9,26 +9,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
-// fixtures returns the files of testdata/stream: the payloads of a stream, without comments, and the
-// events that follow from them.
+// fixtures returns the files of testdata/stream: the payloads of a stream, without comments, and
+// the events that follow from them.
 func fixtures(t testing.TB) (payloads map[string][]string, events map[string]string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join("testdata", "stream", "*.txt"))
 	if len(files) == 0 {
 		t.Fatal("no fixtures")
 	}
-	payloads, events = map[string][]string{}, map[string]string{}
+
+	payloads = map[string][]string{}
+	events = map[string]string{}
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		head, rest, _ := strings.Cut(string(data), "\n-- events --\n")
-		lines := strings.Split(head, "\n")
-		payloads[name] = slices.DeleteFunc(lines, func(s string) bool { return strings.HasPrefix(s, "#") })
+		payloads[name] = slices.DeleteFunc(strings.Split(head, "\n"), func(line string) bool {
+			return strings.HasPrefix(line, "#")
+		})
 		events[name] = rest
 	}
 	return payloads, events
@@ -37,29 +41,45 @@ func fixtures(t testing.TB) (payloads map[string][]string, events map[string]str
 // The items of the response are those of the last payload or, without any there, those that were
 // streamed.
 func TestFixtures(t *testing.T) {
-	payloads, want := fixtures(t)
+	payloads, scripts := fixtures(t)
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			c, _, _ := newClient(t, 0, sseStep(stream...))
-			events, r, err := collect(c.Stream(t.Context(), question()))
+			events, r, err := ask(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, events, want[name])
-			output := gjson.Get(stream[len(stream)-1], "response.output").Array()
-			if len(output) == 0 {
-				output = gjson.Get(strings.Join(stream, "\n"), `..#(type=="response.output_item.done")#.item`).Array()
+			compare(t, events, scripts[name])
+
+			last := stream[len(stream)-1]
+			want := rawItems(gjson.Get(last, "response.output"))
+			if len(want) == 0 {
+				const items = `..#(type=="response.output_item.done")#.item`
+				want = rawItems(gjson.Get(strings.Join(stream, "\n"), items))
 			}
-			for i, item := range output {
-				if string(r.Output[i].Raw) != item.Raw || len(r.Output) != len(output) {
-					t.Errorf("item %d of %d is %s, want %s of %d", i, len(r.Output), r.Output[i].Raw, item.Raw, len(output))
-				}
+			var got []string
+			for _, item := range r.Output {
+				got = append(got, string(item.Raw))
 			}
-			if r.ID != "resp_1" || r.RequestID != "req_1" {
-				t.Errorf("response %q of request %q, want resp_1 of req_1", r.ID, r.RequestID)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("output (-want +got):\n%s", diff)
+			}
+			if r.ID != "resp_1" {
+				t.Errorf("id = %q, want resp_1", r.ID)
+			}
+			if r.RequestID != "req_1" {
+				t.Errorf("request id = %q, want req_1", r.RequestID)
 			}
 		})
 	}
+}
+
+func rawItems(output gjson.Result) []string {
+	var items []string
+	for _, item := range output.Array() {
+		items = append(items, item.Raw)
+	}
+	return items
 }
 
 // FuzzAccumulator takes the payloads of all fixtures in any order: blocks pair, and the items of a
@@ -79,20 +99,25 @@ func FuzzAccumulator(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, picks []byte) {
 		var events []Event
-		e := &emitter{yield: func(e Event) bool { events = append(events, e); return true }}
-		acc := newAccumulator(e, func([]byte) {})
-		for ; len(picks) > 1; picks = picks[2:] {
-			r, err := acc.take([]byte(pool[(int(picks[0])<<8|int(picks[1]))%len(pool)]))
-			if r != nil {
-				if _, err := json.Marshal(r.InputItems()); err != nil {
-					t.Errorf("the output cannot be sent back: %v", err)
-				}
-			}
-			if r != nil || err != nil {
-				break
+		keep := func(e Event) bool {
+			events = append(events, e)
+			return true
+		}
+		acc := newAccumulator(&emitter{yield: keep}, func([]byte) {})
+
+		var r *Response
+		var err error
+		for ; len(picks) > 1 && r == nil && err == nil; picks = picks[2:] {
+			pick := int(picks[0])<<8 | int(picks[1])
+			r, err = acc.handleEvent([]byte(pool[pick%len(pool)]))
+		}
+		if r != nil {
+			_, err = json.Marshal(r.InputItems())
+			if err != nil {
+				t.Errorf("the output cannot be sent back: %v", err)
 			}
 		}
-		acc.stopAll()
-		blocks(t, events)
+		acc.stopBlocks()
+		checkBlocks(t, events)
 	})
 }

@@ -27,21 +27,50 @@ type Kind struct{ words, class, label string }
 
 // The kinds of an Error. KindRateLimit, KindServer and KindConnection are retried.
 var (
-	KindMissingKey  = Kind{"missing key", "OpenAIError", "missing_key"}                        // nothing was sent
-	KindAuth        = Kind{"not authenticated", "AuthenticationError", "auth"}                 // 401
-	KindPermission  = Kind{"not permitted", "PermissionDeniedError", "permission"}             // 403
-	KindNotFound    = Kind{"not found", "NotFoundError", "not_found"}                          // 404, but not for the model
-	KindQuota       = Kind{"out of quota", "RateLimitError", "quota"}                          // credit or budget is used up
-	KindRateLimit   = Kind{"rate limited", "RateLimitError", "rate_limit"}                     // temporary 429
-	KindParameter   = Kind{"request refused", "BadRequestError", "parameter"}                  // 400, 422 and other 4xx
-	KindServer      = Kind{"server error", "InternalServerError", "server"}                    // 5xx, or failed with a server error
-	KindTimeout     = Kind{"timed out", "APIConnectionTimeoutError", "timeout"}                // the deadline of the context passed
-	KindCanceled    = Kind{"canceled", "APIUserAbortError", "canceled"}                        // the context was canceled
-	KindConnection  = Kind{"connection failed", "APIConnectionError", "connection"}            // DNS, refused, TLS, proxy, cut off
-	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}     // a web page, a redirect, no output
-	KindFailed      = Kind{"response failed", "APIError", "failed"}                            // for a permanent reason
-	KindModel       = Kind{"model not available", "NotFoundError", "model"}                    // unknown, or not for this key
-	KindUnverified  = Kind{"organization not verified", "PermissionDeniedError", "unverified"} // for this model
+	// KindMissingKey: nothing was sent.
+	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
+
+	// KindAuth: 401.
+	KindAuth = Kind{"not authenticated", "AuthenticationError", "auth"}
+
+	// KindPermission: 403.
+	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission"}
+
+	// KindNotFound: 404, but not for the model.
+	KindNotFound = Kind{"not found", "NotFoundError", "not_found"}
+
+	// KindQuota: credit or budget is used up.
+	KindQuota = Kind{"out of quota", "RateLimitError", "quota"}
+
+	// KindRateLimit: a temporary 429.
+	KindRateLimit = Kind{"rate limited", "RateLimitError", "rate_limit"}
+
+	// KindParameter: 400, 422 and other 4xx.
+	KindParameter = Kind{"request refused", "BadRequestError", "parameter"}
+
+	// KindServer: 5xx, or a response that failed with a server error.
+	KindServer = Kind{"server error", "InternalServerError", "server"}
+
+	// KindTimeout: the deadline of the context passed.
+	KindTimeout = Kind{"timed out", "APIConnectionTimeoutError", "timeout"}
+
+	// KindCanceled: the context was canceled.
+	KindCanceled = Kind{"canceled", "APIUserAbortError", "canceled"}
+
+	// KindConnection: DNS, a refused or broken connection, TLS, a proxy.
+	KindConnection = Kind{"connection failed", "APIConnectionError", "connection"}
+
+	// KindBadResponse: a web page, a redirect, a response without output.
+	KindBadResponse = Kind{"not a response", "APIResponseValidationError", "bad_response"}
+
+	// KindFailed: the response failed for a permanent reason.
+	KindFailed = Kind{"response failed", "APIError", "failed"}
+
+	// KindModel: the model is unknown, or not for this key.
+	KindModel = Kind{"model not available", "NotFoundError", "model"}
+
+	// KindUnverified: the organization is not verified for this model.
+	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
 )
 
 func (k Kind) String() string { return k.words }
@@ -68,8 +97,11 @@ type Error struct {
 
 // Causes of an Error that its kind and status do not show, for errors.Is.
 var (
-	ErrWebPage   = errors.New("the answer is a web page")                    // of a login or a firewall, say
-	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port") // http in place of https
+	// ErrWebPage: a login or a firewall answered, for example.
+	ErrWebPage = errors.New("the answer is a web page")
+
+	// ErrPlainHTTP: the base URL has http in place of https.
+	ErrPlainHTTP = errors.New("a plain HTTP request was sent to a TLS port")
 )
 
 // TunnelError is the HTTP status with which a proxy refused to connect (CONNECT, RFC 9110
@@ -94,7 +126,8 @@ func statusName(status int) string {
 func (e *Error) Error() string {
 	s := "calling the Responses API: " + e.Kind.String()
 	if e.Status != 0 {
-		s += " (" + strings.TrimSpace(strconv.Itoa(e.Status)+" "+e.Code) + ")"
+		status := strconv.Itoa(e.Status) + " " + e.Code
+		s += " (" + strings.TrimSpace(status) + ")"
 	}
 	if e.Message != "" {
 		s += ": " + e.Message
@@ -107,8 +140,15 @@ func (e *Error) Error() string {
 
 // retryable reports whether the same request may succeed later.
 func (e *Error) retryable() bool {
-	return !e.final && (e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection)
+	if e.final {
+		return false
+	}
+	return e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection
 }
+
+// rateLimited reports whether the API refused a request because of its rate limit, so that the pacer
+// delays the next attempt.
+func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -116,32 +156,58 @@ func (e *Error) Unwrap() error { return e.Err }
 // Name returns the class that OpenAI's SDKs have for the error, which is what people search for
 // (spec §8.2, data.name).
 func (e *Error) Name() string {
-	return cmp.Or(map[int]string{409: "ConflictError", 422: "UnprocessableEntityError"}[e.Status], e.Kind.class)
+	switch e.Status {
+	case http.StatusConflict:
+		return "ConflictError"
+	case http.StatusUnprocessableEntity:
+		return "UnprocessableEntityError"
+	}
+	return e.Kind.class
 }
 
 // namedKind returns the kind that a code or type of the API names with any status, if any.
 func namedKind(name string) Kind {
 	switch name {
-	case "insufficient_quota", "quota_exceeded", "exceeded_current_quota_error", "usage_limit_reached",
-		"billing_hard_limit_reached", "billing_not_active":
+	case "insufficient_quota",
+		"quota_exceeded",
+		"exceeded_current_quota_error",
+		"usage_limit_reached",
+		"billing_hard_limit_reached",
+		"billing_not_active":
 		return KindQuota
-	case "rate_limit_exceeded", "rate_limit_error":
+
+	case "rate_limit_exceeded",
+		"rate_limit_error":
 		return KindRateLimit
-	case "server_error", "internal_server_error", "overloaded_error", "server_is_overloaded", "slow_down",
-		"service_unavailable", "vector_store_timeout":
+
+	case "server_error",
+		"internal_server_error",
+		"overloaded_error",
+		"server_is_overloaded",
+		"slow_down",
+		"service_unavailable",
+		"vector_store_timeout":
 		return KindServer
 	}
 	return Kind{}
 }
 
+// named returns the kind that the code or the type of the error names, if any.
 func (e *Error) named() Kind { return cmp.Or(namedKind(e.Code), namedKind(e.Type)) }
 
-var statusKinds = map[int]Kind{401: KindAuth, 402: KindQuota, 403: KindPermission, 404: KindNotFound, 429: KindRateLimit}
+var statusKinds = map[int]Kind{
+	http.StatusUnauthorized:    KindAuth,
+	http.StatusPaymentRequired: KindQuota,
+	http.StatusForbidden:       KindPermission,
+	http.StatusNotFound:        KindNotFound,
+	http.StatusTooManyRequests: KindRateLimit,
+}
 
 // statusKind classifies an error answer with an HTTP status. The API sends an exhausted quota as
 // 429, others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
-	words := strings.ToLower(e.Message)
+	message := strings.ToLower(e.Message)
+
 	switch {
 	case status < 400:
 		return KindBadResponse
@@ -149,29 +215,45 @@ func (e *Error) statusKind(status int) Kind {
 		return KindQuota
 	case status >= 500:
 		return KindServer
-	case strings.HasPrefix(words, "request too large"): // a 429 that no wait helps
+	case strings.HasPrefix(message, "request too large"): // a 429 that no wait helps
 		return KindParameter
-	case strings.Contains(words, "organization must be verified"): // there is no code for it
+	case strings.Contains(message, "organization must be verified"): // there is no code for it
 		return KindUnverified
-	case e.Code == "model_not_found" || e.Code == "DeploymentNotFound",
-		status == http.StatusNotFound && strings.Contains(words, "model") && !strings.Contains(words, "invalid url"),
-		status == http.StatusBadRequest && strings.Contains(words, "is not a valid model"): // OpenRouter
+	case e.refusesModel(status, message):
 		return KindModel
 	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 
-// failure reads the error of a response or a stream that was accepted and then failed; message is
-// for an API that does not say why. Such an error has a code and no status, but OpenRouter's code
-// is the status. An error event that does not nest the error has its own type.
-func failure(data []byte, message string) *Error {
+// refusesModel reports whether a 4xx says that the model is not available. The message is in lower
+// case.
+func (e *Error) refusesModel(status int, message string) bool {
+	switch status {
+	case http.StatusNotFound:
+		if strings.Contains(message, "model") && !strings.Contains(message, "invalid url") {
+			return true
+		}
+	case http.StatusBadRequest:
+		if strings.Contains(message, "is not a valid model") { // OpenRouter
+			return true
+		}
+	}
+	return e.Code == "model_not_found" || e.Code == "DeploymentNotFound" // OpenAI, Azure
+}
+
+// responseError reads the error of a response or a stream that was accepted and then failed;
+// message is for an API that does not say why. Such an error has a code and no status, but
+// OpenRouter's code is the status. An error event that does not nest the error has its own type.
+func responseError(data []byte, message string) *Error {
 	e := apiError(data)
 	if e.Type == "error" {
 		e.Type = ""
 	}
 	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
-	if status, _ := strconv.Atoi(e.Code); status >= 400 && status < 600 {
+
+	status, _ := strconv.Atoi(e.Code)
+	if status >= 400 && status < 600 {
 		e.Kind = e.statusKind(status)
 	}
 	return e
@@ -184,51 +266,73 @@ var plainHTTP = regexp.MustCompile(`(?i)http (request (was sent )?)?to (an )?(ht
 func statusError(resp *http.Response) *Error {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
-		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of it still says something
+		// After a read error the part that was read still says something.
+		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	}
+
 	e := apiError(data)
-	e.Status, e.RequestID, e.RetryAfter = resp.StatusCode, requestID(resp), retryAfter(resp.Header)
-	if e.Message == "" { // a line of text, or the status in place of a web page
-		e.Message = statusName(e.Status)
-		line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-		if line != "" && !strings.ContainsAny(line[:1], "<{[") {
-			e.Message += ": " + line
-		}
+	e.Status = resp.StatusCode
+	e.RequestID = requestID(resp)
+	e.RetryAfter = retryAfter(resp.Header)
+	if e.Message == "" {
+		e.Message = statusMessage(e.Status, data)
 	}
 	e.Kind = e.statusKind(e.Status)
-	switch location, err := resp.Location(); {
+
+	location, err := resp.Location()
+	switch {
 	case err == nil && e.Status < 400:
 		e.Message = "the API redirects to " + location.Scheme + "://" + location.Host
 	case e.Status == http.StatusBadRequest && plainHTTP.Match(data):
-		e.Message, e.Err = ErrPlainHTTP.Error(), ErrPlainHTTP
+		e.Message = ErrPlainHTTP.Error()
+		e.Err = ErrPlainHTTP
 	case isPage(data):
 		e.Err = ErrWebPage
 	}
 	return e
 }
 
+// statusMessage is the name of a status, followed by the first line of the body when that is text
+// and not a web page or JSON.
+func statusMessage(status int, data []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if line == "" || strings.ContainsAny(line[:1], "<{[") {
+		return statusName(status)
+	}
+	return statusName(status) + ": " + line
+}
+
 // isPage reports whether data is a web page, as a login or a firewall sends it.
 func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) }
+
+// errorExcerpt is the start of a body that an error keeps for the debug log.
+func errorExcerpt(data []byte) string { return string(data[:min(len(data), maxErrorText)]) }
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
-	if !json.Valid(data) { // that of gjson recurses, so deep nesting would end the process
+	e := &Error{body: errorExcerpt(data)}
+	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}
+
 	doc := gjson.ParseBytes(data)
-	fields, inner := doc, doc.Get("error")
+	fields := doc
+	bare := "" // an error that is a string: a message, and maybe a code
+	inner := doc.Get("error")
 	if inner.IsObject() {
-		fields, inner = inner, gjson.Result{}
+		fields = inner
+	} else {
+		bare = inner.String()
 	}
-	e.Type, e.Param = fields.Get("type").String(), fields.Get("param").String()
+
+	e.Type = fields.Get("type").String()
+	e.Param = fields.Get("param").String()
 	e.Code = fields.Get("code").String()
-	words := inner.String() // a string is a message, and may be a code
-	if namedKind(words) != (Kind{}) {
-		e.Code = cmp.Or(e.Code, words)
+	if namedKind(bare) != (Kind{}) {
+		e.Code = cmp.Or(e.Code, bare)
 	}
-	e.Message = cmp.Or(fields.Get("message").String(), words, doc.Get("detail").String())
+	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String())
 	return e
 }
 
@@ -237,8 +341,8 @@ func tooLarge(message string) *Error {
 	return &Error{Kind: KindFailed, Code: "too_large", Message: message}
 }
 
-// answerError is the error of an answer that was not read to its end, or is not what it should be.
-func answerError(resp *http.Response, err error) *Error {
+// readError is the error of an answer that was not read to its end, or is not what it should be.
+func readError(resp *http.Response, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	_, long := errors.AsType[*http.MaxBytesError](err)
 	switch {
@@ -248,41 +352,76 @@ func answerError(resp *http.Response, err error) *Error {
 	case errors.Is(err, bufio.ErrTooLong):
 		e = tooLarge("an event of the answer is larger than 32 MiB")
 	default:
-		e = &Error{Kind: KindConnection, Message: "the answer was cut off: " + err.Error(), Err: err}
+		e = &Error{
+			Kind:    KindConnection,
+			Message: "the answer was cut off: " + err.Error(),
+			Err:     err,
+		}
 	}
-	e.Status, e.RequestID = resp.StatusCode, requestID(resp)
+
+	e.Status = resp.StatusCode
+	e.RequestID = requestID(resp)
 	return e
 }
 
-// connectionError is the error of a request without an answer. A certificate or a scheme stays
-// wrong; other errors may be temporary.
+// connectionError is the error of a request without an answer.
 func connectionError(err error) *Error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the address, which may hold a password
+	urlErr, ok := errors.AsType[*url.Error](err)
+	if ok {
+		err = urlErr.Err // without the address, which may hold a password
 	}
-	e := &Error{Kind: KindConnection, Message: err.Error(), Err: err}
+
+	message := err.Error()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		e.Message = "the server closed the connection without an answer"
+		message = "the server closed the connection without an answer"
 	}
+	return &Error{
+		Kind:    KindConnection,
+		Message: message,
+		Err:     err,
+		final:   isPermanent(err),
+	}
+}
+
+// isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
+// or a proxy's refusal does not change by itself. Other errors may be temporary.
+func isPermanent(err error) bool {
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return true
+	}
+
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, record := errors.AsType[tls.RecordHeaderError](err)
-	op, _ := errors.AsType[*net.OpError](err)
-	alert := op != nil && op.Op == "remote error" // of TLS, for example about its version
-	tunnel, refused := errors.AsType[TunnelError](err)
-	e.final = untrusted || record || alert || errors.Is(err, http.ErrSchemeMismatch) || refused && tunnel < 500
-	return e
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	if untrusted || notTLS {
+		return true
+	}
+
+	op, failed := errors.AsType[*net.OpError](err)
+	if failed && op.Op == "remote error" { // an alert of TLS, for example about its version
+		return true
+	}
+
+	status, ok := errors.AsType[TunnelError](err)
+	return ok && status < 500
 }
 
 // contextError is a timeout or a cancellation. errors.Is finds the error of the context and its
 // cause, and errors.As a QueuedError among the causes of err.
 func contextError(ctx context.Context, err error) *Error {
-	e := &Error{Kind: KindCanceled, Message: "the call was canceled", Err: errors.Join(ctx.Err(), context.Cause(ctx))}
-	if errors.Is(e, context.DeadlineExceeded) {
-		e.Kind, e.Message = KindTimeout, "no complete answer in time"
+	e := &Error{
+		Kind:    KindCanceled,
+		Message: "the call was canceled",
+		Err:     errors.Join(ctx.Err(), context.Cause(ctx)),
 	}
+	if errors.Is(e, context.DeadlineExceeded) {
+		e.Kind = KindTimeout
+		e.Message = "no complete answer in time"
+	}
+
 	queued, waited := errors.AsType[QueuedError](err)
 	if waited {
-		e.Message, e.Err = queued.Error(), errors.Join(e.Err, queued)
+		e.Message = queued.Error()
+		e.Err = errors.Join(e.Err, queued)
 	}
 	return e
 }
@@ -291,23 +430,38 @@ func contextError(ctx context.Context, err error) *Error {
 // until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
 // 0 without a wait.
 func retryAfter(h http.Header) time.Duration {
-	const longest = 1 << 62 // a little less than what a time.Duration can hold
-	units := map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "Retry-After": time.Second}
-	for _, header := range []string{"Retry-After-Ms", "Retry-After"} {
-		n, err := strconv.ParseFloat(h.Get(header), 64)
-		if err == nil && n > 0 {
-			return time.Duration(min(n*float64(units[header]), longest))
-		}
+	wait := headerDuration(h, "Retry-After-Ms", time.Millisecond)
+	if wait == 0 {
+		wait = headerDuration(h, "Retry-After", time.Second)
 	}
-	if t, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		return max(time.Until(t), 0)
+	if wait > 0 {
+		return wait
 	}
-	var wait time.Duration
+
+	date, err := http.ParseTime(h.Get("Retry-After"))
+	if err == nil {
+		return max(time.Until(date), 0)
+	}
+
 	for _, limit := range []string{"Requests", "Tokens"} {
+		if h.Get("X-Ratelimit-Remaining-"+limit) != "0" {
+			continue
+		}
 		reset, err := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
-		if err == nil && h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+		if err == nil {
 			wait = max(wait, reset)
 		}
 	}
 	return wait
+}
+
+// headerDuration reads a number of units from a header; 0 without a positive number.
+func headerDuration(h http.Header, name string, unit time.Duration) time.Duration {
+	const longest = 1 << 62 // a little less than what a time.Duration can hold
+
+	n, err := strconv.ParseFloat(h.Get(name), 64)
+	if err == nil && n > 0 {
+		return time.Duration(min(n*float64(unit), longest))
+	}
+	return 0
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,8 @@ import (
 const (
 	testKey  = "sk-test-0123456789"
 	finished = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-01","output":[
-	{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}]}`
+		{"type":"message","id":"msg_1","role":"assistant",
+		"content":[{"type":"output_text","text":"Yes."}]}]}`
 )
 
 // step is what an API does with one request.
@@ -32,11 +34,16 @@ func (s step) RoundTrip(req *http.Request) (*http.Response, error) { return s(re
 // answer is a step that answers with status and body; headers come in pairs.
 func answer(status int, body string, headers ...string) step {
 	return func(req *http.Request) (*http.Response, error) {
-		h := http.Header{"Content-Type": {"application/json"}}
+		header := http.Header{"Content-Type": {"application/json"}}
 		for i := 0; i+1 < len(headers); i += 2 {
-			h.Set(headers[i], headers[i+1])
+			header.Set(headers[i], headers[i+1])
 		}
-		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		return &http.Response{
+			StatusCode: status,
+			Header:     header,
+			Body:       io.NopCloser(strings.NewReader(body)),
+			Request:    req,
+		}, nil
 	}
 }
 
@@ -45,17 +52,29 @@ func refusedAs(param, message string) step {
 }
 
 func apiBody(typ, code, param, message string) string {
-	data, _ := json.Marshal(map[string]any{"error": map[string]any{"type": typ, "code": code, "param": param, "message": message}})
+	e := map[string]string{
+		"type":    typ,
+		"code":    code,
+		"param":   param,
+		"message": message,
+	}
+	data, _ := json.Marshal(map[string]any{"error": e})
 	return string(data)
 }
 
 // frames is a stream of payloads.
 func frames(payloads ...string) string {
-	return "data: " + strings.Join(payloads, "\n\ndata: ") + "\n\n"
+	var b strings.Builder
+	for _, payload := range payloads {
+		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
+	}
+	return b.String()
 }
 
 func sseStep(payloads ...string) step {
-	return answer(200, frames(payloads...), "Content-Type", "text/event-stream; charset=utf-8", "X-Request-Id", "req_1")
+	return answer(200, frames(payloads...),
+		"Content-Type", "text/event-stream; charset=utf-8",
+		"X-Request-Id", "req_1")
 }
 
 // scripted is an API in memory: it plays its steps, the last one again and
@@ -69,33 +88,45 @@ type scripted struct {
 }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := req.Context().Err(); err != nil {
+	err := req.Context().Err()
+	if err != nil {
 		return nil, err
 	}
 	var body map[string]any
 	if req.Body != nil {
 		_ = json.NewDecoder(req.Body).Decode(&body)
 	}
+
 	next := s.steps[min(len(s.bodies), len(s.steps)-1)]
 	s.bodies = append(s.bodies, body)
-	s.header, s.url = req.Header, req.URL.String()
+	s.header = req.Header
+	s.url = req.URL.String()
 	s.at = append(s.at, time.Now())
 	return next(req)
 }
 
 func (s *scripted) requests() int { return len(s.bodies) }
 
+func (s *scripted) wantRequests(t testing.TB, want int) {
+	t.Helper()
+	if s.requests() != want {
+		t.Errorf("%d requests, want %d", s.requests(), want)
+	}
+}
+
 // newClient returns a client of an API that plays steps, and its log.
 func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
 	t.Helper()
-	api, log := &scripted{steps: steps}, &bytes.Buffer{}
+	api := &scripted{steps: steps}
+	log := &bytes.Buffer{}
+	level := &slog.HandlerOptions{Level: slog.LevelDebug}
 	c := New(Options{
 		BaseURL:    "http://api.test/v1",
 		APIKey:     testKey,
 		MaxRetries: retries,
 		Redactor:   redact.New(testKey),
 		HTTPClient: &http.Client{Transport: api},
-		Logger:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger:     slog.New(slog.NewTextHandler(log, level)),
 	})
 	return c, api, log
 }
@@ -119,10 +150,30 @@ func kindOf(t testing.TB, err error) Kind {
 	return asError(t, err).Kind
 }
 
+// wantKind checks the kind of an error; Kind{}: success.
+func wantKind(t testing.TB, err error, want Kind) {
+	t.Helper()
+	got := kindOf(t, err)
+	if got != want {
+		t.Errorf("error %v is %q, want %q", err, got, want)
+	}
+}
+
+// wantError checks the kind and the message of an error, and returns it.
+func wantError(t testing.TB, err error, kind Kind, message string) *Error {
+	t.Helper()
+	wantKind(t, err, kind)
+	e := asError(t, err)
+	if e.Message != message {
+		t.Errorf("message = %q, want %q", e.Message, message)
+	}
+	return e
+}
+
 func question() Request {
 	return Request{
 		Model:           "gpt-5.2",
-		Instructions:    "Answer.",
+		Instructions:    json.RawMessage(`"Answer."`),
 		Input:           []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
 		Tools:           []map[string]any{{"type": "web_search"}},
 		Include:         []string{"web_search_call.action.sources"},
@@ -131,7 +182,23 @@ func question() Request {
 	}
 }
 
-// collect reads a stream to its end.
+// createError returns the error of a plain call.
+func createError(t testing.TB, c *Client) error {
+	_, err := c.Create(t.Context(), question())
+	return err
+}
+
+// ask reads a streamed call to its end.
+func ask(t testing.TB, c *Client) ([]Event, *Response, error) {
+	return collect(c.Stream(t.Context(), question()))
+}
+
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// collect reads events to their end.
 func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
 	var all []Event
 	for e, err := range events {
@@ -177,28 +244,38 @@ func compare(t *testing.T, events []Event, want string) {
 	}
 }
 
-// blocks fails where starts and stops do not pair or a delta does not fit its block.
-func blocks(t testing.TB, events []Event) {
+// checkBlocks fails where starts and stops do not pair or a delta does not fit its block.
+func checkBlocks(t testing.TB, events []Event) {
 	t.Helper()
-	open, next := map[int]string{}, 0 // kinds
+	kinds := map[int]string{} // of the open blocks
+	next := 0
 	for _, e := range append(events, Done{}) {
 		ok := true
 		switch e := e.(type) {
 		case BlockStart:
 			ok = e.Index == next
 			next++
-			open[e.Index] = e.Kind
+			kinds[e.Index] = e.Kind
 		case BlockDelta:
-			text := map[string]string{BlockText: e.Text, BlockThinking: e.Thinking, BlockToolUse: e.InputJSON}[open[e.Index]]
-			ok = text != "" && text == e.Text+e.Thinking+e.InputJSON
+			ok = isDeltaOf(kinds[e.Index], e)
 		case BlockStop:
-			ok = open[e.Index] != ""
-			delete(open, e.Index)
+			ok = kinds[e.Index] != ""
+			delete(kinds, e.Index)
 		case Retrying, Usage, Done:
-			ok = len(open) == 0
+			ok = len(kinds) == 0
 		}
 		if !ok {
-			t.Errorf("%#v while these blocks are open: %v", e, open)
+			t.Errorf("%#v while these blocks are open: %v", e, kinds)
 		}
 	}
+}
+
+// isDeltaOf reports whether a delta has the text of its kind, and only that.
+func isDeltaOf(kind string, delta BlockDelta) bool {
+	texts := map[string]string{
+		BlockText:     delta.Text,
+		BlockThinking: delta.Thinking,
+		BlockToolUse:  delta.InputJSON,
+	}
+	return texts[kind] != "" && texts[kind] == delta.Text+delta.Thinking+delta.InputJSON
 }

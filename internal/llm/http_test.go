@@ -9,21 +9,29 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // A body without end is read up to the bound; of an error, less.
 func TestEndlessBody(t *testing.T) {
-	for status, want := range map[int]string{200: "the answer is larger than 64 MiB", 500: "Internal Server Error"} {
-		c, _, _ := newClient(t, 0, func(req *http.Request) (*http.Response, error) {
-			resp, err := answer(status, "")(req)
-			resp.Body = io.NopCloser(endless{})
-			return resp, err
+	for status, want := range map[int]string{
+		200: "the answer is larger than 64 MiB",
+		500: "Internal Server Error",
+	} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			c, _, _ := newClient(t, 0, func(req *http.Request) (*http.Response, error) {
+				resp, err := answer(status, "")(req)
+				resp.Body = io.NopCloser(endless{})
+				return resp, err
+			})
+			err := createError(t, c)
+			e := asError(t, err)
+			if !strings.HasPrefix(e.Message, want) {
+				t.Errorf("message = %q, want %q", e.Message, want)
+			}
 		})
-		if _, err := c.Create(t.Context(), question()); !strings.HasPrefix(asError(t, err).Message, want) {
-			t.Errorf("Create = %v, want %q", err, want)
-		}
 	}
 }
 
@@ -31,9 +39,11 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestConnect has connections that fail for a reason that stays: one try each.
+// TestConnect has connections that fail for a reason that stays: one attempt each.
 func TestConnect(t *testing.T) {
-	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, finished) })
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, finished)
+	})
 	secure := func(version uint16) *httptest.Server {
 		s := httptest.NewUnstartedServer(hello)
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -42,13 +52,17 @@ func TestConnect(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s
 	}
+	old := secure(tls.VersionTLS11)
+	current := secure(tls.VersionTLS12)
 	plain := httptest.NewServer(hello)
 	defer plain.Close()
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(407) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(407)
+	}))
 	defer proxy.Close()
-	old, current, unknown := secure(tls.VersionTLS11), secure(tls.VersionTLS12), secure(tls.VersionTLS13)
 	roots := x509.NewCertPool()
 	roots.AddCert(old.Certificate()) // all of httptest have the same one
+
 	for _, tt := range []struct {
 		name    string
 		url     string
@@ -59,62 +73,110 @@ func TestConnect(t *testing.T) {
 	}{
 		{"TLS 1.2", current.URL, roots, "", "", nil},
 		{"TLS 1.1", old.URL, roots, "", "protocol version", nil},
-		{"unknown certificate", unknown.URL, x509.NewCertPool(), "", "certificate", nil},
-		{"TLS to a plain port", strings.Replace(plain.URL, "http:", "https:", 1), roots, "", "gave HTTP response", http.ErrSchemeMismatch},
-		{"plain to a TLS port", strings.Replace(current.URL, "https:", "http:", 1), roots, "", "plain HTTP request", ErrPlainHTTP},
-		{"proxy without a password", "https://api.test", roots, proxy.URL, "Proxy Authentication Required", TunnelError(407)},
+		{"unknown certificate", current.URL, x509.NewCertPool(), "", "certificate", nil},
+		{
+			"TLS to a plain port",
+			strings.Replace(plain.URL, "http:", "https:", 1), roots, "",
+			"gave HTTP response", http.ErrSchemeMismatch,
+		},
+		{
+			"plain to a TLS port",
+			strings.Replace(current.URL, "https:", "http:", 1), roots, "",
+			"plain HTTP request", ErrPlainHTTP,
+		},
+		{
+			"proxy without a password",
+			"https://api.test", roots, proxy.URL,
+			"Proxy Authentication Required", TunnelError(407),
+		},
 	} {
-		hc := NewHTTPClient()
-		tr := hc.Transport.(*transport)
-		tr.roots.Do(func() {}) // the test's own roots stay
-		tr.TLSClientConfig.RootCAs = tt.roots
-		if tt.proxy != "" {
-			tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
-		}
-		_, err := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc}).Create(t.Context(), question())
-		if tt.message == "" {
-			if err != nil {
-				t.Errorf("%s: %v", tt.name, err)
+		t.Run(tt.name, func(t *testing.T) {
+			hc := NewHTTPClient()
+			tr := hc.Transport.(*transport)
+			tr.roots.Do(func() {}) // the test's own roots stay
+			tr.TLSClientConfig.RootCAs = tt.roots
+			if tt.proxy != "" {
+				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
-			continue
-		}
-		if e := asError(t, err); e.Attempts != 1 || !strings.Contains(e.Message, tt.message) || tt.cause != nil && !errors.Is(err, tt.cause) {
-			t.Errorf("%s: %v after %d attempts, want %q after 1", tt.name, err, e.Attempts, tt.message)
-		}
+			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
+			err := createError(t, c)
+			if tt.message == "" {
+				wantKind(t, err, Kind{})
+				return
+			}
+
+			e := asError(t, err)
+			if e.Attempts != 1 {
+				t.Errorf("%d attempts, want 1", e.Attempts)
+			}
+			if !strings.Contains(e.Message, tt.message) {
+				t.Errorf("message = %q, want %q", e.Message, tt.message)
+			}
+			if tt.cause != nil && !errors.Is(err, tt.cause) {
+				t.Errorf("error = %v, want %v", err, tt.cause)
+			}
+		})
 	}
 }
 
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
-	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
-	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: &http.Client{Transport: api}})
-	_, err := c.Create(t.Context(), question())
-	if e := asError(t, err); e.Kind != KindBadResponse || e.Message != "the API redirects to http://api.test" || api.requests() != 1 {
-		t.Errorf("Create = %v after %d requests", err, api.requests())
-	}
+	redirect := answer(307, "", "Location", "http://api.test/v1/responses")
+	api := &scripted{steps: []step{redirect}}
+	c := New(Options{
+		BaseURL:    "https://api.test/v1",
+		APIKey:     testKey,
+		MaxRetries: 3,
+		HTTPClient: &http.Client{Transport: api},
+	})
+
+	err := createError(t, c)
+	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
+	api.wantRequests(t, 1)
 }
 
 // No part of a key is left where a text is shortened.
 func TestKeyAcrossTheEndOfAText(t *testing.T) {
-	for n := range 450 {
-		said := strings.Repeat("x", n) + testKey
-		for _, step := range []step{
-			answer(200, "says: "+said, "Content-Type", "text/plain"),
-			answer(400, said, "X-Request-Id", said),
-			answer(400, `{"error":{"message":"`+said+`"}}`),
-		} {
-			c, _, log := newClient(t, 0, step)
-			_, err := c.Create(t.Context(), question())
-			if err == nil || strings.Contains(err.Error()+log.String(), testKey[:8]) {
-				t.Fatalf("after %d characters: %v\n%s", n, err, log)
+	for name, say := range map[string]func(text string) step{
+		"body": func(text string) step {
+			return answer(200, "says: "+text, "Content-Type", "text/plain")
+		},
+		"error text and request id": func(text string) step {
+			return answer(400, text, "X-Request-Id", text)
+		},
+		"message": func(text string) step {
+			return answer(400, apiBody("", "", "", text))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := range 450 {
+				c, _, logged := newClient(t, 0, say(strings.Repeat("x", n)+testKey))
+				err := createError(t, c)
+				said := asError(t, err).Error() + logged.String()
+				if strings.Contains(said, testKey[:8]) {
+					t.Fatalf("after %d characters:\n%s", n, said)
+				}
 			}
-		}
+		})
 	}
 }
 
 // An image made from scratch has no roots; the bundled ones replace them.
 func TestRoots(t *testing.T) {
-	if bundled := bundledRoots(); !needRoots(x509.NewCertPool(), nil) || !needRoots(nil, errors.New("no roots")) || needRoots(bundled, nil) {
-		t.Error("needRoots does not tell an empty pool from the bundled one")
+	for _, tt := range []struct {
+		name string
+		pool *x509.CertPool
+		err  error
+		want bool
+	}{
+		{"empty", x509.NewCertPool(), nil, true},
+		{"error", nil, errors.New("no roots"), true},
+		{"bundled", bundledRoots(), nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := needRoots(tt.pool, tt.err); got != tt.want {
+				t.Errorf("needRoots = %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

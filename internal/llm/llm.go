@@ -5,7 +5,7 @@
 //
 //	llm.go          Client and its options; Create and Stream
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
-//	send.go         the loop over the attempts, each a request and its answer; the
+//	send.go         do: the loop over the attempts, each a request and its answer; the
 //	                middleware, GET /models/{id}
 //	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
@@ -71,9 +71,51 @@ type Client struct {
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
 // so a server can start without a key.
 func New(o Options) *Client {
-	key := strings.TrimSpace(o.APIKey)
-	header := http.Header{}
-	for name, value := range map[string]string{"OpenAI-Organization": o.Organization, "OpenAI-Project": o.Project, "User-Agent": o.UserAgent} {
+	header, bearer := o.header()
+	base, rawQuery, err := parseBase(o.BaseURL)
+	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
+	httpClient.CheckRedirect = checkRedirect
+
+	c := &Client{
+		o:          o,
+		http:       &httpClient,
+		base:       base,
+		query:      rawQuery,
+		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
+	}
+	if bearer {
+		c.configErr = o.keyError()
+	}
+	if err != nil && c.configErr == nil {
+		c.configErr = &Error{
+			Kind:    KindConnection,
+			Message: o.Redactor.Redact(err.Error()), // the URL may have a password
+			Err:     err,
+			final:   true,
+		}
+	}
+	c.o.APIKey = ""
+	c.o.Headers = nil
+	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+
+	c.api = responses.NewResponseService(
+		// The slash keeps openai-go from adding one, which would undo %2F in the path.
+		option.WithBaseURL(c.base+"/"),
+		option.WithHTTPClient(c.http),
+		option.WithMaxRetries(0),
+		option.WithMiddleware(c.middleware))
+	return c
+}
+
+// header returns the headers of every request, and whether the key is among them as a bearer
+// token.
+func (o *Options) header() (header http.Header, bearer bool) {
+	header = http.Header{}
+	for name, value := range map[string]string{
+		"OpenAI-Organization": o.Organization,
+		"OpenAI-Project":      o.Project,
+		"User-Agent":          o.UserAgent,
+	} {
 		if value != "" {
 			header.Set(name, value)
 		}
@@ -81,45 +123,50 @@ func New(o Options) *Client {
 	for name, value := range o.Headers {
 		header.Set(name, value)
 	}
-	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
+
+	bearer = header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
 	if bearer {
-		header.Set("Authorization", "Bearer "+key)
+		header.Set("Authorization", "Bearer "+strings.TrimSpace(o.APIKey))
 	}
-	hc := *cmp.Or(o.HTTPClient, NewHTTPClient())
-	hc.CheckRedirect = checkRedirect
-	c := &Client{o: o, http: &hc, setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) }}
-	c.o.APIKey, c.o.Headers = "", nil
-	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	env := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
-	var err error
-	c.base, c.query, err = parseBase(o.BaseURL)
-	switch {
-	case bearer && key == "":
-		c.configErr = &Error{Kind: KindMissingKey, Message: "Missing API key: set " + env}
-	case bearer && strings.ContainsFunc(key, unicode.IsControl):
-		c.configErr = &Error{Kind: KindAuth, Message: "the key in " + env + " contains a line break or another control character"}
-	case err != nil: // it may name a password
-		c.configErr = &Error{Kind: KindConnection, Message: o.Redactor.Redact(err.Error()), Err: err, final: true}
+	return header, bearer
+}
+
+// keyError returns why the key cannot be sent, or nil.
+func (o *Options) keyError() *Error {
+	key := strings.TrimSpace(o.APIKey)
+	variable := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
+
+	if key == "" {
+		return &Error{Kind: KindMissingKey, Message: "Missing API key: set " + variable}
 	}
-	// The slash keeps openai-go from adding one, which would undo %2F in the path.
-	c.api = responses.NewResponseService(option.WithBaseURL(c.base+"/"), option.WithHTTPClient(c.http),
-		option.WithMaxRetries(0), option.WithMiddleware(c.middleware))
-	return c
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		message := "the key in " + variable + " contains a line break or another control character"
+		return &Error{Kind: KindAuth, Message: message}
+	}
+	return nil
 }
 
 // parseBase splits a base URL at its query.
-func parseBase(text string) (base, query string, err error) {
-	text = cmp.Or(strings.TrimSpace(text), defaultBaseURL)
-	u, err := url.Parse(text)
-	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+func parseBase(address string) (base, rawQuery string, err error) {
+	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
+	u, err := url.Parse(address)
+	if err == nil && !isHTTP(u) {
 		err = errors.New("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("reading base URL %q: %w", text, err)
+		return "", "", fmt.Errorf("reading base URL %q: %w", address, err)
 	}
-	query = u.Query().Encode()
-	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
-	return strings.TrimSuffix(u.String(), "/"), query, nil
+
+	rawQuery = u.Query().Encode()
+	u.RawQuery = ""
+	u.ForceQuery = false
+	u.Fragment = ""
+	u.RawFragment = ""
+	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
+}
+
+func isHTTP(u *url.URL) bool {
+	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 type traceparent struct{} // key of a context's value

@@ -13,7 +13,10 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -22,7 +25,7 @@ import (
 // the model does not take (CapabilityOf).
 type Request struct {
 	Model        string
-	Instructions string
+	Instructions json.RawMessage   // a string, encoded once for all requests that have it
 	Input        []json.RawMessage // items: UserMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
 	ToolChoice   string            // "": auto
@@ -44,32 +47,57 @@ type Request struct {
 }
 
 // UserMessage returns an input item with a message of the user.
-func UserMessage(question string) json.RawMessage {
-	content := []map[string]string{{"type": "input_text", "text": question}}
-	data, _ := json.Marshal(map[string]any{"type": "message", "role": "user", "content": content}) // strings cannot fail
+func UserMessage(query string) json.RawMessage {
+	part := map[string]string{
+		"type": "input_text",
+		"text": query,
+	}
+	data, _ := json.Marshal(map[string]any{ // strings cannot fail
+		"type":    "message",
+		"role":    "user",
+		"content": []any{part},
+	})
 	return data
 }
 
-// body returns the members of r, without those that the model is known to refuse. Input and tools
-// are sent as they are.
-func (c *Client) body(r Request) (map[string]any, error) {
-	extra := maps.Clone(r.Extra)
-	for _, key := range []string{"model", "instructions", "input", "tools", "stream"} {
-		delete(extra, key)
+// encode returns the body of r, without the parameters that the API is known to refuse.
+func (c *Client) encode(r Request) ([]byte, error) {
+	typed := c.params(r)
+	body, err := json.Marshal(typed)
+	if err != nil {
+		return nil, err
 	}
+
+	body, err = merge(body, r.members(typed.Include))
+	if err != nil {
+		return nil, err
+	}
+
+	for key := range c.unsupported.Range {
+		known := key.(modelParam)
+		if known.model == r.Model {
+			body, _ = drop(body, known.param)
+		}
+	}
+	return body, nil
+}
+
+// params returns the parameters of r that the SDK has types for, as far as the model takes them.
+func (c *Client) params(r Request) responses.ResponseNewParams {
 	p := responses.ResponseNewParams{
 		Model:             r.Model,
-		Instructions:      optional(r.Instructions),
 		MaxOutputTokens:   optional(int64(r.MaxOutputTokens)),
 		MaxToolCalls:      optional(int64(r.MaxToolCalls)),
 		ParallelToolCalls: param.NewOpt(true),
 		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
 		Store:             param.NewOpt(c.o.Store),
 	}
-	p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto")))
+	toolChoice := responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto"))
+	p.ToolChoice.OfToolChoiceMode = param.NewOpt(toolChoice)
 	for _, element := range r.Include {
 		p.Include = append(p.Include, responses.ResponseIncludable(element))
 	}
+
 	can := CapabilityOf(r.Model)
 	if can.Verbosity {
 		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
@@ -79,71 +107,105 @@ func (c *Client) body(r Request) (map[string]any, error) {
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
 		p.Include = append(p.Include, responses.ResponseIncludableReasoningEncryptedContent)
 	}
-	var body map[string]any
-	data, err := json.Marshal(p)
-	if err == nil {
-		err = json.Unmarshal(data, &body)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encoding the parameters: %w", err)
-	}
-	if elements, ok := extra["include"].([]any); ok {
-		list, _ := body["include"].([]any)
-		for _, e := range elements {
-			if element, isString := e.(string); !isString || !slices.Contains(list, any(element)) {
-				list = append(list, e)
-			}
-		}
-		extra["include"] = list
-	}
-	merge(body, extra)
-	body["input"] = r.Input
-	if len(r.Tools) > 0 {
-		body["tools"] = r.Tools
-	}
-	if r.Plain {
-		delete(body, "stream_options") // the API takes it only with stream
-	} else {
-		body["stream"] = true
-	}
-	for key := range c.unsupported.Range {
-		if k := key.(modelParam); k.model == r.Model {
-			drop(body, k.param)
-		}
-	}
-	return body, nil
+	return p
 }
 
 // optional is a parameter that is not sent when it is zero.
-func optional[T comparable](value T) (o param.Opt[T]) {
+func optional[T comparable](value T) param.Opt[T] {
 	var zero T
-	if value != zero {
-		o = param.NewOpt(value)
+	if value == zero {
+		return param.Opt[T]{}
 	}
-	return o
+	return param.NewOpt(value)
 }
 
-// merge merges extra into an object. An object that becomes empty is removed.
-func merge(object, extra map[string]any) {
-	for key, value := range extra {
-		members, nested := value.(map[string]any)
-		switch {
-		case value == nil:
-			delete(object, key)
-		case nested:
-			inner, _ := object[key].(map[string]any)
-			if inner == nil {
-				inner = map[string]any{}
-			}
-			merge(inner, members)
-			object[key] = inner
-			if len(inner) == 0 && len(members) > 0 {
-				delete(object, key)
-			}
-		default:
-			object[key] = value
+// members returns what is merged into the typed parameters: Extra, and what goes into the body as
+// it is. include is the list of the typed parameters.
+func (r Request) members(include []responses.ResponseIncludable) map[string]any {
+	members := map[string]any{}
+	maps.Copy(members, r.Extra)
+	for _, name := range []string{"model", "instructions", "tools", "stream"} {
+		delete(members, name)
+	}
+	elements, ok := r.Extra["include"].([]any)
+	if ok {
+		members["include"] = union(include, elements)
+	}
+
+	members["input"] = r.Input
+	if len(r.Instructions) > 0 {
+		members["instructions"] = r.Instructions
+	}
+	if len(r.Tools) > 0 {
+		members["tools"] = r.Tools
+	}
+	if r.Plain {
+		delete(members, "stream_options") // the API takes it only with stream
+	} else {
+		members["stream"] = true
+	}
+	return members
+}
+
+// union returns include followed by the elements that it does not have.
+func union(include []responses.ResponseIncludable, elements []any) []any {
+	var all []any
+	for _, element := range include {
+		all = append(all, string(element))
+	}
+	for _, element := range elements {
+		_, isString := element.(string)
+		if isString && slices.Contains(all, element) {
+			continue
+		}
+		all = append(all, element)
+	}
+	return all
+}
+
+// merge sets members in an encoded object: objects are merged member by member, null removes a
+// member. An object that becomes empty is removed.
+func merge(data []byte, members map[string]any) ([]byte, error) {
+	current := gjson.ParseBytes(data).Map()
+
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value, err := mergedValue(current[name], members[name])
+		if err != nil {
+			return nil, err
+		}
+
+		path := param.EscapeSJSONKey(name)
+		if value == nil {
+			data, err = sjson.DeleteBytes(data, path)
+		} else {
+			data, err = sjson.SetRawBytes(data, path, value)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
+	return data, nil
+}
+
+// mergedValue encodes what a member becomes when value is merged into it; nil: nothing is left.
+func mergedValue(current gjson.Result, value any) ([]byte, error) {
+	switch value := value.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		return value, nil
+	case map[string]any:
+		start := "{}"
+		if current.IsObject() {
+			start = current.Raw
+		}
+		data, err := merge([]byte(start), value)
+		if string(data) == "{}" && len(value) > 0 {
+			return nil, err
+		}
+		return data, err
+	}
+	return jsonx.Marshal(value)
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).
@@ -158,8 +220,14 @@ var families = []struct {
 	id  *regexp.Regexp
 	can Capability
 }{
-	{regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`), Capability{Verbosity: true, Reasoning: true}},
-	{regexp.MustCompile(`^o[1-9]`), Capability{Reasoning: true}},
+	{
+		id:  regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`),
+		can: Capability{Verbosity: true, Reasoning: true},
+	},
+	{
+		id:  regexp.MustCompile(`^o[1-9]`),
+		can: Capability{Reasoning: true},
+	},
 }
 
 // CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
@@ -190,37 +258,39 @@ var dispensable = []string{
 // member or element of one (reasoning.effort, include.ELEMENT).
 type modelParam struct{ model, param string }
 
-// leaveOut takes the dispensable parameter that a 400 names out of the body, and out of all others
-// for the model while the Client lives. It warns once and reports whether there was one.
-func (c *Client) leaveOut(body map[string]any, model string, e *Error) bool {
-	param := refusedParam(body, e)
-	if param == "" || !drop(body, param) {
-		return false
+// leaveOut returns the body without the dispensable parameter that a 400 names, if there is one.
+// Later bodies for the model do not have it either while the Client lives. It warns once.
+func (c *Client) leaveOut(body []byte, model string, e *Error) (smaller []byte, ok bool) {
+	name := refusedParam(body, e)
+	if name == "" {
+		return nil, false
 	}
-	if _, known := c.unsupported.LoadOrStore(modelParam{model, param}, nil); !known {
+	smaller, ok = drop(body, name)
+	if !ok {
+		return nil, false
+	}
+
+	_, known := c.unsupported.LoadOrStore(modelParam{model, name}, nil)
+	if !known {
 		c.o.Logger.Warn("the API refuses a parameter: going on without it",
-			"model", model, "param", param, "reason", text.Truncate(e.Message, 200))
+			"model", model,
+			"param", name,
+			"reason", text.Truncate(e.Message, 200))
 	}
-	return true
+	return smaller, true
 }
 
 // refusedParam returns the dispensable parameter that a 400 names, else "".
-func refusedParam(body map[string]any, e *Error) string {
-	if e.Status != http.StatusBadRequest || e.Param == "" || e.Kind != KindParameter && e.Kind != KindUnverified {
+func refusedParam(body []byte, e *Error) string {
+	refusal := e.Kind == KindParameter || e.Kind == KindUnverified
+	if !refusal || e.Status != http.StatusBadRequest {
 		return ""
 	}
-	list, _ := body["include"].([]any)
-	for i, v := range list {
-		element, _ := v.(string)
-		names := []string{element, "include." + element, fmt.Sprintf("include[%d]", i)}
-		said := element != "" && strings.Contains(e.Message, element)
-		if element == encryptedReasoning && strings.HasPrefix(e.Message, "Encrypted content") {
-			said = true
-		}
-		if slices.Contains(names, e.Param) || (e.Param == "include" && said) {
-			return "include." + element
-		}
+	element := refusedElement(body, e)
+	if element != "" {
+		return "include." + element
 	}
+
 	name := e.Param
 	if strings.HasPrefix(name, "include[") { // of an element that is not there
 		name = "include"
@@ -231,31 +301,66 @@ func refusedParam(body map[string]any, e *Error) string {
 	return ""
 }
 
-// drop takes a parameter out of the body, and what has no use without it. It reports whether the
-// body had the parameter.
-func drop(body map[string]any, path string) bool {
-	name, member, nested := strings.Cut(path, ".")
-	_, ok := body[name]
-	list, isList := body[name].([]any)
-	object, isObject := body[name].(map[string]any)
-	left := 0
-	switch {
-	case !nested:
-	case isList:
-		list = slices.DeleteFunc(list, func(v any) bool { return v == member })
-		body[name], left = list, len(list)
-	case isObject:
-		_, ok = object[member]
-		delete(object, member)
-		left = len(object)
-	default: // a value of extra that is no object
-		return false
+// refusedElement returns the element of include that a 400 names, else "". The API names it by
+// itself, by its path or index, or in the message only.
+func refusedElement(body []byte, e *Error) string {
+	for i, value := range included(body) {
+		element := value.Str
+		if element == "" {
+			continue
+		}
+
+		switch e.Param {
+		case element, "include." + element, fmt.Sprintf("include[%d]", i):
+			return element
+		case "include":
+			said := strings.Contains(e.Message, element)
+			encrypted := strings.HasPrefix(e.Message, "Encrypted content")
+			if said || encrypted && element == encryptedReasoning {
+				return element
+			}
+		}
 	}
-	if left == 0 {
-		delete(body, name)
+	return ""
+}
+
+// included returns the elements of include, none when it is not a list.
+func included(body []byte) []gjson.Result {
+	include := gjson.GetBytes(body, "include")
+	if !include.IsArray() {
+		return nil
+	}
+	return include.Array()
+}
+
+// drop returns an encoded body without a parameter and what has no use without it. It reports
+// whether the body had the parameter.
+func drop(body []byte, name string) (smaller []byte, ok bool) {
+	path := name
+	parent, element, _ := strings.Cut(name, ".")
+	if parent == "include" && element != "" {
+		i := slices.IndexFunc(included(body), func(value gjson.Result) bool {
+			return value.Str == element
+		})
+		path = fmt.Sprintf("include.%d", i) // -1 is no index
+	}
+	if !gjson.GetBytes(body, path).Exists() {
+		return body, false
+	}
+
+	body = remove(body, path)
+	switch gjson.GetBytes(body, parent).Raw {
+	case "{}", "[]":
+		body = remove(body, parent)
 	}
 	if name == "stream" {
-		delete(body, "stream_options")
+		body = remove(body, "stream_options")
 	}
-	return ok
+	return body, true
+}
+
+// remove deletes a path that needs no escape, which cannot fail.
+func remove(body []byte, path string) []byte {
+	body, _ = sjson.DeleteBytes(body, path)
+	return body
 }

@@ -20,8 +20,8 @@ type Response struct {
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
-	Output    list[Item]
-	Tokens    Usage `json:"usage"` // from Run, the sum of all rounds
+	Output    list[Item] // nil: the API sent no list; an empty list is an output
+	Tokens    Usage      `json:"usage"` // from Run, the sum of all rounds
 	ToolUsage struct {
 		WebSearch struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
@@ -34,9 +34,10 @@ type Response struct {
 	Streamed  bool   `json:"-"` // came as a stream
 }
 
-// Item is an item of the output. Which fields are set depends on its type.
+// Item is an item of the output. Which fields are set depends on its type: "message",
+// "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
 type Item struct {
-	Type string // "message", "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one
+	Type string
 	ID   string
 	Raw  json.RawMessage `json:"-"` // as it was received
 
@@ -48,8 +49,8 @@ type Item struct {
 
 	Action struct { // of a web search call
 		Type, Query, URL string
-		Queries          list[query]
-		Sources          list[Source]
+		Queries          flatList[string]
+		Sources          flatList[Source]
 	}
 
 	CallID    string `json:"call_id"` // of a tool call
@@ -63,14 +64,12 @@ type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
 	Refusal     string
-	Annotations list[Source]
+	Annotations flatList[Source]
 }
 
 // Source is a page or, without a URL, a source with a name. Among annotations
 // its type is url_citation.
 type Source struct{ Type, URL, Name, Title string }
-
-type query string
 
 // UnmarshalJSON keeps the raw JSON.
 func (i *Item) UnmarshalJSON(data []byte) error {
@@ -83,7 +82,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 func (i Item) search() Search {
 	s := Search{Action: i.Action.Type, Query: i.Action.Query, URL: i.Action.URL}
 	if s.Query == "" && len(i.Action.Queries) > 0 {
-		s.Query = string(i.Action.Queries[0])
+		s.Query = i.Action.Queries[0]
 	}
 	return s
 }
@@ -115,9 +114,11 @@ func (p Part) IsText() bool { return p.Type == "output_text" || p.Type == "text"
 func (r *Response) InputItems() []json.RawMessage {
 	var items []json.RawMessage
 	for _, item := range slices.Backward(r.Output) {
-		if item.Type != "reasoning" || item.EncryptedContent != "" && len(items) > 0 {
-			items = append(items, item.Raw)
+		usable := item.EncryptedContent != "" && len(items) > 0
+		if item.Type == "reasoning" && !usable {
+			continue
 		}
+		items = append(items, item.Raw)
 	}
 	slices.Reverse(items)
 	return items
@@ -137,47 +138,63 @@ func (u *Usage) Add(v Usage) {
 
 // UnmarshalJSON reads the usage of a response. Some servers write 3.0; other values count as 0.
 func (u *Usage) UnmarshalJSON(data []byte) error {
-	count := func(path string) int64 { return int64(min(max(gjson.GetBytes(data, path).Num, 0), 1<<53)) }
-	u.Input, u.Cached = count("input_tokens"), count("input_tokens_details.cached_tokens")
-	u.Output, u.Reasoning = count("output_tokens"), count("output_tokens_details.reasoning_tokens")
+	const most = 1 << 53 // a float64 holds every integer up to it
+	count := func(path string) int64 {
+		n := gjson.GetBytes(data, path).Num
+		return int64(min(max(n, 0), most))
+	}
+
+	u.Input = count("input_tokens")
+	u.Cached = count("input_tokens_details.cached_tokens")
+	u.Output = count("output_tokens")
+	u.Reasoning = count("output_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
 	return nil
 }
 
-// decodeResponse reads a response object. Its errors have no status and request id.
-//
-// For the end of a stream, status is the one that the last event names, and streamed are the items
-// that the stream had. They are the output when the last event has none: some servers leave it out.
-func decodeResponse(data []byte, contentType, status string, streamed []Item) (*Response, error) {
-	var r Response
-	err := decode(data, &r)
-	_, large := errors.AsType[*Error](err)
-	cutOff := isObject(data) && err != nil && strings.HasPrefix(err.Error(), "unexpected end")
-	switch {
-	case large || cutOff:
-		return nil, err
-	case !isObject(data) || err != nil:
+// decodeResponse reads a response object, which check completes. Its errors have no status and
+// request id.
+func decodeResponse(data []byte, contentType string) (*Response, error) {
+	if !isObject(data) {
 		return nil, notResponse(data, contentType)
 	}
-	r.Streamed = status != ""
-	r.Status = cmp.Or(status, r.Status, "completed")
+
+	var r Response
+	err := decode(data, &r)
+	if err == nil {
+		return &r, nil
+	}
+	_, large := errors.AsType[*Error](err)
+	cutOff := strings.HasPrefix(err.Error(), "unexpected end")
+	if large || cutOff {
+		return nil, err
+	}
+	return nil, notResponse(data, contentType)
+}
+
+// check returns why a response, whose JSON is data, is not an answer. It sets the status that some
+// servers leave out.
+func (r *Response) check(data []byte) error {
+	r.Status = cmp.Or(r.Status, "completed")
+
 	switch r.Status {
 	case "failed", "cancelled":
-		return nil, failure(data, "the response failed")
+		return responseError(data, "the response failed")
 	case "queued", "in_progress":
-		return nil, &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status + ": background responses are not supported"}
+		message := "the response is still " + r.Status + ": background responses are not supported"
+		return &Error{Kind: KindBadResponse, Message: message}
+	case "incomplete": // maybe before its first item
+		return nil
 	}
-	if len(r.Output) == 0 && len(streamed) > 0 {
-		r.Output = streamed
+	if r.Output != nil {
+		return nil
 	}
-	if r.Status != "incomplete" && r.Output == nil {
-		e := failure(data, "the response has no output") // a gateway may answer 200 with nothing but an error
-		if gjson.GetBytes(data, "error").String() == "" {
-			e.Kind = KindBadResponse
-		}
-		return nil, e
+
+	e := responseError(data, "the response has no output")
+	if gjson.GetBytes(data, "error").String() == "" { // else a gateway's 200 with an error
+		e.Kind = KindBadResponse
 	}
-	return &r, nil
+	return e
 }
 
 // maxElements bounds the items, parts, annotations, queries and sources of a response, all
@@ -186,24 +203,39 @@ const maxElements = 10_000
 
 const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 
-// list is a JSON array that counts its elements, and theirs, while it is decoded, so that a small
-// answer cannot become large in memory. Any other JSON value is no list: it leaves nil.
+// flatList is a JSON array that is counted before it is decoded, so that a small answer cannot
+// become large in memory. Any other JSON value is no list: it leaves nil.
+type flatList[T any] []T
+
+// UnmarshalJSON refuses a list of more than maxElements.
+func (l *flatList[T]) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return nil
+	}
+	if gjson.GetBytes(data, "#").Int() > maxElements {
+		return tooLarge(tooMany)
+	}
+	return decode(data, (*[]T)(l))
+}
+
+// list is a flatList whose elements have lists too. It counts all of them while it is decoded.
 type list[T interface{ size() int }] []T
 
 // size is the number of elements, theirs included.
-func (l list[T]) size() (n int) {
+func (l list[T]) size() int {
+	n := len(l)
 	for _, e := range l {
-		n += 1 + e.size()
+		n += e.size()
 	}
 	return n
 }
 
 func (i Item) size() int {
-	return i.Content.size() + i.Summary.size() + i.Action.Queries.size() + i.Action.Sources.size()
+	parts := i.Content.size() + i.Summary.size()
+	return parts + len(i.Action.Queries) + len(i.Action.Sources)
 }
-func (p Part) size() int { return p.Annotations.size() }
-func (Source) size() int { return 0 }
-func (query) size() int  { return 0 }
+
+func (p Part) size() int { return len(p.Annotations) }
 
 // UnmarshalJSON refuses a list of more than maxElements.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
@@ -213,14 +245,17 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	*l = list[T]{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	_, _ = dec.Token() // the bracket
-	for n := 0; dec.More(); {
+
+	size := 0
+	for dec.More() {
 		var e T
-		err := lenient(dec.Decode(&e))
+		err := ignoreTypeError(dec.Decode(&e))
 		if err != nil {
 			return err
 		}
-		n += 1 + e.size()
-		if n > maxElements {
+
+		size += 1 + e.size()
+		if size > maxElements {
 			return tooLarge(tooMany)
 		}
 		*l = append(*l, e)
@@ -230,10 +265,11 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 
 // decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
 // differ in what an answer does not need.
-func decode(data []byte, v any) error { return lenient(json.Unmarshal(data, v)) }
+func decode(data []byte, v any) error { return ignoreTypeError(json.Unmarshal(data, v)) }
 
-func lenient(err error) error {
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+func ignoreTypeError(err error) error {
+	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if ok {
 		return nil
 	}
 	return err
@@ -243,9 +279,16 @@ func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), 
 
 // notResponse describes a body that should have been a response.
 func notResponse(data []byte, contentType string) *Error {
-	e := &Error{Kind: KindBadResponse, Message: "the answer is empty", body: string(data[:min(len(data), maxErrorText)])}
-	if start := strings.TrimSpace(e.body); start != "" {
-		e.Message = "the answer is not a response object (" + cmp.Or(contentType, "no content type") + "): " + start
+	e := &Error{
+		Kind:    KindBadResponse,
+		Message: "the answer is empty",
+		body:    errorExcerpt(data),
+	}
+
+	start := strings.TrimSpace(e.body)
+	if start != "" {
+		contentType = cmp.Or(contentType, "no content type")
+		e.Message = "the answer is not a response object (" + contentType + "): " + start
 	}
 	if isPage(data) {
 		e.Err = ErrWebPage

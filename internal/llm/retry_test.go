@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -16,71 +17,114 @@ const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":
 // TestRetries counts the requests of a call whose client may retry 3 times.
 func TestRetries(t *testing.T) {
 	failed := func(code string) step {
-		return answer(200, `{"id":"resp_1","status":"failed","error":{"code":"`+code+`","message":"Oh."},"output":[]}`)
+		body := apiBody("", code, "", "Oh.")
+		return answer(200, `{"id":"resp_1","status":"failed","output":[],`+body[1:])
+	}
+	broken := func(err error) step {
+		return func(*http.Request) (*http.Response, error) { return nil, err }
 	}
 	ok := answer(200, finished)
-	broken := func(err error) step { return func(*http.Request) (*http.Response, error) { return nil, err } }
+	tooFast := answer(429, rateLimited)
+	noQuota := answer(429, apiBody("insufficient_quota", "insufficient_quota", "", "No."))
+	gateway := answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`)
 	for _, tt := range []struct {
 		name  string
 		steps []step
 		want  int
 		kind  Kind // none: success
 	}{
-		{"429 429 200", []step{answer(429, rateLimited), answer(429, rateLimited), ok}, 3, Kind{}},
+		{"429 429 200", []step{tooFast, tooFast, ok}, 3, Kind{}},
 		{"500 again and again", []step{answer(500, "")}, 4, KindServer},
 		{"529", []step{answer(529, "<html>"), ok}, 2, Kind{}},
-		{"429 again and again", []step{answer(429, rateLimited)}, 4, KindRateLimit},
+		{"429 again and again", []step{tooFast}, 4, KindRateLimit},
 		{"refused connection", []step{broken(syscall.ECONNREFUSED), ok}, 2, Kind{}},
 		{"closed connection", []step{broken(io.EOF)}, 4, KindConnection},
 		{"truncated JSON", []step{answer(200, finished[:80]), ok}, 2, Kind{}},
 		{"failed: server_error", []step{failed("server_error"), ok}, 2, Kind{}},
 		{"failed: insufficient_quota", []step{failed("insufficient_quota")}, 1, KindQuota},
 		{"failed: invalid_prompt", []step{failed("invalid_prompt")}, 1, KindFailed},
-		{"200 with an error", []step{answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`), ok}, 2, Kind{}},
-		{"quota as 429", []step{answer(429, apiBody("insufficient_quota", "insufficient_quota", "", "No."))}, 1, KindQuota},
+		{"200 with an error", []step{gateway, ok}, 2, Kind{}},
+		{"quota as 429", []step{noQuota}, 1, KindQuota},
 		{"HTML", []step{answer(200, "<html>Log in</html>")}, 1, KindBadResponse},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 3, tt.steps...)
-				r, err := c.Create(t.Context(), question())
-				if kindOf(t, err) != tt.kind || api.requests() != tt.want || err == nil && r.Retries != tt.want-1 {
-					t.Errorf("Create = %+v, %v after %d requests, want %v after %d", r, err, api.requests(), tt.kind, tt.want)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api, _ := newClient(t, 3, tt.steps...)
+			r, err := c.Create(t.Context(), question())
+
+			wantKind(t, err, tt.kind)
+			api.wantRequests(t, tt.want)
+			if err == nil && r.Retries != tt.want-1 {
+				t.Errorf("%d retries, want %d", r.Retries, tt.want-1)
+			}
 		})
 	}
 }
 
-func TestWaitBetweenTries(t *testing.T) {
+func TestWaitBetweenAttempts(t *testing.T) {
+	const shortest, longest = 375 * time.Millisecond, 626 * time.Millisecond // without a time of the API
 	date := func(req *http.Request) (*http.Response, error) {
-		return answer(429, "", "Retry-After", time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat))(req)
+		end := time.Now().Add(20 * time.Second).UTC()
+		return answer(429, "", "Retry-After", end.Format(http.TimeFormat))(req)
 	}
+	refusal := func(status int, headers ...string) step { return answer(status, "", headers...) }
+
 	for _, tt := range []struct {
 		name     string
 		first    step
 		min, max time.Duration
 	}{
-		{"exponential", answer(500, ""), 375 * time.Millisecond, 626 * time.Millisecond},
-		{"seconds", answer(429, "", "Retry-After", "20"), 20 * time.Second, 20 * time.Second},
-		{"fraction", answer(503, "", "Retry-After", "1.5"), 1500 * time.Millisecond, 1500 * time.Millisecond},
-		{"milliseconds first", answer(429, "", "Retry-After", "20", "Retry-After-Ms", "1200"), 1200 * time.Millisecond, 1200 * time.Millisecond},
-		{"date", date, 19 * time.Second, 20 * time.Second},
-		// The clock of a synctest bubble starts in 2000.
-		{"past date", answer(429, "", "Retry-After", "Wed, 01 Dec 1999 15:04:05 GMT"), 375 * time.Millisecond, 626 * time.Millisecond},
-		{"nonsense", answer(429, "", "Retry-After", "5m", "Retry-After-Ms", "NaN"), 375 * time.Millisecond, 626 * time.Millisecond},
-		{"negative", answer(429, "", "Retry-After", "-5"), 375 * time.Millisecond, 626 * time.Millisecond},
+		{
+			"exponential",
+			refusal(500),
+			shortest, longest,
+		},
+		{
+			"seconds",
+			refusal(429, "Retry-After", "20"),
+			20 * time.Second, 20 * time.Second,
+		},
+		{
+			"fraction",
+			refusal(503, "Retry-After", "1.5"),
+			1500 * time.Millisecond, 1500 * time.Millisecond,
+		},
+		{
+			"milliseconds first",
+			refusal(429, "Retry-After", "20", "Retry-After-Ms", "1200"),
+			1200 * time.Millisecond, 1200 * time.Millisecond,
+		},
+		{
+			"date",
+			date,
+			19 * time.Second, 20 * time.Second,
+		},
+		{
+			"past date", // the clock of a synctest bubble starts in 2000
+			refusal(429, "Retry-After", "Wed, 01 Dec 1999 15:04:05 GMT"),
+			shortest, longest,
+		},
+		{
+			"nonsense",
+			refusal(429, "Retry-After", "5m", "Retry-After-Ms", "NaN"),
+			shortest, longest,
+		},
+		{
+			"negative",
+			refusal(429, "Retry-After", "-5"),
+			shortest, longest,
+		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
-				if _, err := c.Create(t.Context(), question()); err != nil {
-					t.Fatal(err)
-				}
-				if got := api.at[1].Sub(api.at[0]); got < tt.min || got > tt.max {
-					t.Errorf("waited %v, want %v to %v", got, tt.min, tt.max)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
+			err := createError(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := api.at[1].Sub(api.at[0])
+			if got < tt.min || got > tt.max {
+				t.Errorf("waited %v, want %v to %v", got, tt.min, tt.max)
+			}
 		})
 	}
 }
@@ -88,48 +132,67 @@ func TestWaitBetweenTries(t *testing.T) {
 // Each refused parameter is dropped from the next request, at once and without a
 // retry, and stays away from the model.
 func TestRefusedParameters(t *testing.T) {
-	const sources, encrypted = "include.web_search_call.action.sources", "include.reasoning.encrypted_content"
+	const (
+		sources    = "include.web_search_call.action.sources"
+		encrypted  = "include.reasoning.encrypted_content"
+		unverified = "Your organization must be verified to stream this model."
+	)
 	for _, tt := range []struct {
+		name           string
 		param, message string
 		gone           string // the path of what the second request does not have
 		left           string // the path of what stays
 	}{
-		{"reasoning.effort", "", "reasoning.effort", "reasoning.summary"},
-		{"reasoning.summary", "Your organization must be verified", "reasoning.summary", "reasoning.effort"},
-		{"reasoning", "", "reasoning", "text"},
-		{"text.verbosity", "", "text", "reasoning.effort"}, // an empty object goes too
-		{"text", "", "text", "store"},
-		{"parallel_tool_calls", "", "parallel_tool_calls", "tool_choice"},
-		{"service_tier", "", "service_tier", "store"},
-		{"stream", "Your organization must be verified to stream this model.", "stream", "store"},
-		{"stream", "The options go with it.", "stream_options", "store"},
-		{"stream_options", "", "stream_options", "stream"},
-		{"include[0]", "", sources, encrypted},
-		{"include[1]", "", encrypted, sources},
-		{"include[9]", "", "include", "store"},
-		{"include", "Encrypted content is not supported with this model.", encrypted, sources},
-		{"include", "Not here.", "include", "store"}, // it may be any element
-		{"reasoning.encrypted_content", "No.", encrypted, sources},
-		{"include", "Invalid value: 'reasoning.encrypted_content' is not supported.", encrypted, sources},
+		{"effort", "reasoning.effort", "", "reasoning.effort", "reasoning.summary"},
+		{"summary", "reasoning.summary", unverified, "reasoning.summary", "reasoning.effort"},
+		{"reasoning", "reasoning", "", "reasoning", "text"},
+		{"an object that becomes empty", "text.verbosity", "", "text", "reasoning.effort"},
+		{"text", "text", "", "text", "store"},
+		{"parallel calls", "parallel_tool_calls", "", "parallel_tool_calls", "tool_choice"},
+		{"service tier", "service_tier", "", "service_tier", "store"},
+		{"stream", "stream", unverified, "stream", "store"},
+		{"options go with stream", "stream", "", "stream_options", "store"},
+		{"stream options", "stream_options", "", "stream_options", "stream"},
+		{"first element", "include[0]", "", sources, encrypted},
+		{"second element", "include[1]", "", encrypted, sources},
+		{"missing element", "include[9]", "", "include", "store"},
+		{"include in words", "include", "Encrypted content is not supported.", encrypted, sources},
+		{"include without an element", "include", "Not here.", "include", "store"},
+		{"element", "reasoning.encrypted_content", "No.", encrypted, sources},
+		{"path of an element", sources, "No.", sources, encrypted},
+		{"element in the message", "include", "'reasoning.encrypted_content'?", encrypted, sources},
 	} {
-		c, api, log := newClient(t, 0, refusedAs(tt.param, tt.message), answer(200, finished))
-		r := question()
-		r.Extra = map[string]any{"service_tier": "flex", "stream_options": map[string]any{}, "reasoning": map[string]any{"summary": "auto"}}
-		for _, r.Model = range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} { // the last one may take it
-			if _, _, err := collect(c.Stream(t.Context(), r)); err != nil {
-				t.Fatal(err)
+		t.Run(tt.name, func(t *testing.T) {
+			c, api, log := newClient(t, 0, refusedAs(tt.param, tt.message), answer(200, finished))
+			r := question()
+			r.Extra = map[string]any{
+				"service_tier":   "flex",
+				"stream_options": map[string]any{},
+				"reasoning":      map[string]any{"summary": "auto"},
 			}
-		}
-		var got []bool
-		for _, body := range api.bodies {
-			got = append(got, sends(body, tt.gone))
-		}
-		if !slices.Equal(got, []bool{true, false, false, true}) || !sends(api.bodies[1], tt.left) {
-			t.Errorf("%s %q: requests %v have %s: %v, and the second lacks %s", tt.param, tt.message, api.bodies, tt.gone, got, tt.left)
-		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-			t.Errorf("%s: %d warnings, want 1:\n%s", tt.param, n, log)
-		}
+			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
+				r.Model = model
+				_, _, err := collect(c.Stream(t.Context(), r))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			var got []bool
+			for _, body := range api.bodies {
+				got = append(got, sends(body, tt.gone))
+			}
+			want := []bool{true, false, false, true} // the last model may take it
+			if !slices.Equal(got, want) {
+				t.Errorf("requests have %s: %v, want %v\n%v", tt.gone, got, want, api.bodies)
+			}
+			if !sends(api.bodies[1], tt.left) {
+				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+				t.Errorf("%d warnings, want 1:\n%s", n, log)
+			}
+		})
 	}
 }
 
@@ -148,24 +211,84 @@ func sends(body map[string]any, path string) bool {
 
 // A 400 that names nothing, something else, or something that was not sent is final.
 func TestRefusedForGood(t *testing.T) {
-	for _, param := range []string{"", "tools", "tools[0].type", "model", "input", "instructions", "tool_choice", "stream",
-		"reasoning.summary", "temperature", "store", "text.format", "text.verbosity", "includes", "service_tier", "null"} {
-		c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
-		r := question()
-		r.Plain, r.Extra = true, map[string]any{"text": "no object"}
-		_, err := c.Create(t.Context(), r)
-		if e := asError(t, err); e.Kind != KindParameter || e.Param != param || e.Attempts != 1 || api.requests() != 1 {
-			t.Errorf("param %q: %v (param %q) after %d requests, want %v after 1", param, e, e.Param, api.requests(), KindParameter)
-		}
+	for _, param := range []string{
+		"",
+		"tools",
+		"tools[0].type",
+		"model",
+		"input",
+		"instructions",
+		"tool_choice",
+		"stream",
+		"reasoning.summary",
+		"temperature",
+		"store",
+		"text.format",
+		"text.verbosity",
+		"include.other",
+		"includes",
+		"service_tier",
+		"null",
+	} {
+		t.Run(param, func(t *testing.T) {
+			c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
+			r := question()
+			r.Plain = true
+			r.Extra = map[string]any{"text": "no object"}
+			_, err := c.Create(t.Context(), r)
+
+			wantKind(t, err, KindParameter)
+			api.wantRequests(t, 1)
+			e := asError(t, err)
+			if e.Param != param {
+				t.Errorf("param = %q, want %q", e.Param, param)
+			}
+			if e.Attempts != 1 {
+				t.Errorf("%d attempts, want 1", e.Attempts)
+			}
+		})
 	}
-	// The same parameter, refused again although it is gone.
+}
+
+// A wait that would end after the deadline does not begin.
+func TestWaitBeyondTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api, _ := newClient(t, 1, answer(503, "", "Retry-After", "20"))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := c.Create(ctx, question())
+		wantKind(t, err, KindServer)
+		api.wantRequests(t, 1)
+	})
+}
+
+// A parameter that is refused again although it is gone is the error of the second request.
+func TestRefusedAgain(t *testing.T) {
 	c, api, _ := newClient(t, 3, refusedAs("text", "Nope."))
-	if _, err := c.Create(t.Context(), question()); asError(t, err).Param != "text" || api.requests() != 2 {
-		t.Errorf("refused again: %v after %d requests, want the error of the second", err, api.requests())
+	err := createError(t, c)
+	wantKind(t, err, KindParameter)
+	api.wantRequests(t, 2)
+}
+
+// With an element of include that is not a string the whole list is left out, once.
+func TestRefusedNumber(t *testing.T) {
+	c, api, _ := newClient(t, 3, refusedAs("include[0]", "Nope."))
+	r := question()
+	r.Model = "gpt-4.1"
+	r.Include = nil
+	r.Extra = map[string]any{"include": []any{42}}
+	_, err := c.Create(t.Context(), r)
+	wantKind(t, err, KindParameter)
+	api.wantRequests(t, 2)
+	if sends(api.bodies[1], "include") {
+		t.Errorf("the second request has include: %v", api.bodies[1])
 	}
-	// Only a 400 is a refusal.
-	c, api, _ = newClient(t, 0, answer(422, apiBody("", "", "text", "Nope.")))
-	if _, err := c.Create(t.Context(), question()); asError(t, err).Status != 422 || api.requests() != 1 {
-		t.Errorf("422: %v after %d requests, want the error of the first", err, api.requests())
-	}
+}
+
+// Only a 400 is a refusal.
+func TestUnprocessable(t *testing.T) {
+	c, api, _ := newClient(t, 0, answer(422, apiBody("", "", "text", "Nope.")))
+	err := createError(t, c)
+	wantKind(t, err, KindParameter)
+	api.wantRequests(t, 1)
 }

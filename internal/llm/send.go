@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +18,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -33,9 +34,9 @@ const (
 //
 //	Create       do
 //	Stream, Run  run: a request, and further ones while the model calls tools
-//	  run        do: the attempts of a request
-//	    do       send: one attempt, with its answer read to the end
-//	      send   read: a stream or an object
+//	  run        do: the attempts of a request, in the pacer's turns
+//	    do       attempt: one attempt, with its answer read to the end
+//	      attempt  send: the HTTP request; read: a stream or an object
 //
 // Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
 // loop ends.
@@ -43,109 +44,178 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	if c.configErr != nil {
 		return nil, c.configErr
 	}
-	body, err := c.body(r)
+	body, err := c.encode(r)
 	if err != nil {
-		return nil, &Error{Kind: KindParameter, Message: err.Error(), Err: err}
+		message := "encoding the request: " + err.Error()
+		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message, Err: err}, 0)
 	}
-	waits := backoff.NewExponentialBackOff() // from half a second on
-	waits.RandomizationFactor, waits.Multiplier, waits.MaxInterval = 0.25, 2, 8*time.Second
-	pacer := c.pacer(r.Model)
+
+	delays := newDelays()
 	for attempt := 1; ; {
-		last := attempt > 2 && attempt > c.o.MaxRetries
-		err := pacer.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
-		if err != nil {
-			return nil, c.failed(ctx, err, attempt-1)
-		}
-		sent := time.Now()
-		resp, err := c.send(ctx, body, e)
-		if err == nil {
+		resp, failure := c.takeTurn(ctx, r.Model, body, attempt, e)
+		if failure == nil {
 			resp.Retries = attempt - 1
 			return resp, nil
 		}
-		failure := c.failed(ctx, err, attempt)
-		if c.leaveOut(body, r.Model, failure) {
+
+		smaller, ok := c.leaveOut(body, r.Model, failure)
+		if ok {
+			body = smaller
 			continue
 		}
-		limited := failure.Kind == KindRateLimit && failure.retryable()
-		if limited {
-			pacer.refused(sent, failure.RetryAfter)
-		}
-		wait := failure.RetryAfter
-		if wait == 0 && !limited {
-			wait = waits.NextBackOff()
-		}
-		// A wait beyond the deadline would turn this error into a timeout.
-		deadline, ok := ctx.Deadline()
-		if !failure.retryable() || attempt > c.o.MaxRetries || ok && wait >= time.Until(deadline) {
+
+		wait, ok := c.retryWait(ctx, failure, delays)
+		if !ok {
 			return nil, failure
 		}
 		attempt++
 		e.send(Retrying{Attempt: attempt, Err: failure})
-		if limited {
-			continue // the wait is the pacer's
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, c.failed(ctx, ctx.Err(), attempt-1)
+		err := sleep(ctx, wait)
+		if err != nil {
+			return nil, c.failed(ctx, err, attempt-1)
 		}
 	}
 }
 
-// send makes one request and reads its answer.
-func (c *Client) send(ctx context.Context, body map[string]any, e *emitter) (*Response, error) {
-	data, err := jsonx.Marshal(body)
+// takeTurn waits until the pacer lets an attempt go, makes it, and reports a refusal to the pacer.
+func (c *Client) takeTurn(ctx context.Context, model string, body []byte, attempt int, e *emitter) (*Response, *Error) {
+	turns := c.pacer(model)
+	last := attempt > 2 && attempt > c.o.MaxRetries
+	err := turns.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
 	if err != nil {
-		return nil, &Error{Kind: KindParameter, Message: "encoding the request: " + err.Error(), Err: err}
+		return nil, c.failed(ctx, err, attempt-1)
 	}
-	accept := "application/json"
-	if body["stream"] == true {
-		accept = "text/event-stream"
+
+	sent := time.Now()
+	resp, err := c.attempt(ctx, body, e)
+	if err == nil {
+		return resp, nil
 	}
-	c.logBody(ctx, "openai(client): request", data)
-	// The answer is read here, because a server may answer either kind of call with an object or
-	// with a stream.
-	var resp *http.Response
-	_, err = c.api.New(ctx, responses.ResponseNewParams{}, option.WithRequestBody("application/json", data),
-		option.WithResponseBodyInto(&resp), option.WithHeader("Accept", accept))
+	failure := c.failed(ctx, err, attempt)
+	if failure.rateLimited() {
+		turns.refused(sent, failure.RetryAfter)
+	}
+	return nil, failure
+}
+
+// newDelays returns the delays between attempts for which the API names no time.
+func newDelays() *backoff.ExponentialBackOff {
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval = 500 * time.Millisecond
+	delays.RandomizationFactor = 0.25
+	delays.Multiplier = 2
+	delays.MaxInterval = 8 * time.Second
+	return delays
+}
+
+// retryWait returns how long to wait before the next attempt, 0 where the pacer does it. It reports
+// whether there is a next attempt: not after the last one, and not when the wait would end after the
+// deadline of ctx and so turn the failure into a timeout.
+func (c *Client) retryWait(ctx context.Context, failure *Error, delays *backoff.ExponentialBackOff) (time.Duration, bool) {
+	if !failure.retryable() || failure.Attempts > c.o.MaxRetries {
+		return 0, false
+	}
+
+	wait := failure.RetryAfter
+	if wait == 0 && !failure.rateLimited() {
+		wait = delays.NextBackOff()
+	}
+	deadline, ok := ctx.Deadline()
+	if ok && wait >= time.Until(deadline) {
+		return 0, false
+	}
+	if failure.rateLimited() {
+		return 0, true
+	}
+	return wait, true
+}
+
+// sleep returns after the wait, or with the error of ctx when that ends first.
+func sleep(ctx context.Context, wait time.Duration) error {
+	if wait == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attempt sends the body and reads the answer to its end. Then all blocks have stopped.
+func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
+	acc := newAccumulator(e, func(data []byte) {
+		c.logBody(ctx, "openai(client): response", data)
+	})
+	defer acc.stopBlocks()
+
+	resp, err := c.send(ctx, body)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	r, err := c.read(ctx, resp, e)
+
+	r, err := read(ctx, resp, acc)
 	if err != nil {
-		return nil, answerError(resp, err)
+		return nil, readError(resp, err)
 	}
 	r.RequestID = requestID(resp)
 	r.Blocks = e.next
 	return r, nil
 }
 
-// read reads a stream or an object. The first bytes tell them apart where they can: some servers
-// send no content type, or the one that the request expects.
-func (c *Client) read(ctx context.Context, resp *http.Response, e *emitter) (*Response, error) {
+// send makes one request and returns its answer, whose status is 2xx.
+func (c *Client) send(ctx context.Context, body []byte) (*http.Response, error) {
+	c.logBody(ctx, "openai(client): request", body)
+	accept := "application/json"
+	if gjson.GetBytes(body, "stream").Bool() {
+		accept = "text/event-stream"
+	}
+
+	// openai-go does not read the answer, because a server may answer either kind of call with an
+	// object or with a stream.
+	var resp *http.Response
+	_, err := c.api.New(ctx, responses.ResponseNewParams{},
+		option.WithRequestBody("application/json", body),
+		option.WithResponseBodyInto(&resp),
+		option.WithHeader("Accept", accept))
+	return resp, err
+}
+
+// read reads a stream or an object.
+func read(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
 	contentType := resp.Header.Get("Content-Type")
 	body := bufio.NewReaderSize(resp.Body, 16) // larger reads do not go through the buffer
-	start, _ := body.Peek(5)                   // a read reports the error
-	stream := strings.HasPrefix(strings.ToLower(contentType), "text/event-stream")
-	switch s := string(start); {
-	case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "<"):
-		stream = false
-	case s == "data:", s == "event", strings.HasPrefix(s, ":"):
-		stream = true
-	}
-	acc := newAccumulator(e, func(data []byte) { c.logBody(ctx, "openai(client): response", data) })
-	defer acc.stopAll()
-	if stream {
+
+	if isStream(body, contentType) {
 		// The decoder loses a last event that no blank line follows.
 		resp.Body = io.NopCloser(io.MultiReader(body, strings.NewReader("\n\n")))
 		return acc.read(ctx, ssestream.NewDecoder(resp))
 	}
+
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
-	return acc.finish(data, contentType, "")
+	return acc.finishPlain(data, contentType)
+}
+
+// isStream reports whether an answer is a stream. Its first bytes decide where they can: some
+// servers send no content type, or the one that the request expects.
+func isStream(body *bufio.Reader, contentType string) bool {
+	start, _ := body.Peek(len("data:")) // a read reports the error
+	for _, prefix := range []string{"{", "<"} {
+		if bytes.HasPrefix(start, []byte(prefix)) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"data:", "event", ":"} {
+		if bytes.HasPrefix(start, []byte(prefix)) {
+			return true
+		}
+	}
+	return strings.HasPrefix(strings.ToLower(contentType), "text/event-stream")
 }
 
 // middleware is called by openai-go and by Model for each request. It completes the
@@ -155,11 +225,9 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
 	c.setHeaders(req.Header)
-	if parent, ok := req.Context().Value(traceparent{}).(string); ok {
-		req.Header.Set("Traceparent", parent)
-		c.o.Logger.LogAttrs(req.Context(), slog.LevelDebug, "openai(client): trace", slog.String("traceparent", parent))
-	}
+	c.setTraceparent(req)
 	req.URL.RawQuery = c.query
+
 	resp, err := next(req)
 	if err != nil {
 		return nil, err
@@ -172,11 +240,23 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	return resp, nil
 }
 
+// setTraceparent sets the header of WithTraceparent, and logs it.
+func (c *Client) setTraceparent(req *http.Request) {
+	ctx := req.Context()
+	parent, ok := ctx.Value(traceparent{}).(string)
+	if !ok {
+		return
+	}
+	req.Header.Set("Traceparent", parent)
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): trace",
+		slog.String("traceparent", parent))
+}
+
 // requestID is the id that OpenAI's support asks for, or "".
 func requestID(resp *http.Response) string { return resp.Header.Get("X-Request-Id") }
 
-// failed makes an *Error without secrets of an error that ended a try, and logs it (spec §8.1).
-// When the context is over, that is the cause of any other failure.
+// failed makes an *Error without secrets of an error that ended an attempt, and logs it (spec
+// §8.1). When the context is over, that is the cause of any other failure.
 func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -186,53 +266,67 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 		e = connectionError(err)
 	}
 	e.Attempts = attempt
+
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
 		start := (*s)[:min(len(*s), maxErrorText)]
-		*s = text.Truncate(c.o.Redactor.Line(start), 400) // a part of a secret would not be found
+		redacted := c.o.Redactor.Line(start) // first: a part of a secret would not be found
+		*s = text.Truncate(redacted, 400)
 	}
+
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
-		slog.Int("attempt", e.Attempts), slog.Int("status", e.Status),
-		slog.String("name", e.Name()), slog.String("code", e.Code),
-		slog.String("msg", e.Message), slog.String("body", e.body))
+		slog.Int("attempt", e.Attempts),
+		slog.Int("status", e.Status),
+		slog.String("name", e.Name()),
+		slog.String("code", e.Code),
+		slog.String("msg", e.Message),
+		slog.String("body", e.body))
 	return e
 }
 
 // logBody writes the JSON of a request or response in debug mode.
 func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
-	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", c.o.Redactor.Redact(string(data))))
+	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		return
 	}
+	body := c.o.Redactor.Redact(string(data))
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", body))
 }
 
 // Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
 // request is not repeated. It does not use openai-go, whose service for models is in a package of
 // 13 MB.
-func (c *Client) Model(ctx context.Context, id string) (data json.RawMessage, err error) {
+func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
 	if c.configErr != nil {
 		return nil, c.configErr
 	}
-	defer func() {
-		if err != nil {
-			data, err = nil, c.failed(ctx, err, 1)
-		}
-	}()
+	data, err := c.getModel(ctx, id)
+	if err != nil {
+		return nil, c.failed(ctx, err, 1)
+	}
+	return data, nil
+}
+
+func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
 	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+path.EscapedPath(), nil)
+	address := c.base + "/" + path.EscapedPath()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
+
 	resp, err := c.middleware(req, c.http.Do)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	data, err = io.ReadAll(resp.Body)
-	if err == nil && (!isObject(data) || !json.Valid(data)) {
-		err = notResponse(data, resp.Header.Get("Content-Type"))
-	}
+
+	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, answerError(resp, err)
+		return nil, readError(resp, err)
+	}
+	if !isObject(data) || !json.Valid(data) {
+		return nil, readError(resp, notResponse(data, resp.Header.Get("Content-Type")))
 	}
 	return data, nil
 }

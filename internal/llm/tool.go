@@ -29,7 +29,12 @@ func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Eve
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		e := &emitter{leave: cancel, yield: func(ev Event) bool { return yield(ev, nil) }, next: r.FirstBlock}
+		e := &emitter{
+			leave: cancel,
+			yield: func(ev Event) bool { return yield(ev, nil) },
+			next:  r.FirstBlock,
+		}
+
 		resp, err := c.run(ctx, r, tools, e)
 		switch {
 		case e.gone:
@@ -42,12 +47,14 @@ func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Eve
 	}
 }
 
+// run sends r and, while the model calls tools, further requests with their outputs.
 func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (*Response, error) {
 	r.Tools = slices.Clip(r.Tools)
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Param)
 	}
 	r.Input = slices.Clip(r.Input)
+
 	var tokens Usage
 	retries := 0
 	for round := 1; ; round++ {
@@ -56,58 +63,68 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 			return nil, err
 		}
 		tokens.Add(resp.Tokens)
+		resp.Tokens = tokens
 		retries += resp.Retries
-		resp.Tokens, resp.Retries = tokens, retries
-		calls := callsOf(resp, tools)
+		resp.Retries = retries
+
+		calls := toolCalls(resp, tools)
 		if len(calls) == 0 {
 			return resp, nil
 		}
 		if round == maxRounds {
-			return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("the model still calls tools in its response number %d", round)}
+			message := fmt.Sprintf("the model still calls tools in its response number %d", round)
+			return nil, &Error{Kind: KindFailed, Message: message}
 		}
 		r.Input = append(r.Input, resp.InputItems()...)
-		r.Input = append(r.Input, outputs(ctx, calls)...)
+		r.Input = append(r.Input, callTools(ctx, calls)...)
 	}
 }
 
-// call is a tool call and the tool that answers it.
-type call struct {
+// toolCall is a tool call and the tool that answers it.
+type toolCall struct {
 	Item
 	tool Tool
 }
 
-// callsOf returns the calls of a response, none when one of them cannot be answered: the API takes
-// the outputs of all calls or of none.
-func callsOf(r *Response, tools []Tool) []call {
+// toolCalls returns the calls of a response, none when one of them cannot be answered: the API
+// takes the outputs of all calls or of none.
+func toolCalls(r *Response, tools []Tool) []toolCall {
 	if r.Status == "incomplete" {
 		return nil // the input of a call may be incomplete too
 	}
-	var calls []call
+
+	var calls []toolCall
 	for _, item := range r.Output {
 		if item.Type != "function_call" && item.Type != "custom_tool_call" {
 			continue
 		}
-		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Param["name"] == item.Name && t.Call != nil })
+		i := slices.IndexFunc(tools, func(t Tool) bool {
+			return t.Param["name"] == item.Name && t.Call != nil
+		})
 		if i < 0 || item.CallID == "" {
 			return nil
 		}
-		calls = append(calls, call{item, tools[i]})
+		calls = append(calls, toolCall{item, tools[i]})
 	}
 	return calls
 }
 
-// outputs runs the calls side by side and returns their output items in order. From an error the
+// callTools runs the calls side by side and returns their output items in order. From an error the
 // model learns what went wrong, and may try something else.
-func outputs(ctx context.Context, calls []call) []json.RawMessage {
+func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
 	items := make([]json.RawMessage, len(calls))
 	var wg sync.WaitGroup
 	for i, call := range calls {
 		wg.Go(func() {
-			out, err := call.tool.Call(ctx, call.toolInput())
+			output, err := call.tool.Call(ctx, call.toolInput())
 			if err != nil {
-				out = "error: " + err.Error()
+				output = "error: " + err.Error()
 			}
-			items[i], _ = json.Marshal(map[string]string{"type": call.Type + "_output", "call_id": call.CallID, "output": out}) // strings cannot fail
+			items[i], _ = json.Marshal(map[string]string{ // strings cannot fail
+				"type":    call.Type + "_output",
+				"call_id": call.CallID,
+				"output":  output,
+			})
 		})
 	}
 	wg.Wait()

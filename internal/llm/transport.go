@@ -18,8 +18,9 @@ import (
 // (an image made from scratch). It bounds connecting; the context bounds the wait for an answer.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Client{Transport: &transport{Transport: &http.Transport{
+	base := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: checkTunnel,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -28,16 +29,22 @@ func NewHTTPClient() *http.Client {
 		MaxIdleConnsPerHost:    256,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
-		// A proxy's refusal is an error with its status.
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
-			if resp.StatusCode != http.StatusOK {
-				return TunnelError(resp.StatusCode)
-			}
-			return nil
-		},
-		// A model may think for minutes without a byte: a ping shows whether the connection works.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}}}
+	}
+
+	// A model may think for minutes without a byte: a ping shows whether the connection works.
+	base.HTTP2 = &http.HTTP2Config{
+		SendPingTimeout: 30 * time.Second,
+		PingTimeout:     15 * time.Second,
+	}
+	return &http.Client{Transport: &transport{Transport: base}}
+}
+
+// checkTunnel turns a proxy's refusal into an error with its status.
+func checkTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode != http.StatusOK {
+		return TunnelError(resp.StatusCode)
+	}
+	return nil
 }
 
 // transport looks for root certificates at the first request, because they cost milliseconds and
@@ -77,8 +84,11 @@ func bundledRoots() *x509.CertPool {
 // checkRedirect follows a redirect only where the same request goes to the same scheme, host and
 // port (307 and 308). Others are an error: the key and the question are for the configured host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
+	const most = 5
+
 	from := via[len(via)-1]
-	if req.Method != from.Method || req.URL.Scheme != from.URL.Scheme || req.URL.Host != from.URL.Host || len(via) > 5 {
+	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host
+	if req.Method != from.Method || !sameServer || len(via) > most {
 		return http.ErrUseLastResponse
 	}
 	return nil
