@@ -70,11 +70,6 @@ var badValues = []badFile{
 		`1: search.user_location.timezone: "local" is not an IANA time zone`,
 	},
 	{
-		"two words for a word",
-		"model_profiles: {answer_quick: {service_tier: very fast}}",
-		`1: model_profiles.answer_quick.service_tier: "very fast" is not a word`,
-	},
-	{
 		"list for a mapping",
 		"search: {extra: [a]}",
 		"1: search.extra: a list is not a mapping",
@@ -96,20 +91,10 @@ var badValues = []badFile{
 		`1: model_profiles.answer.model: "gpt 5" is not a model id`,
 	},
 	{
-		"number for a word",
-		"responses: {stream: 5}",
-		"1: responses.stream: \"5\" is not one of auto, true, false",
-	},
-	{
 		"path with escapes",
 		`server: {debug_file: "C:\temp\new.log"}`,
 		`1: server.debug_file: "C:\temp\n` +
 			`ew.log" is not a path (in double quotes a backslash starts an escape, use single quotes)`,
-	},
-	{
-		"path with a broken escape",
-		`server: {debug_file: "C:\Users\x.log"}`,
-		"1: not YAML: did not find expected hexdecimal number",
 	},
 	{
 		// Would break the header.
@@ -121,11 +106,6 @@ var badValues = []badFile{
 		"URL without a scheme",
 		"openai: {base_url: api.example.com/v1}",
 		`1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`,
-	},
-	{
-		"URL with a bad port",
-		"openai: {base_url: 'http://h:port/'}",
-		`1: openai.base_url: "http://h:port/" is not an absolute http or https URL`,
 	},
 }
 
@@ -157,11 +137,6 @@ var badNames = []badFile{
 		"1: search.domains: unknown key, did you mean search.defaults.domains?",
 	},
 	{
-		"key of a profile alone",
-		"model: x",
-		"1: model: unknown key, did you mean model_profiles.answer.model?",
-	},
-	{
 		"misspelled profile",
 		"model_profiles: {detailed: {}}",
 		"1: model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?",
@@ -178,16 +153,6 @@ var badNames = []badFile{
 		"1: policy.zebra: unknown key",
 	},
 	{
-		"name unlike any section",
-		"zebra: 1",
-		"1: zebra: unknown key",
-	},
-	{
-		"name of one letter",
-		"m: 1",
-		"1: m: unknown key",
-	},
-	{
 		"name with a line feed",
 		"\"a\\nb\": 1",
 		"1: a b: unknown key",
@@ -199,12 +164,6 @@ var misplacedSecrets = []badFile{
 	{
 		"key for the name of its variable",
 		"openai: {api_key_env: gsk_0123456789abcdefghij}",
-		"1: openai.api_key_env: [redacted] is not the name of an environment variable (the " +
-			"variable holds the key, this file does not)",
-	},
-	{
-		"list with a key for the name of its variable",
-		"openai: {api_key_env: [sk-proj-0123456789abcdef]}",
 		"1: openai.api_key_env: [redacted] is not the name of an environment variable (the " +
 			"variable holds the key, this file does not)",
 	},
@@ -224,19 +183,9 @@ var misplacedSecrets = []badFile{
 		"1: openai.base_url: [redacted] is not an absolute http or https URL",
 	},
 	{
-		"password in a URL without a scheme",
-		"openai: {base_url: 'u:hunter2-hunter2@h'}",
-		"1: openai.base_url: [redacted] is not an absolute http or https URL",
-	},
-	{
 		"API key as a name",
 		"openai: {sk-proj-0123456789abcdef: x}",
 		"1: openai.[redacted]: unknown key",
-	},
-	{
-		"API key as an alias",
-		"a: *sk-proj-0123456789abcdef",
-		"1: not YAML: unknown anchor '[redacted]' referenced",
 	},
 	{
 		"API key as a word",
@@ -247,11 +196,6 @@ var misplacedSecrets = []badFile{
 		"literal in api-key",
 		"openai: {headers: {api-key: hunter2hunter2}}",
 		"1: openai.headers: the value of api-key" + reference,
-	},
-	{
-		"literal in Cookie",
-		"openai: {headers: {Cookie: hunter2hunter2}}",
-		"1: openai.headers: the value of Cookie" + reference,
 	},
 	{
 		"literal and a variable",
@@ -272,11 +216,6 @@ var misplacedSecrets = []badFile{
 		"value in the name of a header",
 		"openai: {headers: {'api-key: hunter2hunter2': '${A}'}}",
 		"1: openai.headers: [redacted] is not the name of a header",
-	},
-	{
-		"headers as a string",
-		"openai: {headers: 'api-key: hunter2hunter2'}",
-		"1: openai.headers: [redacted] is not a mapping of header names to values",
 	},
 	{
 		"header with a list",
