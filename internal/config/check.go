@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -190,7 +190,7 @@ func shown(f field, v any) string {
 	name := f.Tag.Get("format")
 	urlWithSecret := name == "url" && strings.ContainsAny(s, "@?")
 	if name == "variable" || name == "headers" || urlWithSecret {
-		return logging.Redacted
+		return redact.Redacted
 	}
 
 	if isString {

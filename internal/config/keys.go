@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 // field is a key of the file with the struct field that holds it.
@@ -100,7 +100,7 @@ func (c *Config) Show(version string) []byte {
 	set("effective.openai.headers", c.shownHeaders())
 
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
-	redactor := logging.NewRedactor(c.Secrets...)
+	redactor := redact.New(c.Secrets...)
 
 	return []byte(redactor.Redact(string(indented)) + "\n")
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 // Flags are those of the command line. A nil flag is not given.
@@ -48,8 +48,8 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 		last := fmt.Sprintf("%s: problems not shown: %d", l.File, more)
 		l.problems = append(l.problems[:maxProblems], last)
 	}
-	l.redact(l.problems)
-	l.redact(l.warnings)
+	l.redactLines(l.problems)
+	l.redactLines(l.warnings)
 	if len(l.problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
 	}
@@ -109,9 +109,9 @@ func (l *loader) warn(source, key, warning string) {
 	l.warnings = append(l.warnings, source+": "+key+": "+warning)
 }
 
-// redact replaces the secrets in the lines.
-func (l *loader) redact(lines []string) {
-	redactor := logging.NewRedactor(l.Secrets...)
+// redactLines replaces the secrets in the lines.
+func (l *loader) redactLines(lines []string) {
+	redactor := redact.New(l.Secrets...)
 	for i, line := range lines {
 		lines[i] = redactor.Line(line)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 var (
@@ -35,7 +35,7 @@ func checkHeaders(headers map[string]string) (problems []string) {
 
 		switch {
 		case !headerName.MatchString(name):
-			problems = append(problems, logging.Redacted+" is not the name of a header")
+			problems = append(problems, redact.Redacted+" is not the name of a header")
 		case value != "" && !isLiteral && !isReference:
 			problems = append(problems, "the value of "+name+reference)
 		}
