@@ -10,6 +10,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
@@ -17,8 +18,24 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// line returns a check as verdict and text.
-func line(c Check) string { return c.Verdict + ": " + c.Text }
+// row is a check, and its verdict and text.
+type row struct {
+	name  string
+	check Check
+	want  string
+}
+
+func testRows(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			got := r.check.Verdict + ": " + r.check.Text
+			if got != r.want {
+				t.Errorf("got %s, want %s", got, r.want)
+			}
+		})
+	}
+}
 
 // load loads a configuration from c.yaml.
 func load(t *testing.T, yaml string, environ ...string) *config.Config {
@@ -34,157 +51,108 @@ func load(t *testing.T, yaml string, environ ...string) *config.Config {
 
 func TestShutdown(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for _, tt := range []struct{ name, date, want string }{
-		{"null", `null`, "ok: gpt-5.2 is there"},
-		{"list", `["soon"]`, "ok: gpt-5.2 is there"},
-		{"no date", `"some day"`, "ok: gpt-5.2 is there"},
-		{"in 121 days", `"2027-03-21"`, "ok: gpt-5.2 is there until 2027-03-21"},
+	on := func(date string) Check {
+		model := []byte(`{"id":"m","shutdown_date":` + date + `}`)
+		return shutdown("model answer", "m", model, now, "hint")
+	}
+	testRows(t, []row{
+		{"null", on(`null`), "ok: m is there"},
+		{"list", on(`["soon"]`), "ok: m is there"},
+		{"no date", on(`"some day"`), "ok: m is there"},
+		{"in 121 days", on(`"2027-03-21"`), "ok: m is there until 2027-03-21"},
 		{
 			"in 120 days",
-			`"2027-03-20"`,
-			"warn: gpt-5.2 is shut down on 2027-03-20 (days left: 120)",
+			on(`"2027-03-20"`),
+			"warn: m is shut down on 2027-03-20 (days left: 120)",
 		},
-		{
-			"tomorrow",
-			`"2026-11-21"`,
-			"warn: gpt-5.2 is shut down on 2026-11-21 (days left: 1)",
-		},
-		{"today", `"2026-11-20"`, "fail: gpt-5.2 was shut down on 2026-11-20"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			body := []byte(`{"id":"gpt-5.2","shutdown_date":` + tt.date + `}`)
-			got := line(shutdown("model answer", "gpt-5.2", body, now, "hint"))
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
-	}
+		{"tomorrow", on(`"2026-11-21"`), "warn: m is shut down on 2026-11-21 (days left: 1)"},
+		{"today", on(`"2026-11-20"`), "fail: m was shut down on 2026-11-20"},
+	})
 }
 
 func TestBaseURL(t *testing.T) {
-	for _, tt := range []struct{ address, clearTextTo string }{
-		{"https://api.openai.com/v1", ""},
-		{"http://api.example:8080/v1", "api.example"},
-		{"HTTP://me:secret@10.0.0.7/v1", "10.0.0.7"},
-		{"http://[2001:db8::1]/v1", "2001:db8::1"},
-		{"http://localhost.example/v1", "localhost.example"},
-		{"http://localhost:11434/v1", ""},
-		{"http://api.LOCALHOST/v1", ""},
-		{"http://127.8.9.1/v1", ""},
-		{"http://[::1]:1/v1", ""},
-	} {
-		t.Run(tt.address, func(t *testing.T) {
-			want := "ok: " + tt.address + " (X)"
-			if tt.clearTextTo != "" {
-				want = "warn: openai.base_url is plain http to " + tt.clearTextTo +
-					": the API key is sent unencrypted"
-			}
-
-			got := line(baseURLCheck(advice.Setting{Value: tt.address, From: "X"}))
-			if got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		})
+	const before = "warn: openai.base_url is plain http to "
+	const after = ": the API key is sent unencrypted"
+	base := func(address string) Check {
+		return baseURLCheck(advice.Setting{Value: address, From: "X"})
 	}
+	testRows(t, []row{
+		{"https", base("https://h/v1"), "ok: https://h/v1 (X)"},
+		{"host", base("http://h.example:8080/v1"), before + "h.example" + after},
+		{"password", base("HTTP://me:secret@10.0.0.7/v1"), before + "10.0.0.7" + after},
+		{"IPv6", base("http://[2001:db8::1]/v1"), before + "2001:db8::1" + after},
+		{"like localhost", base("http://localhost.example"), before + "localhost.example" + after},
+		{"localhost", base("http://localhost:11434/v1"), "ok: http://localhost:11434/v1 (X)"},
+		{"below localhost", base("http://api.LOCALHOST/v1"), "ok: http://api.LOCALHOST/v1 (X)"},
+		{"IPv4 loopback", base("http://127.8.9.1/v1"), "ok: http://127.8.9.1/v1 (X)"},
+		{"IPv6 loopback", base("http://[::1]:1/v1"), "ok: http://[::1]:1/v1 (X)"},
+	})
 }
 
 func TestProxy(t *testing.T) {
-	const api = "https://api.example/v1"
-	for _, tt := range []struct {
-		name    string
-		base    string
-		proxy   string // what net/http returns
-		environ map[string]string
-		want    string
-	}{
-		{
-			name: "none",
-			base: api,
-			want: "ok: none",
-		},
-		{
-			name:  "with a password",
-			base:  api,
-			proxy: "http://me:secret@proxy.example:3128",
-			want:  "ok: http://proxy.example:3128 (HTTPS_PROXY)",
-		},
-		{
-			name:    "not a URL",
-			base:    api,
-			environ: map[string]string{"HTTPS_PROXY": "%zz"},
-			want:    "warn: HTTPS_PROXY is set but not used: it is not the URL of a proxy",
-		},
-		{
-			name:    "exception",
-			base:    api,
-			environ: map[string]string{"HTTPS_PROXY": "http://p", "NO_PROXY": ".example"},
-			want:    "ok: none, because of NO_PROXY",
-		},
-		{
-			name:    "local API",
-			base:    "http://localhost/v1",
-			environ: map[string]string{"HTTPS_PROXY": "http://p"},
-			want:    "ok: none, as the API is on this machine",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rule := func(*http.Request) (*url.URL, error) {
-				if tt.proxy == "" {
-					return nil, nil
-				}
-				return url.Parse(tt.proxy)
-			}
-			getenv := func(name string) string { return tt.environ[name] }
-
-			got := line(proxyCheck(tt.base, "HTTPS_PROXY", rule, getenv))
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
+	const remote = "https://api.example/v1"
+	const local = "http://localhost/v1"
+	const set = "HTTPS_PROXY=http://p"
+	// proxied has the proxy that net/http returns.
+	proxied := func(base string, proxy *url.URL, environ ...string) Check {
+		rule := func(*http.Request) (*url.URL, error) { return proxy, nil }
+		getenv := func(name string) string { return env.ToMap(environ)[name] }
+		return proxyCheck(base, "HTTPS_PROXY", rule, getenv)
 	}
+	proxy, err := url.Parse("http://me:secret@proxy.example:3128")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testRows(t, []row{
+		{"none", proxied(remote, nil), "ok: none"},
+		{"password", proxied(remote, proxy), "ok: http://proxy.example:3128 (HTTPS_PROXY)"},
+		{
+			"not a URL",
+			proxied(remote, nil, "HTTPS_PROXY=%zz"),
+			"warn: HTTPS_PROXY is set but not used: it is not the URL of a proxy",
+		},
+		{
+			"exception",
+			proxied(remote, nil, set, "NO_PROXY=.example"),
+			"ok: none, because of NO_PROXY",
+		},
+		{
+			"local API",
+			proxied(local, nil, set),
+			"ok: none, as the API is on this machine",
+		},
+	})
 }
 
-func TestLocation(t *testing.T) {
-	for _, tt := range []struct{ name, yaml, want string }{
+func TestLocationAndDates(t *testing.T) {
+	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	bare := load(t, "")
+	noPlace := load(t, "search: {user_location: {}}")
+	place := load(t, "search: {user_location: {country: JP, city: Tokyo}}")
+	utc := load(t, "policy: {timezone: UTC}")
+	testRows(t, []row{
 		{
-			"not set",
-			"",
+			"no location",
+			locationCheck(bare),
 			"ok: search.user_location is not set: the API searches as if from the United States",
 		},
 		{
-			"empty",
-			"search: {user_location: {}}",
+			"empty location",
+			locationCheck(noPlace),
 			"ok: search.user_location is empty: the API searches from no place",
 		},
+		{"location", locationCheck(place), "ok: the API searches as if from Tokyo, JP"},
 		{
-			"set",
-			"search: {user_location: {country: JP, city: Tokyo}}",
-			"ok: the API searches as if from Tokyo, JP",
+			"default time zone",
+			datesCheck(bare, now),
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone (default)",
 		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := line(locationCheck(load(t, tt.yaml)))
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
-	}
-}
-
-func TestDates(t *testing.T) {
-	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
-	const set = "set by policy.timezone"
-	for _, tt := range []struct{ name, yaml, want string }{
-		{"default", "", "ok: today is 2026-11-22 in Asia/Tokyo, " + set + " (default)"},
-		{"file", "policy: {timezone: UTC}", "ok: today is 2026-11-21 in UTC, " + set + " (c.yaml:1)"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := line(datesCheck(load(t, tt.yaml), now))
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
-	}
+		{
+			"time zone",
+			datesCheck(utc, now),
+			"ok: today is 2026-11-21 in UTC, set by policy.timezone (c.yaml:1)",
+		},
+	})
 }
 
 func TestReport(t *testing.T) {

@@ -58,129 +58,132 @@ const (
 		"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`
 )
 
-// Each problem is one failure with its hint; what follows from it is a warning.
+// probes are APIs and what doctor reports. Each problem is one failure with its hint; what follows
+// from it is a warning.
+var probes = []struct {
+	name   string
+	api    api
+	change func(*Options)
+	want   []string
+}{
+	{
+		name: "healthy",
+		api:  api{status: 200, body: `{"id":"x"}`},
+		want: []string{accepted, answers, isThere},
+	},
+	{
+		name: "model in data",
+		api:  api{status: 200, body: `{"data":{"id":"x"}}`},
+		want: []string{accepted, answers, isThere},
+	},
+	{
+		name:   "offline",
+		api:    api{status: 200, body: `{"id":"x"}`},
+		change: func(o *Options) { o.Offline = true },
+		want:   []string{"ok key: none is needed with --offline", answers, isThere},
+	},
+	{
+		name:   "no key",
+		api:    api{status: 401, body: refusedKey},
+		change: func(o *Options) { o.Config.KeySet = false },
+		want: []string{
+			"fail key: K is not set -> set K to a key for api.example " +
+				"(any text if that server needs none) where the client starts the server; " +
+				"setup CLIENT shows how, --offline needs none",
+			answers,
+			isUnknown,
+		},
+	},
+	{
+		name: "refused key",
+		api:  api{status: 401, body: refusedKey},
+		want: []string{
+			"fail key: K is set, but the API refused the key (401) " +
+				"-> set K to a complete and current key for api.example",
+			answers,
+			isUnknown,
+		},
+	},
+	{
+		name:   "key in quotes and no connection",
+		change: func(o *Options) { o.Advisor.KeyFlaw = "it has quotes around it" },
+		want: []string{
+			"warn key: K is set, but it has quotes around it -> put the key alone into K",
+			"fail http: connection failed " +
+				"-> check the network, openai.base_url, HTTPS_PROXY and the firewall",
+			isUnknown,
+		},
+	},
+	{
+		name: "key without the scope",
+		api:  api{status: 401, body: noScope},
+		want: []string{
+			keySet,
+			"warn http: the key may not read models (401): Missing scopes: api.model.read " +
+				"-> give the key that right, or see with --live whether it may ask questions",
+			isUnknown,
+		},
+	},
+	{
+		name: "server without models",
+		api:  api{status: 404},
+		want: []string{
+			keySet,
+			"fail http: not found (404): Not Found " +
+				"-> check openai.base_url (Y): it ends with the version, " +
+				"as in https://api.openai.com/v1, or see with --live whether it answers questions",
+			isUnknown,
+		},
+	},
+	{
+		name: "server that answers lookups with something else",
+		api:  api{status: 200, body: `{"error":"unexpected endpoint"}`},
+		want: []string{
+			keySet,
+			"fail http: not an answer of the Responses API: GET /models/x returned no model; " +
+				"see with --live whether questions are answered -> check openai.base_url (Y)",
+			isUnknown,
+		},
+	},
+	{
+		name:   "server without models that answers",
+		api:    api{status: 404, answer: finalAnswer},
+		change: func(o *Options) { o.Live = true },
+		want: []string{
+			accepted,
+			answers,
+			"ok model answer: x answers questions, but cannot be looked up" + neither,
+			"warn live: x answered in N s with 3 tokens; streaming is refused " +
+				"-> an OpenAI organization has to be verified for it, at " + advice.VerifyPage +
+				"; until then, or if the server cannot stream, answers come in one piece",
+		},
+	},
+	{
+		name:   "no answer to a question",
+		api:    api{status: 200, body: `{"id":"x"}`},
+		change: func(o *Options) { o.Live = true },
+		want: []string{
+			accepted,
+			answers,
+			isThere,
+			"fail live: not found (404): Not Found " +
+				"-> check openai.base_url (Y): it ends with the version, " +
+				"as in https://api.openai.com/v1",
+		},
+	},
+	{
+		name: "no such model",
+		api:  api{status: 404, body: noModel},
+		want: []string{
+			accepted,
+			answers,
+			"fail model answer: x: model not found -> M is x (Y): name another model there",
+		},
+	},
+}
+
 func TestProbe(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		api    api
-		change func(*Options)
-		want   []string
-	}{
-		{
-			name: "healthy",
-			api:  api{status: 200, body: `{"id":"x"}`},
-			want: []string{accepted, answers, isThere},
-		},
-		{
-			name: "model in data",
-			api:  api{status: 200, body: `{"data":{"id":"x"}}`},
-			want: []string{accepted, answers, isThere},
-		},
-		{
-			name:   "offline",
-			api:    api{status: 200, body: `{"id":"x"}`},
-			change: func(o *Options) { o.Offline = true },
-			want:   []string{"ok key: none is needed with --offline", answers, isThere},
-		},
-		{
-			name:   "no key",
-			api:    api{status: 401, body: refusedKey},
-			change: func(o *Options) { o.Config.KeySet = false },
-			want: []string{
-				"fail key: K is not set -> set K to a key for api.example " +
-					"(any text if that server needs none) where the client starts the server; " +
-					"setup CLIENT shows how, --offline needs none",
-				answers,
-				isUnknown,
-			},
-		},
-		{
-			name: "refused key",
-			api:  api{status: 401, body: refusedKey},
-			want: []string{
-				"fail key: K is set, but the API refused the key (401) " +
-					"-> set K to a complete and current key for api.example",
-				answers,
-				isUnknown,
-			},
-		},
-		{
-			name:   "key in quotes and no connection",
-			change: func(o *Options) { o.Advisor.KeyFlaw = "it has quotes around it" },
-			want: []string{
-				"warn key: K is set, but it has quotes around it -> put the key alone into K",
-				"fail http: connection failed " +
-					"-> check the network, openai.base_url, HTTPS_PROXY and the firewall",
-				isUnknown,
-			},
-		},
-		{
-			name: "key without the scope",
-			api:  api{status: 401, body: noScope},
-			want: []string{
-				keySet,
-				"warn http: the key may not read models (401): Missing scopes: api.model.read " +
-					"-> give the key that right, or see with --live whether it may ask questions",
-				isUnknown,
-			},
-		},
-		{
-			name: "server without models",
-			api:  api{status: 404},
-			want: []string{
-				keySet,
-				"fail http: not found (404): Not Found " +
-					"-> check openai.base_url (Y): it ends with the version, " +
-					"as in https://api.openai.com/v1, or see with --live whether it answers questions",
-				isUnknown,
-			},
-		},
-		{
-			name: "server that answers lookups with something else",
-			api:  api{status: 200, body: `{"error":"unexpected endpoint"}`},
-			want: []string{
-				keySet,
-				"fail http: not an answer of the Responses API: GET /models/x returned no model; " +
-					"see with --live whether questions are answered -> check openai.base_url (Y)",
-				isUnknown,
-			},
-		},
-		{
-			name:   "server without models that answers",
-			api:    api{status: 404, answer: finalAnswer},
-			change: func(o *Options) { o.Live = true },
-			want: []string{
-				accepted,
-				answers,
-				"ok model answer: x answers questions, but cannot be looked up" + neither,
-				"warn live: x answered in N s with 3 tokens; streaming is refused " +
-					"-> an OpenAI organization has to be verified for it, at " + advice.VerifyPage +
-					"; until then, or if the server cannot stream, answers come in one piece",
-			},
-		},
-		{
-			name:   "no answer to a question",
-			api:    api{status: 200, body: `{"id":"x"}`},
-			change: func(o *Options) { o.Live = true },
-			want: []string{
-				accepted,
-				answers,
-				isThere,
-				"fail live: not found (404): Not Found " +
-					"-> check openai.base_url (Y): it ends with the version, " +
-					"as in https://api.openai.com/v1",
-			},
-		},
-		{
-			name: "no such model",
-			api:  api{status: 404, body: noModel},
-			want: []string{
-				accepted,
-				answers,
-				"fail model answer: x: model not found -> M is x (Y): name another model there",
-			},
-		},
-	} {
+	for _, tt := range probes {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.api)
 			defer server.Close()
