@@ -8,6 +8,7 @@
 //
 //	main.go    the scenarios
 //	limit.go   calls that share the rate limit of the API
+//	caddy.go   restarts behind Caddy with config/Caddyfile
 //	server.go  a server, and calls of it
 package main
 
@@ -41,8 +42,9 @@ func main() {
 	calls := flag.Int("calls", 1000, "calls at once")
 	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
 	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
+	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it, too")
 	flag.Parse()
-	if err := run(*calls, *lasts, *restarts, *limits); err != nil {
+	if err := run(*calls, *lasts, *restarts, *limits, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
@@ -55,7 +57,7 @@ type scenarios struct {
 	maxCalls int
 }
 
-func run(calls int, lasts time.Duration, restarts int, limits bool) error {
+func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -80,11 +82,15 @@ func run(calls int, lasts time.Duration, restarts int, limits bool) error {
 	all := &scenarios{binary: binary, api: api, maxCalls: max(calls, 256)}
 
 	crowd := func(s *process, alone time.Duration) error { return many(s, alone, calls) }
-	return errors.Join(
+	err = errors.Join(
 		all.afterOneCall(lasts, crowd),
 		all.afterOneCall(400*time.Millisecond, attack),
 		all.restart(restarts),
 	)
+	if caddy != "" {
+		err = errors.Join(err, all.behindCaddy(caddy, restarts))
+	}
+	return err
 }
 
 // build returns the path of the server's binary.
@@ -241,14 +247,18 @@ func (a *scenarios) restart(restarts int) error {
 	load.over.Store(true)
 	users.Wait()
 
-	sent := load.sent.Load()
-	lost := load.lost.Load()
-	fmt.Printf("%d restarts under load: %d calls on %d connections, %d lost\n",
-		restarts, sent, load.dialed.Load(), lost)
+	return errors.Join(failed, load.report(fmt.Sprintf("%d restarts under load", restarts)))
+}
+
+// report prints what the users got. A lost answer is an error.
+func (l *traffic) report(scenario string) error {
+	sent := l.sent.Load()
+	lost := l.lost.Load()
+	fmt.Printf("%s: %d calls on %d connections, %d lost\n", scenario, sent, l.dialed.Load(), lost)
 	if lost > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%d of %d answers lost", lost, sent))
+		return fmt.Errorf("%d of %d answers lost", lost, sent)
 	}
-	return failed
+	return nil
 }
 
 // user makes one call after the other until the traffic is over. It returns the first error.

@@ -27,8 +27,13 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
+// start starts a server on a free port of loopback.
 func start(binary, base string, maxCalls int) (*process, error) {
-	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
+	return startAt("127.0.0.1:0", binary, base, maxCalls)
+}
+
+func startAt(address, binary, base string, maxCalls int) (*process, error) {
+	cmd := exec.Command(binary, "serve", "--http", address, "--max-calls", fmt.Sprint(maxCalls))
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + base,
