@@ -265,7 +265,7 @@ func TestChurn(t *testing.T) {
 			name: fmt.Sprint("lane", i),
 			rnd:  rand.New(rand.NewPCG(seed, uint64(i))),
 		}
-		lanes.Go(func() { l.run(100) })
+		lanes.Go(func() { l.run(80) })
 	}
 	lanes.Wait()
 	c.line(ping(`"last"`))
