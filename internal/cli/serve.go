@@ -74,6 +74,7 @@ type serveFlags struct {
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
+
 	o := &f.options
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
@@ -130,8 +131,8 @@ func (f *serveFlags) check(logFormat string) error {
 	return usageError(f.seeHelp(), "%s", problem)
 }
 
-// isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the form
-// that clients send.
+// isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
+// form that clients send.
 func isCleanPath(p string) bool {
 	if strings.ContainsAny(p, "{} ?#%") {
 		return false
@@ -203,6 +204,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
 
+	o.Log = d.log
 	o.Metrics = httpd.NewMetrics()
 	d.server.MaxCalls = o.MaxCalls
 	d.server.Observe = func(c server.Call) {
@@ -211,7 +213,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 		logCall(d.log, c)
 	}
 	o.Server = server.New(d.server)
-	o.Log = d.log
+
 	o.Ready = func() error {
 		if !f.offline && !d.config.KeySet {
 			return errors.New("Missing API key: set " + d.config.KeyEnv)

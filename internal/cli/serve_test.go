@@ -185,7 +185,8 @@ func serveInBackground(t *testing.T, file string) (url string, end func() (int, 
 // post sends a request to the host that serveInBackground allows, and returns the response.
 func post(t *testing.T, url, body string, header http.Header) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	message := strings.NewReader(body)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, message)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,9 @@ type Authenticator interface {
 type Access struct {
 	Loopback bool // the server listens on a loopback address, where no token is needed
 
-	// Authenticators are the ways to authenticate. When there are any, each request for MCP or metrics
-	// needs a token that one of them accepts. The first that accepts a token says who sent the request,
-	// and the last says why it is refused.
+	// Authenticators are the ways to authenticate. When there are any, each request for MCP or
+	// metrics needs a token that one of them accepts. The first that accepts a token says who
+	// sent the request, and the last says why it is refused.
 	Authenticators []Authenticator
 
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
@@ -109,8 +109,8 @@ func (a Access) authenticate(r *http.Request) (Person, error) {
 	return Person{}, err
 }
 
-// withPerson makes requests those of p. The name reaches the tools as the user id of the SDK's token
-// info, which only the SDK's own check can pass on.
+// withPerson makes requests those of p. The name reaches the tools as the user id of the SDK's
+// token info, which only the SDK's own check can pass on.
 func withPerson(p Person, next http.Handler) http.Handler {
 	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: p.Name}, nil

@@ -43,16 +43,19 @@ type Options struct {
 
 	// Notice is how long everything stays open after the context ends, so that load balancers see
 	// that /readyz fails and requests on their way arrive.
-	Notice   time.Duration
-	Drain    time.Duration // bounds the wait for calls in flight after the notice
-	MaxCalls int           // requests that run at once; as many again may wait, any further one gets 429
+	Notice time.Duration
+	Drain  time.Duration // bounds the wait for calls in flight after the notice
+
+	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
+	MaxCalls int
 	Access   Access
 	Metrics  *Metrics
 
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Background are functions that run until the calls in flight have ended, such as Tokens.Follow.
+	// Background are functions that run until the calls in flight have ended, such as
+	// Tokens.Follow.
 	Background []func(context.Context)
 	Log        *slog.Logger
 }
@@ -120,7 +123,8 @@ func (t *tracker) drain() {
 	end := time.Now().Add(t.o.Drain)
 	for !t.quiet(t.o.Notice) {
 		if time.Now().After(end) {
-			t.o.Log.Warn("cancelling the calls that are still in flight", "after", t.o.Drain.String())
+			t.o.Log.Warn("cancelling the calls that are still in flight",
+				"after", t.o.Drain.String())
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -143,7 +147,9 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 	mux := http.NewServeMux()
 	mux.Handle("/", o.Access.requireHost(guarded))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := o.ready(ctx); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -192,8 +198,8 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 	})
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the two
-		// do not differ for tools.
+		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
+		// two do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}

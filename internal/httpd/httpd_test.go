@@ -386,8 +386,8 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are cancelled,
-// and the end is not an error.
+// During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are
+// cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

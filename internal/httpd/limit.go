@@ -22,8 +22,8 @@ type limiter struct {
 	bytes    atomic.Int64
 }
 
-// admit refuses requests beyond the limits with 429, reads the body of the others and checks that it
-// is a message for this server.
+// admit refuses requests beyond the limits with 429, reads the body of the others and checks that
+// it is a message for this server.
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer l.requests.Add(-1)

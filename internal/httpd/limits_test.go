@@ -336,8 +336,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies get 429. Afterwards there is room for as many bytes as before:
-// neither the requests that have ended nor those that were refused count.
+// Bodies beyond the bytes of all bodies get 429. Afterwards there is room for as many bytes as
+// before: neither the requests that have ended nor those that were refused count.
 func TestBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -20,9 +20,9 @@ const (
 	maxName = 128
 )
 
-// refuseMessage answers a request that is not a single message for this server, and reports whether
-// it did. The SDK would run an array of calls as one request, change some ids, and repeat params that
-// it cannot decode in its errors.
+// refuseMessage answers a request that is not a single message for this server, and reports
+// whether it did. The SDK would run an array of calls as one request, change some ids, and repeat
+// params that it cannot decode in its errors.
 func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte) bool {
 	problem := check(data)
 	if problem == nil {
@@ -81,11 +81,20 @@ func check(data []byte) *messageError {
 
 	params := newParams(message.Method)
 	if params == nil {
-		return &messageError{http.StatusNotFound, id, jsonrpc.CodeMethodNotFound, "method not found"}
+		return &messageError{
+			status:  http.StatusNotFound,
+			id:      id,
+			code:    jsonrpc.CodeMethodNotFound,
+			message: "method not found",
+		}
 	}
 	if message.Params != nil && !decodes(message.Params, params) {
-		why := "the params of " + message.Method + " cannot be decoded"
-		return &messageError{http.StatusBadRequest, id, jsonrpc.CodeInvalidParams, why}
+		return &messageError{
+			status:  http.StatusBadRequest,
+			id:      id,
+			code:    jsonrpc.CodeInvalidParams,
+			message: "the params of " + message.Method + " cannot be decoded",
+		}
 	}
 	return nil
 }
@@ -99,7 +108,8 @@ func validID(id string) bool {
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// newParams returns what the SDK decodes the params of a method to, or nil if there is no such method.
+// newParams returns what the SDK decodes the params of a method to, or nil if there is no such
+// method.
 func newParams(method string) mcp.Params {
 	switch method {
 	case "initialize":

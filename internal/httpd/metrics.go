@@ -62,7 +62,8 @@ func (m *Metrics) Observe(c server.Call) {
 // observeTime adds to the histogram of the time of calls. Its buckets are cumulative:
 // histogram_quantile of Prometheus does not read those of the library.
 func (m *Metrics) observeTime(labels string, seconds float64) {
-	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
+	bounds := []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)}
+	for _, le := range bounds {
 		n := int64(0)
 		if seconds <= le {
 			n = 1

@@ -14,8 +14,8 @@ const (
 	writeTime  = 30 * time.Second // for the client to take writeChunk bytes
 	writeChunk = 32 << 10
 
-	// lingerTime is for the rest of a request that has been answered before it was read. A connection
-	// that is closed with unread bytes can lose the response.
+	// lingerTime is for the rest of a request that has been answered before it was read. A
+	// connection that is closed with unread bytes can lose the response.
 	lingerTime = time.Second
 )
 
@@ -25,8 +25,10 @@ type tracker struct {
 	o      Options
 	ctx    context.Context // done when the server shuts down
 	active atomic.Int64
-	kept   atomic.Int64      // when a response last left its connection open, in Unix nanoseconds
-	logged [100]atomic.Int64 // when a rejection was last logged, in Unix seconds, by status from 400 on
+	kept   atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
+
+	// logged is when a rejection was last logged, in Unix seconds, by its status from 400 on.
+	logged [100]atomic.Int64
 }
 
 // track passes requests to next with a response of the tracker.
@@ -47,8 +49,8 @@ func (t *tracker) track(next http.Handler) http.Handler {
 	})
 }
 
-// quiet reports whether all responses have ended, and those that left their connection open have done
-// so long enough ago.
+// quiet reports whether all responses have ended, and those that left their connection open have
+// done so long enough ago.
 func (t *tracker) quiet(notice time.Duration) bool {
 	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= notice
 }

@@ -10,9 +10,9 @@ import (
 // silence is how long an event stream may be silent. Proxies close idle streams, many after 60 s.
 const silence = 15 * time.Second
 
-// stream is the response to a message for the SDK, often an event stream. After each silence it sends
-// a comment (https://html.spec.whatwg.org/multipage/server-sent-events.html): a call without a
-// progress token sends nothing else before its result.
+// stream is the response to a message for the SDK, often an event stream. After each silence it
+// sends a comment (https://html.spec.whatwg.org/multipage/server-sent-events.html): a call
+// without a progress token sends nothing else before its result.
 //
 // The handler and the timer write to it. The handler owns header until it writes; a comment that is
 // written before sends a header of its own.
@@ -67,8 +67,8 @@ func (s *stream) beginLocked(status int, header http.Header) {
 	s.w.WriteHeader(status)
 }
 
-// writeLocked sends b at once, and lets the next silence begin. A comment or an event that could not
-// be written is the last.
+// writeLocked sends b at once, and lets the next silence begin. A comment or an event that could
+// not be written is the last.
 func (s *stream) writeLocked(b []byte) (int, error) {
 	n, err := s.w.Write(b)
 	if err != nil {

@@ -96,7 +96,8 @@ func (o Options) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// hasColors reports whether levels have colours. Windows consoles show them only after a system call.
+// hasColors reports whether levels have colours. Windows consoles show them only after a system
+// call.
 func (o Options) hasColors() bool {
 	f, isFile := o.Stderr.(*os.File)
 	if !isFile || runtime.GOOS == "windows" {

@@ -18,8 +18,9 @@ import (
 // Redacted stands for a secret.
 const Redacted = "[redacted]"
 
-// apiKey matches an API key that the configuration does not know: the API repeats a wrong key with
-// asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a JSON \n.
+// apiKey matches an API key that the configuration does not know: the API repeats a wrong key
+// with asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a
+// JSON \n.
 var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
 
 // minSecret is the length of the shortest secret, in characters. A shorter one occurs in ordinary
