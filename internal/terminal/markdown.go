@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	// nested matches a line with more than 16 markers and steps of indentation in front of a marker.
+	// nested matches a line with 15 or more markers and steps of indentation in front of a marker.
 	// The parser needs quadratic time for nested blocks.
 	nested = regexp.MustCompile(`(?m)^(?:[ \t]?(?:  |\t|` + marker + `)){15}[ \t]*` + marker)
 

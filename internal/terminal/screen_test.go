@@ -32,43 +32,40 @@ func newTestScreen(stdout, status io.Writer, width int) *Screen {
 
 // What the status line says after some events.
 func TestStatusLine(t *testing.T) {
-	thinking := llm.BlockStart{Kind: llm.BlockThinking}
 	searching := llm.BlockStart{Kind: llm.BlockSearch}
 	search := llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
 	open := llm.Search{Action: "open_page", URL: "https://x.example/a"}
 	retry := llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}}
+	type events []llm.Event
 
 	for _, tt := range []struct {
 		name   string
-		events []llm.Event
+		events events
 		width  int
 		want   string
 	}{
-		{"nothing yet", nil, 80, "7s asking"},
-		{"thinking", []llm.Event{thinking}, 80, "7s thinking"},
-		{"a query", []llm.Event{searching, search}, 80, "7s searching: weather [2Jin Tokyo"},
-		{"a query stays", []llm.Event{search, searching}, 80, "7s searching: weather [2Jin Tokyo"},
-		{"a page", []llm.Event{search, open}, 80, "7s reading: https://x.example/a"},
-		{"a narrow terminal", []llm.Event{open}, 15, "7s reading:…"},
-		{"a retry", []llm.Event{retry}, 80, "7s retrying (2): " + llm.KindRateLimit.String()},
-		{"writing", []llm.Event{llm.BlockStart{Kind: llm.BlockText}}, 80, "7s writing"},
+		{"nothing yet", nil, 80, "asking"},
+		{"thinking", events{llm.BlockStart{Kind: llm.BlockThinking}}, 80, "thinking"},
+		{"a query", events{searching, search}, 80, "searching: weather [2Jin Tokyo"},
+		{"a query stays", events{search, searching}, 80, "searching: weather [2Jin Tokyo"},
+		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
+		{"a narrow terminal", events{open}, 15, "reading:…"},
+		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
+		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var out strings.Builder
-				s := newTestScreen(nil, &out, tt.width)
-				s.plain = true
-				time.Sleep(7 * time.Second)
-				for _, ev := range tt.events {
-					s.Watch(ev)
-				}
+			var out strings.Builder
+			s := newTestScreen(nil, &out, tt.width)
+			s.plain = true
+			for _, ev := range tt.events {
+				s.Watch(ev)
+			}
 
-				s.drawStatus()
-				want := "\r  \r" + tt.want
-				if got := out.String(); got != want {
-					t.Errorf("the status line is %q, want %q", got, want)
-				}
-			})
+			s.drawStatus()
+			want := "\r  \r0s " + tt.want
+			if got := out.String(); got != want {
+				t.Errorf("the status line is %q, want %q", got, want)
+			}
 		})
 	}
 }
@@ -80,12 +77,13 @@ func TestRefresh(t *testing.T) {
 		s := newTestScreen(nil, &out, 80)
 		s.faint = dim
 
+		time.Sleep(time.Second)
 		s.Refresh()
 		time.Sleep(3 * redraw / 2)
 		s.Finish(nil)
 		time.Sleep(3 * redraw)
 
-		const line = " 0s asking\x1b[0m\r             \r"
+		const line = " 1s asking\x1b[0m\r             \r"
 		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line
 		if got := out.String(); got != want {
 			t.Errorf("the terminal got %q, want %q", got, want)
@@ -112,15 +110,27 @@ func TestWrite(t *testing.T) {
 // A step is something that happens during a call.
 type step func(s *Screen)
 
-func watch(ev llm.Event) step   { return func(s *Screen) { s.Watch(ev) } }
-func delta(text string) step    { return watch(llm.BlockDelta{Text: text}) }
-func redrawn(s *Screen)         { s.showBlocks() }
-func retried(s *Screen)         { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
-func searched(s *Screen)        { s.Watch(llm.BlockStart{Kind: llm.BlockSearch}) }
-func newMessage(s *Screen)      { s.Watch(llm.BlockStart{Kind: llm.BlockText}) }
-func failedCall(s *Screen)      { end(s, nil) }
+// message begins a message, of which the screen shows what is complete.
+func message(text string) step {
+	return func(s *Screen) {
+		s.Watch(llm.BlockStart{Kind: llm.BlockText})
+		delta(text)(s)
+	}
+}
+
+func delta(text string) step {
+	return func(s *Screen) {
+		s.Watch(llm.BlockDelta{Text: text})
+		s.showBlocks()
+	}
+}
+
+func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
+func fail(s *Screen)            { end(s, nil) }
 func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
-func citedAnswer(text string) step {
+
+// cited ends a call with an answer that has citations.
+func cited(text string) step {
 	return func(s *Screen) {
 		end(s, &answer.Answer{
 			Text: text + "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)",
@@ -153,62 +163,62 @@ Sources:
 	}{
 		{
 			"complete blocks are shown at once",
-			[]step{newMessage, delta("one\n\neig"), redrawn, delta("ht\n\nnine"), redrawn, answered("one\n\neight\n\nnine")},
+			[]step{message("one\n\neig"), delta("ht\n\nnine"), answered("one\n\neight\n\nnine")},
 			"one\n\neight\n=== end ===\n\nnine\n",
 		},
 		{
 			"an answer that was not streamed",
-			[]step{citedAnswer("one")},
+			[]step{cited("one")},
 			"=== end ===\none\n" + sources,
 		},
 		{
 			"an answer with a new list of sources",
-			[]step{newMessage, delta("one"), redrawn, citedAnswer("one")},
+			[]step{message("one"), cited("one")},
 			"=== end ===\none\n" + sources,
 		},
 		{
-			"only the last list of sources waits for the end",
-			[]step{newMessage, delta("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), redrawn, citedAnswer("Sources:\n\nMany\n\nmore")},
+			"the last list of sources waits for the end",
+			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore")},
 			"Sources:\n\nMany\n\nmore\n=== end ===\n" + sources,
 		},
 		{
 			"a block of code is shown as a whole",
-			[]step{newMessage, delta("one\n\n```\na\n\nb"), redrawn, answered("one\n\n```\na\n\nb\n```")},
+			[]step{message("one\n\n```\na\n\nb"), answered("one\n\n```\na\n\nb\n```")},
 			"one\n=== end ===\n\na\n\nb\n",
 		},
 		{
 			"a block of code in a list",
-			[]step{newMessage, delta("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"), redrawn, answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two")},
+			[]step{message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"), answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two")},
 			"• one\n\n  a\n\n  b\n=== end ===\n\n• two\n",
 		},
 		{
 			"markers of the API",
-			[]step{newMessage, delta("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci"), redrawn, answered("one\n\ntwo")},
+			[]step{message("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci"), answered("one\n\ntwo")},
 			"one\n=== end ===\n\ntwo\n",
 		},
 		{
 			"a commentary that is not in the answer",
-			[]step{newMessage, delta("Let me look."), searched, newMessage, delta("one"), redrawn, answered("one")},
+			[]step{message("Let me look."), message("one"), answered("one")},
 			"Let me look.\n=== end ===\n\none\n",
 		},
 		{
 			"two messages",
-			[]step{newMessage, delta("one\n"), newMessage, delta("\ntwo"), redrawn, answered("one\n\ntwo")},
+			[]step{message("one\n"), message("\ntwo"), answered("one\n\ntwo")},
 			"one\n=== end ===\n\ntwo\n",
 		},
 		{
 			"a retry starts again",
-			[]step{newMessage, delta("one https://b.example/x\n\ntw"), redrawn, retried, newMessage, delta("one\n\ntwo"), redrawn, citedAnswer("one\n\ntwo")},
+			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo")},
 			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + sources,
 		},
 		{
 			"an answer that differs from the stream",
-			[]step{newMessage, delta("one\n\ntwo"), redrawn, answered("three")},
+			[]step{message("one\n\ntwo"), answered("three")},
 			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
 		},
 		{
 			"a failed call shows what there is",
-			[]step{newMessage, delta("[one](https://b.example/x)\n\ntw"), redrawn, failedCall},
+			[]step{message("[one](https://b.example/x)\n\ntw"), fail},
 			"one[1]\n=== end ===\n\ntw\n\nSources:\n[1] https://b.example/x\n",
 		},
 	} {
