@@ -70,7 +70,8 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// The status line is drawn again while the call runs, and removed when it ends.
+// The status line is drawn again while the call runs. It is removed when it ends, and for what others
+// write to stderr.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -80,31 +81,17 @@ func TestRefresh(t *testing.T) {
 		time.Sleep(time.Second)
 		s.Refresh()
 		time.Sleep(3 * redraw / 2)
+		_, _ = io.WriteString(s, "warning\n")
+		time.Sleep(redraw)
 		s.Finish(nil)
 		time.Sleep(3 * redraw)
 
 		const line = " 1s asking\x1b[0m\r             \r"
-		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line
+		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line + "warning\n\r  \r\x1b[0;2m⠹" + line
 		if got := out.String(); got != want {
 			t.Errorf("the terminal got %q, want %q", got, want)
 		}
 	})
-}
-
-// What others write to stderr does not run into the status line.
-func TestWrite(t *testing.T) {
-	var out strings.Builder
-	s := newTestScreen(nil, &out, 80)
-	s.plain = true
-
-	s.drawStatus()
-	_, _ = io.WriteString(s, "warning\n")
-	s.drawStatus()
-
-	const want = "\r  \r0s asking\r           \rwarning\n\r  \r0s asking"
-	if got := out.String(); got != want {
-		t.Errorf("the terminal got %q, want %q", got, want)
-	}
 }
 
 // A step is something that happens during a call.
@@ -133,7 +120,7 @@ func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer
 func cited(text string) step {
 	return func(s *Screen) {
 		end(s, &answer.Answer{
-			Text: text + "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)",
+			Text: text,
 			Citations: []cite.Citation{
 				{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
 				{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
@@ -150,6 +137,7 @@ func end(s *Screen, ans *answer.Answer) {
 
 // What is on a terminal of 40 columns before and after the end of a call.
 func TestScreen(t *testing.T) {
+	const list = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
 	const sources = `
 Sources:
 [1] First https://a.example/1
@@ -168,17 +156,17 @@ Sources:
 		},
 		{
 			"an answer that was not streamed",
-			[]step{cited("one")},
+			[]step{cited("one" + list)},
 			"=== end ===\none\n" + sources,
 		},
 		{
 			"an answer with a new list of sources",
-			[]step{message("one"), cited("one")},
+			[]step{message("one"), cited("one" + list)},
 			"=== end ===\none\n" + sources,
 		},
 		{
 			"the last list of sources waits for the end",
-			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore")},
+			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore" + list)},
 			"Sources:\n\nMany\n\nmore\n=== end ===\n" + sources,
 		},
 		{
@@ -208,13 +196,31 @@ Sources:
 		},
 		{
 			"a retry starts again",
-			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo")},
+			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo" + list)},
 			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + sources,
 		},
 		{
 			"an answer that differs from the stream",
 			[]step{message("one\n\ntwo"), answered("three")},
 			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
+		},
+		{
+			"the model's own list gets the pages of the text and the citations",
+			[]step{cited("See [two](https://b.example/x).\n\n## 出典\n\n" +
+				"- [Ignored](https://www.a.example/1/) (2026-01-02)\n" +
+				"- **Third page** — https://c.example/3 (2025-12-31)\n" +
+				"- https://b.example/x (2025-12-30)\n" +
+				"- https://a%b/ (2025-12-29)")},
+			`=== end ===
+See two[1].
+
+出典:
+[1] https://b.example/x (2025-12-30)
+[2] First https://a.example/1
+    (2026-01-02)
+[3] oai-weather (accessed 2026-01-03)
+[4] https://c.example/3 (2025-12-31)
+`,
 		},
 		{
 			"a failed call shows what there is",
@@ -234,38 +240,6 @@ Sources:
 				t.Errorf("the terminal differs (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// The list has the pages that the text links to, the citations, and those of the answer's own list,
-// whose heading it takes. Each page is there once, with the title and date of its citation.
-func TestSources(t *testing.T) {
-	const text = `See [two](https://b.example/x).
-
-## 出典
-
-- [Ignored](https://www.a.example/1/) (2026-01-02)
-- **Third page** — https://c.example/3 (2025-12-31)
-- https://b.example/x (2025-12-30)
-- https://a%b/ (2025-12-29)`
-	const want = `See two[1].
-
-出典:
-[1] https://b.example/x (2025-12-30)
-[2] First https://a.example/1
-    (2026-01-02)
-[3] https://c.example/3 (2025-12-31)
-`
-	var out strings.Builder
-	s := newTestScreen(&out, nil, 40)
-	s.Finish(&answer.Answer{
-		Text:      text,
-		Citations: []cite.Citation{{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"}},
-	})
-
-	got := sequence.ReplaceAllString(out.String(), "")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the terminal differs (-want +got):\n%s", diff)
 	}
 }
 
