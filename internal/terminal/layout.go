@@ -2,21 +2,13 @@ package terminal
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"rsc.io/markdown"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
-
-// maxPage is the number of bytes of the URL of a link. Each row of the link repeats it.
-const maxPage = 2 << 10
-
-// lineBreak matches the HTML of a line break.
-var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 
 // renderer lays out Markdown in rows of a terminal, and collects the pages that it links to.
 //
@@ -135,7 +127,8 @@ func (r *renderer) table(t *markdown.Table) {
 	widths := columnWidths(rows)
 	var rule styled
 	for _, w := range widths {
-		rule = slices.Concat(rule, in(dim, strings.Repeat("─", w)), in("", gap))
+		rule.add(strings.Repeat("─", w), style{sgr: dim})
+		rule.add(gap, style{})
 	}
 	if rule.width()-len(gap) > r.room() {
 		r.records(rows)
@@ -145,7 +138,8 @@ func (r *renderer) table(t *markdown.Table) {
 	for i, row := range rows {
 		var line styled
 		for j, cell := range row {
-			line = slices.Concat(line, align(cell, widths[j], t.Align[j]), in("", gap))
+			line.addCell(cell, widths[j], t.Align[j])
+			line.add(gap, style{})
 		}
 		r.row(line)
 		if i == 0 {
@@ -180,20 +174,20 @@ func columnWidths(rows [][]styled) []int {
 	return widths
 }
 
-// align returns a cell with the spaces that its column needs.
-func align(cell styled, width int, side string) styled {
+// addCell appends a cell of a table with the spaces that its column needs.
+func (s *styled) addCell(cell styled, width int, align string) {
 	missing := width - cell.width()
 	left := 0
-	switch side {
+	switch align {
 	case "right":
 		left = missing
 	case "center":
 		left = missing / 2
 	}
 
-	before := in("", strings.Repeat(" ", left))
-	after := in("", strings.Repeat(" ", missing-left))
-	return slices.Concat(before, cell, after)
+	s.add(strings.Repeat(" ", left), style{})
+	*s = append(*s, cell...)
+	s.add(strings.Repeat(" ", missing-left), style{})
 }
 
 // records shows each cell of a table as a paragraph behind the header of its column. The first row
@@ -214,81 +208,16 @@ func (r *renderer) records(rows [][]styled) {
 }
 
 // inline returns a text in a style.
-func (r *renderer) inline(t *markdown.Text, sgr string) (s styled) {
-	r.add(&s, t.Inline, style{sgr: sgr})
-	return s
-}
-
-// add appends parts of a text to s. Their styles are added to l.
-func (r *renderer) add(s *styled, list markdown.Inlines, l style) {
-	for _, x := range list {
-		switch x := x.(type) {
-		case *markdown.Plain:
-			r.addText(s, x.Text, l)
-		case *markdown.Escaped:
-			r.addText(s, x.Text, l)
-		case *markdown.AutoLink:
-			r.addText(s, x.Text, l)
-		case *markdown.HTMLTag: // tables have <br>
-			r.addText(s, lineBreak.ReplaceAllString(x.Text, " "), l)
-		case *markdown.SoftBreak, *markdown.HardBreak: // models break lines where they mean it
-			s.add("\n", l)
-		case *markdown.Code:
-			s.add(strings.ReplaceAll(x.Text, " ", noBreak), l.with(code))
-		case *markdown.Strong:
-			r.add(s, x.Inner, l.with(bold))
-		case *markdown.Emph:
-			r.add(s, x.Inner, l.with(italic))
-		case *markdown.Del:
-			r.add(s, x.Inner, l.with(struck))
-		case *markdown.Link:
-			r.addLink(s, x.Inner, x.URL, l)
-		case *markdown.Image:
-			r.addLink(s, x.Inner, x.URL, l)
-		}
-	}
-}
-
-// addLink appends a link. One that leads to no page, or has a very long URL, is shown as it is.
-func (r *renderer) addLink(s *styled, inner markdown.Inlines, u string, l style) {
-	page := cite.PageURL(strings.ReplaceAll(u, glue, ""))
-	if page == "" || len(page) > maxPage {
-		s.add("[", l)
-		r.add(s, inner, l)
-		s.add("]("+u+")", l)
-		return
-	}
-
-	r.add(s, inner, style{l.with(linked).sgr, page})
-	r.addNumber(s, page)
-}
-
-// addText appends a text with links for its URLs, except in a link.
-func (r *renderer) addText(s *styled, words string, l style) {
-	begin := 0
-	for _, at := range cite.Links(words) {
-		u := words[at.Start:at.End]
-		page := cite.PageURL(u)
-		if page == "" || l.page != "" {
-			continue
-		}
-
-		s.add(words[begin:at.Start], l)
-		s.add(u, style{l.with(linked).sgr, page})
-		r.addNumber(s, page)
-		begin = at.End
-	}
-	s.add(words[begin:], l)
-}
-
-// addNumber appends the number of a page in the list of sources.
-func (r *renderer) addNumber(s *styled, page string) {
-	n := r.sources.add(cite.Citation{URL: page})
-	s.add(fmt.Sprintf("[%d]", n), style{dim, page})
+func (r *renderer) inline(t *markdown.Text, sgr string) styled {
+	b := inlineBuilder{sources: &r.sources}
+	b.inlines(t.Inline, style{sgr: sgr})
+	return b.styled
 }
 
 // room is the width of the text in the next row.
-func (r *renderer) room() int { return r.width - cells.StringWidth(r.first) }
+func (r *renderer) room() int {
+	return r.width - cells.StringWidth(r.first)
+}
 
 // nest shows something behind first in its first row and rest in the others.
 // Where half of the terminal is taken, there is no more indentation.

@@ -3,6 +3,7 @@
 //	screen.go     the status line, and the answer while it is written
 //	markdown.go   Markdown as blocks, and the limits of what is parsed
 //	layout.go     blocks as rows
+//	inline.go     the text of a block, with its links
 //	sources.go    the numbers of pages, and the list of sources
 //	styled.go     text with styles and links: its width, rows and control sequences
 //	console_*.go  control sequences in the console of Windows
@@ -108,7 +109,9 @@ func (s *Screen) Hide() {
 }
 
 // ShowsText reports whether the Screen shows the answer, which it does in a terminal.
-func (s *Screen) ShowsText() bool { return s.stdout != nil }
+func (s *Screen) ShowsText() bool {
+	return s.stdout != nil
+}
 
 // Refresh shows what is new, and does so again until the call is finished.
 func (s *Screen) Refresh() {
@@ -208,7 +211,9 @@ func (s *Screen) showSources(citations []cite.Citation, own string) {
 }
 
 // written returns the last message, as the answer has it.
-func (s *Screen) written() string { return strings.TrimSpace(cite.Clean(s.message.String())) }
+func (s *Screen) written() string {
+	return strings.TrimSpace(cite.Clean(s.message.String()))
+}
 
 // showBlocks shows those that are complete. A list of sources at the end is shown
 // with the titles and dates of the citations, which come last.

@@ -50,6 +50,13 @@ func (s style) with(sgr string) style {
 	return s
 }
 
+// linkTo returns the style of a link in a text.
+func (s style) linkTo(page string) style {
+	s = s.with(linked)
+	s.page = page
+	return s
+}
+
 // in returns a text in a style.
 func in(sgr, words string) (s styled) {
 	s.add(words, style{sgr: sgr})
@@ -58,10 +65,10 @@ func in(sgr, words string) (s styled) {
 
 // add appends a text. What must not reach the terminal is removed here and not before the
 // Markdown is parsed, because an entity such as &#27; can stand for a control character.
-func (s *styled) add(words string, l style) {
+func (s *styled) add(words string, st style) {
 	words = text.Printable(strings.ReplaceAll(words, glue, ""))
 	for _, b := range []byte(words) {
-		*s = append(*s, styledByte{b, l})
+		*s = append(*s, styledByte{b, st})
 	}
 }
 
@@ -73,7 +80,9 @@ func (s styled) String() string {
 	return b.String()
 }
 
-func (s styled) width() int { return cells.StringWidth(s.String()) }
+func (s styled) width() int {
+	return cells.StringWidth(s.String())
+}
 
 // paint returns a text with the control sequences of its styles and links.
 func (s styled) paint() string {
@@ -92,8 +101,8 @@ func (s styled) paint() string {
 // escaped matches what the control sequence OSC 8 does not take.
 var escaped = regexp.MustCompile(`[^!-~]+`)
 
-// change returns the control sequences between two styles: SGR for how the text looks, and OSC 8 for
-// its link.
+// change returns the control sequences between two styles: SGR for how the text looks, and OSC 8
+// for its link.
 func change(from, to style) (sequences string) {
 	restyle := from.sgr != to.sgr
 	if restyle && from.sgr != "" {
