@@ -168,7 +168,8 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 	path := debugPath(args)
 	if path != "" {
 		hint := "--debug=" + path + " logs to it; --debug -- ends the flags"
-		return nil, usageError(hint, "%q after --debug looks like a path, not like a question", path)
+		const problem = "%q after --debug looks like a path, not like a question"
+		return nil, usageError(hint, problem, path)
 	}
 	if f.json && f.events {
 		return nil, usageError(f.seeHelp(), "--json and --events exclude each other")

@@ -23,12 +23,11 @@ func TestTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles := profiles(new(config.Config))
-
+	byTool := profiles(new(config.Config))
 	tools := gjson.GetBytes(responses[1], "result.tools.#.name").Array()
 	for _, tool := range tools {
 		t.Run(tool.Str, func(t *testing.T) {
-			if _, ok := profiles[tool.Str]; !ok {
+			if _, ok := byTool[tool.Str]; !ok {
 				t.Errorf("the configuration has no profile for the tool %s", tool)
 			}
 
@@ -45,8 +44,8 @@ func TestTools(t *testing.T) {
 			}
 		})
 	}
-	if len(tools) != len(profiles) {
-		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(profiles))
+	if len(tools) != len(byTool) {
+		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
 	}
 }
 
@@ -110,7 +109,9 @@ func TestEvents(t *testing.T) {
 		},
 		{"done", llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
 	} {
-		t.Run(tt.name, func(t *testing.T) { checkLine(t, eventOf(tt.event), tt.want) })
+		t.Run(tt.name, func(t *testing.T) {
+			checkLine(t, eventOf(tt.event), tt.want)
+		})
 	}
 
 	if line := eventOf(llm.Retrying{Attempt: 2, Err: &llm.Error{}}); line != nil {
@@ -166,6 +167,7 @@ func TestErrorEvent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			line := new(app).failed(tt.err, "explained")
+
 			want := fmt.Sprintf(`{"type":"error","message":%q,"code":%q}`, tt.message, tt.code)
 			checkLine(t, line, want)
 		})
@@ -186,6 +188,7 @@ func checkLine(t *testing.T, line event, want string) {
 
 func TestTemporary(t *testing.T) {
 	hash := strings.Repeat("4f", 32)
+
 	for path, want := range map[string]bool{
 		"/tmp/go-build3930207189/b001/exe/openai-responses-mcp":                        true,
 		"/home/u/.cache/go-build/4f/" + hash + "-d/openai-responses-mcp":               true,
@@ -224,6 +227,7 @@ func TestSession(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
 			ignore := func(string, []byte) {}
 			_, err := session(t.Context(), o, true, tt.requests, ignore)
+
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)
 			}

@@ -62,7 +62,13 @@ func (e event) MarshalJSON() ([]byte, error) {
 func eventOf(ev llm.Event) event {
 	switch e := ev.(type) {
 	case llm.BlockStart:
-		return event{"type", "block_start", "index", e.Index, "kind", e.Kind, "id", e.ID, "name", e.Name}
+		return event{
+			"type", "block_start",
+			"index", e.Index,
+			"kind", e.Kind,
+			"id", e.ID,
+			"name", e.Name,
+		}
 	case llm.BlockDelta:
 		return event{
 			"type", "block_delta",

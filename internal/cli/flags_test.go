@@ -35,6 +35,7 @@ func TestParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			debug := *stdcmp.Or(f.config.Debug, new(""))
 			got := result{strings.Join(words, " "), *via, debug}
 			if got != want {
@@ -204,6 +205,7 @@ func TestUsageTexts(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, _ := run(t.Context(), nil, nil, strings.Fields(args)...)
 			checkExit(t, code, exitOK)
+
 			want := "\nUsage:\n  openai-responses-mcp " + command
 			if !strings.Contains(stdout, want) {
 				t.Errorf("stdout lacks %q:\n%s", want, stdout)
@@ -232,6 +234,7 @@ func TestQuestion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := f.question.Query; got != tt.want {
 				t.Errorf("the question is %q, want %q", got, tt.want)
 			}

@@ -31,15 +31,18 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 	query = strings.TrimSpace(query)
 
 	if !utf8.ValidString(query) {
-		const hint = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
+		const hint = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | " +
+			"openai-responses-mcp ask -"
 		return "", usageError(hint, "the question is not UTF-8 text")
 	}
 	if query == "" {
-		const hint = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
+		const hint = `openai-responses-mcp ask "What does HTTP 404 mean?", ` +
+			"or - to read it from stdin"
 		return "", usageError(hint, "no question")
 	}
 	if len(words) > 0 && words[0] == "-" {
-		const hint = "- alone reads the question from stdin; after a question it adds stdin as context"
+		const hint = "- alone reads the question from stdin; " +
+			"after a question it adds stdin as context"
 		return "", usageError(hint, "- comes before the question")
 	}
 	return query, nil
@@ -68,7 +71,8 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("reading stdin: %w", err)
 	}
 	if len(b) > maxStdin {
-		return "", usageError("send the part that matters", "stdin has more than %d bytes", maxStdin)
+		const hint = "send the part that matters"
+		return "", usageError(hint, "stdin has more than %d bytes", maxStdin)
 	}
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }

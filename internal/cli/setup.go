@@ -106,7 +106,8 @@ func isServerURL(s string) bool {
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
 
-	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
+	file := c.File(s.OS)
+	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, file)
 
 	link := c.Link(s)
 	if link != "" {
@@ -116,7 +117,8 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
+		const incomplete = "The command of %s writes an incomplete entry, which needs %s:"
+		say(incomplete+"\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
@@ -155,8 +157,9 @@ func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
 	file := *cmp.Or(f.config.Config, new(""))
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
+		const goesOn = "setup goes on without the configuration, with the key in "
 		problems := strings.Split(err.Error(), "\n")
-		warnings = append(problems, "setup goes on without the configuration, with the key in "+s.Keys[0])
+		warnings = append(problems, goesOn+s.Keys[0])
 	} else {
 		s.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 		s.Limit = cfg.Timeout()
@@ -177,7 +180,8 @@ func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
 		return s, err
 	}
 	if f.via != clients.ViaHTTP && !version.IsRelease() {
-		a.warn("this build is " + version.String() + "; the entry works when " + version.Version + " is published")
+		build := "this build is " + version.String()
+		a.warn(build + "; the entry works when " + version.Version + " is published")
 	}
 	return s, nil
 }
@@ -193,7 +197,8 @@ func installed() (string, error) {
 	}
 	if temporary.MatchString(self) {
 		const problem = "go run builds a temporary program, which a client cannot start later"
-		const hint = "run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup"
+		const hint = "run go install ./cmd/openai-responses-mcp, " +
+			"then ~/go/bin/openai-responses-mcp setup"
 		return "", &failure{exitFailed, problem, hint}
 	}
 
