@@ -148,7 +148,7 @@ func (s *Screen) written() string { return strings.TrimSpace(cite.Clean(s.messag
 // with the titles and dates of the citations, which come last.
 func (s *Screen) blocks() {
 	all := s.written()
-	limit, _ := cite.SourcesAt(all)
+	limit := cite.NewDocument(all).ListStart
 	for strings.HasPrefix(all, s.shown) {
 		begin := len(s.shown)
 		end := begin + blockEnd(all[begin:])
@@ -180,12 +180,13 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	} else {
 		s.divide("the answer")
 	}
-	at, closing := cite.SourcesAt(rest)
-	if s.plain || !closing {
+	doc := cite.NewDocument(rest)
+	at := doc.ListStart
+	if s.plain || !doc.Closing {
 		at = len(rest)
 	}
 	s.print(rest[:at])
-	for _, c := range append(ans.Citations, cite.Listed(rest[at:])...) {
+	for _, c := range append(ans.Citations, cite.NewDocument(rest[at:]).Listed()...) {
 		s.rows.cite(c)
 	}
 	if len(s.rows.sources) > 0 && !s.plain {
