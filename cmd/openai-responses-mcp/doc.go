@@ -28,9 +28,9 @@
 //	whether a failure is a result          server  Server.failure
 //	which calls are tasks                  server  tasks.middleware
 //	what an error says and advises         advice  Advisor.Advise
-//	which sources become citations         answer  reading.sources; cite Capped
-//	which date a citation has              cite    PublishedAt, Document.Dates
-//	whether a list of sources is appended  cite    Document.Closing
+//	which sources become citations         answer  reading.sources; cite Document.Citations
+//	which date a citation has              cite    Document.Citations
+//	whether a list of sources is appended  answer  Answerer.compose; cite Document.Closing
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacer.wait, pacer.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut
