@@ -21,16 +21,17 @@
 // # Where it is decided
 //
 //	how a message is framed                stdio   Reader.Read, conn.writeLocked
-//	whether a cancelled call is silent     stdio   conn.cancel forgets the call,
-//	                                               conn.Write drops what is for it
+//	whether a cancelled call is silent     stdio   conn.cancel, conn.Write
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
 //	whether a failure is a result          server  Server.failure
 //	which calls are tasks                  server  tasks.middleware
 //	what an error says and advises         advice  Advisor.Advise
-//	which sources become citations         answer  reading.sources; cite Document.Citations
-//	which date a citation has              cite    Document.Citations
-//	whether a list of sources is appended  answer  Answerer.compose; cite Document.Closing
+//	which sources become citations         answer  reading.sources
+//	which citations the limit keeps        cite    Document.choose
+//	which date a citation has              cite    Document.Citations, publishedAt
+//	whether a list of sources is appended  answer  Answerer.compose
+//	whether a list ends the text           cite    Document.readList
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacer.wait, pacer.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut
