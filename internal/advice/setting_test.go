@@ -37,7 +37,7 @@ func TestKeyOfAPI(t *testing.T) {
 	}
 }
 
-// What the settings say changes the hint. Go reads SSL_CERT_FILE on some systems only.
+// Hints depend on the settings. Go reads SSL_CERT_FILE on some systems only.
 func TestSettings(t *testing.T) {
 	const store = "add the CA of your network to the certificate store of the system " +
 		"(SSL_CERT_FILE is not read there)"

@@ -121,7 +121,7 @@ func TestNoText(t *testing.T) {
 	}
 }
 
-// What the API sends in forms that it does not document does no harm.
+// Items in forms that the API does not document do no harm.
 func TestOddItems(t *testing.T) {
 	ans, err := ask(t, completed(
 		`{"type":"unknown_call","x":1}`,

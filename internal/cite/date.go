@@ -32,7 +32,7 @@ var englishDate = regexp.MustCompile(
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
 
 // dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
-// list, else those that follow a link at once. Later mentions of a source win.
+// list, else those that follow a link at once. Of several, the one in the last line counts.
 func (doc *Document) dates(sources []Citation) map[string]string {
 	dates := map[string]string{}
 	for _, c := range sources {

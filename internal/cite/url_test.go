@@ -33,6 +33,7 @@ func TestPageURL(t *testing.T) {
 		"  https://a.example/b c\nSources:\t\x00 ":        "https://a.example/b%20c%20Sources:",
 		"https://a.example/\u202egpj.exe":                 "https://a.example/gpj.exe",
 		"https://a.example/x\u2060\u00ad\u061c\U000e0041": "https://a.example/x",
+		`https://evil.example\@openai.com/`:               "https://evil.example%5C@openai.com/",
 		`https://openai.com@evil.example/"><script>`:      "https://evil.example/%22%3E%3Cscript%3E",
 
 		// Not a page.
