@@ -53,6 +53,7 @@ func TestDateInList(t *testing.T) {
 		"date first":              "Sources:\n- Title, 2025-02-10, https://a.example/x",
 		"dates first":             "Sources:\n- 2025-02-10 https://a.example/x 2025-03-11 https://b.example/",
 		"date in the link's text": "Sources:\n- [Title (2025-02-10)](https://a.example/x)",
+		"below a blank line":      "Sources:\n\nTitle (2025-02-10)\nhttps://a.example/x",
 		"line above":              "Sources:\n- Title (2025-02-10)\n  https://a.example/x",
 		"line below": "Sources:\n- https://a.example/x\n  Published: 2025-02-10\n" +
 			"- https://b.example/\n  2025-03-11",
@@ -99,6 +100,9 @@ func TestNoDateInList(t *testing.T) {
 		"another page":               "- https://a.example/xy (2025-02-10)",
 		"next entry's date":          "- https://a.example/x\n- https://b.example/ (2025-02-10)",
 		"another entry's date above": "- A report (2025-02-10)\n- https://a.example/x",
+		"date of the page above":     "- https://b.example/ (2025-02-10)\n  https://a.example/x",
+		"date of the page before":    "- 2025-02-10 https://b.example/ and https://a.example/x",
+		"date of the page after":     "- https://a.example/x and https://b.example/ (2025-02-10)",
 		"another entry's date below": "- https://b.example/\n  2025-02-10\n- https://a.example/x",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,16 +161,16 @@ func TestDateOfSource(t *testing.T) {
 
 func TestDateBounds(t *testing.T) {
 	const entry = "- https://a.example/x (2025-02-10)"
-	mentions := strings.Repeat("https://a.example/x x\n", maxMentions-1)
-	otherLinks := strings.Repeat("https://b.example/ ", maxLinks)
-	blankLines := strings.Repeat("\n", maxLines-10)
+	mentions := strings.Repeat("https://a.example/x x\n", 200-1)
+	otherLinks := strings.Repeat("https://b.example/ ", 10_000)
+	blankLines := strings.Repeat("\n", 1000-10)
 
 	for _, tt := range []struct {
 		name string
 		text string
 		want string
 	}{
-		{"text", "Sources:\n" + entry + strings.Repeat(" ", maxText) + "End.", ""},
+		{"text", "Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.", ""},
 		{"links", otherLinks + "\n" + entry, ""},
 		{"mentions", entry + "\nhttps://a.example/x x\n" + mentions, ""},
 		{"within the mentions", entry + "\n" + mentions, "2025-02-10"},
@@ -183,7 +187,7 @@ func TestDateBounds(t *testing.T) {
 		},
 		{
 			"far from its link",
-			"Sources:\n- https://a.example/x " + strings.Repeat("x", maxDate) + " 2025-02-10",
+			"Sources:\n- https://a.example/x " + strings.Repeat("x", 500) + " 2025-02-10",
 			"",
 		},
 	} {

@@ -62,7 +62,7 @@ func TestNotClosing(t *testing.T) {
 		"a host":                  "A.\n\nSources:\n- b.example/p (2025-01-02)",
 		"footnote without page":   "A.\n\nSources:\n- [1] (2025-01-02)",
 		"table":                   "A.\n\nSources:\n| B | https://b.example/ | 2025-01-02 |",
-		"long line": "A.\n\nSources:\n- " + strings.Repeat("x", maxEntry) +
+		"long line": "A.\n\nSources:\n- " + strings.Repeat("x", 4<<10) +
 			" https://b.example/ (2025-01-02)",
 	} {
 		t.Run(name, func(t *testing.T) {
