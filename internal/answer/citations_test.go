@@ -122,7 +122,7 @@ func TestCitations(t *testing.T) {
 }
 
 func TestCitationFields(t *testing.T) {
-	const text = "A.\n\nSources:\n- https://a.example/ (2025-02-10)"
+	const text = "A.\n\nSources:\n- https://a.example/ (2025-02-10)\n- oai-weather (2025-02-11)"
 	ans, err := ask(t, completed(
 		search("oai-weather"),
 		message("", text, "https://a.example/", "https://b.example/?utm_source=openai"),
@@ -134,7 +134,7 @@ func TestCitationFields(t *testing.T) {
 	want := []cite.Citation{
 		{URL: "https://a.example/", Title: "T", PublishedAt: "2025-02-10"},
 		{URL: "https://b.example/", Title: "T", PublishedAt: "2025-08-09", Accessed: true},
-		{URL: "oai-weather", Title: "api", PublishedAt: "2025-08-09", Accessed: true},
+		{URL: "oai-weather", Title: "api", PublishedAt: "2025-02-11"},
 	}
 	if diff := cmp.Diff(want, ans.Citations); diff != "" {
 		t.Errorf("citations (-want +got):\n%s", diff)
