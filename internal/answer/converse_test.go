@@ -55,6 +55,7 @@ func TestRequery(t *testing.T) {
 	}{
 		{"off", 0, []string{uncited}, 1, "Uncited."},
 		{"good at once", 2, []string{cites}, 1, citedText},
+		{"not searched", 2, []string{completed(message("", "A."))}, 1, "A."},
 		{"nothing to cite", 1, []string{uncited, cites}, 2, citedText},
 		{"never anything to cite", 2, []string{uncited}, 3, "Uncited."},
 		{"no text", 1, []string{textless, cites}, 2, citedText},
