@@ -176,8 +176,9 @@ func (s *Screen) Finish(ans *answer.Answer) {
 		return
 	}
 
-	at, closing := cite.SourcesAt(rest)
-	if !closing {
+	doc := cite.NewDocument(rest)
+	at := doc.ListStart
+	if !doc.Closing {
 		at = len(rest)
 	}
 	s.showMarkdown(rest[:at])
@@ -198,7 +199,7 @@ func (s *Screen) restOf(answer string) string {
 // showSources shows the list of sources: the pages that the text links to, the citations, and those
 // of the answer's own list, if it has one.
 func (s *Screen) showSources(citations []cite.Citation, own string) {
-	for _, c := range append(citations, cite.Listed(own)...) {
+	for _, c := range append(citations, cite.NewDocument(own).Listed()...) {
 		s.layout.sources.add(c)
 	}
 	if len(s.layout.sources.list) == 0 {
@@ -219,7 +220,7 @@ func (s *Screen) written() string {
 // with the titles and dates of the citations, which come last.
 func (s *Screen) showBlocks() {
 	all := s.written()
-	limit, _ := cite.SourcesAt(all)
+	limit := cite.NewDocument(all).ListStart
 	for strings.HasPrefix(all, s.shown) {
 		begin := len(s.shown)
 		end := begin + blockEnd(all[begin:])
