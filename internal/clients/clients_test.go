@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the generated parts of the documents")
 
 func TestFind(t *testing.T) {
-	for name, want := range map[string]string{
+	for query, want := range map[string]string{
 		"claude-code":    "claude-code",
 		"claude":         "claude-code",
 		"Claude Code":    "claude-code",
@@ -36,9 +36,9 @@ func TestFind(t *testing.T) {
 		"日本":             "",
 		"":               "",
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got, _ := Find(name); got.ID != want {
-				t.Errorf("Find(%q) = %q, want %q", name, got.ID, want)
+		t.Run(query, func(t *testing.T) {
+			if got, _ := Find(query); got.ID != want {
+				t.Errorf("Find(%q) = %q, want %q", query, got.ID, want)
 			}
 		})
 	}

@@ -144,9 +144,9 @@ func (s Server) Notes() []string {
 
 // splitNotes returns the notes of a list, each as one line. A note begins with - on a line of its
 // own and may be continued on the next lines.
-func splitNotes(list string) []string {
+func splitNotes(text string) []string {
 	var notes []string
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		note, begins := strings.CutPrefix(line, "- ")
 
