@@ -44,9 +44,9 @@ func TestStages(t *testing.T) {
 		{"a blank query", []llm.Event{find(" \n ")}, []string{"searching"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &stages{now: "thinking"}
+			s := &stages{current: "thinking"}
 			for _, ev := range tt.events {
-				s.see(ev)
+				s.add(ev)
 			}
 			var got []string
 			for range len(tt.events) + 1 {
@@ -64,23 +64,23 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		s := &stages{now: "thinking"}
+		s := &stages{current: "thinking"}
 		var got []string
 		go s.run(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
 			return nil
 		})
 		time.Sleep(10 * time.Millisecond)
-		s.see(start("search"))
-		s.see(find("a"))
-		s.see(start("text"))
-		s.see(delta("ab"))
+		s.add(start("search"))
+		s.add(find("a"))
+		s.add(start("text"))
+		s.add(delta("ab"))
 		time.Sleep(6 * time.Second)
-		s.see(start("thinking"))
+		s.add(start("thinking"))
 		time.Sleep(time.Millisecond)
-		s.see(find(strings.Repeat("天", 1000)))
+		s.add(find(strings.Repeat("天", 1000)))
 		time.Sleep(300 * time.Millisecond)
-		s.see(find("too late"))
+		s.add(find("too late"))
 		cancel()
 		synctest.Wait()
 		want := []string{"0s: thinking", "300ms: searching: a", "600ms: writing (2 characters)",

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	secret      = "Zq7XbT0wPl94mKfR8uHs"
-	traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	secret    = "Zq7XbT0wPl94mKfR8uHs"
+	someTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 )
 
 // usage is the Meta of the answers of research.
@@ -78,7 +78,7 @@ func newServer(set func(*Options)) (*Server, *[]Call) {
 func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Arguments: fmt.Appendf(nil, `{"query":%q}`, query)},
-		Extra:  &mcp.RequestExtra{Header: http.Header{"Traceparent": {traceparent}}, TokenInfo: &auth.TokenInfo{UserID: "alice"}},
+		Extra:  &mcp.RequestExtra{Header: http.Header{"Traceparent": {someTrace}}, TokenInfo: &auth.TokenInfo{UserID: "alice"}},
 	}
 }
 
@@ -104,7 +104,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s: an error of kind %q, want %q", tt.query, got.Kind(), tt.kind)
 			}
 			got.Err = nil
-			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
+			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", someTrace
 			if diff := cmp.Diff(tt.outcome, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.query, diff)
 			}
@@ -135,9 +135,9 @@ func TestTimeout(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		time.Sleep(s.o.Timeout)
+		time.Sleep(s.options.Timeout)
 		synctest.Wait()
-		if c := (*calls)[1]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.o.Timeout {
+		if c := (*calls)[1]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.options.Timeout {
 			t.Errorf("observed %+v", c)
 		}
 	})
