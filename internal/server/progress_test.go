@@ -26,105 +26,110 @@ func retrying(attempt int) llm.Event {
 	return llm.Retrying{Attempt: attempt, Err: &llm.Error{Kind: llm.KindServer}}
 }
 
+type (
+	events   = []llm.Event
+	messages = []string
+)
+
+var stageTests = []struct {
+	name   string
+	events events
+	want   messages // that follow
+}{
+	{
+		"nothing",
+		nil,
+		messages{"thinking"},
+	},
+	{
+		"more thinking",
+		events{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}},
+		messages{"thinking"},
+	},
+	{
+		"a search begins",
+		events{start("search")},
+		messages{"searching"},
+	},
+	{
+		"its query",
+		events{start("search"), search("go 1.26")},
+		messages{"searching: go 1.26"},
+	},
+	{
+		"a search that is over",
+		events{search("go 1.26"), start("thinking")},
+		messages{"searching: go 1.26", "thinking"},
+	},
+	{
+		"a page",
+		events{reading("open_page")},
+		messages{"reading: https://go.dev/"},
+	},
+	{
+		"in a page",
+		events{reading("find_in_page")},
+		messages{"reading: https://go.dev/"},
+	},
+	{
+		"an unknown action",
+		events{llm.Search{Action: "dig"}},
+		messages{"searching"},
+	},
+	{
+		"the same query twice",
+		events{search("a"), search("a")},
+		messages{"searching: a"},
+	},
+	{
+		"many queries",
+		events{search("a"), search("b"), search("c")},
+		messages{"searching: a", "searching: b", "searching: c"},
+	},
+	{
+		"characters, not bytes",
+		events{start("text"), delta("天")},
+		messages{"writing (1 characters)"},
+	},
+	{
+		"millions",
+		events{delta(strings.Repeat("x", 1234567))},
+		messages{"writing (1,234,567 characters)"},
+	},
+	{
+		"text after a search",
+		events{delta("ab"), start("search"), delta("c")},
+		messages{"writing (3 characters)"},
+	},
+	{
+		"a retry",
+		events{search("a"), delta("abc"), retrying(2)},
+		messages{"retrying (2): server error"},
+	},
+	{
+		"text after a retry",
+		events{delta("abc"), retrying(3), delta("d")},
+		messages{"writing (1 characters)"},
+	},
+	{
+		"other events",
+		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}},
+		messages{"thinking"},
+	},
+	{
+		"control characters",
+		events{search("a\nb\x1b[31mc\u202ed")},
+		messages{"searching: a b[31mcd"},
+	},
+	{
+		"a blank query",
+		events{search(" \n ")},
+		messages{"searching"},
+	},
+}
+
 func TestStages(t *testing.T) {
-	type events = []llm.Event
-	type messages = []string
-	for _, tt := range []struct {
-		name   string
-		events events
-		want   messages // that follow
-	}{
-		{
-			"nothing",
-			nil,
-			messages{"thinking"},
-		},
-		{
-			"more thinking",
-			events{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}},
-			messages{"thinking"},
-		},
-		{
-			"a search begins",
-			events{start("search")},
-			messages{"searching"},
-		},
-		{
-			"its query",
-			events{start("search"), search("go 1.26")},
-			messages{"searching: go 1.26"},
-		},
-		{
-			"a search that is over",
-			events{search("go 1.26"), start("thinking")},
-			messages{"searching: go 1.26", "thinking"},
-		},
-		{
-			"a page",
-			events{reading("open_page")},
-			messages{"reading: https://go.dev/"},
-		},
-		{
-			"in a page",
-			events{reading("find_in_page")},
-			messages{"reading: https://go.dev/"},
-		},
-		{
-			"an unknown action",
-			events{llm.Search{Action: "dig"}},
-			messages{"searching"},
-		},
-		{
-			"the same query twice",
-			events{search("a"), search("a")},
-			messages{"searching: a"},
-		},
-		{
-			"many queries",
-			events{search("a"), search("b"), search("c")},
-			messages{"searching: a", "searching: b", "searching: c"},
-		},
-		{
-			"characters, not bytes",
-			events{start("text"), delta("天")},
-			messages{"writing (1 characters)"},
-		},
-		{
-			"millions",
-			events{delta(strings.Repeat("x", 1234567))},
-			messages{"writing (1,234,567 characters)"},
-		},
-		{
-			"text after a search",
-			events{delta("ab"), start("search"), delta("c")},
-			messages{"writing (3 characters)"},
-		},
-		{
-			"a retry",
-			events{search("a"), delta("abc"), retrying(2)},
-			messages{"retrying (2): server error"},
-		},
-		{
-			"text after a retry",
-			events{delta("abc"), retrying(3), delta("d")},
-			messages{"writing (1 characters)"},
-		},
-		{
-			"other events",
-			events{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}},
-			messages{"thinking"},
-		},
-		{
-			"control characters",
-			events{search("a\nb\x1b[31mc\u202ed")},
-			messages{"searching: a b[31mcd"},
-		},
-		{
-			"a blank query",
-			events{search(" \n ")},
-			messages{"searching"},
-		},
-	} {
+	for _, tt := range stageTests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &stages{current: "thinking"}
 			for _, ev := range tt.events {

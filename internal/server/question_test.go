@@ -10,66 +10,68 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 )
 
+var questionTests = []struct {
+	name string
+	tool string
+	args string
+	want answer.Question
+}{
+	{"a query", "answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
+	{
+		"the smallest values",
+		"answer",
+		`{"query":"x","recency_days":0,"max_results":1,"domains":[]}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(0.0),
+			MaxResults:  new(1.0),
+			Domains:     []string{},
+		},
+	},
+	{
+		"too many results",
+		"answer",
+		`{"query":"x","recency_days":0.5,"max_results":1000,"domains":["a.example"]}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(0.5),
+			MaxResults:  new(10.0),
+			Domains:     []string{"a.example"},
+		},
+	},
+	{
+		"values as strings",
+		"answer_detailed",
+		`{"query":"x","recency_days":"30","max_results":" 2 ","domains":"日本語.jp"}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(30.0),
+			MaxResults:  new(2.0),
+			Domains:     []string{"日本語.jp"},
+		},
+	},
+	{
+		"null",
+		"answer",
+		`{"query":"x","recency_days":null,"max_results":null,"domains":null,"style":null}`,
+		answer.Question{Query: "x"},
+	},
+	{
+		"style",
+		"answer",
+		`{"query":"x","style":"bullets","more":1}`,
+		answer.Question{Query: "x", Style: "bullets"},
+	},
+	{
+		"invalid values that the tool does not take",
+		"answer_quick",
+		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`,
+		answer.Question{Query: "x"},
+	},
+}
+
 func TestQuestion(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		tool string
-		args string
-		want answer.Question
-	}{
-		{"a query", "answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
-		{
-			"the smallest values",
-			"answer",
-			`{"query":"x","recency_days":0,"max_results":1,"domains":[]}`,
-			answer.Question{
-				Query:       "x",
-				RecencyDays: new(0.0),
-				MaxResults:  new(1.0),
-				Domains:     []string{},
-			},
-		},
-		{
-			"too many results",
-			"answer",
-			`{"query":"x","recency_days":0.5,"max_results":1000,"domains":["a.example"]}`,
-			answer.Question{
-				Query:       "x",
-				RecencyDays: new(0.5),
-				MaxResults:  new(10.0),
-				Domains:     []string{"a.example"},
-			},
-		},
-		{
-			"values as strings",
-			"answer_detailed",
-			`{"query":"x","recency_days":"30","max_results":" 2 ","domains":"日本語.jp"}`,
-			answer.Question{
-				Query:       "x",
-				RecencyDays: new(30.0),
-				MaxResults:  new(2.0),
-				Domains:     []string{"日本語.jp"},
-			},
-		},
-		{
-			"null",
-			"answer",
-			`{"query":"x","recency_days":null,"max_results":null,"domains":null,"style":null}`,
-			answer.Question{Query: "x"},
-		},
-		{
-			"style",
-			"answer",
-			`{"query":"x","style":"bullets","more":1}`,
-			answer.Question{Query: "x", Style: "bullets"},
-		},
-		{
-			"invalid values that the tool does not take",
-			"answer_quick",
-			`{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`,
-			answer.Question{Query: "x"},
-		},
-	} {
+	for _, tt := range questionTests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := question(tt.tool, gjson.Parse(tt.args))
 			if err != nil {

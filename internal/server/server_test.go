@@ -147,40 +147,42 @@ func TestAnswer(t *testing.T) {
 	})
 }
 
+var failureTests = []struct {
+	query   string
+	want    string // part of the message
+	outcome string
+	kind    string
+	meta    answer.Meta
+}{
+	{
+		query:   "fail",
+		want:    "answer failed: calling the Responses API: server error (503): [redacted]",
+		outcome: "error",
+		kind:    "server",
+		meta:    answer.Meta{Retries: 2},
+	},
+	{
+		query:   "panic",
+		want:    "answer failed: internal error",
+		outcome: "error",
+		kind:    "internal",
+	},
+	{
+		query:   " ",
+		want:    "answer: invalid arguments: query must not be empty",
+		outcome: "invalid",
+		kind:    "arguments",
+	},
+	{
+		query:   "why",
+		want:    "answer failed: context canceled",
+		outcome: "cancelled",
+		kind:    "canceled",
+	},
+}
+
 func TestFailures(t *testing.T) {
-	for _, tt := range []struct {
-		query   string
-		want    string // part of the message
-		outcome string
-		kind    string
-		meta    answer.Meta
-	}{
-		{
-			query:   "fail",
-			want:    "answer failed: calling the Responses API: server error (503): [redacted]",
-			outcome: "error",
-			kind:    "server",
-			meta:    answer.Meta{Retries: 2},
-		},
-		{
-			query:   "panic",
-			want:    "answer failed: internal error",
-			outcome: "error",
-			kind:    "internal",
-		},
-		{
-			query:   " ",
-			want:    "answer: invalid arguments: query must not be empty",
-			outcome: "invalid",
-			kind:    "arguments",
-		},
-		{
-			query:   "why",
-			want:    "answer failed: context canceled",
-			outcome: "cancelled",
-			kind:    "canceled",
-		},
-	} {
+	for _, tt := range failureTests {
 		t.Run(tt.query, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// The end of the session ends the call.
