@@ -25,8 +25,8 @@
 //	                                               conn.Write drops what is for it
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
-//	whether a failure is a result          server  Server.failure
-//	which calls are tasks                  server  tasks.middleware
+//	whether a failure is a result          server  Server.failsAsResult
+//	which calls are tasks                  server  taskList.middleware
 //	what an error says and advises         advice  Advisor.Advise
 //	which sources become citations         answer  reading.sources; cite Capped
 //	which date a citation has              cite    PublishedAt, Document.Dates
