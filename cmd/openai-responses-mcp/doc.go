@@ -24,8 +24,8 @@
 //	whether a cancelled call is silent     stdio   conn.cancel, conn.Write
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
-//	whether a failure is a result          server  Server.failure
-//	which calls are tasks                  server  tasks.middleware
+//	whether a failure is a result          server  Server.failsAsResult
+//	which calls are tasks                  server  taskList.middleware
 //	what an error says and advises         advice  Advisor.Advise
 //	which sources become citations         answer  reading.sources
 //	which citations the limit keeps        cite    Document.choose
