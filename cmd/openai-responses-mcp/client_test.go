@@ -25,17 +25,22 @@ const (
 	key     = "sk-canary-Zq7XbT0wPl94mKfR" // It must not appear in any output.
 	nowhere = "OPENAI_BASE_URL=http://127.0.0.1:1/v1"
 
-	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{` +
+		`"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"test","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
 func ping(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
 
 func call(id, tool, arguments string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{}}}`, id, tool, arguments)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call",`+
+		`"params":{"name":%q,"arguments":%s,"_meta":{}}}`, id, tool, arguments)
 }
 
-func ask(id, query string) string { return call(id, "answer", fmt.Sprintf(`{"query":%q}`, query)) }
+func ask(id, query string) string {
+	return call(id, "answer", fmt.Sprintf(`{"query":%q}`, query))
+}
 
 // watched returns a call whose client asks for progress.
 func watched(call string) string {
@@ -43,10 +48,13 @@ func watched(call string) string {
 }
 
 func cancelled(id string) string {
-	return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"changed my mind"}}`
+	return `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+		`"params":{"requestId":` + id + `,"reason":"changed my mind"}}`
 }
 
-func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+func framed(body string) string {
+	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+}
 
 // tester is a test or a script.
 type tester interface {
@@ -57,8 +65,9 @@ type tester interface {
 
 // message is a message that the server wrote. Its id is JSON text, "" in a notification.
 type message struct {
-	framed  bool
-	raw, id string
+	framed bool
+	raw    string
+	id     string
 }
 
 // client is the MCP client of all tests, with the server that it started.
@@ -81,32 +90,42 @@ func start(t tester, cmd *exec.Cmd) *client {
 	t.Helper()
 	c := &client{t: t, cmd: cmd}
 	c.changed = sync.NewCond(&c.mu)
-	cmd.Stderr, cmd.WaitDelay = c, patience
+	cmd.Stderr = c
+	cmd.WaitDelay = patience
+
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
 		t.Fatalf("%v", err)
 	}
 	c.stdin = in
-	go func() {
-		r := bufio.NewReaderSize(out, 1<<16)
-		m, err := readMessage(r)
-		for ; err == nil; m, err = readMessage(r) {
-			c.update(func() { c.all, c.unread = append(c.all, m), append(c.unread, m) })
-		}
-		if !errors.Is(err, io.EOF) {
-			c.update(func() { c.bad = err })
-		}
-		_, _ = io.Copy(io.Discard, r)
-		_ = cmd.Wait() // ProcessState has the result.
-		c.update(func() { c.over = true })
-	}()
+	go c.read(out)
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // It may have ended.
 		c.wait("the end", func() bool { return c.over })
 		clean(t, c.output()+c.log())
 	})
 	return c
+}
+
+// read reads stdout until the server has ended.
+func (c *client) read(out io.Reader) {
+	r := bufio.NewReaderSize(out, 1<<16)
+	m, err := readMessage(r)
+	for ; err == nil; m, err = readMessage(r) {
+		c.update(func() {
+			c.all = append(c.all, m)
+			c.unread = append(c.unread, m)
+		})
+	}
+	if !errors.Is(err, io.EOF) {
+		c.update(func() { c.bad = err })
+	}
+
+	_, _ = io.Copy(io.Discard, r)
+	_ = c.cmd.Wait() // ProcessState has the result.
+	c.update(func() { c.over = true })
 }
 
 // Write collects stderr.
@@ -129,14 +148,18 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 		return m, err
 	}
 	m.raw = strings.TrimSuffix(line, "\n")
+
 	length, framed := strings.CutPrefix(line, "Content-Length: ")
 	if framed && err == nil {
 		n, _ := strconv.Atoi(strings.TrimSuffix(length, "\r\n"))
 		body := make([]byte, max(n, 0)+2)
 		_, err = io.ReadFull(r, body)
-		m.framed, m.raw = true, strings.TrimPrefix(string(body), "\r\n")
+		m.framed = true
+		m.raw = strings.TrimPrefix(string(body), "\r\n")
 	}
-	if err != nil || !gjson.Valid(m.raw) || m.raw[0] != '{' || gjson.Get(m.raw, "jsonrpc").Raw != `"2.0"` {
+
+	isObject := gjson.Valid(m.raw) && m.raw[0] == '{'
+	if err != nil || !isObject || gjson.Get(m.raw, "jsonrpc").Raw != `"2.0"` {
 		return m, fmt.Errorf("stdout holds %q, then %q: %v", line, m.raw, err)
 	}
 	m.id = gjson.Get(m.raw, "id").Raw
@@ -146,8 +169,11 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 // wait returns when cond, which is called under the lock, holds.
 func (c *client) wait(what string, cond func() bool) {
 	c.t.Helper()
-	timer := time.AfterFunc(patience, func() { c.update(func() { c.bad = errors.New("timeout") }) })
+	timer := time.AfterFunc(patience, func() {
+		c.update(func() { c.bad = errors.New("timeout") })
+	})
 	defer timer.Stop()
+
 	c.mu.Lock()
 	ok := cond()
 	for !ok && !c.over && c.bad == nil {
@@ -156,8 +182,10 @@ func (c *client) wait(what string, cond func() bool) {
 	}
 	problem := c.bad
 	c.mu.Unlock()
+
 	if !ok || problem != nil {
-		c.t.Fatalf("waiting for %s: %v\nstdout: %s\nstderr: %s", what, problem, c.output(), c.log())
+		c.t.Fatalf("waiting for %s: %v\nstdout: %s\nstderr: %s",
+			what, problem, c.output(), c.log())
 	}
 }
 
@@ -192,7 +220,9 @@ func (c *client) want(id string) (m message) {
 // logged waits until stderr holds a text.
 func (c *client) logged(text string) {
 	c.t.Helper()
-	c.wait(fmt.Sprintf("%q on stderr", text), func() bool { return strings.Contains(c.stderr.String(), text) })
+	c.wait(fmt.Sprintf("%q on stderr", text), func() bool {
+		return strings.Contains(c.stderr.String(), text)
+	})
 }
 
 // end waits for the end of the server, wants an exit code, and returns the messages not asked for.
@@ -247,7 +277,12 @@ var variable = regexp.MustCompile(`^[A-Z_]+=`)
 func program(home string, words ...string) *exec.Cmd {
 	cmd := exec.Command("openai-responses-mcp")
 	cmd.Dir = home
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), nowhere, "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = []string{
+		"HOME=" + home,
+		"PATH=" + os.Getenv("PATH"),
+		nowhere,
+		"GORACE=atexit_sleep_ms=0",
+	}
 	for _, word := range words {
 		if variable.MatchString(word) {
 			cmd.Env = append(cmd.Env, word)

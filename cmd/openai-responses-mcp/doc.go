@@ -24,13 +24,14 @@
 //	whether a cancelled call is silent     stdio   conn.cancel, conn.Write
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
-//	whether a failure is a result          server  Server.failure
-//	which calls are tasks                  server  tasks.middleware
+//	whether a failure is a result          server  Server.failsAsResult
+//	which calls are tasks                  server  taskList.middleware
 //	what an error says and advises         advice  Advisor.Advise
 //	which sources become citations         answer  reading.sources
-//	which citations the cap keeps          cite    Capped
-//	which date a citation has              cite    PublishedAt, Document.Dates
-//	whether a list of sources is appended  cite    NewDocument
+//	which citations the limit keeps        cite    Document.choose
+//	which date a citation has              cite    Document.Citations, publishedAt
+//	whether a list of sources is appended  answer  Answerer.compose
+//	whether a list ends the text           cite    Document.readList
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacedCall.wait, pacedCall.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut

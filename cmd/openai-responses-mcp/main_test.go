@@ -60,7 +60,8 @@ func await(t tester, wait func(context.Context, int) error, n int) {
 func serve(t *testing.T, steps string, words ...string) (*client, *fakeapi.Server) {
 	t.Helper()
 	api, env := newAPI(t, strings.Fields(steps)...)
-	return start(t, program(t.TempDir(), append(append(env, "--stdio"), words...)...)), api
+	words = slices.Concat(env, []string{"--stdio"}, words)
+	return start(t, program(t.TempDir(), words...)), api
 }
 
 // script is the state of a script, and its tester.
@@ -95,146 +96,198 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 // What is printed must match the regular expressions, after steady has replaced what varies.
 func TestScript(t *testing.T) {
 	commands := map[string]func(*testscript.TestScript, bool, []string){}
-	for name, f := range scriptCommands {
+	for name, run := range scriptCommands {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg {
 				ts.Fatalf("! is not supported")
 			}
 			s := ts.Value("script").(*script)
-			s.TestScript, s.printed = ts, ""
+			s.TestScript = ts
+			s.printed = ""
 			s.print("") // so that a script sees that there is nothing
-			f(s, args)
-			if !slices.Contains([]string{"want", "answer", "error", "body", "headers"}, name) {
-				return
-			}
-			for _, pattern := range args[1:] {
-				if !regexp.MustCompile("(?m)" + pattern).MatchString(s.printed) {
-					ts.Fatalf("no match for %s in:\n%s", pattern, s.printed)
-				}
+
+			run(s, args)
+			if slices.Contains(matching, name) {
+				s.match(args[1:])
 			}
 		}
 	}
+
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                commands,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", nowhere, "OPENAI_API_KEY=",
-				"KEY="+key, "GORACE=atexit_sleep_ms=0")
 			e.Values["script"] = &script{}
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Vars = append(e.Vars,
+				nowhere,
+				"OPENAI_API_KEY=",
+				"KEY="+key,
+				"GORACE=atexit_sleep_ms=0",
+			)
 			return nil
 		},
 	})
 }
 
+// matching are the commands that take regular expressions.
+var matching = []string{"want", "answer", "error", "body", "headers"}
+
+// match wants that what the command has printed matches the patterns.
+func (s *script) match(patterns []string) {
+	for _, pattern := range patterns {
+		if !regexp.MustCompile("(?m)" + pattern).MatchString(s.printed) {
+			s.Fatalf("no match for %s in:\n%s", pattern, s.printed)
+		}
+	}
+}
+
 var scriptCommands = map[string]func(s *script, args []string){
-	"api": func(s *script, args []string) {
-		s.api, _ = newAPI(s, args...)
-		s.Setenv("OPENAI_BASE_URL", s.api.URL)
-		s.Setenv("OPENAI_API_KEY", key)
-	},
+	"api":      (*script).startAPI,
 	"requests": func(s *script, args []string) { await(s, s.api.WaitRequests, s.number(args)) },
 	"aborted":  func(s *script, args []string) { await(s, s.api.WaitAborted, s.number(args)) },
-	"count": func(s *script, args []string) {
-		if n := len(s.api.Requests()); n != s.number(args) {
-			s.Fatalf("the API has had %d requests", n)
-		}
-	},
-	"body": func(s *script, args []string) {
-		members := gjson.ParseBytes(s.api.Requests()[s.number(args)-1].Body).Map()
-		text, _ := policy.Load("builtin", "", "", nil)
-		instructions, err := json.Marshal(text)
-		s.Check(err)
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			value := members[name].Get("@ugly").Raw
-			s.print("%s: %s\n", name, strings.ReplaceAll(value, strings.Trim(string(instructions), `"`), "POLICY"))
-		}
-	},
-	"headers": func(s *script, args []string) {
-		r := s.api.Requests()[s.number(args)-1]
-		s.print("%s %s\n", r.Method, r.Path)
-		delete(r.Header, "Content-Length") // It depends on the policy.
-		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-			s.print("%s: %s\n", name, strings.ReplaceAll(r.Header.Get(name), key, "KEY"))
-		}
-	},
-	"code": func(s *script, args []string) {
-		err := s.Exec("openai-responses-mcp", args[1:]...)
-		code := 0
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			code = exit.ExitCode()
-		} else if err != nil {
-			s.Fatalf("%v", err)
-		}
-		out, stderr := s.ReadFile("stdout"), s.ReadFile("stderr")
-		clean(s, out+stderr)
-		s.print("%s", out)
-		fmt.Fprint(s.Stderr(), s.steady(stderr))
-		if strconv.Itoa(code) != args[0] {
-			s.Fatalf("exit code %d", code)
-		}
-	},
-	"server": (*script).serve,
+	"count":    (*script).count,
+	"body":     (*script).body,
+	"headers":  (*script).headers,
+	"code":     (*script).code,
+	"server":   (*script).serve,
 	"mcp": func(s *script, args []string) {
 		s.serve(args)
 		s.c.begin()
 	},
-	"line":   func(s *script, args []string) { s.c.line(strings.Join(args, " ")) },
-	"frame":  func(s *script, args []string) { s.c.put(framed(strings.Join(args, " "))) },
-	"ask":    func(s *script, args []string) { s.c.line(ask(args[0], strings.Join(args[1:], " "))) },
-	"watch":  func(s *script, args []string) { s.c.line(watched(ask(args[0], strings.Join(args[1:], " ")))) },
-	"call":   func(s *script, args []string) { s.c.line(call(args[0], args[1], strings.Join(args[2:], " "))) },
-	"cancel": func(s *script, args []string) { s.c.line(cancelled(args[0])) },
-	"ping":   func(s *script, args []string) { s.c.line(ping(args[0])) },
+	"line":  func(s *script, args []string) { s.c.line(join(args)) },
+	"frame": func(s *script, args []string) { s.c.put(framed(join(args))) },
 	"raw": func(s *script, args []string) {
 		text, err := strconv.Unquote(args[0])
 		s.Check(err)
 		s.c.put(text)
 	},
+	"ask":   func(s *script, args []string) { s.c.line(ask(args[0], join(args[1:]))) },
+	"watch": func(s *script, args []string) { s.c.line(watched(ask(args[0], join(args[1:])))) },
+	"call": func(s *script, args []string) {
+		s.c.line(call(args[0], args[1], join(args[2:])))
+	},
+	"cancel": func(s *script, args []string) { s.c.line(cancelled(args[0])) },
+	"ping":   func(s *script, args []string) { s.c.line(ping(args[0])) },
 	"want": func(s *script, args []string) {
 		m := s.want(args[0])
 		s.print("framed=%v %s\n", m.framed, m.raw)
 	},
-	"answer": func(s *script, args []string) {
-		raw := s.want(args[0]).raw
-		text := gjson.Get(raw, "result.content.0.text").String()
-		if !gjson.Get(text, "citations").IsArray() || gjson.Get(raw, "result.isError").Exists() || strings.Contains(raw, "structuredContent") {
-			s.Fatalf("not an answer: %s", raw)
-		}
-		s.print("%s\n", gjson.Get(text, "answer"))
-		for _, c := range gjson.Get(text, "citations").Array() {
-			s.print("citation %s %q %s\n", c.Get("url"), c.Get("title"), c.Get("published_at"))
-		}
-		s.print("used_search=%s model=%s\n", gjson.Get(text, "used_search"), gjson.Get(text, "model"))
-		s.print("meta %s\n", gjson.Get(raw, "result._meta"))
-	},
+	"answer": (*script).answer,
 	"error": func(s *script, args []string) {
 		e := errorOf(s, s.want(args[0]).raw)
 		s.print("%s %s\n%s\n", e.Get("code"), e.Get("message"), e.Get("data"))
 	},
-	"logged": func(s *script, args []string) { s.c.logged(strings.Join(args, " ")) },
-	"progress": func(s *script, _ []string) {
-		var last gjson.Result // null is less than a number
-		for raw := range strings.Lines(s.c.output()) {
-			p := gjson.Get(raw, "params")
-			if !p.Get("progress").Exists() {
-				continue
-			}
-			if p.Get("progressToken").String() != "token" || !last.Less(p.Get("progress"), true) {
-				s.Fatalf("bad progress after %s: %s", last, raw)
-			}
-			last = p.Get("progress")
-			s.print("%s\n", p.Get("message"))
+	"logged":   func(s *script, args []string) { s.c.logged(join(args)) },
+	"progress": (*script).progress,
+	"eof":      (*script).eof,
+}
+
+func join(words []string) string { return strings.Join(words, " ") }
+
+func (s *script) startAPI(args []string) {
+	s.api, _ = newAPI(s, args...)
+	s.Setenv("OPENAI_BASE_URL", s.api.URL)
+	s.Setenv("OPENAI_API_KEY", key)
+}
+
+func (s *script) count(args []string) {
+	if n := len(s.api.Requests()); n != s.number(args) {
+		s.Fatalf("the API has had %d requests", n)
+	}
+}
+
+func (s *script) body(args []string) {
+	text, _ := policy.Load("builtin", "", "", nil)
+	encoded, err := json.Marshal(text)
+	s.Check(err)
+	instructions := strings.Trim(string(encoded), `"`)
+
+	members := gjson.ParseBytes(s.api.Requests()[s.number(args)-1].Body).Map()
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value := members[name].Get("@ugly").Raw
+		s.print("%s: %s\n", name, strings.ReplaceAll(value, instructions, "POLICY"))
+	}
+}
+
+func (s *script) headers(args []string) {
+	r := s.api.Requests()[s.number(args)-1]
+	s.print("%s %s\n", r.Method, r.Path)
+
+	delete(r.Header, "Content-Length") // It depends on the policy.
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		s.print("%s: %s\n", name, strings.ReplaceAll(r.Header.Get(name), key, "KEY"))
+	}
+}
+
+func (s *script) code(args []string) {
+	code := 0
+	err := s.Exec("openai-responses-mcp", args[1:]...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		s.Fatalf("%v", err)
+	}
+
+	out := s.ReadFile("stdout")
+	stderr := s.ReadFile("stderr")
+	clean(s, out+stderr)
+	s.print("%s", out)
+	fmt.Fprint(s.Stderr(), s.steady(stderr))
+	if strconv.Itoa(code) != args[0] {
+		s.Fatalf("exit code %d", code)
+	}
+}
+
+func (s *script) answer(args []string) {
+	raw := s.want(args[0]).raw
+	text := gjson.Get(raw, "result.content.0.text").String()
+	hasCitations := gjson.Get(text, "citations").IsArray()
+	if !hasCitations || gjson.Get(raw, "result.isError").Exists() {
+		s.Fatalf("not an answer: %s", raw)
+	}
+	if strings.Contains(raw, "structuredContent") {
+		s.Fatalf("structured: %s", raw)
+	}
+
+	s.print("%s\n", gjson.Get(text, "answer"))
+	for _, c := range gjson.Get(text, "citations").Array() {
+		s.print("citation %s %q %s\n", c.Get("url"), c.Get("title"), c.Get("published_at"))
+	}
+	s.print("used_search=%s model=%s\n", gjson.Get(text, "used_search"), gjson.Get(text, "model"))
+	s.print("meta %s\n", gjson.Get(raw, "result._meta"))
+}
+
+func (s *script) progress([]string) {
+	var last gjson.Result // null is less than a number
+	for raw := range strings.Lines(s.c.output()) {
+		p := gjson.Get(raw, "params")
+		progress := p.Get("progress")
+		if !progress.Exists() {
+			continue
 		}
-	},
-	"eof": func(s *script, _ []string) {
-		rest := s.c.eof()
-		last := s.c.all[len(s.c.all)-1] // There is no progress after the answer.
-		for _, m := range rest {
-			if !gjson.Get(m.raw, "params.progress").Exists() || m == last {
-				s.print("%s\n", m.raw)
-			}
+		if p.Get("progressToken").String() != "token" {
+			s.Fatalf("progress of another call: %s", raw)
 		}
-		fmt.Fprint(s.Stderr(), s.steady(s.c.log()))
-	},
+		if !last.Less(progress, true) {
+			s.Fatalf("no progress after %s: %s", last, raw)
+		}
+		last = progress
+		s.print("%s\n", p.Get("message"))
+	}
+}
+
+func (s *script) eof([]string) {
+	rest := s.c.eof()
+	last := s.c.all[len(s.c.all)-1] // There is no progress after the answer.
+	for _, m := range rest {
+		if !gjson.Get(m.raw, "params.progress").Exists() || m == last {
+			s.print("%s\n", m.raw)
+		}
+	}
+	fmt.Fprint(s.Stderr(), s.steady(s.c.log()))
 }
 
 func (s *script) serve(args []string) {
@@ -277,9 +330,15 @@ var varying = []struct{ from, to string }{
 
 // steady replaces what is different in each run.
 func (s *script) steady(text string) string {
-	today := func(now time.Time) string { return now.In(time.FixedZone("JST", 9*60*60)).Format(time.DateOnly) }
-	text = strings.NewReplacer(s.Getenv("WORK"), "$WORK", version.String(), "BUILD", version.Version, "VERSION",
-		today(time.Now()), "TODAY", today(time.Now().Add(-patience)), "TODAY").Replace(text) // Midnight may have passed.
+	now := time.Now().In(time.FixedZone("JST", 9*60*60))
+	text = strings.NewReplacer(
+		s.Getenv("WORK"), "$WORK",
+		version.String(), "BUILD",
+		version.Version, "VERSION",
+		now.Format(time.DateOnly), "TODAY",
+		now.Add(-patience).Format(time.DateOnly), "TODAY", // Midnight may have passed.
+	).Replace(text)
+
 	for _, v := range varying {
 		text = regexp.MustCompile(v.from).ReplaceAllString(text, v.to)
 	}

@@ -34,8 +34,15 @@ func newProcess(t *testing.T, words ...string) *process {
 	if err := errors.Join(inErr, outErr); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(p.stdin.Close(), p.in.Close(), p.out.Close(), p.stdout.Close()) })
-	p.Stdin, p.Stdout, p.Stderr = p.stdin, p.stdout, &p.stderr
+
+	t.Cleanup(func() {
+		for _, f := range []*os.File{p.stdin, p.in, p.out, p.stdout} {
+			_ = f.Close()
+		}
+	})
+	p.Stdin = p.stdin
+	p.Stdout = p.stdout
+	p.Stderr = &p.stderr
 	return p
 }
 
@@ -54,16 +61,16 @@ func (p *process) exit(want int) {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
 	defer timer.Stop()
-	if _ = p.Wait(); p.ProcessState.ExitCode() != want {
+	_ = p.Wait() // ProcessState has the result.
+	if p.ProcessState.ExitCode() != want {
 		p.t.Errorf("%v, want exit code %d\nstderr: %s", p.ProcessState, want, &p.stderr)
 	}
 }
 
-// A signal ends the session at once with exit code 0 and without answers. All that it could wait for
-// takes longer than soon.
+// A signal ends the session with exit code 0 and without answers, although everything that it could
+// wait for takes longer than the test.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	const soon = 40 * time.Second
 	for _, tt := range []struct {
 		name string
 		sig  syscall.Signal
@@ -73,7 +80,7 @@ func TestSignals(t *testing.T) {
 		{"a call", syscall.SIGTERM, "hang", func(*client) {}},
 		{"a call", syscall.SIGINT, "hang", func(*client) {}},
 		{"a call", syscall.SIGHUP, "hang", func(*client) {}},
-		{"a retry", syscall.SIGTERM, "429=50", func(c *client) { c.logged("status=429") }},
+		{"a retry", syscall.SIGTERM, "429=250", func(c *client) { c.logged("status=429") }},
 		{"the last answer", syscall.SIGTERM, "hang", func(c *client) { _ = c.stdin.Close() }},
 	} {
 		t.Run(tt.name+" "+tt.sig.String(), func(t *testing.T) {
@@ -82,10 +89,10 @@ func TestSignals(t *testing.T) {
 			c.begin().line(ask("1", "x"))
 			await(t, api.WaitRequests, 1)
 			tt.wait(c)
-			begin := time.Now()
+
 			_ = c.cmd.Process.Signal(tt.sig)
-			if rest := c.end(0); len(rest) > 0 || time.Since(begin) > soon {
-				t.Errorf("ended after %v, messages %v\n%s", time.Since(begin), rest, c.log())
+			if rest := c.end(0); len(rest) > 0 {
+				t.Errorf("messages after the signal: %v\n%s", rest, c.log())
 			}
 		})
 	}
@@ -103,34 +110,49 @@ func TestSignalWithFullPipe(t *testing.T) {
 	p.exit(0)
 }
 
+// setNonblocking changes the server's ends of the pipes.
+func (p *process) setNonblocking(on bool) {
+	p.t.Helper()
+	for _, f := range []*os.File{p.stdin, p.stdout} {
+		if err := syscall.SetNonblock(int(f.Fd()), on); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// ping sends n pings. An answer is missing if it fails.
+func (p *process) ping(n int) {
+	for i := range n {
+		_, _ = io.WriteString(p.in, ping(fmt.Sprint(i))+"\n")
+	}
+}
+
 // Another process that has the same pipes may make them non-blocking. Neither reading from an empty
 // pipe nor writing to a full one fails then.
 func TestNonblockingPipes(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "--stdio")
-	nonblocking := func(on bool) {
-		inErr, outErr := syscall.SetNonblock(int(p.stdin.Fd()), on), syscall.SetNonblock(int(p.stdout.Fd()), on)
-		if err := errors.Join(inErr, outErr); err != nil {
-			t.Fatal(err)
-		}
-	}
-	nonblocking(false) // those of Go are not
-	p.start("")
 	r := bufio.NewReader(p.out)
-	for i := range 100 {
-		_, _ = io.WriteString(p.in, ping(fmt.Sprint(i))+"\n") // An answer is missing if it fails.
-		if m, err := readMessage(r); m.id != fmt.Sprint(i) {
-			t.Fatalf("%v\n%s", err, &p.stderr)
-		}
-		if i == 0 { // the server has begun with blocking pipes
-			nonblocking(true)
-			_ = errors.Join(p.stdin.Close(), p.stdout.Close())
+	answered := func() {
+		t.Helper()
+		p.ping(1)
+		if m, err := readMessage(r); m.id != "0" {
+			t.Fatalf("got %q, %v\n%s", m.raw, err, &p.stderr)
 		}
 	}
+
+	p.setNonblocking(false) // those of Go are not
+	p.start("")
+	answered() // the server has begun with blocking pipes
+	p.setNonblocking(true)
+	_ = p.stdin.Close()
+	_ = p.stdout.Close()
+	for range 99 {
+		answered()
+	}
+
 	const n = 20000
-	for i := range n { // the answers fill the pipe
-		_, _ = io.WriteString(p.in, ping(fmt.Sprint(i))+"\n")
-	}
+	p.ping(n) // the answers fill the pipe
 	_ = p.in.Close()
 	ids := map[string]bool{}
 	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
@@ -142,29 +164,36 @@ func TestNonblockingPipes(t *testing.T) {
 	}
 }
 
+// Exit codes.
+const (
+	interrupted = 130
+	notRead     = 141 // nothing reads stdout
+)
+
 // Commands end with the reader of their output and with a signal, and their exit code says which it
 // was. Without a reader a session ends at once too, and its calls with it, while stdin stays open.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		args, step string
-		code       int // 130: interrupted, 141: nothing reads stdout
+		args string
+		step string // of the API; without one the command asks nothing
+		code int
 	}{
 		{"--stdio", "hang", 0},
-		{"ask x", "hang", 130},
-		{"smoke x", "hang", 130},
-		{"doctor --live", "always hang", 130},
-		{"ask x", "hang", 141},
-		{"ask --json x", "hang", 141},
-		{"ask --events x", "ok+hang-after=2", 141},
-		{"ask x", "", 141},
-		{"setup", "", 141},
-		{"setup codex", "", 141},
-		{"doctor --offline", "", 141},
-		{"smoke --offline", "", 141},
-		{"--help", "", 141},
+		{"ask x", "hang", interrupted},
+		{"smoke x", "hang", interrupted},
+		{"doctor --live", "always hang", interrupted},
+		{"ask x", "hang", notRead},
+		{"ask --json x", "hang", notRead},
+		{"ask --events x", "ok+hang-after=2", notRead},
+		{"ask x", "", notRead},
+		{"setup", "", notRead},
+		{"setup codex", "", notRead},
+		{"doctor --offline", "", notRead},
+		{"smoke --offline", "", notRead},
+		{"--help", "", notRead},
 	} {
-		t.Run(tt.args, func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.args, " ", tt.step, " ", tt.code), func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, strings.Fields(tt.step)...)
 			p := newProcess(t, append(env, strings.Fields(tt.args)...)...)
@@ -175,7 +204,8 @@ func TestCommandsEnd(t *testing.T) {
 			if tt.step != "" {
 				await(t, api.WaitRequests, 1)
 			}
-			if tt.code == 130 {
+
+			if tt.code == interrupted {
 				_ = p.Process.Signal(os.Interrupt)
 			} else {
 				p.out.Close()

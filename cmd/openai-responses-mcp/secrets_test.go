@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -26,28 +25,70 @@ const (
 // echoes are answers of an API, and of a proxy, that repeats what it is sent: SAID, as a JSON string,
 // and escaped for a URL. No limit of a text is between the characters of a SPLIT secret.
 var echoes = []struct {
-	name              string
-	status            int // 0: not HTTP
-	contentType, body string
+	name        string
+	status      int // 0: not HTTP
+	contentType string
+	body        string
 }{
-	{"every field", 401, "application/json", `{"error":{"message":JSON,"type":JSON,"code":JSON,"param":JSON}}`},
-	{"escaped", 403, "application/json", `{"error":{"message":"QUERY PATH"}}`},
-	{"a page", 503, "text/html", "<p>SAID"},
-	{"truncated", 422, "text/plain", strings.Repeat("x", 140) + "SAID"},
-	{"invisible characters", 400, "application/json", `{"error":{"message":"xxxxxxxxxxxx` + strings.Repeat("SPLIT", 40) + `","type":"SPLIT","code":"SPLIT","param":"SPLIT"}}`},
-	{"content type", 200, "application/SAID", "SAID"},
-	{"error event", 200, "text/event-stream", "data: SAID\n\ndata: {\"type\":\"error\",\"code\":JSON,\"message\":JSON}\n\n"},
-	{"failed", 200, "application/json", `{"id":JSON,"status":"failed","output":[],"error":{"code":JSON,"message":JSON}}`},
-	{"answered", 200, "application/json", `{"id":JSON,"model":JSON,"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`},
-	{"redirect", 307, "text/plain", "SAID"},
-	{"not HTTP", 0, "", "HTTP/1.1 200 OK\r\nSAID\r\n\r\n"},
+	{
+		"every field", 401, "application/json",
+		`{"error":{"message":JSON,"type":JSON,"code":JSON,"param":JSON}}`,
+	},
+	{
+		"escaped", 403, "application/json",
+		`{"error":{"message":"QUERY PATH"}}`,
+	},
+	{
+		"a page", 503, "text/html",
+		"<p>SAID",
+	},
+	{
+		"truncated", 422, "text/plain",
+		strings.Repeat("x", 140) + "SAID",
+	},
+	{
+		"invisible characters", 400, "application/json",
+		`{"error":{"message":"xxxxxxxxxxxx` + strings.Repeat("SPLIT", 40) + `",` +
+			`"type":"SPLIT","code":"SPLIT","param":"SPLIT"}}`,
+	},
+	{
+		"content type", 200, "application/SAID",
+		"SAID",
+	},
+	{
+		"error event", 200, "text/event-stream",
+		"data: SAID\n\ndata: {\"type\":\"error\",\"code\":JSON,\"message\":JSON}\n\n",
+	},
+	{
+		"failed", 200, "application/json",
+		`{"id":JSON,"status":"failed","output":[],"error":{"code":JSON,"message":JSON}}`,
+	},
+	{
+		"answered", 200, "application/json",
+		`{"id":JSON,"model":JSON,"status":"completed","output":[` +
+			`{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`,
+	},
+	{
+		"redirect", 307, "text/plain",
+		"SAID",
+	},
+	{
+		"not HTTP", 0, "",
+		"HTTP/1.1 200 OK\r\nSAID\r\n\r\n",
+	},
 }
 
 // leak returns a secret that a text has, as it is, as JSON or in a URL, or the beginning of one.
 func leak(text string) string {
 	for _, s := range []string{key, headerSecret, headerSecret[:8], querySecret, proxySecret} {
-		for _, form := range []string{s, fmt.Sprintf("%q", s), url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte("me:" + s))} {
-			if strings.Contains(text, strings.Trim(form, `"`)) {
+		for _, form := range []string{
+			s,
+			strings.Trim(fmt.Sprintf("%q", s), `"`),
+			url.QueryEscape(s),
+			url.PathEscape(s),
+			base64.StdEncoding.EncodeToString([]byte("me:" + s)),
+		} {
+			if strings.Contains(text, form) {
 				return form
 			}
 		}
@@ -55,66 +96,133 @@ func leak(text string) string {
 	return ""
 }
 
-// No command repeats a secret on stdout, on stderr or in a file, with any answer of the API, and secrets
-// are sent in their headers only.
+// said returns the secrets of a request, and wants that they are in their headers only.
+func said(t *testing.T, r *http.Request) string {
+	authorization := r.Header.Get("Authorization")
+	team := r.Header.Get("X-Team")
+	if authorization != "Bearer "+key {
+		t.Errorf("Authorization: %s, want the key", authorization)
+	}
+	if team != headerSecret {
+		t.Errorf("X-Team: %s, want %s", team, headerSecret)
+	}
+	if r.Header.Get("Proxy-Authorization") == "" {
+		t.Error("no Proxy-Authorization")
+	}
+
+	for _, name := range []string{"Authorization", "X-Team", "Proxy-Authorization"} {
+		r.Header.Del(name)
+	}
+	if s := leak(fmt.Sprint(r.Header, r.URL.Path)); s != "" {
+		t.Errorf("a secret is sent elsewhere: %s", s)
+	}
+	return strings.Join([]string{authorization, team, r.URL.RawQuery, querySecret, proxySecret}, " ; ")
+}
+
+// splitSecret is headerSecret with an invisible character after each one, for JSON.
+func splitSecret() string {
+	split := strings.Join(strings.Split(headerSecret, ""), "\u200b")
+	return strings.ReplaceAll(split, `"`, `\"`)
+}
+
+// newEcho starts a proxy that answers each request with an echo.
+func newEcho(t *testing.T, status int, contentType, body string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		text := said(t, r)
+		fill := strings.NewReplacer(
+			"SAID", text,
+			"JSON", fmt.Sprintf("%q", text),
+			"SPLIT", splitSecret(),
+			"QUERY", url.QueryEscape(text),
+			"PATH", url.PathEscape(text),
+		)
+
+		if status == 0 {
+			c, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = io.WriteString(c, fill.Replace(body))
+			_ = c.Close()
+			return
+		}
+
+		w.Header().Set("X-Request-Id", text)
+		w.Header().Set("Content-Type", fill.Replace(contentType))
+		w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(text))
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, fill.Replace(body))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// commands print an answer of the API, or the configuration.
+var commands = []string{
+	"--stdio",
+	"--stdio --debug --show-config",
+	"ask x",
+	"ask --debug=debug.log --json x",
+	"ask --events --usage --debug x",
+	"doctor --live --debug",
+	"doctor --json",
+	"smoke x",
+	"--show-config",
+	"setup codex",
+}
+
+// No command repeats a secret on stdout, on stderr or in a file, with any answer of the API, and
+// secrets are sent in their headers only.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
+	session := strings.Join([]string{
+		initialize,
+		initialized,
+		watched(ask("1", "x")),
+		ask("2", "Is "+key+" a good key?"),
+	}, "\n") + "\n"
+
 	for _, echo := range echoes {
 		t.Run(echo.name, func(t *testing.T) {
 			t.Parallel()
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				said := strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("X-Team"), r.URL.RawQuery, querySecret, proxySecret}, " ; ")
-				if r.Header.Get("Authorization") != "Bearer "+key || r.Header.Get("X-Team") != headerSecret || r.Header.Get("Proxy-Authorization") == "" {
-					t.Errorf("credentials are missing: %v", r.Header)
-				}
-				for _, name := range []string{"Authorization", "X-Team", "Proxy-Authorization"} {
-					r.Header.Del(name)
-				}
-				if s := leak(fmt.Sprint(r.Header, r.URL.Path)); s != "" {
-					t.Errorf("a secret is sent elsewhere: %s", s)
-				}
-				split := strings.ReplaceAll(strings.Join(strings.Split(headerSecret, ""), "\u200b"), `"`, `\"`)
-				fill := strings.NewReplacer("SAID", said, "JSON", fmt.Sprintf("%q", said), "SPLIT", split,
-					"QUERY", url.QueryEscape(said), "PATH", url.PathEscape(said))
-				if echo.status == 0 {
-					c, _, _ := http.NewResponseController(w).Hijack()
-					_, _ = io.WriteString(c, fill.Replace(echo.body))
-					_ = c.Close()
-					return
-				}
-				w.Header().Set("X-Request-Id", said)
-				w.Header().Set("Content-Type", fill.Replace(echo.contentType))
-				w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(said))
-				w.WriteHeader(echo.status)
-				_, _ = io.WriteString(w, fill.Replace(echo.body))
-			}))
-			t.Cleanup(s.Close)
+			s := newEcho(t, echo.status, echo.contentType, echo.body)
 			home := t.TempDir()
-			if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(secretConfig), 0o600); err != nil {
+			path := filepath.Join(home, "config.yaml")
+			if err := os.WriteFile(path, []byte(secretConfig), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
+			address := strings.TrimPrefix(s.URL, "http://")
 			words := []string{
-				"OPENAI_API_KEY=" + key, "TEAM_TOKEN=" + headerSecret, "OPENAI_MAX_RETRIES=0", "--config=config.yaml",
+				"OPENAI_API_KEY=" + key,
+				"TEAM_TOKEN=" + headerSecret,
+				"OPENAI_MAX_RETRIES=0",
 				"OPENAI_BASE_URL=http://api.invalid/v1?api-key=" + url.QueryEscape(querySecret),
-				"HTTP_PROXY=http://me:" + url.QueryEscape(proxySecret) + "@" + strings.TrimPrefix(s.URL, "http://"),
+				"HTTP_PROXY=http://me:" + url.QueryEscape(proxySecret) + "@" + address,
+				"--config=config.yaml",
 			}
-			session := strings.Join([]string{initialize, initialized, watched(ask("1", "x")), ask("2", "Is "+key+" a good key?")}, "\n") + "\n"
-			for _, args := range []string{
-				"--stdio", "--stdio --debug --show-config", "ask x", "ask --debug=debug.log --json x", "ask --events --usage --debug x",
-				"doctor --live --debug", "doctor --json", "smoke x", "--show-config", "setup codex",
-			} {
+			for _, args := range commands {
 				cmd := program(home, slices.Concat(strings.Fields(args), words)...)
-				var out bytes.Buffer
-				cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(session), &out, &out
-				_ = cmd.Run() // Most fail.
-				if s := leak(out.String()); s != "" || crash.MatchString(out.String()) || out.Len() == 0 {
-					t.Errorf("%s printed %q:\n%s", args, s, &out)
+				cmd.Stdin = strings.NewReader(session)
+				out, _ := cmd.CombinedOutput() // Most fail.
+				if len(out) == 0 {
+					t.Errorf("%s printed nothing", args)
+				}
+				if s := leak(string(out)); s != "" {
+					t.Errorf("%s printed %q:\n%s", args, s, out)
+				}
+				if crash.Match(out) {
+					t.Errorf("%s crashed:\n%s", args, out)
 				}
 			}
+
 			log, err := os.ReadFile(filepath.Join(home, "debug.log"))
-			if s := leak(string(log)); err != nil || s != "" || !strings.Contains(string(log), "openai(client): request") {
-				t.Errorf("debug.log has %q, %v:\n%s", s, err, log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := leak(string(log)); s != "" {
+				t.Errorf("debug.log has %q:\n%s", s, log)
+			}
+			if !strings.Contains(string(log), "openai(client): request") {
+				t.Errorf("debug.log has no request:\n%s", log)
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 //	answer.go     the Answerer, and what goes in and out
 //	request.go    question and profile -> request with its web search tool
 //	converse.go   one request, or more when there is nothing to cite
+//	stage.go      an event of a request -> words for a status line
 //	reading.go    what the responses say: text, sources, figures
 //	compose.go    reading -> Answer
 package answer
@@ -40,7 +41,7 @@ type Options struct {
 	Instructions    string             // sent unchanged
 	Profiles        map[string]Profile // by tool name, with inheritance resolved
 	MaxCitations    int                // 0: 3
-	RequeryAttempts int                // further requests when the answer has no text or nothing to cite
+	RequeryAttempts int                // further requests for an answer without text or sources
 	Defaults        Defaults
 	Search          Search
 	ExtraBody       map[string]any   // merged into the request body
@@ -114,18 +115,25 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are those
-// of package llm, a NoTextError, or that of an unknown profile.
+// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are
+// those of package llm, a NoTextError, or that of an unknown profile.
 //
 // watch, when not nil, is called with each event, one at a time. Blocks are numbered over all
-// requests of the question. Unless a request fails, a Usage of all requests and a Done end the events.
-func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch func(llm.Event)) (*Answer, error) {
+// requests of the question. Unless a request fails, a Usage of all requests and a Done end the
+// events.
+func (a *Answerer) Ask(
+	ctx context.Context,
+	profile string,
+	q Question,
+	watch func(llm.Event),
+) (*Answer, error) {
 	start := a.o.Now()
 	p, ok := a.o.Profiles[profile]
 	if !ok {
 		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
 	}
 	a.logRequest(ctx, profile, p)
+
 	r, err := a.converse(ctx, a.request(p, q), watch)
 	if err != nil {
 		return nil, err
@@ -134,6 +142,7 @@ func (a *Answerer) Ask(ctx context.Context, profile string, q Question, watch fu
 		watch(r.meta.Usage)
 		watch(llm.Done{Status: r.last.Status, Response: r.last})
 	}
+
 	ans, err := a.compose(r)
 	if err != nil {
 		return nil, err
@@ -149,10 +158,13 @@ func (a *Answerer) today() string { return a.o.Now().In(a.o.Location).Format(tim
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
 	can := llm.CapabilityOf(p.Model)
-	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
-		profile, p.Model, can.Verbosity, can.Reasoning))
-	a.o.Logger.DebugContext(ctx, fmt.Sprintf("answer: request summary tools=web_search(on) reasoning=%s text.verbosity=%s",
-		onOff(can.Reasoning && p.ReasoningEffort != ""), onOff(can.Verbosity && p.Verbosity != "")))
+	supports := fmt.Sprintf("{verbosity:%t, reasoning:%t}", can.Verbosity, can.Reasoning)
+	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
+	verbosity := onOff(can.Verbosity && p.Verbosity != "")
+
+	a.o.Logger.DebugContext(ctx, "answer: profile="+profile+" model="+p.Model+" supports="+supports)
+	a.o.Logger.DebugContext(ctx, "answer: request summary tools=web_search(on)"+
+		" reasoning="+reasoning+" text.verbosity="+verbosity)
 }
 
 func onOff(on bool) string {

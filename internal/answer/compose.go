@@ -13,35 +13,56 @@ func (a *Answerer) compose(r *reading) (*Answer, error) {
 	if r.text == "" {
 		return nil, NoTextError(cmp.Or(r.incomplete, "no output"))
 	}
+
 	sources := r.sources(a.blocked)
+	names := namesOf(sources, a.o.MaxCitations)
+	doc := cite.NewDocument(r.text, names...)
+	citations := doc.Citations(sources, a.o.MaxCitations, a.today())
+
+	text := r.text
+	if r.incomplete != "" {
+		text += incompleteNote(r.text, r.incomplete)
+	}
+	searchedPages := r.searched && len(citations) > 0
+	if searchedPages && !doc.Closing {
+		text += listOf(citations)
+	}
+
+	return &Answer{
+		Text:       text,
+		UsedSearch: r.searched,
+		Citations:  citations,
+		Meta:       r.meta,
+	}, nil
+}
+
+// namesOf returns the names of the first sources without a URL, at most limit of them.
+func namesOf(sources []cite.Citation, limit int) []string {
 	var names []string
 	for _, c := range sources {
-		if !c.IsPage() && len(names) < a.o.MaxCitations {
+		if !c.IsPage() && len(names) < limit {
 			names = append(names, c.URL)
 		}
 	}
-	doc := cite.NewDocument(r.text, names)
-	ans := &Answer{Text: r.text, UsedSearch: r.searched, Citations: []cite.Citation{}, Meta: r.meta} // citations are never null in JSON
-	ans.Citations = append(ans.Citations, cite.Capped(sources, a.o.MaxCitations, doc)...)
-	dates, today := doc.Dates(ans.Citations), a.today()
-	for i := range ans.Citations {
-		c := &ans.Citations[i]
-		c.PublishedAt = cite.PublishedAt(c.URL, dates[cite.PageKey(c.URL)], today)
-		if c.PublishedAt == "" {
-			c.PublishedAt, c.Accessed = today, true
-		}
+	return names
+}
+
+// incompleteNote ends a text that was cut short, and a code block that was cut short with it.
+func incompleteNote(body, reason string) string {
+	note := "\n\n[" + reason + "]"
+	inCode := strings.Count(body, "```")%2 == 1
+	if inCode {
+		return "\n```" + note
 	}
-	if r.incomplete != "" {
-		if strings.Count(r.text, "```")%2 == 1 { // cut short in a code block
-			ans.Text += "\n```"
-		}
-		ans.Text += "\n\n[" + r.incomplete + "]"
+	return note
+}
+
+// listOf returns the list of sources that ends an answer.
+func listOf(citations []cite.Citation) string {
+	var b strings.Builder
+	b.WriteString("\n\nSources:")
+	for _, c := range citations {
+		b.WriteString("\n- " + c.URL + " (" + c.PublishedAt + ")")
 	}
-	if ans.UsedSearch && len(ans.Citations) > 0 && !doc.Closing {
-		ans.Text += "\n\nSources:"
-		for _, c := range ans.Citations {
-			ans.Text += "\n- " + c.URL + " (" + c.PublishedAt + ")"
-		}
-	}
-	return ans, nil
+	return b.String()
 }

@@ -17,16 +17,22 @@ func ExampleAnswerer_Ask() {
 		return
 	}
 	defer api.Close()
+
 	a := answer.New(answer.Options{
 		Client:   llm.New(llm.Options{BaseURL: api.URL, APIKey: "any"}),
 		Profiles: map[string]answer.Profile{"answer": {Model: "gpt-5.2"}},
 		Now:      func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
 	})
-	ans, err := a.Ask(context.Background(), "answer", answer.Question{Query: "What is new today?"}, nil)
+	question := answer.Question{Query: "What is new today?"}
+	ans, err := a.Ask(context.Background(), "answer", question, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(ans.UsedSearch, len(ans.Citations), ans.Citations[0].URL, ans.Citations[0].PublishedAt)
-	// Output: true 1 https://example.com/docs/web-search 2026-01-02
+
+	fmt.Println(ans.UsedSearch, len(ans.Citations))
+	fmt.Println(ans.Citations[0].URL, ans.Citations[0].PublishedAt)
+	// Output:
+	// true 1
+	// https://example.com/docs/web-search 2026-01-02
 }

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -13,9 +12,9 @@ import (
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
 	last       *llm.Response
-	content                    // of the last response that has text
+	content                    // of the last response that has text, else of the first
 	noText     bool            // the last response has no text
-	incomplete string          // why that response is incomplete, or ""
+	incomplete string          // why the response of content is incomplete, or ""
 	searched   bool            // spec §3.3: there is a url_citation or a web_search_call
 	citedAny   []cite.Citation // the pages that any message cites
 	found      []cite.Citation // what the searches list
@@ -33,24 +32,20 @@ type content struct {
 func (r *reading) add(resp *llm.Response) {
 	var messages, finals []content
 	searches := 0
+
 	for _, item := range resp.Output {
 		switch item.Type {
 		case "message":
-			m := readContent(item)
+			m := readMessage(item)
 			messages = append(messages, m)
 			if item.Phase == "final_answer" && m.text != "" {
 				finals = append(finals, m)
 			}
 			r.citedAny = append(r.citedAny, m.cites...)
+
 		case "web_search_call":
 			r.searched = true
-			for _, s := range item.Action.Sources {
-				c := cite.Citation{URL: cite.PageURL(s.URL), Title: cite.Title(s.Title)}
-				if c.URL == "" {
-					c = cite.Citation{URL: cite.Title(s.Name), Title: "api"}
-				}
-				r.found = append(r.found, c)
-			}
+			r.found = append(r.found, readSources(item)...)
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
@@ -59,34 +54,40 @@ func (r *reading) add(resp *llm.Response) {
 	if len(finals) > 0 {
 		messages = finals
 	}
-	var now content
-	var texts []string
-	for _, m := range messages {
-		now.cites = append(now.cites, m.cites...)
-		texts = append(texts, m.text)
+	if len(r.citedAny) > 0 {
+		r.searched = true
 	}
-	now.text = strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
-	r.searched = r.searched || len(r.citedAny) > 0
-	if billed := resp.ToolUsage.WebSearch.NumRequests; billed != nil {
-		searches = int(min(max(*billed, 0), 1<<53))
-	}
-	r.noText = now.text == ""
+
+	joined := join(messages)
+	r.noText = joined.text == ""
 	if !r.noText || r.last == nil {
-		r.content, r.incomplete = now, ""
-		if resp.Status == "incomplete" {
-			r.incomplete = "incomplete: " + cmp.Or(text.OneLine(resp.IncompleteDetails.Reason), "unknown reason")
-		}
+		r.content = joined
+		r.incomplete = incompleteReason(resp)
 	}
 	r.last = resp
-	r.meta.ResolvedModel, r.meta.ResponseID, r.meta.RequestID = resp.Model, resp.ID, resp.RequestID
+	r.addMeta(resp, searches)
+}
+
+// addMeta adds what a response took. The number of searches in its output counts if the API reports
+// no other.
+func (r *reading) addMeta(resp *llm.Response, searches int) {
+	billed := resp.ToolUsage.WebSearch.NumRequests
+	if billed != nil {
+		searches = int(min(max(*billed, 0), 1<<53)) // integers that JSON readers agree on
+	}
+
+	r.meta.ResolvedModel = resp.Model
+	r.meta.ResponseID = resp.ID
+	r.meta.RequestID = resp.RequestID
 	r.meta.Usage.Add(resp.Tokens)
 	r.meta.Retries += resp.Retries
 	r.meta.Searches += searches
 }
 
-// readContent reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
+// readMessage reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
 // refusal is a paragraph.
-func readContent(item llm.Item) (m content) {
+func readMessage(item llm.Item) content {
+	var m content
 	var b strings.Builder
 	for _, part := range item.Content {
 		switch {
@@ -95,22 +96,60 @@ func readContent(item llm.Item) (m content) {
 		case part.Type == "refusal":
 			b.WriteString("\n\n" + part.Refusal + "\n\n")
 		}
-		for _, a := range part.Annotations {
-			if a.Type == "url_citation" {
-				m.cites = append(m.cites, cite.Citation{URL: cite.PageURL(a.URL), Title: cite.Title(a.Title)})
+		for _, annotation := range part.Annotations {
+			if annotation.Type == "url_citation" {
+				m.cites = append(m.cites, cite.Page(annotation.URL, annotation.Title))
 			}
 		}
 	}
+
 	m.text = strings.TrimSpace(cite.Clean(b.String()))
 	return m
+}
+
+// readSources reads what a search lists: pages, and names of sources without a URL.
+func readSources(item llm.Item) []cite.Citation {
+	var list []cite.Citation
+	for _, source := range item.Action.Sources {
+		c := cite.Page(source.URL, source.Title)
+		if c.URL == "" {
+			c = cite.Named(source.Name)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// join joins messages to one, with a blank line between texts.
+func join(messages []content) content {
+	var joined content
+	var texts []string
+	for _, m := range messages {
+		joined.cites = append(joined.cites, m.cites...)
+		if m.text != "" {
+			texts = append(texts, m.text)
+		}
+	}
+	joined.text = strings.Join(texts, "\n\n")
+	return joined
+}
+
+// incompleteReason says why a response is incomplete, or "".
+func incompleteReason(resp *llm.Response) string {
+	if resp.Status != "incomplete" {
+		return ""
+	}
+	reason := text.OneLine(resp.IncompleteDetails.Reason)
+	return "incomplete: " + cmp.Or(reason, "unknown reason")
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
 // without a URL are always among them. Blocked pages are not.
-func (r *reading) sources(blocked cite.Hosts) (list []cite.Citation) {
-	seen := map[string]bool{"": true}
+func (r *reading) sources(blocked cite.Hosts) []cite.Citation {
+	var list []cite.Citation
+	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
 	add := func(c cite.Citation) {
 		key := cite.PageKey(c.URL)
 		if !seen[key] && !blocked.Has(c.URL) {
@@ -118,6 +157,7 @@ func (r *reading) sources(blocked cite.Hosts) (list []cite.Citation) {
 		}
 		seen[key] = true
 	}
+
 	for _, candidates := range [][]cite.Citation{r.cites, r.citedAny, r.found} {
 		if len(list) > 0 {
 			break
@@ -126,6 +166,7 @@ func (r *reading) sources(blocked cite.Hosts) (list []cite.Citation) {
 			add(c)
 		}
 	}
+
 	for _, c := range r.found {
 		if !c.IsPage() {
 			add(c)

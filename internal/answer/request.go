@@ -16,8 +16,11 @@ type Question struct {
 	RecencyDays *float64 // days to look back, from 0; nil: the default
 	MaxResults  *float64 // results to look at, from 1; nil: the default
 	Domains     []string // host names (text.IsHostName); empty: the default
-	Style       string   // summary, bullets or citations-only; others are not sent
+	Style       string   // one of styles; others are not sent
 }
+
+// styles are those that the policy explains.
+var styles = []string{"summary", "bullets", "citations-only"}
 
 // Defaults is search.defaults of the configuration, in the units of Question.
 type Defaults struct {
@@ -32,7 +35,7 @@ type Search struct {
 	EnforceDomains bool              // search the domains of the question only
 	BlockedDomains []string          // never searched or cited, subdomains included
 	ContextSize    string            // low, medium or high
-	UserLocation   map[string]string // country, city, region, timezone; empty: no place, where nil means the API's default
+	UserLocation   map[string]string // country, city, region, timezone; nil: not sent; empty: no place
 	Required       bool              // search before every answer
 	Extra          map[string]any    // other members of the tool
 }
@@ -44,6 +47,7 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 	if len(q.Domains) == 0 {
 		q.Domains = a.o.Defaults.Domains
 	}
+
 	r := llm.Request{
 		Model:            p.Model,
 		Instructions:     a.instructions,
@@ -67,15 +71,19 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 
 // input is the query and a line of hints, which the policy explains.
 func (a *Answerer) input(q Question) string {
-	days, results := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays), cmp.Or(q.MaxResults, &a.o.Defaults.MaxResults)
-	s := q.Query + "\n[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
+	days := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays)
+	results := cmp.Or(q.MaxResults, &a.o.Defaults.MaxResults)
+	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
+
 	if len(q.Domains) > 0 {
-		s += " domains: " + strings.Join(q.Domains, ", ") + "."
+		hints += " domains: " + strings.Join(q.Domains, ", ") + "."
 	}
-	if slices.Contains([]string{"summary", "bullets", "citations-only"}, q.Style) {
-		s += " style: " + q.Style + "."
+	if slices.Contains(styles, q.Style) {
+		hints += " style: " + q.Style + "."
 	}
-	return s + " today: " + a.today() + " (" + a.o.Location.String() + ")."
+	hints += " today: " + a.today() + " (" + a.o.Location.String() + ")."
+
+	return q.Query + "\n" + hints
 }
 
 // tool returns the web search tool (https://platform.openai.com/docs/guides/tools-web-search).
@@ -83,6 +91,7 @@ func (s Search) tool(domains []string) map[string]any {
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)
 	t["type"] = "web_search"
+
 	filters := map[string]any{}
 	if s.EnforceDomains && len(domains) > 0 {
 		filters["allowed_domains"] = domains
@@ -93,6 +102,7 @@ func (s Search) tool(domains []string) map[string]any {
 	if len(filters) > 0 {
 		t["filters"] = filters
 	}
+
 	if s.ContextSize != "" {
 		t["search_context_size"] = s.ContextSize
 	}
@@ -101,5 +111,6 @@ func (s Search) tool(domains []string) map[string]any {
 		location["type"] = "approximate"
 		t["user_location"] = location
 	}
+
 	return t
 }

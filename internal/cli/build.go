@@ -48,6 +48,7 @@ func (a *app) build(f *flags) (*deps, error) {
 		}
 		return nil, err
 	}
+
 	if f.keyless && !f.offline && !cfg.KeySet {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
@@ -59,25 +60,56 @@ func (a *app) build(f *flags) (*deps, error) {
 	if d.logErr != nil {
 		warnings = append(warnings, d.logErr.Error()+"; the debug log goes to stderr only")
 	}
-	sys := cfg.Policy.System
-	instructions, warning := policy.Load(sys.Source, sys.Path, sys.Merge, config.ReadFile)
-	a.warn(append(warnings, warning, doctor.ClearText(d.api.BaseURL))...)
-	left := cfg.Search.Defaults
-	defaults := answer.Defaults{RecencyDays: left.RecencyDays, MaxResults: float64(left.MaxResults), Domains: left.Domains}
+
+	system := cfg.Policy.System
+	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
+	warnings = append(warnings, warning, doctor.ClearText(d.api.BaseURL))
+	a.warn(warnings...)
+
+	a.connect(d, instructions)
+	return d, nil
+}
+
+// connect makes the client of the API and what answers questions with it.
+func (a *app) connect(d *deps, instructions string) {
+	cfg := d.config
 	d.api.MaxRetries = cfg.Request.MaxRetries
 	client := llm.New(d.api)
-	answerer := answer.New(answer.Options{
-		Client: client, Instructions: instructions, Profiles: d.profiles, Defaults: defaults, Search: search(cfg),
-		MaxCitations: cfg.Policy.MaxCitations, RequeryAttempts: cfg.Policy.RequeryAttempts, Location: cfg.Location,
-		ExtraBody: cfg.Request.ExtraBody, Stream: cfg.Responses.Stream, Logger: d.log,
-	})
-	d.server = server.Options{
-		Ask: answerer.Ask, Defaults: defaults, Timeout: cfg.Timeout(), Waiting: client.Waiting,
-		Explain:    func(profile string, err error) string { return a.advisor(cfg).Explain(profile, err) },
-		Structured: cfg.Server.StructuredContent, ToolErrors: cfg.Server.ToolErrors,
-		Debug: cfg.Server.Debug, Log: d.log, Redactor: a.redactor,
+
+	defaults := answer.Defaults{
+		RecencyDays: cfg.Search.Defaults.RecencyDays,
+		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
+		Domains:     cfg.Search.Defaults.Domains,
 	}
-	return d, nil
+	answerer := answer.New(answer.Options{
+		Client:          client,
+		Instructions:    instructions,
+		Profiles:        d.profiles,
+		MaxCitations:    cfg.Policy.MaxCitations,
+		RequeryAttempts: cfg.Policy.RequeryAttempts,
+		Defaults:        defaults,
+		Search:          search(cfg),
+		ExtraBody:       cfg.Request.ExtraBody,
+		Stream:          cfg.Responses.Stream,
+		Location:        cfg.Location,
+		Logger:          d.log,
+	})
+
+	explain := func(profile string, err error) string {
+		return a.advisor(cfg).Explain(profile, err)
+	}
+	d.server = server.Options{
+		Ask:        answerer.Ask,
+		Explain:    explain,
+		Waiting:    client.Waiting,
+		Defaults:   defaults,
+		Timeout:    cfg.Timeout(),
+		Structured: cfg.Server.StructuredContent,
+		ToolErrors: cfg.Server.ToolErrors,
+		Debug:      cfg.Server.Debug,
+		Log:        d.log,
+		Redactor:   a.redactor,
+	}
 }
 
 // prepare makes the log, and says how the API is reached. These are what doctor
@@ -85,14 +117,32 @@ func (a *app) build(f *flags) (*deps, error) {
 func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	a.redactor = redact.New(cfg.Secrets...)
 	log, end, err := logging.New(logging.Options{
-		Debug: cfg.Server.Debug, File: cfg.Server.DebugFile, Format: a.logFormat,
-		Stderr: a.stderr, NoColor: a.variable("NO_COLOR") != "", Redactor: a.redactor,
+		Debug:    cfg.Server.Debug,
+		File:     cfg.Server.DebugFile,
+		Format:   a.logFormat,
+		Stderr:   a.stderr,
+		NoColor:  a.variable("NO_COLOR") != "",
+		Redactor: a.redactor,
 	})
-	d := &deps{config: cfg, log: log, logErr: err, profiles: profiles(cfg), close: end}
+
+	d := &deps{
+		config:   cfg,
+		log:      log,
+		logErr:   err,
+		profiles: profiles(cfg),
+		close:    end,
+	}
 	d.api = llm.Options{
-		BaseURL: cfg.OpenAI.BaseURL, Organization: cfg.OpenAI.Organization, Project: cfg.OpenAI.Project,
-		APIKey: cfg.APIKey, KeyEnv: cfg.KeyEnv, Headers: cfg.SentHeaders, Store: cfg.Responses.Store,
-		UserAgent: version.Name + "/" + version.String(), Logger: log, Redactor: a.redactor,
+		BaseURL:      cfg.OpenAI.BaseURL,
+		Organization: cfg.OpenAI.Organization,
+		Project:      cfg.OpenAI.Project,
+		APIKey:       cfg.APIKey,
+		KeyEnv:       cfg.KeyEnv,
+		Headers:      cfg.SentHeaders,
+		Store:        cfg.Responses.Store,
+		UserAgent:    version.Name + "/" + version.String(),
+		Logger:       log,
+		Redactor:     a.redactor,
 	}
 	if offline {
 		return d, a.goOffline(d)
@@ -108,12 +158,17 @@ func (a *app) goOffline(d *deps) error {
 		return fmt.Errorf("starting the offline API: %w", err)
 	}
 	a.note("offline: answers are samples from the built-in fake API")
-	o := &d.api
-	o.BaseURL, o.APIKey, o.Organization, o.Project, o.Headers = api.URL, "offline", "", "", nil
+
+	d.api.BaseURL = api.URL
+	d.api.APIKey = "offline"
+	d.api.Organization = ""
+	d.api.Project = ""
+	d.api.Headers = nil
 	for name, p := range d.profiles {
 		p.Model = "offline"
 		d.profiles[name] = p
 	}
+
 	closeLog := d.close
 	d.close = func() {
 		api.Close()
@@ -124,63 +179,100 @@ func (a *app) goOffline(d *deps) error {
 
 // profiles are the profiles of the configuration, by tool.
 func profiles(cfg *config.Config) map[string]answer.Profile {
+	p := cfg.ModelProfiles
 	return map[string]answer.Profile{
-		"answer":          answer.Profile(cfg.ModelProfiles.Answer),
-		"answer_detailed": answer.Profile(cfg.ModelProfiles.AnswerDetailed),
-		"answer_quick":    answer.Profile(cfg.ModelProfiles.AnswerQuick),
+		"answer":          answer.Profile(p.Answer),
+		"answer_detailed": answer.Profile(p.AnswerDetailed),
+		"answer_quick":    answer.Profile(p.AnswerQuick),
 	}
 }
 
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
+	s := cfg.Search
 	var location map[string]string // nil is not sent, an empty one is
-	if at := cfg.Search.UserLocation; cfg.Origin("search.user_location") != "" {
-		location = map[string]string{"country": at.Country, "region": at.Region, "city": at.City, "timezone": at.Timezone}
+	if cfg.Origin("search.user_location") != "" {
+		location = map[string]string{
+			"country":  s.UserLocation.Country,
+			"region":   s.UserLocation.Region,
+			"city":     s.UserLocation.City,
+			"timezone": s.UserLocation.Timezone,
+		}
 		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
 	}
+
 	return answer.Search{
-		EnforceDomains: cfg.Search.EnforceDomains, BlockedDomains: cfg.Search.BlockedDomains, Required: cfg.Search.Required,
-		ContextSize: cfg.Search.ContextSize, UserLocation: location, Extra: cfg.Search.Extra,
+		EnforceDomains: s.EnforceDomains,
+		BlockedDomains: s.BlockedDomains,
+		Required:       s.Required,
+		ContextSize:    s.ContextSize,
+		UserLocation:   location,
+		Extra:          s.Extra,
 	}
+}
+
+// advisor has what advice about errors may name: settings and their origins, but no secrets.
+func (a *app) advisor(cfg *config.Config) advice.Advisor {
+	roots := a.variable("SSL_CERT_FILE")
+	return advice.Advisor{
+		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
+		Models:    models(cfg),
+		Key:       cfg.KeyEnv,
+		KeyFlaw:   keyFlaw(a.variable(cfg.KeyEnv)),
+		Headers:   cfg.HeaderVariables,
+		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
+		GOOS:      runtime.GOOS,
+		RootsFile: roots,
+		RootsFlaw: func() string { return rootsFlaw(roots) },
+	}
+}
+
+// setting is a setting with the place that its value comes from.
+func setting(cfg *config.Config, key, value string) advice.Setting {
+	origin := strings.TrimPrefix(cfg.Origin(key), "default")
+	return advice.Setting{
+		Name:  key,
+		Value: value,
+		From:  cmp.Or(origin, "the default"),
+	}
+}
+
+// models are the settings of the models, by tool. An inherited model is the setting of answer.
+func models(cfg *config.Config) map[string]advice.Setting {
+	const inherited = "model_profiles.answer.model"
+
+	byTool := make(map[string]advice.Setting)
+	for tool, p := range profiles(cfg) {
+		key := "model_profiles." + tool + ".model"
+		sameOrigin := cfg.Origin(key) == cfg.Origin(inherited)
+		if sameOrigin && p.Model == cfg.ModelProfiles.Answer.Model {
+			key = inherited
+		}
+		byTool[tool] = setting(cfg, key, p.Model)
+	}
+	return byTool
 }
 
 // notKey matches values that are not a key alone.
 var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
 
-// advisor has what advice about errors may name: settings and their origins, but no secrets.
-func (a *app) advisor(cfg *config.Config) advice.Advisor {
-	setting := func(key, value string) advice.Setting {
-		from := cmp.Or(strings.TrimPrefix(cfg.Origin(key), "default"), "the default")
-		return advice.Setting{Name: key, Value: value, From: from}
+// keyFlaw says why a key cannot be one, or "".
+func keyFlaw(key string) string {
+	if !notKey.MatchString(strings.TrimSpace(key)) {
+		return ""
 	}
-	models := map[string]advice.Setting{}
-	for name, p := range profiles(cfg) {
-		// An inherited model has the origin of that of answer.
-		key := "model_profiles." + name + ".model"
-		const first = "model_profiles.answer.model"
-		if cfg.Origin(key) == cfg.Origin(first) && p.Model == cfg.ModelProfiles.Answer.Model {
-			key = first
-		}
-		models[name] = setting(key, p.Model)
+	return "it has quotes, blanks, Bearer, the * of a key that is shown in part, " +
+		"or a reference such as ${NAME} that the client has not replaced"
+}
+
+// rootsFlaw says what is wrong with the file of SSL_CERT_FILE, or "". Go ignores such a file
+// without an error.
+func rootsFlaw(file string) string {
+	pem, _ := os.ReadFile(file)
+	if file == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return ""
 	}
-	keyFlaw := ""
-	if notKey.MatchString(strings.TrimSpace(a.variable(cfg.KeyEnv))) {
-		keyFlaw = "it has quotes, blanks, Bearer, the * of a key that is shown in part, " +
-			"or a reference such as ${NAME} that the client has not replaced"
-	}
-	roots := a.variable("SSL_CERT_FILE")
-	rootsFlaw := func() string { // Go ignores such a file without an error
-		pem, _ := os.ReadFile(roots)
-		if roots == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
-			return ""
-		}
-		return "it cannot be read or has no certificate in PEM form"
-	}
-	return advice.Advisor{
-		BaseURL: setting("openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)), Models: models,
-		Key: cfg.KeyEnv, KeyFlaw: keyFlaw, Headers: cfg.HeaderVariables,
-		Proxy: a.proxyVariable(cfg.OpenAI.BaseURL), GOOS: runtime.GOOS, RootsFile: roots, RootsFlaw: rootsFlaw,
-	}
+	return "it cannot be read or has no certificate in PEM form"
 }
 
 // proxyVariable is the variable that names the proxy for base, as package net/http reads it.
@@ -189,7 +281,9 @@ func (a *app) proxyVariable(base string) string {
 	if strings.HasPrefix(strings.ToLower(base), "http:") {
 		name = "HTTP_PROXY"
 	}
-	if lower := strings.ToLower(name); a.variable(name) == "" && a.variable(lower) != "" {
+
+	lower := strings.ToLower(name)
+	if a.variable(name) == "" && a.variable(lower) != "" {
 		return lower
 	}
 	return name

@@ -6,7 +6,7 @@
 //	build.go    the configuration, as the options of the other packages and for advice
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
-//	ask.go      ask, with events.go for --json and --events
+//	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli
 
@@ -38,11 +38,12 @@ const (
 
 // app is one run of the program.
 type app struct {
-	env            []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	redactor       *redact.Redactor // knows the secrets of the configuration once it is loaded
-	logFormat      string           // of serve: text or json
+	env       []string
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	redactor  *redact.Redactor // knows the secrets of the configuration once it is loaded
+	logFormat string           // of serve: text or json
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -50,7 +51,12 @@ type app struct {
 // closed. env has the form of os.Environ. Run returns within a second after ctx
 // has ended, except that serve lets its calls finish.
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{
+		env:    env,
+		stdin:  stdin,
+		stdout: stdout,
+		stderr: stderr,
+	}
 	return a.report(a.run(ctx, args))
 }
 
@@ -61,8 +67,8 @@ func (a *app) commands() map[string]func(context.Context, []string) error {
 		"ask":    a.ask,
 		"smoke":  a.smoke,
 		"doctor": a.doctor,
-		"setup":  func(_ context.Context, args []string) error { return a.setup(args) },
-		"help":   func(_ context.Context, args []string) error { return a.usage(strings.Join(args, " ")) },
+		"setup":  a.setup,
+		"help":   a.help,
 	}
 }
 
@@ -71,13 +77,18 @@ func (a *app) run(ctx context.Context, args []string) error {
 	if slices.Equal(args, []string{"-v"}) {
 		args = []string{"--version"}
 	}
-	name, run := "", a.server
+
+	name := "" // none: the server
+	run := a.server
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name, args = args[0], args[1:]
-		if run = a.commands()[name]; run == nil {
-			return a.unknownCommand(name)
-		}
+		name = args[0]
+		args = args[1:]
+		run = a.commands()[name]
 	}
+	if run == nil {
+		return a.unknownCommand(name)
+	}
+
 	err := run(ctx, args)
 	if errors.Is(err, flag.ErrHelp) {
 		return a.usage(name)
@@ -87,15 +98,17 @@ func (a *app) run(ctx context.Context, args []string) error {
 
 // failure is an error with its exit code and advice. If problem is empty, nothing is printed.
 type failure struct {
-	code          int
-	problem, hint string
+	code    int
+	problem string
+	hint    string
 }
 
 func (f *failure) Error() string { return f.problem }
 
 // usageError is the failure of a wrong command line.
 func usageError(hint, format string, args ...any) error {
-	return &failure{exitUsage, fmt.Sprintf(format, args...), hint}
+	problem := fmt.Sprintf(format, args...)
+	return &failure{exitUsage, problem, hint}
 }
 
 var (
@@ -106,13 +119,13 @@ var (
 
 // report prints err, which may have several lines of problems, and returns its exit code.
 func (a *app) report(err error) int {
-	const windowsNoData = syscall.Errno(232)
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.Is(err, syscall.EPIPE), runtime.GOOS == "windows" && errors.Is(err, windowsNoData):
+	}
+	if isClosed(err) {
 		return exitClosed
 	}
+
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
 		f = &failure{exitFailed, err.Error(), ""}
@@ -126,9 +139,19 @@ func (a *app) report(err error) int {
 	return f.code
 }
 
+// isClosed reports whether err is that of a pipe without a reader.
+func isClosed(err error) bool {
+	const windowsNoData = syscall.Errno(232)
+	if runtime.GOOS == "windows" && errors.Is(err, windowsNoData) {
+		return true
+	}
+	return errors.Is(err, syscall.EPIPE)
+}
+
 // note prints a line for the user on stderr.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, a.redactor.Line(fmt.Sprintf(format, args...)))
+	line := a.redactor.Line(fmt.Sprintf(format, args...))
+	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, line)
 }
 
 // warn prints warnings. Empty ones are left out.

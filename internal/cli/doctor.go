@@ -21,13 +21,20 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	asJSON := f.Bool("json", false, "")
 	live := f.Bool("live", false, "")
 	words, err := f.parse(args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(words) > 0:
-		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(), "doctor takes no %q", words[0])
 	}
-	o := doctor.Options{Live: *live, Offline: f.offline, Getenv: a.variable, Session: countTools}
+	if len(words) > 0 {
+		hint := "--debug takes its file as --debug=PATH; " + f.seeHelp()
+		return usageError(hint, "doctor takes no %q", words[0])
+	}
+
+	o := doctor.Options{
+		Live:    *live,
+		Offline: f.offline,
+		Getenv:  a.variable,
+		Session: countTools,
+	}
 	o.Config, o.Warnings, o.Err = config.Load(f.config, a.env)
 	if o.Err == nil {
 		d, err := a.prepare(o.Config, f.offline)
@@ -35,25 +42,37 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 			return err
 		}
 		defer d.close()
-		o.LogErr, o.Client, o.Profiles = d.logErr, d.api, d.profiles
+
+		o.LogErr = d.logErr
+		o.Client = d.api
+		o.Profiles = d.profiles
 		o.Advisor = a.advisor(o.Config)
 		if f.offline {
 			o.Advisor.BaseURL = advice.Setting{Value: d.api.BaseURL, From: "--offline"}
 		}
 	}
+
 	checks := doctor.Run(ctx, o)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	report := doctor.Text
-	if *asJSON {
-		report = doctor.JSON
+	return a.reportChecks(checks, *asJSON)
+}
+
+// reportChecks prints the checks. The error counts those that failed.
+func (a *app) reportChecks(checks []doctor.Check, asJSON bool) error {
+	format := doctor.Text
+	if asJSON {
+		format = doctor.JSON
 	}
-	if _, err := io.WriteString(a.stdout, a.redactor.Redact(report(checks))); err != nil {
+	_, err := io.WriteString(a.stdout, a.redactor.Redact(format(checks)))
+	if err != nil {
 		return err
 	}
-	if n := doctor.Count(checks, "fail"); n > 0 {
-		return fmt.Errorf("%d of %d checks failed", n, len(checks))
+
+	failed := doctor.Count(checks, "fail")
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
 	}
 	return nil
 }
@@ -62,8 +81,10 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	responses, err := session(ctx, o, lines, firstRequests("doctor"), func(string, []byte) {})
+	ignore := func(string, []byte) {}
+	responses, err := session(ctx, o, lines, firstRequests("doctor"), ignore)
 	if err != nil {
 		return 0, err
 	}

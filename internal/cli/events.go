@@ -17,9 +17,10 @@ import (
 // printJSON writes v on one line, with one Write.
 func printJSON(w io.Writer, v any) error {
 	b, err := jsonx.Marshal(v)
-	if err == nil {
-		_, err = w.Write(escape(append(b, '\n')))
+	if err != nil {
+		return err
 	}
+	_, err = w.Write(escape(append(b, '\n')))
 	return err
 }
 
@@ -37,35 +38,56 @@ func escape(json []byte) (escaped []byte) {
 	return escaped
 }
 
-// event is a line of `ask --events`: names and values. Empty strings, except an id, are left out.
+// event is a line of `ask --events`: names and values in turn. Empty strings, except an id, are
+// left out.
 type event []any
 
 // MarshalJSON keeps the order.
 func (e event) MarshalJSON() ([]byte, error) {
 	var b []byte
 	for i := 0; i < len(e); i += 2 {
-		if e[i+1] != "" || e[i] == "id" {
-			value, _ := jsonx.Marshal(e[i+1]) // strings and numbers cannot fail
-			b = fmt.Appendf(b, ",%q:%s", e[i], value)
+		name := e[i]
+		value := e[i+1]
+		if value == "" && name != "id" {
+			continue
 		}
+		encoded, _ := jsonx.Marshal(value) // strings and numbers cannot fail
+		b = fmt.Appendf(b, ",%q:%s", name, encoded)
 	}
 	b[0] = '{'
 	return append(b, '}'), nil
 }
 
-// eventOf returns the line of ev. It is nil for a retry, say, whose blocks get the next numbers.
+// eventOf returns the line of ev. It is nil for an event that is not printed, such as a retry.
 func eventOf(ev llm.Event) event {
 	switch e := ev.(type) {
 	case llm.BlockStart:
-		return event{"type", "block_start", "index", e.Index, "kind", e.Kind, "id", e.ID, "name", e.Name}
+		return event{
+			"type", "block_start",
+			"index", e.Index,
+			"kind", e.Kind,
+			"id", e.ID,
+			"name", e.Name,
+		}
 	case llm.BlockDelta:
-		return event{"type", "block_delta", "index", e.Index, "text", e.Text, "thinking", e.Thinking, "input_json", e.InputJSON}
+		return event{
+			"type", "block_delta",
+			"index", e.Index,
+			"text", e.Text,
+			"thinking", e.Thinking,
+			"input_json", e.InputJSON,
+		}
 	case llm.BlockStop:
 		return event{"type", "block_stop", "index", e.Index}
 	case llm.Search:
 		return event{"type", "search", "action", e.Action, "query", e.Query, "url", e.URL}
 	case llm.Usage:
-		return event{"type", "usage", "input_tokens", e.Input, "output_tokens", e.Output, "total_tokens", e.Total}
+		return event{
+			"type", "usage",
+			"input_tokens", e.Input,
+			"output_tokens", e.Output,
+			"total_tokens", e.Total,
+		}
 	case llm.Done:
 		return event{"type", "done", "status", e.Status}
 	}
@@ -75,14 +97,23 @@ func eventOf(ev llm.Event) event {
 // failed returns the line of an error: the API's own message and code, where it
 // sent any. explained is used where the message repeats a part of the key.
 func (a *app) failed(err error, explained string) event {
-	message, code := explained, "error"
-	if e, ok := errors.AsType[*llm.Error](err); ok {
+	message := explained
+	code := "error"
+
+	e, ok := errors.AsType[*llm.Error](err)
+	if ok {
 		switch e.Kind {
 		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
 		default:
 			message = cmp.Or(strings.TrimSpace(e.Message), explained)
 		}
-		code = cmp.Or(e.Code, e.Type, strings.ReplaceAll(e.Kind.String(), " ", "_"))
+		kind := strings.ReplaceAll(e.Kind.String(), " ", "_")
+		code = cmp.Or(e.Code, e.Type, kind)
 	}
-	return event{"type", "error", "message", a.redactor.Line(message), "code", a.redactor.Line(code)}
+
+	return event{
+		"type", "error",
+		"message", a.redactor.Line(message),
+		"code", a.redactor.Line(code),
+	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"flag"
@@ -50,13 +51,15 @@ func given(value **string) func(string) error {
 // joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no
 // optional values. An argument that begins with - is the next flag.
 func joinDebug(args []string) (joined []string) {
+	afterDebug := false
 	for _, arg := range args {
-		last := len(joined) - 1
-		if last >= 0 && (joined[last] == "--debug" || joined[last] == "-debug") && arg != "" && arg[0] != '-' {
-			joined[last] += "=" + arg
+		isValue := arg != "" && arg[0] != '-'
+		if afterDebug && isValue {
+			joined[len(joined)-1] += "=" + arg
 		} else {
 			joined = append(joined, arg)
 		}
+		afterDebug = arg == "--debug" || arg == "-debug"
 	}
 	return joined
 }
@@ -65,15 +68,20 @@ func joinDebug(args []string) (joined []string) {
 // them only -- begins a flag, so that a question may contain -l. A -- alone ends the flags.
 func (f *flags) parse(args []string) (words []string, err error) {
 	for len(args) > 0 {
-		if err := f.Parse(args); err != nil {
+		err := f.Parse(args)
+		if err != nil {
 			return nil, f.problem(err)
 		}
+
 		rest := f.Args()
-		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+		parsed := len(args) - len(rest)
+		if parsed > 0 && args[parsed-1] == "--" {
 			return append(words, rest...), nil
 		}
+
 		for len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
-			words, rest = append(words, rest[0]), rest[1:]
+			words = append(words, rest[0])
+			rest = rest[1:]
 		}
 		args = rest
 	}
@@ -81,7 +89,11 @@ func (f *flags) parse(args []string) (words []string, err error) {
 }
 
 // dashes are the places where package flag names a flag with one dash.
-var dashes = strings.NewReplacer(" argument: -", " argument: --", " for flag -", " for --", " for -", " for --")
+var dashes = strings.NewReplacer(
+	" argument: -", " argument: --",
+	" for flag -", " for --",
+	" for -", " for --",
+)
 
 // problem words an error of package flag.
 func (f *flags) problem(err error) error {
@@ -92,40 +104,51 @@ func (f *flags) problem(err error) error {
 	if !unknown {
 		return usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
 	}
-	name = strings.TrimPrefix(name, "-")
+
+	name = "--" + strings.TrimPrefix(name, "-")
 	var known []string
 	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
-	return usageError(didYouMean("--"+name, known)+f.seeHelp(), "unknown flag --%s", name)
+	return usageError(didYouMean(name, known)+f.seeHelp(), "unknown flag %s", name)
 }
 
 // seeHelp is the hint that leads to the usage text.
 func (f *flags) seeHelp() string {
-	return "see " + strings.TrimSpace(version.Name+" "+f.Name()) + " --help"
+	command := strings.TrimSpace(version.Name + " " + f.Name())
+	return "see " + command + " --help"
 }
 
 // didYouMean is a hint with the known name that s most likely stands for, or "".
 func didYouMean(s string, known []string) string {
-	if name := text.Nearest(s, known); name != "" {
-		return "did you mean " + name + "? "
+	name := text.Nearest(s, known)
+	if name == "" {
+		return ""
 	}
-	return ""
+	return "did you mean " + name + "? "
 }
 
 // unknownCommand says that there is no such command, and names the nearest.
 func (a *app) unknownCommand(name string) error {
 	known := slices.Sorted(maps.Keys(a.commands()))
-	return usageError(didYouMean(name, known)+"see "+version.Name+" --help", "unknown command %q", name)
+	hint := didYouMean(name, known) + "see " + version.Name + " --help"
+	return usageError(hint, "unknown command %q", name)
 }
 
 //go:embed usage*.txt
 var usages embed.FS
 
-// usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
-func (a *app) usage(command string) error {
+// help prints the usage text of the command that args name.
+func (a *app) help(_ context.Context, args []string) error {
+	command := strings.Join(args, " ")
 	if command == "help" {
 		command = ""
 	}
-	b, err := usages.ReadFile(strings.TrimSuffix("usage_"+command, "_") + ".txt")
+	return a.usage(command)
+}
+
+// usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
+func (a *app) usage(command string) error {
+	name := strings.TrimSuffix("usage_"+command, "_") + ".txt"
+	b, err := usages.ReadFile(name)
 	if err != nil {
 		return a.unknownCommand(command)
 	}

@@ -19,83 +19,193 @@ import (
 )
 
 // The variables with the bearer tokens of serve, or with the file that holds them.
-const tokensVariable, tokensFileVariable = "MCP_HTTP_TOKENS", "MCP_HTTP_TOKENS_FILE"
+const (
+	tokensVariable     = "MCP_HTTP_TOKENS"
+	tokensFileVariable = "MCP_HTTP_TOKENS_FILE"
+)
+
+const (
+	defaultMaxCalls = 256
+	highestMaxCalls = 10000 // each call holds memory and a connection
+
+	drainNotGiven time.Duration = -1 // then the drain lasts as long as a call may
+)
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
-	f := newFlags("serve")
-	o := httpd.Options{Metrics: httpd.NewMetrics()}
-	f.Func("allowed-host", "", func(s string) error {
-		host := httpd.HostName(s)
-		if host == "" || strings.Contains(s, "/") {
-			return errors.New("not a host")
-		}
-		o.Access.Hosts = append(o.Access.Hosts, host)
-		return nil
-	})
-	const notGiven time.Duration = -1 // --drain
-	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", notGiven, "")
-	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
-	f.IntVar(&o.MaxCalls, "max-calls", 256, "")
-	f.StringVar(&a.logFormat, "log-format", "text", "")
-	address := f.String("http", "", "")
-	metricsAddress := f.String("metrics", "", "")
-	anonymous := f.Bool("allow-anonymous", false, "")
-	words, err := f.parse(joinDebug(args))
+	f, err := a.parseServe(args)
 	if err != nil {
 		return err
 	}
-	help := f.seeHelp()
-	switch {
-	case len(words) > 0:
-		return usageError(help, "unexpected argument %q", words[0])
-	case *address == "":
-		return usageError(help, "serve needs --http ADDRESS, such as 127.0.0.1:8080")
-	case !strings.HasPrefix(o.Path, "/") || strings.ContainsAny(o.Path, "{} ?#%") || path.Clean(o.Path) != o.Path:
-		return usageError(help, "--path %s is not a path, such as /mcp", o.Path)
-	case o.Path == "/healthz" || o.Path == "/readyz" || o.Path == "/metrics":
-		return usageError(help, "--path %s is taken", o.Path)
-	case o.MaxCalls < 1 || o.MaxCalls > 10000: // each call holds memory and a connection
-		return usageError(help, "--max-calls %d is not in 1..10000", o.MaxCalls)
-	case o.Drain < 0 && o.Drain != notGiven:
-		return usageError(help, "--drain %s is negative", o.Drain)
-	case o.Notice < 0:
-		return usageError(help, "--notice %s is negative", o.Notice)
-	case a.logFormat != "text" && a.logFormat != "json":
-		return usageError(help, "--log-format %s is not text or json", a.logFormat)
-	}
-	ln, err := listen("--http", *address)
+
+	ln, err := listen("--http", f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	if *metricsAddress != "" {
-		o.MetricsListener, err = listen("--metrics", *metricsAddress)
+	if f.metrics != "" {
+		f.options.MetricsListener, err = listen("--metrics", f.metrics)
 		if err != nil {
 			return err
 		}
-		defer o.MetricsListener.Close()
+		defer f.options.MetricsListener.Close()
 	}
-	d, err := a.build(f)
+
+	d, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	o.Access.Loopback = httpd.IsLoopback(ln)
-	o.Access.Tokens, err = a.tokens()
+	if err := a.authenticate(f, ln, d.log); err != nil {
+		return err
+	}
+	return f.run(ctx, ln, d)
+}
+
+// serveFlags are the flags of serve, and the options that they set.
+type serveFlags struct {
+	*flags
+	options   httpd.Options
+	http      string
+	metrics   string
+	anonymous bool
+}
+
+// parseServe parses and checks the flags of serve.
+func (a *app) parseServe(args []string) (*serveFlags, error) {
+	f := &serveFlags{flags: newFlags("serve")}
+
+	o := &f.options
+	f.StringVar(&f.http, "http", "", "")
+	f.StringVar(&f.metrics, "metrics", "", "")
+	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
+	f.Func("allowed-host", "", f.allowHost)
+	f.StringVar(&o.Path, "path", "/mcp", "")
+	f.DurationVar(&o.Drain, "drain", drainNotGiven, "")
+	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
+	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
+	f.StringVar(&a.logFormat, "log-format", "text", "")
+
+	words, err := f.parse(joinDebug(args))
+	if err != nil {
+		return nil, err
+	}
+	if len(words) > 0 {
+		return nil, usageError(f.seeHelp(), "unexpected argument %q", words[0])
+	}
+	return f, f.check(a.logFormat)
+}
+
+// allowHost adds an accepted Host header.
+func (f *serveFlags) allowHost(s string) error {
+	host := httpd.HostName(s)
+	if host == "" || strings.Contains(s, "/") {
+		return errors.New("not a host")
+	}
+	f.options.Access.Hosts = append(f.options.Access.Hosts, host)
+	return nil
+}
+
+// check returns what is wrong with a flag.
+func (f *serveFlags) check(logFormat string) error {
+	o := f.options
+	problem := ""
 	switch {
-	case err != nil:
+	case f.http == "":
+		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case !isCleanPath(o.Path):
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
+	case httpd.IsReserved(o.Path):
+		problem = fmt.Sprintf("--path %s is taken", o.Path)
+	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
+		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
+	case o.Drain != drainNotGiven && o.Drain < 0:
+		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
+	case o.Notice < 0:
+		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
+	case logFormat != "text" && logFormat != "json":
+		problem = fmt.Sprintf("--log-format %s is not text or json", logFormat)
+	default:
+		return nil
+	}
+	return usageError(f.seeHelp(), "%s", problem)
+}
+
+// isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
+// form that clients send.
+func isCleanPath(p string) bool {
+	if strings.ContainsAny(p, "{} ?#%") {
+		return false
+	}
+	return strings.HasPrefix(p, "/") && path.Clean(p) == p
+}
+
+// listen listens on the address of a flag.
+func listen(flag, address string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		hint := flag + " takes HOST:PORT, an address of this machine that no other program uses"
+		return nil, &failure{exitFailed, err.Error(), hint}
+	}
+	return ln, nil
+}
+
+// authenticate sets who may send requests to ln. An address that others reach needs a way to
+// authenticate.
+func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) error {
+	tokens, err := a.tokens()
+	if err != nil {
 		return usageError("name:token, separated by commas or blanks", "%v", err)
-	case !o.Access.Loopback && o.Access.Tokens == nil && !*anonymous:
+	}
+
+	o := &f.options
+	o.Access.Loopback = httpd.IsLoopback(ln)
+	if tokens != nil {
+		o.Access.Authenticators = append(o.Access.Authenticators, tokens)
+		o.Background = append(o.Background, func(ctx context.Context) { tokens.Follow(ctx, log) })
+	}
+
+	open := !o.Access.Loopback && !o.Access.Authenticates()
+	if open && !f.anonymous {
 		return usageError("or --allow-anonymous, to let any caller use the key",
-			"an address other than loopback needs bearer tokens in %s or %s", tokensVariable, tokensFileVariable)
-	case o.MetricsListener != nil:
+			"an address other than loopback needs bearer tokens in %s or %s",
+			tokensVariable, tokensFileVariable)
+	}
+	return nil
+}
+
+// tokens returns the bearer tokens of the environment, or nil. The redactor knows all of them.
+func (a *app) tokens() (*httpd.Tokens, error) {
+	list := a.variable(tokensVariable)
+	file := a.variable(tokensFileVariable)
+	learn := func(secret string) { a.redactor.Add(secret) }
+
+	switch {
+	case list != "" && file != "":
+		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
+	case list != "":
+		read := func() ([]byte, error) { return []byte(list), nil }
+		return httpd.NewTokens(tokensVariable, read, learn)
+	case file != "":
+		read := func() ([]byte, error) { return config.ReadFile(file) }
+		return httpd.NewTokens(file, read, learn)
+	}
+	return nil, nil
+}
+
+// run serves requests on ln until ctx is done.
+func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
+	o := f.options
+	if o.MetricsListener != nil {
 		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
-	case o.Access.Tokens != nil:
-		d.log.Warn("/metrics needs a token; --metrics ADDRESS serves it without one on an address of its own")
+	} else if o.Access.Authenticates() {
+		d.log.Warn("/metrics needs a token; " +
+			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
+
+	o.Log = d.log
+	o.Metrics = httpd.NewMetrics()
 	d.server.MaxCalls = o.MaxCalls
 	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
@@ -103,41 +213,17 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		logCall(d.log, c)
 	}
 	o.Server = server.New(d.server)
-	o.Log = d.log
+
 	o.Ready = func() error {
 		if !f.offline && !d.config.KeySet {
 			return errors.New("Missing API key: set " + d.config.KeyEnv)
 		}
 		return nil
 	}
-	if o.Drain == notGiven {
+	if o.Drain == drainNotGiven {
 		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)
-}
-
-// tokens returns the bearer tokens of the environment, or nil. The redactor knows all of them.
-func (a *app) tokens() (*httpd.Tokens, error) {
-	list, file := a.variable(tokensVariable), a.variable(tokensFileVariable)
-	learn := func(secret string) { a.redactor.Add(secret) }
-	switch {
-	case list != "" && file != "":
-		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	case list != "":
-		return httpd.NewTokens(tokensVariable, func() ([]byte, error) { return []byte(list), nil }, learn)
-	case file != "":
-		return httpd.NewTokens(file, func() ([]byte, error) { return config.ReadFile(file) }, learn)
-	}
-	return nil, nil
-}
-
-// listen listens on the address of a flag.
-func listen(flag, address string) (net.Listener, error) {
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, &failure{exitFailed, err.Error(), flag + " takes HOST:PORT, an address of this machine that no other program uses"}
-	}
-	return ln, nil
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
@@ -146,15 +232,19 @@ func logCall(log *slog.Logger, c server.Call) {
 		log = log.With("traceparent", c.Trace)
 	}
 	log = log.With("tool", c.Tool, "client", c.Client, "outcome", c.Outcome)
-	request := c.Meta.RequestID
 	if c.Err != nil {
 		log = log.With("kind", c.Kind())
 		log.Debug("call failed", "err", c.Err)
 	}
+
+	request := c.Meta.RequestID
 	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
 		request = e.RequestID
 	}
-	log.Info("call", "request_id", request, "seconds", c.Duration.Round(time.Millisecond).Seconds(),
-		"tokens", c.Meta.Usage.Total, "searches", c.Meta.Searches)
+	log.Info("call",
+		"request_id", request,
+		"seconds", c.Duration.Round(time.Millisecond).Seconds(),
+		"tokens", c.Meta.Usage.Total,
+		"searches", c.Meta.Searches)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/url"
@@ -19,104 +20,168 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
+// setupFlags is the command line of setup.
+type setupFlags struct {
+	*flags
+	via string
+	url string
+}
+
 // setup prints the configuration of a client on stdout and notes on stderr. It prints no key.
-func (a *app) setup(args []string) error {
+func (a *app) setup(_ context.Context, args []string) error {
+	f := &setupFlags{flags: newConfigFlag("setup")}
 	standard := clients.ViaBinary // other builds are not published
 	if version.IsRelease() {
 		standard = clients.ViaNPX
 	}
-	f := newConfigFlag("setup")
-	via := f.String("via", standard, "")
-	address := f.String("url", "", "")
+	f.StringVar(&f.via, "via", standard, "")
+	f.StringVar(&f.url, "url", "", "")
 	words, err := f.parse(args)
 	if err != nil {
 		return err
 	}
-	overHTTP := *via == clients.ViaHTTP
-	switch u, err := url.Parse(*address); {
-	case !slices.Contains(clients.Vias(), *via):
-		return usageError(f.seeHelp(), "--via %q is not one of %s", *via, strings.Join(clients.Vias(), ", "))
-	case len(words) == 0:
-		return a.listClients()
-	case !overHTTP && *address != "":
-		return usageError("add --via http", "--url is for servers over HTTP")
-	case overHTTP && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil):
-		return usageError("add --url https://HOST/mcp, without a user", "--via http needs the http or https URL of the server")
+
+	if !slices.Contains(clients.Vias(), f.via) {
+		vias := strings.Join(clients.Vias(), ", ")
+		return usageError(f.seeHelp(), "--via %q is not one of %s", f.via, vias)
 	}
-	name := strings.Join(words, " ") // some have a blank: VS Code
+	if len(words) == 0 {
+		return a.listClients()
+	}
+
+	c, err := f.client(strings.Join(words, " ")) // some have a blank: VS Code
+	if err != nil {
+		return err
+	}
+	s, err := a.startedAs(f)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.WriteString(a.stdout, c.Snippet(s))
+	if err != nil {
+		return err
+	}
+	a.setupNotes(c, s)
+	return nil
+}
+
+// client returns the client of that name, if it can reach the server as the flags say.
+func (f *setupFlags) client(name string) (c clients.Client, err error) {
+	overHTTP := f.via == clients.ViaHTTP
+	if !overHTTP && f.url != "" {
+		return c, usageError("add --via http", "--url is for servers over HTTP")
+	}
+	if overHTTP && !isServerURL(f.url) {
+		const hint = "add --url https://HOST/mcp, without a user"
+		return c, usageError(hint, "--via http needs the http or https URL of the server")
+	}
+
 	c, ok := clients.Find(name)
-	switch {
-	case !ok:
+	if !ok {
 		var ids []string
 		for _, c := range clients.All() {
 			ids = append(ids, c.ID)
 		}
-		return usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
-	case overHTTP && c.NoHTTP != "":
-		return usageError("use --via npx, docker or binary", "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+		return c, usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
 	}
-	s, err := a.startedAs(f, *via)
+	if overHTTP && c.NoHTTP != "" {
+		const hint = "use --via npx, docker or binary"
+		return c, usageError(hint, "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+	}
+	return c, nil
+}
+
+// isServerURL reports whether s is a URL that a client can connect to.
+func isServerURL(s string) bool {
+	u, err := url.Parse(s)
 	if err != nil {
-		return err
+		return false
 	}
-	s.URL = *address
-	if _, err := io.WriteString(a.stdout, c.Snippet(s)); err != nil {
-		return err
-	}
+	web := u.Scheme == "http" || u.Scheme == "https"
+	return web && u.Host != "" && u.User == nil
+}
+
+// setupNotes prints where the entry belongs, and other ways to add it.
+func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
-	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, c.File(s.OS))
-	if link := c.Link(s); link != "" {
+
+	file := c.File(s.OS)
+	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, file)
+
+	link := c.Link(s)
+	if link != "" {
 		say("Or open this link, which adds the entry:\n\n    %s\n\n", link)
 	}
-	switch command, omits := c.Command(s); {
+
+	command, omits := c.Command(s)
+	switch {
 	case omits != "":
-		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n", c.Name, omits, command)
+		const incomplete = "The command of %s writes an incomplete entry, which needs %s:"
+		say(incomplete+"\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
-	for _, note := range append(c.Notes(s), s.Notes()...) {
+
+	notes := append(c.Notes(s), s.Notes()...)
+	for _, note := range notes {
 		say("- %s\n", note)
 	}
-	return nil
 }
 
 // listClients prints the clients, a line each.
 func (a *app) listClients() error {
 	for _, c := range clients.All() {
-		if _, err := fmt.Fprintf(a.stdout, "%-15s   %-15s   %s\n", c.ID, c.Name, c.File(runtime.GOOS)); err != nil {
+		_, err := fmt.Fprintf(a.stdout, "%-15s   %-15s   %s\n", c.ID, c.Name, c.File(runtime.GOOS))
+		if err != nil {
 			return err
 		}
 	}
-	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", strings.Join(clients.Vias(), "|"))
+
+	vias := strings.Join(clients.Vias(), "|")
+	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", vias)
 	return nil
 }
 
 // startedAs returns how a client starts the server, with the configuration of this command line,
 // also of a file that is wrong or missing: it may be corrected later.
-func (a *app) startedAs(f *flags, via string) (clients.Server, error) {
-	s := clients.Server{Via: via, OS: runtime.GOOS, Keys: []string{"OPENAI_API_KEY"}, Limit: 5 * time.Minute}
-	cfg, warnings, err := config.Load(f.config, a.env)
+func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
+	s := clients.Server{
+		Via:   f.via,
+		URL:   f.url,
+		OS:    runtime.GOOS,
+		Keys:  []string{"OPENAI_API_KEY"},
+		Limit: 5 * time.Minute,
+	}
+
 	file := *cmp.Or(f.config.Config, new(""))
+	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
-		warnings = append(strings.Split(err.Error(), "\n"), "setup goes on without the configuration, with the key in "+s.Keys[0])
+		const goesOn = "setup goes on without the configuration, with the key in "
+		problems := strings.Split(err.Error(), "\n")
+		warnings = append(problems, goesOn+s.Keys[0])
 	} else {
-		s.Keys, s.Limit = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...), cfg.Timeout()
-		if via == clients.ViaDocker { // a container does not find the default file
+		s.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
+		s.Limit = cfg.Timeout()
+		if f.via == clients.ViaDocker { // a container does not find the default file
 			file = cfg.File
 		}
 	}
 	a.warn(warnings...)
+
 	if file != "" {
-		if s.Config, err = filepath.Abs(file); err != nil {
+		s.Config, err = filepath.Abs(file)
+		if err != nil {
 			return s, fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
-	switch {
-	case via == clients.ViaBinary:
+	if f.via == clients.ViaBinary {
 		s.Binary, err = installed()
 		return s, err
-	case via != clients.ViaHTTP && !version.IsRelease():
-		a.warn("this build is " + version.String() + "; the entry works when " + version.Version + " is published")
+	}
+	if f.via != clients.ViaHTTP && !version.IsRelease() {
+		build := "this build is " + version.String()
+		a.warn(build + "; the entry works when " + version.Version + " is published")
 	}
 	return s, nil
 }
@@ -131,13 +196,17 @@ func installed() (string, error) {
 		return "", fmt.Errorf("finding this program: %w", err)
 	}
 	if temporary.MatchString(self) {
-		return "", &failure{exitFailed, "go run builds a temporary program, which a client cannot start later",
-			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup"}
+		const problem = "go run builds a temporary program, which a client cannot start later"
+		const hint = "run go install ./cmd/openai-responses-mcp, " +
+			"then ~/go/bin/openai-responses-mcp setup"
+		return "", &failure{exitFailed, problem, hint}
 	}
+
 	// A link in PATH is better: package managers keep it over updates.
 	found, _ := exec.LookPath(version.Name)
 	link, _ := os.Stat(found)
-	if info, _ := os.Stat(self); filepath.IsAbs(found) && os.SameFile(link, info) {
+	info, _ := os.Stat(self)
+	if filepath.IsAbs(found) && os.SameFile(link, info) {
 		return found, nil
 	}
 	return self, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -29,17 +30,19 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
-	call := request{method: "tools/call", params: object{"name": *tool, "arguments": object{"query": query}}}
+
 	requests := firstRequests("smoke")
 	if *ping {
 		requests = append(requests, request{method: "ping", params: object{}})
 	}
+	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
+	call := toolCall(*tool, query)
 	if *cancel {
 		silent := call
 		silent.cancelled = true
@@ -47,27 +50,42 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		a.note("call %d is cancelled and must stay silent", len(requests))
 	}
 	requests = append(requests, call)
+
+	useLines := *lines || d.config.LineMode
 	start := time.Now()
-	var answered []string
-	var writeErr error
-	_, err = session(ctx, d.server, *lines || d.config.LineMode, requests, func(method string, response []byte) {
-		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
-		answered = append(answered, method)
-		writeErr = cmp.Or(writeErr, printJSON(a.stdout, json.RawMessage(response)))
-	})
-	err = cmp.Or(writeErr, err)
-	switch {
-	case ctx.Err() != nil:
+	answered, err := a.smokeSession(ctx, d.server, useLines, requests)
+	if ctx.Err() != nil {
 		return errInterrupted
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
+
 	api := "the API"
 	if f.offline {
 		api = "the offline API"
 	}
-	a.note("smoke passed: %s in %d ms, with %s", strings.Join(answered, ", "), time.Since(start).Milliseconds(), api)
+	methods := strings.Join(answered, ", ")
+	took := time.Since(start).Milliseconds()
+	a.note("smoke passed: %s in %d ms, with %s", methods, took, api)
 	return nil
+}
+
+// smokeSession runs a session and prints its responses. It returns the methods in the order of
+// their responses.
+func (a *app) smokeSession(ctx context.Context, o server.Options, lines bool, requests []request) ([]string, error) {
+	start := time.Now()
+	var answered []string
+	var writeErr error
+	arrived := func(method string, response []byte) {
+		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
+		answered = append(answered, method)
+		err := printJSON(a.stdout, json.RawMessage(response))
+		writeErr = cmp.Or(writeErr, err)
+	}
+
+	_, err := session(ctx, o, lines, requests, arrived)
+	return answered, cmp.Or(writeErr, err)
 }
 
 type object = map[string]any
@@ -81,52 +99,102 @@ type request struct {
 
 // firstRequests are those that a client of that name begins with.
 func firstRequests(client string) []request {
-	info := object{"name": client, "version": version.String()}
+	hello := object{
+		"protocolVersion": "2025-06-18",
+		"capabilities":    object{},
+		"clientInfo":      object{"name": client, "version": version.String()},
+	}
 	return []request{
-		{method: "initialize", params: object{"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": info}},
+		{method: "initialize", params: hello},
 		{method: "tools/list", params: object{}},
+	}
+}
+
+// toolCall is the request that calls a tool with a question.
+func toolCall(tool, query string) request {
+	arguments := object{"query": query}
+	return request{
+		method: "tools/call",
+		params: object{"name": tool, "arguments": arguments},
 	}
 }
 
 // session sends requests to a server inside this process, all at once, and returns their responses.
 // It calls arrived for each when it comes. The error is the first of a request without a result.
-func session(ctx context.Context, o server.Options, lines bool, requests []request, arrived func(method string, response []byte)) ([][]byte, error) {
+func session(
+	ctx context.Context,
+	o server.Options,
+	lines bool,
+	requests []request,
+	arrived func(method string, response []byte),
+) ([][]byte, error) {
+	responses := make([][]byte, len(requests))
+	out := receiver(func(message []byte) {
+		id := gjson.GetBytes(message, "id").Int()
+		if id > 0 {
+			responses[id-1] = message
+			arrived(requests[id-1].method, message)
+		}
+	})
+
+	t := &stdio.Transport{
+		In:    input(requests, lines),
+		Out:   out,
+		Lines: lines,
+		Log:   o.Log,
+	}
+	err := server.New(o).MCP(ctx).Run(ctx, t)
+	if err != nil {
+		return responses, err
+	}
+
+	for i, r := range requests {
+		err := r.check(i+1, responses[i])
+		if err != nil {
+			return responses, err
+		}
+	}
+	return responses, nil
+}
+
+// input returns what a client writes to send requests. Their ids count from 1.
+func input(requests []request, lines bool) io.Reader {
 	var in bytes.Buffer
 	send := func(message object) {
 		message["jsonrpc"] = "2.0"
 		body, _ := json.Marshal(message) // these values cannot fail
 		_ = stdio.Write(&in, body, !lines)
 	}
+
 	for i, r := range requests {
-		send(object{"id": i + 1, "method": r.method, "params": r.params})
+		id := i + 1
+		send(object{"id": id, "method": r.method, "params": r.params})
 		if r.method == "initialize" {
 			send(object{"method": "notifications/initialized"})
 		}
 		if r.cancelled {
-			send(object{"method": "notifications/cancelled", "params": object{"requestId": i + 1, "reason": "smoke"}})
+			params := object{"requestId": id, "reason": "smoke"}
+			send(object{"method": "notifications/cancelled", "params": params})
 		}
 	}
-	responses := make([][]byte, len(requests))
-	out := receiver(func(message []byte) {
-		if id := gjson.GetBytes(message, "id").Int(); id > 0 {
-			responses[id-1] = message
-			arrived(requests[id-1].method, message)
-		}
-	})
-	err := server.New(o).MCP(ctx).Run(ctx, &stdio.Transport{In: &in, Out: out, Lines: lines, Log: o.Log})
-	for i, r := range requests {
-		answered, e := responses[i] != nil, gjson.GetBytes(responses[i], "error")
-		switch {
-		case err != nil:
-		case answered && r.cancelled:
-			err = fmt.Errorf("call %d was cancelled and yet answered", i+1)
-		case !answered && !r.cancelled:
-			err = fmt.Errorf("the server sent no response to %s", r.method)
-		case e.Exists():
-			err = fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").String(), e.Get("code").Int())
-		}
+	return &in
+}
+
+// check returns the error of a response that the request must not have. A nil response is none.
+func (r request) check(id int, response []byte) error {
+	answered := response != nil
+	if answered && r.cancelled {
+		return fmt.Errorf("call %d was cancelled and yet answered", id)
 	}
-	return responses, err
+	if !answered && !r.cancelled {
+		return fmt.Errorf("the server sent no response to %s", r.method)
+	}
+
+	e := gjson.GetBytes(response, "error")
+	if e.Exists() {
+		return fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").String(), e.Get("code").Int())
+	}
+	return nil
 }
 
 // receiver gets the messages of a server, each of which is one Write.

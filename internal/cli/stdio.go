@@ -19,43 +19,66 @@ func (a *app) server(ctx context.Context, args []string) error {
 	show := f.Bool("show-config", false, "")
 	number := f.Bool("version", false, "")
 	words, err := f.parse(joinDebug(args))
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(words) > 0:
-		return usageError("a command goes first, before its flags; "+f.seeHelp(), "unexpected argument %q", words[0])
-	case *number:
+	}
+
+	if len(words) > 0 {
+		hint := "a command goes first, before its flags; " + f.seeHelp()
+		return usageError(hint, "unexpected argument %q", words[0])
+	}
+	if *number {
 		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
-	case !*serve && !*show:
+	}
+	if !*serve && !*show {
 		return usageError("MCP clients start it with --stdio; "+f.seeHelp(), "nothing to do")
 	}
+
 	d, err := a.build(f)
 	if err != nil {
 		return err
 	}
 	defer d.close()
+
 	if *show || d.config.Server.ShowConfigOnStart {
-		if _, err := a.stderr.Write(escape(d.config.Show(version.String()))); err != nil {
+		shown := escape(d.config.Show(version.String()))
+		_, err := a.stderr.Write(shown)
+		if err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)
 		}
 	}
 	if !*serve {
 		return nil
 	}
-	t := &stdio.Transport{In: a.stdin, Out: a.stdout, Lines: d.config.LineMode, Log: d.log}
+	return a.serveStdio(ctx, d)
+}
+
+// serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
+func (a *app) serveStdio(ctx context.Context, d *deps) error {
+	t := &stdio.Transport{
+		In:    a.stdin,
+		Out:   a.stdout,
+		Lines: d.config.LineMode,
+		Log:   d.log,
+	}
 	d.server.Tasks = d.config.Server.Tasks
+
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // cancels the tasks
 	mcp := server.New(d.server).MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
+
 	// After a signal the session has half a second to end: a write can block forever.
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, func() { ended <- nil }) })
+	giveUp := func() { ended <- nil }
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, giveUp) })
 	defer stop()
-	err = <-ended
-	if ctx.Err() != nil || errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) {
-		return nil // the end of the client or of ctx is no error
+
+	err := <-ended
+	clientGone := errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE)
+	if ctx.Err() != nil || clientGone {
+		return nil
 	}
 	return err
 }

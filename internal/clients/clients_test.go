@@ -3,7 +3,6 @@ package clients
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -22,134 +21,214 @@ import (
 var update = flag.Bool("update", false, "write the generated parts of the documents")
 
 func TestFind(t *testing.T) {
-	for name, want := range map[string]string{
-		"claude-code": "claude-code", "claude": "claude-code", "Claude Code": "claude-code", "Claude Desktop": "claude-desktop",
-		" CODEX ": "codex", "VS Code": "vscode", "code": "vscode", "gemini": "gemini-cli", "gemini_cli": "gemini-cli",
-		"opencode": "opencode", "curser": "", "日本": "", "": "",
+	for query, want := range map[string]string{
+		"claude-code":    "claude-code",
+		"claude":         "claude-code",
+		"Claude Code":    "claude-code",
+		"Claude Desktop": "claude-desktop",
+		" CODEX ":        "codex",
+		"VS Code":        "vscode",
+		"code":           "vscode",
+		"gemini":         "gemini-cli",
+		"gemini_cli":     "gemini-cli",
+		"opencode":       "opencode",
+		"curser":         "",
+		"日本":             "",
+		"":               "",
 	} {
-		if got, ok := Find(name); got.ID != want || ok != (want != "") {
-			t.Errorf("Find(%q) = %s, %v, want %s", name, got.ID, ok, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			if got, _ := Find(query); got.ID != want {
+				t.Errorf("Find(%q) = %q, want %q", query, got.ID, want)
+			}
+		})
 	}
 }
 
 // odd has what a path may have: blanks, quotes, markup, Japanese.
 const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
 
-// servers are the cases of the tests.
+// servers are the cases of the tests. The documents show npx and http.
 func servers() map[string]Server {
-	key, limit := []string{"OPENAI_API_KEY"}, 5*time.Minute
+	keys := []string{"OPENAI_API_KEY"}
+	limit := 5 * time.Minute
+
 	return map[string]Server{
-		"npx":                  {Via: ViaNPX, OS: "linux", Keys: key, Limit: limit},
-		"npx on Windows":       {Via: ViaNPX, OS: "windows", Keys: key, Limit: limit, Config: `C:\o\c.yaml`},
-		"docker, configured":   {Via: ViaDocker, OS: "linux", Keys: []string{"MY_KEY", "GATEWAY_TOKEN", "TENANT"}, Config: `/a:b/c d/config.yaml`},
-		"a path of many kinds": {Via: ViaBinary, OS: "linux", Keys: key, Limit: limit, Binary: odd},
-		"http":                 {Via: ViaHTTP, OS: "linux", Limit: limit, URL: "https://mcp.example.com/mcp"},
+		"npx": {
+			Via:   ViaNPX,
+			Keys:  keys,
+			Limit: limit,
+		},
+		"npx on Windows": {
+			Via:    ViaNPX,
+			OS:     "windows",
+			Keys:   keys,
+			Config: `C:\o\c.yaml`,
+		},
+		"docker, configured": {
+			Via:    ViaDocker,
+			Keys:   []string{"MY_KEY", "GATEWAY_TOKEN", "TENANT"},
+			Config: `/a:b/c d/config.yaml`,
+		},
+		"a path of many kinds": {
+			Via:    ViaBinary,
+			Keys:   keys,
+			Binary: odd,
+		},
+		"http": {
+			Via:   ViaHTTP,
+			URL:   "https://mcp.example.com/mcp",
+			Limit: limit,
+		},
 	}
 }
 
 // The command lines that the page does not show.
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string][]string{
-		"npx on Windows": {"cmd", "/c", "npx", "-y", pinned, "--stdio", "--config", `C:\o\c.yaml`},
-		"docker, configured": {"docker", "run", "-i", "--rm", "-e", "MY_KEY", "-e", "GATEWAY_TOKEN", "-e", "TENANT",
-			"--mount", "type=bind,source=/a:b/c d,target=/config,readonly", image, "--stdio", "--config", "/config/config.yaml"},
+		"npx on Windows": {
+			"cmd", "/c", "npx", "-y", pinned, "--stdio", "--config", `C:\o\c.yaml`,
+		},
+		"docker, configured": {
+			"docker", "run", "-i", "--rm", "-e", "MY_KEY", "-e", "GATEWAY_TOKEN", "-e", "TENANT",
+			"--mount", "type=bind,source=/a:b/c d,target=/config,readonly",
+			image, "--stdio", "--config", "/config/config.yaml",
+		},
 		"a path of many kinds": {odd, "--stdio"},
 	} {
-		if diff := cmp.Diff(want, servers()[title].command()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", title, diff)
-		}
+		t.Run(title, func(t *testing.T) {
+			if diff := cmp.Diff(want, servers()[title].command()); diff != "" {
+				t.Errorf("command (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-// For any path of the program every file parses, every secret is named, and a shell reads the
-// words of a command as they are.
-func TestClients(t *testing.T) {
-	sh, noShell := exec.LookPath("sh")
+// eachSetup runs a test for each client and each server that it can reach.
+func eachSetup(t *testing.T, test func(t *testing.T, c Client, s Server)) {
 	for title, s := range servers() {
 		for _, c := range All() {
-			snippet := c.Snippet(s)
-			values := []string{snippet}
-			if c.ID == "codex" { // TOML, whose strings are those of JSON
-				values = regexp.MustCompile(`(?m) = .*$`).FindAllString(snippet, -1)
-			}
-			for _, value := range values {
-				if !json.Valid([]byte(strings.TrimPrefix(value, " = "))) {
-					t.Errorf("%s, %s: not JSON:\n%s", c.ID, title, value)
-				}
-			}
-			for _, v := range s.secrets() {
-				if !strings.Contains(snippet+strings.Join(c.Notes(s), "\n"), v) {
-					t.Errorf("%s, %s: %s is named neither in the file nor in a note", c.ID, title, v)
-				}
-			}
-			if noShell != nil || runtime.GOOS == "windows" || c.add == "" {
+			if s.Via == ViaHTTP && c.NoHTTP != "" {
 				continue
 			}
-			posix := s
-			posix.OS = "linux"
-			command, _ := c.Command(posix)
-			out, err := exec.CommandContext(t.Context(), sh, "-c", `printf '%s\n' `+command).Output()
-			if diff := cmp.Diff(strings.Join(c.words(posix), "\n")+"\n", string(out)); diff != "" || err != nil {
-				t.Errorf("%s, %s: %v (-want +got):\n%s", c.ID, title, err, diff)
-			}
+			t.Run(c.ID+", "+title, func(t *testing.T) { test(t, c, s) })
 		}
 	}
 }
 
-// A link holds the entry, which a client decodes.
+// Every file parses, and every secret is named.
+func TestSnippet(t *testing.T) {
+	eachSetup(t, func(t *testing.T, c Client, s Server) {
+		snippet := c.Snippet(s)
+		values := []string{snippet}
+		if c.ID == "codex" { // TOML, whose strings are those of JSON
+			values = regexp.MustCompile(`(?m) = .*$`).FindAllString(snippet, -1)
+		}
+
+		for _, value := range values {
+			if !json.Valid([]byte(strings.TrimPrefix(value, " = "))) {
+				t.Errorf("not JSON:\n%s", value)
+			}
+		}
+
+		text := snippet + strings.Join(c.Notes(s), "\n")
+		for _, v := range s.secrets() {
+			if !strings.Contains(text, v) {
+				t.Errorf("%s is named neither in the file nor in a note", v)
+			}
+		}
+	})
+}
+
+// A shell reads the words of a command as they are.
+func TestCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a POSIX shell")
+	}
+
+	eachSetup(t, func(t *testing.T, c Client, s Server) {
+		s.OS = "linux"
+		command, _ := c.Command(s)
+		if command == "" {
+			return
+		}
+
+		got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
+		want := strings.Join(c.words(s), "\n") + "\n"
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// A client decodes the JSON in a link.
 func TestLink(t *testing.T) {
 	cursor, _ := Find("cursor")
 	vscode, _ := Find("vscode")
+
 	for title, s := range servers() {
-		u, err := url.Parse(cursor.Link(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		config, noBase64 := base64.StdEncoding.DecodeString(u.Query().Get("config"))
-		_, query, _ := strings.Cut(vscode.Link(s), "?")
-		named, noQuery := url.PathUnescape(query) // decodeURIComponent: a + is a +
-		for got, want := range map[string]entry{string(config): cursor.entry(s), named: vscode.entry(s)} {
-			var e entry
-			err := errors.Join(noBase64, noQuery, json.Unmarshal([]byte(got), &e))
-			if diff := cmp.Diff(encode(want, " "), encode(e, " ")); diff != "" || err != nil {
-				t.Errorf("%s: %v in %s (-want +got):\n%s", title, err, got, diff)
+		t.Run("cursor, "+title, func(t *testing.T) {
+			u, _ := url.Parse(cursor.Link(s))
+			got, err := base64.StdEncoding.DecodeString(u.Query().Get("config"))
+			if diff := cmp.Diff(compact(cursor.entry(s)), string(got)); diff != "" {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
-		}
+		})
+		t.Run("vscode, "+title, func(t *testing.T) {
+			_, query, _ := strings.Cut(vscode.Link(s), "?")
+			got, err := url.PathUnescape(query) // decodeURIComponent: a + is a +
+			if diff := cmp.Diff(vscode.named(s), got); diff != "" {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 }
 
 // The documents show what setup prints.
 func TestDocuments(t *testing.T) {
 	for page, parts := range map[string]map[string]string{
-		"docs/reference/client-setup.md": {"clients": clientFiles(), "snippets": snippets(), "http": httpSnippets()},
-		"README.md":                      {"buttons": buttons("Add to")},
-		"README.ja.md":                   {"buttons": buttons("追加:")},
+		"docs/reference/client-setup.md": {
+			"clients":  clientFiles(),
+			"snippets": snippets(),
+			"http":     httpSnippets(),
+		},
+		"README.md":    {"buttons": buttons("Add to")},
+		"README.ja.md": {"buttons": buttons("追加:")},
 	} {
-		file := filepath.Join("../..", filepath.FromSlash(page))
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		was := strings.ReplaceAll(string(b), "\r\n", "\n")
-		text := was
-		for part, want := range parts {
-			begin, end := "<!-- generated: "+part+" -->\n", "<!-- end -->\n"
-			before, rest, ok := strings.Cut(text, begin)
-			_, after, closed := strings.Cut(rest, end)
-			if !ok || !closed {
-				t.Fatalf("%s has no place for %s", page, part)
-			}
-			text = before + begin + "\n" + want + "\n" + end + after
-		}
-		if *update {
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Run(page, func(t *testing.T) {
+			file := filepath.Join("../..", filepath.FromSlash(page))
+			b, err := os.ReadFile(file)
+			if err != nil {
 				t.Fatal(err)
 			}
-		} else if diff := cmp.Diff(was, text); diff != "" {
-			t.Errorf("%s is out of date, run go test ./internal/clients -update (-file +program):\n%s", page, diff)
-		}
+			old := strings.ReplaceAll(string(b), "\r\n", "\n")
+			text := old
+			for part, content := range parts {
+				text = replacePart(t, text, part, content)
+			}
+
+			if *update {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(old, text); diff != "" {
+				t.Errorf("out of date, run go test ./internal/clients -update (-file +program):\n%s", diff)
+			}
+		})
 	}
+}
+
+// replacePart replaces the generated part of a page.
+func replacePart(t *testing.T, page, part, content string) string {
+	begin := "<!-- generated: " + part + " -->\n"
+	end := "<!-- end -->\n"
+	before, rest, begins := strings.Cut(page, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("the page has no place for %s", part)
+	}
+	return before + begin + "\n" + content + "\n" + end + after
 }
 
 // buttons are links for web pages, which may not have the schemes of the clients.
@@ -158,41 +237,47 @@ func buttons(label string) string {
 	cursor, _ := Find("cursor")
 	vscode, _ := Find("vscode")
 	_, query, _ := strings.Cut(cursor.Link(s), "?")
-	return fmt.Sprintf("[![%s Cursor](https://cursor.com/deeplink/mcp-install-light.svg)](https://cursor.com/en/install-mcp?%s)\n"+
-		"[![%s VS Code](https://img.shields.io/badge/VS_Code-Add-0098FF)](https://insiders.vscode.dev/redirect?url=%s)\n",
-		label, query, label, url.QueryEscape(vscode.Link(s)))
+
+	redirect := url.QueryEscape(vscode.Link(s))
+	return "[![" + label + " Cursor](https://cursor.com/deeplink/mcp-install-light.svg)]" +
+		"(https://cursor.com/en/install-mcp?" + query + ")\n" +
+		"[![" + label + " VS Code](https://img.shields.io/badge/VS_Code-Add-0098FF)]" +
+		"(https://insiders.vscode.dev/redirect?url=" + redirect + ")\n"
 }
 
 func clientFiles() string {
 	table := "| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n"
 	for _, c := range All() {
-		table += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n", c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
+		table += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
+			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
 	}
 	return table
 }
 
 func snippets() string {
-	var parts []string
+	s := servers()["npx"]
+	text := ""
 	for _, c := range All() {
-		s := servers()["npx"]
-		part := "### " + c.Name + "\n\n" + fence(c, s)
+		text += "\n### " + c.Name + "\n\n" + fence(c, s)
 		if link := c.Link(s); link != "" {
-			part += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
+			text += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
 		}
+
 		command, omits := c.Command(s)
 		how := "Or the client's own command"
 		if omits != "" {
 			how = "The client's own command writes an incomplete entry, which needs " + omits
 		}
 		if command != "" {
-			part += how + ":\n\n```text\n" + command + "\n```\n\n"
+			text += how + ":\n\n```text\n" + command + "\n```\n\n"
 		}
-		parts = append(parts, part+"- "+strings.Join(c.Notes(s), "\n- ")+"\n")
+		text += "- " + strings.Join(c.Notes(s), "\n- ") + "\n"
 	}
-	return strings.Join(parts, "\n")
+	return strings.TrimPrefix(text, "\n")
 }
 
-func httpSnippets() (parts string) {
+func httpSnippets() string {
+	parts := ""
 	for _, c := range All() {
 		if c.NoHTTP == "" {
 			parts += c.Name + ":\n\n" + fence(c, servers()["http"])
@@ -203,6 +288,7 @@ func httpSnippets() (parts string) {
 
 // fence is the file of a client as a block of code.
 func fence(c Client, s Server) string {
-	language := filepath.Ext(strings.Fields(c.File("linux"))[0])
-	return fmt.Sprintf("```%s\n%s```\n\n", strings.TrimPrefix(language, "."), c.Snippet(s))
+	path, _, _ := strings.Cut(c.File("linux"), " ")
+	language := strings.TrimPrefix(filepath.Ext(path), ".")
+	return fmt.Sprintf("```%s\n%s```\n\n", language, c.Snippet(s))
 }

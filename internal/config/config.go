@@ -5,9 +5,11 @@
 // replaced. A null in the file and an empty variable count as absent.
 //
 //	config.go   the keys, their defaults and the values derived from them
-//	load.go     Load: the file, the environment and the flags
+//	load.go     Load: the layers in their order
+//	file.go     the layer of the YAML file
 //	secrets.go  openai.headers, and everything that is a secret
-//	keys.go     the keys as a list, --show-config, and checks of values
+//	keys.go     the keys as a list, and --show-config
+//	check.go    what a key allows, and checks of values
 //
 // The structs of this file are the only list of keys. Their tags are used for checks, messages,
 // the JSON Schema and the reference page:
@@ -43,21 +45,29 @@ type Config struct {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
-	File            string   // path of the YAML file, "" if there is none
-	DefaultFiles    []string // where Load looks for it without --config
-	Keys            []string // that have a value, in the order of the structs
-	Location        *time.Location
-	KeyEnv          string            // variable of the credential: of the header that replaces the API key, or openai.api_key_env
-	KeySet          bool              // whether KeyEnv is set
-	APIKey          string            // the bearer token; "" if a header replaces it, because then it may belong to another service
+	File         string   // path of the YAML file, "" if there is none
+	DefaultFiles []string // where Load looks for it without --config
+	Keys         []string // that have a value, in the order of the structs
+	Location     *time.Location
+
+	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, or
+	// openai.api_key_env.
+	KeyEnv string
+	KeySet bool // whether KeyEnv is set
+
+	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
+	// another service.
+	APIKey          string
 	SentHeaders     map[string]string // the headers of openai.headers that have a value
 	HeaderVariables []string          // the variables of openai.headers, set or not, without KeyEnv
-	Secrets         []string          // everything that must not be printed: key, values of variables, passwords in URLs
 
-	fields    []field           // all keys, sections before their members
-	origins   map[string]string // key -> source
-	variables []string          // that are used
-	flags     []string          // that are used
+	// Secrets is everything that must not be printed: key, values of variables, passwords in URLs.
+	Secrets []string
+
+	fields        []field           // all keys, sections before their members
+	origins       map[string]string // key -> source
+	usedVariables []string          // in the order of their first use
+	usedFlags     []string
 }
 
 // The sections of the file.
@@ -69,21 +79,25 @@ type (
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
 		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
+
 	Request struct {
 		TimeoutMS  int            `yaml:"timeout_ms" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
 		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
 	}
+
 	Responses struct {
 		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
+
 	// ModelProfiles has the variables in its tags, by key: the profiles share their struct (spec §5.4).
 	ModelProfiles struct {
 		Answer         Profile `yaml:"answer" model:"MODEL_ANSWER" reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY" doc:"Profile of the tool answer."`
 		AnswerDetailed Profile `yaml:"answer_detailed" model:"MODEL_DETAILED" doc:"Profile of the tool answer_detailed."`
 		AnswerQuick    Profile `yaml:"answer_quick" model:"MODEL_QUICK" doc:"Profile of the tool answer_quick."`
 	}
+
 	// Profile is a model and its settings. Empty and zero values are not sent.
 	Profile struct {
 		Model            string `yaml:"model" format:"model" doc:"Model id."`
@@ -94,17 +108,20 @@ type (
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
 		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
 	}
+
 	Policy struct {
 		MaxCitations    int    `yaml:"max_citations" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
 		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
 		Timezone        string `yaml:"timezone" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
+
 	System struct {
 		Source string `yaml:"source" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
 		Path   string `yaml:"path" format:"path" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
 		Merge  string `yaml:"merge" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
 	}
+
 	Search struct {
 		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
@@ -114,17 +131,20 @@ type (
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 	}
+
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
 		MaxResults  int      `yaml:"max_results" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
 		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
 	}
+
 	Location struct {
 		Country  string `yaml:"country" format:"country" doc:"Two-letter country code, for example JP."`
 		City     string `yaml:"city" doc:"City."`
 		Region   string `yaml:"region" doc:"Region or state."`
 		Timezone string `yaml:"timezone" format:"timezone" doc:"IANA time zone, for example Asia/Tokyo."`
 	}
+
 	Server struct {
 		Debug             bool   `yaml:"debug" env:"DEBUG" doc:"Log requests and answers to stderr, with their content and without the API key."`
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
@@ -150,22 +170,50 @@ var ignored = map[string]string{
 // other profiles inherit from answer.
 func defaults() *Config {
 	return &Config{
-		OpenAI:        OpenAI{APIKeyEnv: "OPENAI_API_KEY", BaseURL: "https://api.openai.com/v1", Headers: map[string]string{}},
-		Request:       Request{TimeoutMS: 300_000, MaxRetries: 3, ExtraBody: map[string]any{}},
-		Responses:     Responses{Stream: "auto"},
-		ModelProfiles: ModelProfiles{Answer: Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "medium"}},
-		Policy:        Policy{MaxCitations: 3, Timezone: "Asia/Tokyo", System: System{Source: "builtin", Merge: "replace"}},
-		Search:        Search{Defaults: Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}}, BlockedDomains: []string{}, Extra: map[string]any{}},
-		Server:        Server{Tasks: true, ToolErrors: "auto"},
+		OpenAI: OpenAI{
+			APIKeyEnv: "OPENAI_API_KEY",
+			BaseURL:   "https://api.openai.com/v1",
+			Headers:   map[string]string{},
+		},
+		Request: Request{
+			TimeoutMS:  300_000,
+			MaxRetries: 3,
+			ExtraBody:  map[string]any{},
+		},
+		Responses: Responses{Stream: "auto"},
+		ModelProfiles: ModelProfiles{
+			Answer: Profile{
+				Model:           "gpt-5.2",
+				ReasoningEffort: "medium",
+				Verbosity:       "medium",
+			},
+		},
+		Policy: Policy{
+			MaxCitations: 3,
+			Timezone:     "Asia/Tokyo",
+			System:       System{Source: "builtin", Merge: "replace"},
+		},
+		Search: Search{
+			Defaults:       Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}},
+			BlockedDomains: []string{},
+			Extra:          map[string]any{},
+		},
+		Server: Server{Tasks: true, ToolErrors: "auto"},
 		Derived: &Derived{
-			SentHeaders: map[string]string{}, origins: map[string]string{}, variables: []string{}, flags: []string{},
+			SentHeaders:   map[string]string{},
+			origins:       map[string]string{},
+			usedVariables: []string{},
+			usedFlags:     []string{},
 		},
 	}
 }
 
 // Timeout returns the limit of one tools/call.
 func (c *Config) Timeout() time.Duration {
-	return time.Duration(min(int64(c.Request.TimeoutMS), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	const longest = math.MaxInt64 / int64(time.Millisecond)
+	ms := min(int64(c.Request.TimeoutMS), longest)
+
+	return time.Duration(ms) * time.Millisecond
 }
 
 // Origin returns where the value of a key comes from: "default", the file and line

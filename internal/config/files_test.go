@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/sjson"
+	"gopkg.in/yaml.v3"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema, the reference page and testdata")
@@ -22,24 +24,28 @@ var update = flag.Bool("update", false, "rewrite the schema, the reference page 
 const (
 	exampleFile   = "../../config/config.yaml.example"
 	referenceFile = "../../docs/reference/config-reference.md"
-	schemaID      = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/main/config/config.schema.json"
+	schemaID      = "https://raw.githubusercontent.com/uchimanajet7/openai-responses-mcp/" +
+		"main/config/config.schema.json"
 )
 
 // golden compares got with a file, or writes the file with -update.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
+		err := os.WriteFile(file, got, 0o644)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatalf("%v; go test ./internal/config -update writes it", err)
 	}
 	want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n")) // a checkout on Windows
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is out of date; go test ./internal/config -update rewrites it (-file +code):\n%s", file, diff)
+		const advice = "is out of date; go test ./internal/config -update rewrites it (-file +code)"
+		t.Errorf("%s %s:\n%s", file, advice, diff)
 	}
 }
 
@@ -53,123 +59,217 @@ func variable(f field) string {
 
 // TestSchema generates the JSON Schema (draft 2020-12) of the file.
 func TestSchema(t *testing.T) {
-	doc := []byte(`{
+	s := &schema{doc: []byte(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"$id": "` + schemaID + `",
 		"title": "openai-responses-mcp configuration",
-		"description": "config.yaml of openai-responses-mcp. Every key is optional, and null stands for its default.",
+		"description": "config.yaml of openai-responses-mcp. ` +
+		`Every key is optional, and null stands for its default.",
 		"type": "object",
 		"additionalProperties": false
-	}`)
-	set := func(path string, v any) { doc, _ = sjson.SetBytes(doc, path, v) }
-	kinds := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number", reflect.String: "string", reflect.Slice: "array", reflect.Map: "object"}
-	place := func(key string) string { return "properties." + strings.ReplaceAll(key, ".", ".properties.") + "." }
+	}`)}
+
 	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
-		tag, at := f.Tag, place(f.key)
-		doc := tag.Get("doc")
+		s.key = f.key
+		description := f.Tag.Get("doc")
 		if name := variable(f); name != "" {
-			doc += " Environment: " + name + "."
+			description += " Environment: " + name + "."
 		}
-		set(at+"description", doc)
+		s.set("description", description)
+
 		if f.section() {
-			set(at+"type", []string{"object", "null"})
-			set(at+"additionalProperties", false)
-			continue
-		}
-		if words := tag.Get("enum"); words != "" {
-			list := `["` + strings.ReplaceAll(words, "|", `", "`) + `", null]`
-			// YAML reads true and false as booleans.
-			set(at+"enum", json.RawMessage(strings.NewReplacer(`"true"`, "true", `"false"`, "false").Replace(list)))
+			s.set("type", []string{"object", "null"})
+			s.set("additionalProperties", false)
 		} else {
-			set(at+"type", []string{kinds[f.Type.Kind()], "null"})
+			s.describe(f)
 		}
-		if p := formats[tag.Get("format")].pattern; p != nil {
-			set(at+"pattern", p.String())
-		}
-		for _, bound := range []string{"min", "max"} {
-			if limit := tag.Get(bound); limit != "" {
-				set(at+bound+"imum", json.Number(limit))
-			}
-		}
-		switch tag.Get("format") {
-		case "headers":
-			set(at+"propertyNames.pattern", headerName.String())
-			set(at+"additionalProperties.type", []string{"string", "number", "boolean", "null"})
-		case "hosts":
-			set(at+"items.type", "string")
-			set(at+"items.minLength", 1)
-		}
-		set(at+"default", effective(f))
 	}
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		at := place(key)
-		set(at+"description", "Ignored: "+ignored[key]+".")
-		set(at+"deprecated", true)
+		s.key = key
+		s.set("description", "Ignored: "+ignored[key]+".")
+		s.set("deprecated", true)
 	}
+
 	var b bytes.Buffer
-	err := json.Indent(&b, doc, "", "  ")
+	err := json.Indent(&b, s.doc, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "../../config/config.schema.json", append(b.Bytes(), '\n'))
 }
 
+// schema is a JSON Schema to which keys are added.
+type schema struct {
+	doc []byte
+	key string // that set describes
+}
+
+// set sets a member of the description of the key.
+func (s *schema) set(member string, v any) {
+	path := "properties." + strings.ReplaceAll(s.key, ".", ".properties.") + "." + member
+	s.doc, _ = sjson.SetBytes(s.doc, path, v)
+}
+
+// describe adds what a key that is not a section takes.
+func (s *schema) describe(f field) {
+	kinds := map[reflect.Kind]string{
+		reflect.Bool:    "boolean",
+		reflect.Int:     "integer",
+		reflect.Float64: "number",
+		reflect.String:  "string",
+		reflect.Slice:   "array",
+		reflect.Map:     "object",
+	}
+	words := f.Tag.Get("enum")
+	if words != "" {
+		list := `["` + strings.ReplaceAll(words, "|", `", "`) + `", null]`
+		// YAML reads true and false as booleans.
+		booleans := strings.NewReplacer(`"true"`, "true", `"false"`, "false")
+		s.set("enum", json.RawMessage(booleans.Replace(list)))
+	} else {
+		s.set("type", []string{kinds[f.Type.Kind()], "null"})
+	}
+
+	name := f.Tag.Get("format")
+	pattern := formats[name].pattern
+	if pattern != nil {
+		s.set("pattern", pattern.String())
+	}
+	for _, bound := range []string{"min", "max"} {
+		if limit := f.Tag.Get(bound); limit != "" {
+			s.set(bound+"imum", json.Number(limit))
+		}
+	}
+	switch name {
+	case "headers":
+		s.set("propertyNames.pattern", headerName.String())
+		s.set("additionalProperties.type", []string{"string", "number", "boolean", "null"})
+	case "hosts":
+		s.set("items.type", "string")
+		s.set("items.minLength", 1)
+	}
+	s.set("default", effective(f))
+}
+
 // TestReference generates the tables between the marks of the page.
 func TestReference(t *testing.T) {
-	parts := map[string]string{"variables": "| Variable | Key |\n|---|---|\n", "ignored": "| Key | Why |\n|---|---|\n"}
-	flags := map[string]string{"model_profiles.answer.model": "--model", "server.debug": "--debug", "server.debug_file": "--debug"}
-	table := false
+	tables := map[string]string{
+		"keys":      "",
+		"variables": "| Variable | Key |\n|---|---|\n",
+		"ignored":   "| Key | Why |\n|---|---|\n",
+	}
+	inTable := false
 	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
-		doc, name := f.Tag.Get("doc"), variable(f)
 		if f.section() {
-			parts["keys"] += fmt.Sprintf("\n### %s\n\n%s\n", f.key, doc)
-			table = false
+			tables["keys"] += fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
+			inTable = false
 			continue
 		}
-		if !table {
-			parts["keys"] += "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
-			table = true
+
+		if !inTable {
+			tables["keys"] += "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
+			inTable = true
 		}
-		also := strings.Join(strings.Fields(flags[f.key]+" "+name), "`, `")
-		if also != "" {
-			doc += " Also `" + also + "`."
-		}
-		value, _ := json.Marshal(effective(f)) // the page shows it
-		parts["keys"] += fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", f.key, strings.Trim(string(value), `"`), allowed(f), doc)
-		if name != "" {
-			parts["variables"] += fmt.Sprintf("| `%s` | `%s` |\n", name, f.key)
+		tables["keys"] += keyRow(f)
+		if name := variable(f); name != "" {
+			tables["variables"] += fmt.Sprintf("| `%s` | `%s` |\n", name, f.key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		parts["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignored[key])
+		tables["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignored[key])
 	}
+
 	page, err := os.ReadFile(referenceFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := string(page)
-	for part, text := range parts {
-		before, rest, ok := strings.Cut(want, "<!-- generated: "+part+" -->\n")
-		_, after, closed := strings.Cut(rest, "<!-- end -->\n")
-		if !ok || !closed {
-			t.Fatalf("%s has no place for %s", referenceFile, part)
+	for name, table := range tables {
+		before, rest, isOpen := strings.Cut(want, "<!-- generated: "+name+" -->\n")
+		_, after, isClosed := strings.Cut(rest, "<!-- end -->\n")
+		if !isOpen || !isClosed {
+			t.Fatalf("%s has no place for %s", referenceFile, name)
 		}
-		want = before + "<!-- generated: " + part + " -->\n\n" + strings.TrimPrefix(text, "\n") + "\n<!-- end -->\n" + after
+		table = strings.TrimPrefix(table, "\n")
+		want = before + "<!-- generated: " + name + " -->\n\n" + table + "\n<!-- end -->\n" + after
 	}
 	golden(t, referenceFile, []byte(want))
 }
 
+// keyRow returns the row of a key.
+func keyRow(f field) string {
+	flags := map[string]string{
+		"model_profiles.answer.model": "--model",
+		"server.debug":                "--debug",
+		"server.debug_file":           "--debug",
+	}
+	doc := f.Tag.Get("doc")
+	also := strings.Fields(flags[f.key] + " " + variable(f))
+	if len(also) > 0 {
+		doc += " Also `" + strings.Join(also, "`, `") + "`."
+	}
+
+	value, _ := json.Marshal(effective(f)) // the page shows it
+	shown := strings.Trim(string(value), `"`)
+	return fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", f.key, shown, allowed(f), doc)
+}
+
+// The example has every key. The members of a section that is null there are in comments.
+func TestExample(t *testing.T) {
+	example, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := regexp.MustCompile(`(?m)^  #  (\w+:)`)
+	whole := comment.ReplaceAllString(string(example), "    $1")
+	whole = strings.ReplaceAll(whole, ": null\n", ":\n")
+
+	var doc yaml.Node
+	err = yaml.Unmarshal([]byte(whole), &doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := namesIn("", doc.Content[0])
+	for _, key := range mustLoad(t, Flags{}).Keys {
+		t.Run(key, func(t *testing.T) {
+			if !slices.Contains(keys, key) {
+				t.Errorf("%s lacks it", exampleFile)
+			}
+		})
+	}
+}
+
+// namesIn returns the keys of a mapping and of the mappings in it.
+func namesIn(section string, mapping *yaml.Node) (keys []string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := join(section, mapping.Content[i].Value)
+		keys = append(keys, key)
+		keys = append(keys, namesIn(key, mapping.Content[i+1])...)
+	}
+	return keys
+}
+
 // TestShow loads something from every layer, and a secret wherever there can be one.
 func TestShow(t *testing.T) {
-	got := mustLoad(t, Flags{Config: new("testdata/show.yaml"), Model: new("gpt-6")},
-		"OPENAI_API_KEY=sk-hunter2-the-key", "MAX_CITATIONS=5", "DEBUG=/tmp/d.log", "TEAM_TOKEN=hunter2-team", "MCP_LINE_MODE=1", "PATH=/bin", "MODEL_QUICK=").Show("9.9.9")
+	flags := Flags{Config: new("testdata/show.yaml"), Model: new("gpt-6")}
+	environ := []string{
+		"OPENAI_API_KEY=sk-hunter2-the-key",
+		"TEAM_TOKEN=hunter2-team",
+		"MAX_CITATIONS=5",
+		"DEBUG=/tmp/d.log",
+		"MCP_LINE_MODE=1",
+		"PATH=/bin",
+		"MODEL_QUICK=",
+	}
+
+	got := mustLoad(t, flags, environ...).Show("9.9.9")
 	if bytes.Contains(got, []byte("hunter2")) {
 		t.Errorf("Show() has a secret:\n%s", got)
 	}
 	golden(t, "testdata/show.json", got)
 }
 
-// FuzzLoad loads a file. Load never panics, and the result is a configuration with whole profiles, or
+// FuzzLoad loads a file. Load never panics. The result is a configuration with whole profiles, or
 // problems that name their source and do not contain the API key.
 func FuzzLoad(f *testing.F) {
 	const key = "sk-do-not-print-0123456789"
@@ -189,28 +289,46 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, yaml string) {
-		if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		err := os.WriteFile(path, []byte(yaml), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
+
 		c, lines, err := Load(Flags{Config: &path}, []string{"OPENAI_API_KEY=" + key})
 		if err != nil {
 			lines = append(lines, strings.Split(err.Error(), "\n")...)
 		}
 		for _, line := range lines {
-			if !strings.HasPrefix(line, path+":") || strings.Contains(line, key) || strings.ContainsAny(line, "\r\x00\x1b\u2028") {
-				t.Errorf("not a line with a source: %q", line)
+			if !strings.HasPrefix(line, path+":") {
+				t.Errorf("%q does not begin with its source", line)
+			}
+			if strings.ContainsAny(line, "\r\x00\x1b\u2028") {
+				t.Errorf("%q is not a line", line)
+			}
+			if strings.Contains(line, key) {
+				t.Errorf("%q has the key", line)
 			}
 		}
-		if err != nil {
-			return
-		}
-		for _, p := range []Profile{c.ModelProfiles.Answer, c.ModelProfiles.AnswerDetailed, c.ModelProfiles.AnswerQuick} {
-			if p.Model == "" || p.ReasoningEffort == "" || p.Verbosity == "" {
-				t.Errorf("profile %+v is not resolved", p)
-			}
-		}
-		if shown := c.Show("0"); !json.Valid(shown) || bytes.Contains(shown, []byte(key)) {
-			t.Errorf("Show() = %s", shown)
+		if err == nil {
+			checkLoaded(t, c, key)
 		}
 	})
+}
+
+// checkLoaded checks a configuration without problems.
+func checkLoaded(t *testing.T, c *Config, key string) {
+	all := c.ModelProfiles
+	for _, p := range []Profile{all.Answer, all.AnswerDetailed, all.AnswerQuick} {
+		if p.Model == "" || p.ReasoningEffort == "" || p.Verbosity == "" {
+			t.Errorf("profile %+v is not resolved", p)
+		}
+	}
+
+	shown := c.Show("0")
+	if !json.Valid(shown) {
+		t.Errorf("Show() = %s, want JSON", shown)
+	}
+	if bytes.Contains(shown, []byte(key)) {
+		t.Errorf("Show() = %s, which has the key", shown)
+	}
 }

@@ -12,76 +12,105 @@ import (
 )
 
 var (
-	headerName      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
-	headerLiteral   = regexp.MustCompile(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
+	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 §5.6.2
+	headerLiteral = regexp.MustCompile(`^([^\x00-\x1f\x7f$]|\$[^{\x00-\x1f\x7f])+$`)
+
+	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
 	headerReference = regexp.MustCompile(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+
 	// credential matches names of headers and of query parameters.
-	credential = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
+	credential = regexp.MustCompile(
+		`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
 )
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
 // is a header that is not sent.
 func checkHeaders(headers map[string]string) (problems []string) {
+	const reference = " is not ${NAME} or Bearer ${NAME}" +
+		" (the variable holds the secret, this file does not)"
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
-		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
-		if !headerName.MatchString(name) {
+		isLiteral := !credential.MatchString(name) && headerLiteral.MatchString(value)
+		isReference := headerReference.MatchString(value)
+
+		switch {
+		case !headerName.MatchString(name):
 			problems = append(problems, redact.Redacted+" is not the name of a header")
-		} else if value != "" && !literal && !headerReference.MatchString(value) {
-			problems = append(problems, "the value of "+name+" is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
+		case value != "" && !isLiteral && !isReference:
+			problems = append(problems, "the value of "+name+reference)
 		}
 	}
 	return problems
 }
 
-// resolve looks up the API key and the variables of openai.headers, and collects the secrets.
-func (l *loader) resolve() {
+// resolveSecrets looks up the API key and the variables of openai.headers, and collects the
+// secrets.
+func (l *loader) resolveSecrets() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
-	l.APIKey = l.variable(l.KeyEnv)
+	l.APIKey = l.lookup(l.KeyEnv)
 	l.Secrets = append(l.Secrets, l.APIKey)
+
 	variables := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(l.OpenAI.Headers)) {
 		value := l.OpenAI.Headers[name]
-		if m := headerReference.FindStringSubmatch(value); m != nil {
+		m := headerReference.FindStringSubmatch(value)
+		if m != nil {
+			scheme := m[1]
 			variable := m[2]
 			variables[variable] = true
-			value = l.variable(variable)
-			l.Secrets = append(l.Secrets, value)
-			if value != "" {
-				value = m[1] + value
-			} else if headerName.MatchString(name) {
-				l.warn(l.origins["openai.headers"], "openai.headers", variable+" is not set: "+name+" is not sent")
-			}
-			if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
-				l.KeyEnv, l.APIKey = variable, ""
-			}
+			value = l.resolveHeader(name, scheme, variable)
 		}
 		if value != "" {
 			l.SentHeaders[name] = value
 		}
 	}
-	l.KeySet = l.vars[l.KeyEnv] != ""
+	l.KeySet = l.environ[l.KeyEnv] != ""
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
+
 	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
 	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		l.Secrets = append(l.Secrets, urlSecrets(l.vars[variable])...)
+		l.Secrets = append(l.Secrets, urlSecrets(l.environ[variable])...)
 	}
+}
+
+// resolveHeader returns the value of a header that refers to a variable, or "" if the variable is
+// not set. A header with a credential replaces the API key, even then.
+func (l *loader) resolveHeader(name, scheme, variable string) string {
+	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
+		l.KeyEnv = variable
+		l.APIKey = ""
+	}
+
+	value := l.lookup(variable)
+	l.Secrets = append(l.Secrets, value)
+	if value != "" {
+		return scheme + value
+	}
+	if headerName.MatchString(name) {
+		const key = "openai.headers"
+		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent")
+	}
+	return ""
 }
 
 // urlSecrets returns the password of a URL, or the user if there is none, and the query values
 // that are secrets by name. It also finds them in a URL that cannot be parsed, which package
 // net/http repeats in its error.
 func urlSecrets(raw string) (list []string) {
-	if _, address, ok := strings.Cut(raw, "://"); ok {
+	_, address, hasScheme := strings.Cut(raw, "://")
+	if hasScheme {
 		raw = address
 	}
-	if at := strings.LastIndex(raw, "@"); at >= 0 {
+
+	at := strings.LastIndex(raw, "@")
+	if at >= 0 {
 		user, password, _ := strings.Cut(raw[:at], ":")
 		secret := cmp.Or(password, user)
 		decoded, _ := url.PathUnescape(secret)
 		list = append(list, secret, decoded)
 	}
+
 	_, query, _ := strings.Cut(raw, "?")
 	members, _ := url.ParseQuery(query)
 	for name, values := range members {

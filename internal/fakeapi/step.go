@@ -12,18 +12,26 @@ import (
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
 type step struct {
-	what      string        // a key of turns, apiErrors or faults, or "asked"
-	value     string        // of what
-	delay     time.Duration // before anything is sent
-	slow      time.Duration // between the events of a stream
-	stop      string        // the fault that ends a stream early, or ""
+	// behavior is a key of turns, apiErrors or faults, or asked. If it is "", the model decides.
+	behavior string
+	value    string        // of the behavior
+	delay    time.Duration // before anything is sent
+
+	// How a stream goes on.
+	slow      time.Duration // between events
+	stop      string        // the fault that ends it early, or ""
 	stopAfter int           // events
-	refuses   []string      // parameters that are refused
-	refusal   string        // with this error
-	status    string        // incomplete or failed; "" for completed
-	failure   string        // the error that ends a stream without a response, or ""
-	response  []byte        // the finished response, instead of what the model says
+	failure   string        // the error that ends it without a response, or ""
+
+	// What the response is.
+	refuses  []string // parameters that are refused
+	refusal  string   // with this error
+	status   string   // incomplete or failed; "" for completed
+	response []byte   // the finished response, instead of what the model says
 }
+
+// asked is the behavior that the first word of the question names.
+const asked = "asked"
 
 // Script adds steps for the next requests, one request each. The step after the word "always" is
 // for all requests that find no other step. Parts of a step that are joined by "+" apply together.
@@ -41,17 +49,19 @@ type step struct {
 func (s *Server) Script(steps ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	always := false
+
+	isForAll := false
 	for _, word := range steps {
 		if word == "always" {
-			always = true
+			isForAll = true
 			continue
 		}
+
 		st, err := parse(word)
 		if err != nil {
 			return fmt.Errorf("parsing step %q: %w", word, err)
 		}
-		if always {
+		if isForAll {
 			s.always = st
 		} else {
 			s.queue = append(s.queue, st)
@@ -73,9 +83,11 @@ func parse(word string) (st step, err error) {
 			st.stop = strings.TrimSuffix(name, "-after")
 			st.stopAfter, err = strconv.Atoi(value)
 		case "refuses":
-			st.refuses, st.refusal = append(st.refuses, value), "unsupported"
+			st.refuses = append(st.refuses, value)
+			st.refusal = "unsupported"
 		case "unverified":
-			st.refuses, st.refusal = []string{"stream", "reasoning.summary"}, name
+			st.refuses = []string{"stream", "reasoning.summary"}
+			st.refusal = name
 		case "incomplete", "failed":
 			st.status = name
 		case "error":
@@ -83,10 +95,9 @@ func parse(word string) (st step, err error) {
 		case "file":
 			st.response, err = os.ReadFile(value)
 		default:
-			st.what, st.value = name, value
-			if _, isError := apiErrors[name]; !isError && faults[name] == nil && turns[name] == nil && name != "asked" {
-				err = fmt.Errorf("unknown word %q", name)
-			}
+			st.behavior = name
+			st.value = value
+			err = checkBehavior(name)
 		}
 		if err != nil {
 			return step{}, err
@@ -95,19 +106,35 @@ func parse(word string) (st step, err error) {
 	return st, nil
 }
 
-// faults are the answers that are not those of the API.
+func checkBehavior(name string) error {
+	_, isError := apiErrors[name]
+	isFault := faults[name] != nil
+	isTurn := turns[name] != nil
+	if isError || isFault || isTurn || name == asked {
+		return nil
+	}
+	return fmt.Errorf("unknown word %q", name)
+}
+
+// faults are the answers that are not those of the API. The value is that of the step.
 var faults = map[string]func(x *exchange, value string){
 	"hang": func(x *exchange, _ string) { <-x.r.Context().Done() },
-	"cut":  func(*exchange, string) { panic(http.ErrAbortHandler) }, // net/http closes the connection.
+
+	// net/http closes the connection.
+	"cut": func(*exchange, string) { panic(http.ErrAbortHandler) },
+
 	"truncated": func(x *exchange, _ string) {
+		body := []byte(`{"id":"resp_truncated","object":"response","output":[`)
 		x.w.Header().Set("Content-Length", "1000")
-		x.send(http.StatusOK, "application/json", []byte(`{"id":"resp_truncated","object":"response","output":[`))
+		x.send(http.StatusOK, "application/json", body)
 	},
 	"redirect": func(x *exchange, url string) {
 		x.w.Header().Set("Location", url)
 		x.send(http.StatusTemporaryRedirect, "text/plain", nil)
 	},
-	"garbage": func(x *exchange, _ string) { // the page of a captive portal
+
+	// The page of a captive portal.
+	"garbage": func(x *exchange, _ string) {
 		page := "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
 		x.send(http.StatusOK, "text/html; charset=utf-8", []byte(page))
 	},
@@ -122,23 +149,72 @@ type apiError struct {
 	Code    string `json:"code,omitempty"`
 }
 
-const invalid = "invalid_request_error"
+// Types of errors.
+const (
+	invalidRequest = "invalid_request_error"
+	serverError    = "server_error"
+	quotaError     = "insufficient_quota"
+)
 
 // apiErrors are worded as by the API, because they reach the user. %s is a parameter.
 var apiErrors = map[string]apiError{
-	"400": {400, "Invalid request.", invalid, "", ""},
-	"401": {401, "Incorrect API key provided: sk-offli****line. You can find your API key at " +
-		"https://platform.openai.com/account/api-keys.", invalid, "", "invalid_api_key"},
-	"404": {404, "The model `gpt-5.2` does not exist or you do not have access to it.", invalid, "model", "model_not_found"},
-	"429": {429, "Rate limit reached for gpt-5.2 in organization org-offline on requests per min (RPM): Limit 3, Used 3, " +
-		"Requested 1. Please try again in 20ms.", "requests", "", "rate_limit_exceeded"},
-	"quota": {429, "You exceeded your current quota, please check your plan and billing details.",
-		"insufficient_quota", "", "insufficient_quota"},
-	"500": {500, "An error occurred while processing your request. You can retry your request, or contact us through " +
-		"our help center at help.openai.com if the error persists.", "server_error", "", "server_error"},
-	"503":         {503, "The server is overloaded or not ready yet.", "server_error", "", "server_error"},
-	"unsupported": {400, "Unsupported parameter: '%s' is not supported with this model.", invalid, "", "unsupported_parameter"},
-	"unverified": {400, "Your organization must be verified to use '%s'. Please go to: " +
-		"https://platform.openai.com/settings/organization/general and click on Verify Organization.",
-		invalid, "", "unsupported_value"},
+	"400": {
+		status:  http.StatusBadRequest,
+		Message: "Invalid request.",
+		Type:    invalidRequest,
+	},
+	"401": {
+		status: http.StatusUnauthorized,
+		Message: "Incorrect API key provided: sk-offli****line. " +
+			"You can find your API key at https://platform.openai.com/account/api-keys.",
+		Type: invalidRequest,
+		Code: "invalid_api_key",
+	},
+	"404": {
+		status:  http.StatusNotFound,
+		Message: "The model `gpt-5.2` does not exist or you do not have access to it.",
+		Type:    invalidRequest,
+		Param:   "model",
+		Code:    "model_not_found",
+	},
+	"429": {
+		status: http.StatusTooManyRequests,
+		Message: "Rate limit reached for gpt-5.2 in organization org-offline on requests per min " +
+			"(RPM): Limit 3, Used 3, Requested 1. Please try again in 20ms.",
+		Type: "requests",
+		Code: "rate_limit_exceeded",
+	},
+	"quota": {
+		status:  http.StatusTooManyRequests,
+		Message: "You exceeded your current quota, please check your plan and billing details.",
+		Type:    quotaError,
+		Code:    quotaError,
+	},
+	"500": {
+		status: http.StatusInternalServerError,
+		Message: "An error occurred while processing your request. You can retry your request, " +
+			"or contact us through our help center at help.openai.com if the error persists.",
+		Type: serverError,
+		Code: serverError,
+	},
+	"503": {
+		status:  http.StatusServiceUnavailable,
+		Message: "The server is overloaded or not ready yet.",
+		Type:    serverError,
+		Code:    serverError,
+	},
+	"unsupported": {
+		status:  http.StatusBadRequest,
+		Message: "Unsupported parameter: '%s' is not supported with this model.",
+		Type:    invalidRequest,
+		Code:    "unsupported_parameter",
+	},
+	"unverified": {
+		status: http.StatusBadRequest,
+		Message: "Your organization must be verified to use '%s'. Please go to: " +
+			"https://platform.openai.com/settings/organization/general " +
+			"and click on Verify Organization.",
+		Type: invalidRequest,
+		Code: "unsupported_value",
+	},
 }

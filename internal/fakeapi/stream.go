@@ -12,33 +12,49 @@ import (
 
 // events returns the stream of a finished response.
 func events(final gjson.Result) []object {
-	begun := object{"id": final.Get("id").String(), "object": "response", "status": "in_progress", "output": []object{}}
-	all := []object{{"type": "response.created", "response": begun}, {"type": "response.in_progress", "response": begun}}
+	started := object{
+		"id":     final.Get("id").String(),
+		"object": "response",
+		"status": "in_progress",
+		"output": []object{},
+	}
+	all := []object{
+		{"type": "response.created", "response": started},
+		{"type": "response.in_progress", "response": started},
+	}
+
 	for i, item := range final.Get("output").Array() {
 		all = append(all, itemEvents(i, item)...)
 	}
-	return append(all, object{"type": "response." + final.Get("status").String(), "response": json.RawMessage(final.Raw)})
+	return append(all, object{
+		"type":     "response." + final.Get("status").String(),
+		"response": json.RawMessage(final.Raw),
+	})
 }
 
+// itemEvents returns the events of an output item, whose index is i.
 func itemEvents(i int, item gjson.Result) (all []object) {
-	id, typ := item.Get("id").String(), item.Get("type").String()
-	add := func(kind string, members object) {
-		e := object{"type": "response." + kind, "output_index": i, "item_id": id}
+	id := item.Get("id").String()
+	kind := item.Get("type").String()
+	add := func(event string, members object) {
+		e := object{"type": "response." + event, "output_index": i, "item_id": id}
 		maps.Copy(e, members)
 		all = append(all, e)
 	}
-	// text adds the pieces of a text, and then all of it in a field.
-	text := func(kind, index string, n int, field, text string) {
+	// addText adds the pieces of a text, and then all of it in a member.
+	addText := func(event, index string, n int, member, text string) {
 		for piece := range slices.Chunk([]rune(text), 7) {
-			add(kind+".delta", object{index: n, "delta": string(piece)})
+			add(event+".delta", object{index: n, "delta": string(piece)})
 		}
-		add(kind+".done", object{index: n, field: text})
+		add(event+".done", object{index: n, member: text})
 	}
-	add("output_item.added", object{"item": object{"id": id, "type": typ, "status": "in_progress"}})
-	switch typ {
+
+	add("output_item.added", object{"item": object{"id": id, "type": kind, "status": "in_progress"}})
+	switch kind {
 	case "reasoning":
 		for n, part := range item.Get("summary").Array() {
-			text("reasoning_summary_text", "summary_index", n, "text", part.Get("text").String())
+			summary := part.Get("text").String()
+			addText("reasoning_summary_text", "summary_index", n, "text", summary)
 		}
 	case "web_search_call":
 		for _, stage := range []string{"in_progress", "searching", "completed"} {
@@ -46,11 +62,14 @@ func itemEvents(i int, item gjson.Result) (all []object) {
 		}
 	case "message":
 		for n, part := range item.Get("content").Array() {
-			kind := part.Get("type").String() // output_text or refusal
-			field := strings.TrimPrefix(kind, "output_")
-			add("content_part.added", object{"content_index": n, "part": object{"type": kind, field: ""}})
-			text(kind, "content_index", n, field, part.Get(field).String())
-			add("content_part.done", object{"content_index": n, "part": json.RawMessage(part.Raw)})
+			event := part.Get("type").String() // output_text or refusal
+			member := strings.TrimPrefix(event, "output_")
+			empty := object{"type": event, member: ""}
+			whole := json.RawMessage(part.Raw)
+
+			add("content_part.added", object{"content_index": n, "part": empty})
+			addText(event, "content_index", n, member, part.Get(member).String())
+			add("content_part.done", object{"content_index": n, "part": whole})
 		}
 	}
 	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
@@ -60,17 +79,26 @@ func itemEvents(i int, item gjson.Result) (all []object) {
 // stream sends events, with the pauses and the early end of the step.
 func (x *exchange) stream(events []object) {
 	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	ok := x.write(nil)
+	if !x.write(nil) {
+		return
+	}
+
 	for i, e := range events {
 		if x.step.stop != "" && i >= x.step.stopAfter {
 			faults[x.step.stop](x, "")
 			return
 		}
-		if !ok || i > 0 && !x.pause(x.step.slow) {
+		if i > 0 && !x.pause(x.step.slow) {
 			return
 		}
+
 		e["sequence_number"] = i
-		ok = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e["type"], encode(e)))
+		frame := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e["type"], encode(e))
+		isTaken := x.write(frame)
+		isLast := i == len(events)-1
+		if !isTaken && !isLast { // A client that leaves after the last event misses nothing.
+			return
+		}
 	}
-	x.done = true // A client that leaves after the last event misses nothing.
+	x.done = true
 }

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -10,63 +11,119 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
+// Person is who sent a request.
+type Person struct {
+	ID   string // unique, with the namespace of the way to authenticate; "" is anonymous
+	Name string // for logs and metrics
+}
+
+// Authenticator checks the bearer token of a request.
+type Authenticator interface {
+	// Authenticate returns the holder of token. The client sees the text of the error, which is
+	// auth.ErrInvalidToken for a token that is not accepted.
+	Authenticate(ctx context.Context, token string) (Person, error)
+}
+
 // Access says which requests the server accepts.
 type Access struct {
-	Loopback bool    // the server listens on a loopback address, where no token is needed
-	Tokens   *Tokens // if not nil, every request for MCP or metrics needs one of them
-	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a loopback
-	// address; otherwise all when there are tokens, and IP addresses and names without a dot when
-	// there are none.
+	Loopback bool // the server listens on a loopback address, where no token is needed
+
+	// Authenticators are the ways to authenticate. When there are any, each request for MCP or
+	// metrics needs a token that one of them accepts. The first that accepts a token says who
+	// sent the request, and the last says why it is refused.
+	Authenticators []Authenticator
+
+	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
+	// loopback address; otherwise all names when requests need a token, and IP addresses and names
+	// without a dot when they do not.
 	Hosts []string
 }
 
-// requireHost guards against DNS rebinding: a web page can make a browser send
-// requests here only under a name of its own.
+// Authenticates reports whether requests need a token. This is the only place that decides it.
+func (a Access) Authenticates() bool { return len(a.Authenticators) > 0 }
+
+// requireHost guards against DNS rebinding: a web page can make a browser send requests here only
+// under a name of its own.
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
 			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
 			return
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (a Access) acceptsHost(host string) bool {
-	host = HostName(host)
+func (a Access) acceptsHost(header string) bool {
+	host := HostName(header)
 	ip := net.ParseIP(host)
-	switch {
-	case len(a.Hosts) > 0:
+
+	if len(a.Hosts) > 0 {
 		return slices.Contains(a.Hosts, host)
-	case a.Loopback:
+	}
+	if a.Loopback {
 		return host == "localhost" || ip.IsLoopback()
-	case a.Tokens != nil:
+	}
+	if a.Authenticates() {
 		return true
 	}
+
 	// A name without a dot belongs to the local network, such as that of Compose.
 	return ip != nil || !strings.Contains(host, ".")
 }
 
-// requireToken checks the bearer token, if any is needed. The name of its holder
-// reaches the tools as the user id of the SDK's token info.
+// requireToken checks the bearer token, if one is needed, and passes the person on to the tools.
 func (a Access) requireToken(next http.Handler) http.Handler {
-	if a.Tokens == nil {
+	if !a.Authenticates() {
 		return next
 	}
-	verify := func(_ context.Context, secret string, _ *http.Request) (*auth.TokenInfo, error) {
-		name, ok := a.Tokens.holder(secret)
-		if !ok {
-			return nil, auth.ErrInvalidToken
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		person, err := a.authenticate(r)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
 		}
-		return &auth.TokenInfo{UserID: name}, nil
+
+		withPerson(person, next).ServeHTTP(w, r)
+	})
+}
+
+// authenticate returns the person whose bearer token r has.
+func (a Access) authenticate(r *http.Request) (Person, error) {
+	fields := strings.Fields(r.Header.Get("Authorization"))
+	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
+		return Person{}, errors.New("no bearer token")
 	}
-	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+
+	var err error
+	for _, authenticator := range a.Authenticators {
+		var person Person
+		person, err = authenticator.Authenticate(r.Context(), fields[1])
+		if err == nil {
+			return person, nil
+		}
+	}
+	return Person{}, err
+}
+
+// withPerson makes requests those of p. The name reaches the tools as the user id of the SDK's
+// token info, which only the SDK's own check can pass on.
+func withPerson(p Person, next http.Handler) http.Handler {
+	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: p.Name}, nil
+	}
+	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
+	return auth.RequireBearerToken(verify, options)(next)
 }
 
 // HostName returns the name or address in a Host header: without port and brackets, in lower case.
-func HostName(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+func HostName(header string) string {
+	host, _, err := net.SplitHostPort(header)
+	if err != nil {
+		host = header // without a port
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
 }

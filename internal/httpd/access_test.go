@@ -1,65 +1,209 @@
 package httpd
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
+// to changes the host of a request.
+func to(host, request string) string {
+	return strings.Replace(request, "localhost", host, 1)
+}
+
+// by changes the bearer token of a request. "" leaves it without one.
+func by(token, request string) string {
+	return strings.Replace(request, secret, token, 1)
+}
+
+// from is a message of a page of an origin.
+func from(origin string) string { return post(ping, "Origin: "+origin+"\r\n") }
+
+// Kinds of access.
+func loopback(o *Options)  { o.Access.Authenticators = nil }
+func remote(o *Options)    { o.Access.Loopback = false }
+func listed(o *Options)    { o.Access.Hosts = []string{"mcp.example.com"} }
+func anonymous(o *Options) { o.Access = Access{} }
+
+// Requests of alice.
+var (
+	message = post(ping, "")
+	scrape  = get("/metrics")
+)
+
+var accessTests = []struct {
+	name    string
+	access  func(*Options)
+	request string
+	want    int
+}{
+	{
+		"token", remote,
+		to("10.1.2.3:8080", by(bob, message)), 200,
+	},
+	{
+		"no token", remote,
+		by("", message), 401,
+	},
+	{
+		"wrong token", remote,
+		by("0123456789abcdeX", message), 401,
+	},
+	{
+		"name as token", remote,
+		by("alice", message), 401,
+	},
+	{
+		"foreign origin", remote,
+		to("mcp.example.com", from("https://evil.example")), 403,
+	},
+	{
+		"own origin", remote,
+		to("mcp.example.com", from("https://mcp.example.com")), 200,
+	},
+	{
+		"listed host", listed,
+		to("MCP.example.com:443", message), 200,
+	},
+	{
+		"host that is not listed", listed,
+		to("evil.example", message), 403,
+	},
+	{
+		"metrics, host that is not listed", listed,
+		to("evil.example", scrape), 403,
+	},
+	{
+		"metrics", listed,
+		to("mcp.example.com", scrape), 200,
+	},
+	{
+		"metrics, no token", listed,
+		to("mcp.example.com", by("", scrape)), 401,
+	},
+	{
+		"anonymous, address", anonymous,
+		to("10.1.2.3:8080", by("", message)), 200,
+	},
+	{
+		"anonymous, IPv6 address", anonymous,
+		to("[fd00::1]:8080", by("", message)), 200,
+	},
+	{
+		"anonymous, local name", anonymous,
+		to("mcp:8080", by("", scrape)), 200,
+	},
+	{
+		"anonymous, foreign host", anonymous,
+		to("evil.example", by("", message)), 403,
+	},
+	{
+		"loopback", loopback,
+		to("localhost:8080", by("", message)), 200,
+	},
+	{
+		"loopback, metrics", loopback,
+		to("127.0.0.1:8080", by("", scrape)), 200,
+	},
+	{
+		"loopback, foreign host", loopback,
+		to("evil.example", by("", message)), 403,
+	},
+	{
+		"loopback, metrics, foreign host", loopback,
+		to("evil.example", by("", scrape)), 403,
+	},
+	{
+		"unknown path", loopback,
+		get("/x"), 404,
+	},
+	{
+		"unknown path, foreign host", loopback,
+		to("evil.example", get("/x")), 403,
+	},
+	{
+		"health of any host", listed,
+		to("evil.example", by("", get("/healthz"))), 200,
+	},
+	{
+		"readiness of any host", listed,
+		to("evil.example", by("", get("/readyz"))), 200,
+	},
+}
+
 func TestAccess(t *testing.T) {
-	loopback := func(o *Options) { o.Access.Tokens = nil }
-	remote := func(o *Options) { o.Access.Loopback = false }
-	listed := func(o *Options) { o.Access.Hosts = []string{"mcp.example.com"} }
-	anonymous := func(o *Options) { o.Access = Access{} }
-	const bob = "fedcba9876543210"
-	for _, tt := range []struct {
-		name                      string
-		access                    func(*Options)
-		path, host, token, origin string
-		want                      int
-	}{
-		{"token", remote, "/mcp", "10.1.2.3:8080", bob, "", 200},
-		{"no token", remote, "/mcp", "10.1.2.3:8080", "", "", 401},
-		{"wrong token", remote, "/mcp", "10.1.2.3:8080", "0123456789abcdeX", "", 401},
-		{"name as token", remote, "/mcp", "10.1.2.3:8080", "alice", "", 401},
-		{"foreign origin", remote, "/mcp", "mcp.example.com", bob, "https://evil.example", 403},
-		{"own origin", remote, "/mcp", "mcp.example.com", bob, "https://mcp.example.com", 200},
-		{"listed host", listed, "/mcp", "MCP.example.com:443", secret, "", 200},
-		{"host that is not listed", listed, "/mcp", "evil.example", secret, "", 403},
-		{"metrics, host that is not listed", listed, "/metrics", "evil.example", secret, "", 403},
-		{"metrics", listed, "/metrics", "mcp.example.com", secret, "", 200},
-		{"metrics, no token", listed, "/metrics", "mcp.example.com", "", "", 401},
-		{"anonymous, address", anonymous, "/mcp", "10.1.2.3:8080", "", "", 200},
-		{"anonymous, IPv6 address", anonymous, "/mcp", "[fd00::1]:8080", "", "", 200},
-		{"anonymous, local name", anonymous, "/metrics", "mcp:8080", "", "", 200},
-		{"anonymous, foreign host", anonymous, "/mcp", "evil.example", "", "", 403},
-		{"loopback", loopback, "/mcp", "localhost:8080", "", "", 200},
-		{"loopback, metrics", loopback, "/metrics", "127.0.0.1:8080", "", "", 200},
-		{"loopback, foreign host", loopback, "/mcp", "evil.example", "", "", 403},
-		{"loopback, metrics, foreign host", loopback, "/metrics", "evil.example", "", "", 403},
-		{"unknown path", loopback, "/x", "localhost", "", "", 404},
-		{"unknown path, foreign host", loopback, "/x", "evil.example", "", "", 403},
-		{"health of any host", listed, "/healthz", "evil.example", "", "", 200},
-		{"readiness of any host", listed, "/readyz", "evil.example", "", "", 200},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			text := get(tt.path)
-			if tt.path == "/mcp" {
-				text = post(ping, "Origin: "+tt.origin+"\r\n")
+	for _, tt := range accessTests {
+		inBubble(t, tt.name, func(t *testing.T) {
+			res, _ := receive(t, serve(t, slow, tt.access).send(tt.request))
+			if res.StatusCode != tt.want {
+				t.Errorf("status %d, want %d", res.StatusCode, tt.want)
 			}
-			text = strings.Replace(text, "localhost", tt.host, 1)
-			text = strings.Replace(text, "Bearer "+secret, "Bearer "+tt.token, 1)
-			res, _ := receive(t, serve(t, slow, tt.access).send(text))
-			if got := res.Header.Get("WWW-Authenticate"); res.StatusCode != tt.want || (got == "Bearer") != (tt.want == 401) {
-				t.Errorf("%s: status %d, WWW-Authenticate %q, want %d", tt.name, res.StatusCode, got, tt.want)
+
+			challenge := ""
+			if tt.want == http.StatusUnauthorized {
+				challenge = "Bearer"
+			}
+			if got := res.Header.Get("WWW-Authenticate"); got != challenge {
+				t.Errorf("WWW-Authenticate: %q, want %q", got, challenge)
 			}
 		})
 	}
+}
+
+// badge is a way to authenticate beside tokens: it accepts one word.
+type badge string
+
+func (b badge) Authenticate(_ context.Context, token string) (Person, error) {
+	if token != string(b) {
+		return Person{}, auth.ErrInvalidToken
+	}
+	return Person{ID: "badge:carol", Name: "carol"}, nil
+}
+
+// With any way to authenticate each check of access knows that requests need a token.
+func TestEachAuthenticator(t *testing.T) {
+	const carol = "carols-badge"
+	ways := []struct {
+		authenticator Authenticator
+		token, name   string
+	}{
+		{newTokens(t), bob, "bob"},
+		{badge(carol), carol, "carol"},
+	}
+	for _, way := range ways {
+		inBubble(t, way.name, func(t *testing.T) {
+			s := serve(t, after(time.Second), func(o *Options) {
+				o.Access = Access{Authenticators: []Authenticator{way.authenticator}}
+			})
+			call := to("mcp.example.com", post(tool, ""))
+			metrics := to("mcp.example.com", scrape)
+
+			s.request(by("", call), http.StatusUnauthorized)
+			s.request(by("", metrics), http.StatusUnauthorized)
+			s.request(by(way.token, call), http.StatusOK)
+			counted := fmt.Sprintf(`calls_total{tool="answer",client=%q,`, way.name)
+			s.request(by(way.token, metrics), http.StatusOK, counted)
+		})
+	}
+
+	// Together they accept the tokens of each, and no others.
+	inBubble(t, "both", func(t *testing.T) {
+		s := serve(t, slow, func(o *Options) {
+			o.Access.Authenticators = append(o.Access.Authenticators, badge(carol))
+		})
+		s.request(message, http.StatusOK)
+		s.request(by(carol, message), http.StatusOK)
+		s.request(by("dave", message), http.StatusUnauthorized)
+	})
 }
 
 // /metrics on a listener of its own needs no token, and is nowhere else.
@@ -67,57 +211,64 @@ func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := &service{pipes: newPipes(), t: t}
 		s := serve(t, slow, func(o *Options) { o.MetricsListener = own })
-		const scrape = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
-		own.request(scrape, 200)
-		own.request(strings.Replace(scrape, "localhost", "evil.example", 1), 403)
-		own.request(get("/mcp"), 404)
-		s.request(get("/metrics"), 404)
+
+		own.request(by("", get("/metrics")), http.StatusOK)
+		own.request(to("evil.example", get("/metrics")), http.StatusForbidden)
+		own.request(get("/mcp"), http.StatusNotFound)
+		s.request(get("/metrics"), http.StatusNotFound)
 	})
 }
 
-// Changed tokens are in force within 10 s. Broken or missing ones change nothing and are logged once.
+// Changed tokens are in force within 10 s. Broken or missing ones change nothing and are logged
+// once.
 func TestTokensChange(t *testing.T) {
-	const alice, bob = "0123456789abcdef", "fedcba9876543210"
 	synctest.Test(t, func(t *testing.T) {
 		var learned []string
 		var content atomic.Value
-		content.Store("alice:" + alice)
-		tokens, err := NewTokens("test", func() ([]byte, error) {
+		content.Store("alice:" + secret)
+		read := func() ([]byte, error) {
 			text := content.Load().(string)
 			if text == "no file" {
 				return nil, fs.ErrNotExist
 			}
 			return []byte(text), nil
-		}, func(s string) { learned = append(learned, s) })
+		}
+		tokens, err := NewTokens("test", read, func(s string) { learned = append(learned, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := serve(t, slow, func(o *Options) { o.Access.Tokens = tokens })
-		for _, step := range []struct{ text, alice, bob string }{
-			{"alice:" + alice + "\nalice:" + bob + "\n", "alice", "alice"},
-			{"", "alice", "alice"},
-			{bob + ":alice", "alice", "alice"},
-			{"bob:" + bob, "", "bob"},
-			{"no file", "", "bob"},
+		s := serve(t, slow, withTokens(tokens))
+
+		holder := func(token, want string) {
+			t.Helper()
+			person, _ := tokens.Authenticate(t.Context(), token)
+			if person.ID != want {
+				t.Errorf("the token belongs to %q, want %q", person.ID, want)
+			}
+		}
+		const alice = "token:alice"
+		for _, step := range []struct{ text, ofSecret, ofBob string }{
+			{"alice:" + secret + "\nalice:" + bob + "\n", alice, alice},
+			{"", alice, alice},
+			{bob + ":alice", alice, alice},
+			{"bob:" + bob, "", "token:bob"},
+			{"no file", "", "token:bob"},
 		} {
 			content.Store(step.text)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
-			first, _ := tokens.holder(alice)
-			second, _ := tokens.holder(bob)
-			if first != step.alice || second != step.bob {
-				t.Errorf("after %q: the holders are %q and %q", step.text, first, second)
-			}
+			holder(secret, step.ofSecret)
+			holder(bob, step.ofBob)
 		}
+
 		s.end()
-		if want := []string{alice, alice, bob, bob}; !slices.Equal(learned, want) {
+		if want := []string{secret, secret, bob, bob}; !slices.Equal(learned, want) {
 			t.Errorf("learned %q, want %q", learned, want)
 		}
-		for want, times := range map[string]int{"has no tokens": 1, "fewer than 16 characters": 1, fs.ErrNotExist.Error(): 1, bob: 0} {
-			if n := strings.Count(s.log.String(), want); n != times {
-				t.Errorf("%q is logged %d times:\n%s", want, n, &s.log)
-			}
-		}
+		s.logged("has no tokens", 1)
+		s.logged("fewer than 16 characters", 1)
+		s.logged(fs.ErrNotExist.Error(), 1)
+		s.logged(bob, 0)
 	})
 }
 
@@ -127,18 +278,18 @@ func TestRejections(t *testing.T) {
 		s := serve(t, slow)
 		for range 2 {
 			for range 3 {
-				s.request(strings.Replace(get("/metrics"), secret, "", 1), 401)
-				s.request(get("/x"), 404)
+				s.request(by("", get("/metrics")), http.StatusUnauthorized)
+				s.request(get("/x"), http.StatusNotFound)
 			}
 			time.Sleep(time.Second)
 		}
-		s.metrics(`rejected_requests_total{status="401"} 6`, `rejected_requests_total{status="404"} 6`)
+
+		s.metrics(
+			`rejected_requests_total{status="401"} 6`,
+			`rejected_requests_total{status="404"} 6`,
+		)
 		s.end()
-		for _, status := range []int{401, 404} {
-			want := fmt.Sprintf("msg=rejected status=%d remote=pipe\n", status)
-			if n := strings.Count(s.log.String(), want); n != 2 {
-				t.Errorf("%q is logged %d times:\n%s", want, n, &s.log)
-			}
-		}
+		s.logged("msg=rejected status=401 remote=pipe\n", 2)
+		s.logged("msg=rejected status=404 remote=pipe\n", 2)
 	})
 }

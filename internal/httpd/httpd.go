@@ -2,9 +2,10 @@
 // deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
-//	response.go  responses: rejections, deadlines, comments that keep streams open
-//	access.go    Host, Origin and bearer tokens
-//	tokens.go    the tokens, which may change
+//	response.go  responses: rejections, deadlines
+//	stream.go    event streams: comments that keep them open
+//	access.go    Host and bearer tokens, and who sent a request
+//	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics
@@ -14,6 +15,7 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,6 +31,7 @@ import (
 const (
 	readTime      = 30 * time.Second // to send a request, header and body
 	idleTime      = 2 * time.Minute  // between the requests of a connection
+	maxHeader     = 64 << 10         // bytes of the header of a request
 	versionHeader = "Mcp-Protocol-Version"
 )
 
@@ -37,16 +40,24 @@ type Options struct {
 	Server *server.Server
 	Path   string       // the MCP endpoint, such as /mcp
 	Ready  func() error // why calls cannot be answered, or nil
+
 	// Notice is how long everything stays open after the context ends, so that load balancers see
 	// that /readyz fails and requests on their way arrive.
-	Notice   time.Duration
-	Drain    time.Duration // bounds the wait for calls in flight after the notice
-	MaxCalls int           // requests that run at once; as many again may wait, any further one gets 429
+	Notice time.Duration
+	Drain  time.Duration // bounds the wait for calls in flight after the notice
+
+	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
+	MaxCalls int
 	Access   Access
 	Metrics  *Metrics
+
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
-	Log             *slog.Logger
+
+	// Background are functions that run until the calls in flight have ended, such as
+	// Tokens.Follow.
+	Background []func(context.Context)
+	Log        *slog.Logger
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -57,50 +68,67 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
+
 	t := &tracker{o: o, ctx: ctx}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
-		srv := &http.Server{
-			Handler:        t.track(h),
-			ReadTimeout:    readTime,
-			WriteTimeout:   writeTime, // extended by each write
-			IdleTimeout:    idleTime,
-			MaxHeaderBytes: 64 << 10,
-			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-		}
-		background.Go(func() { failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln)) })
+		srv := o.newServer(t.track(h))
+		background.Go(func() {
+			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
+		})
 		return srv
 	}
+
 	srv := serve(ln, o.handler(ctx, calls))
 	defer srv.Close()
-	if ln := o.MetricsListener; ln != nil {
-		access := Access{Loopback: IsLoopback(ln)}
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(ln, access.requireHost(mux)).Close()
+	if o.MetricsListener != nil {
+		defer serve(o.MetricsListener, o.metricsHandler()).Close()
 	}
-	if tokens := o.Access.Tokens; tokens != nil {
-		background.Go(func() { tokens.follow(calls, o.Log) })
+	for _, run := range o.Background {
+		background.Go(func() { run(calls) })
 	}
+
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
+
 	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
-	for end := time.Now().Add(o.Drain); !t.quiet(o.Notice); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			o.Log.Warn("cancelling the calls that are still in flight", "after", o.Drain.String())
-			break
-		}
-	}
+	t.drain()
 	cancel()
+
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(end) // cancelled calls send their errors
 	return nil
+}
+
+// newServer returns a server that gives a connection little time and memory.
+func (o Options) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:        h,
+		ReadTimeout:    readTime,
+		WriteTimeout:   writeTime, // extended by each write
+		IdleTimeout:    idleTime,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// drain waits for the responses, but not longer than the options allow.
+func (t *tracker) drain() {
+	end := time.Now().Add(t.o.Drain)
+	for !t.quiet(t.o.Notice) {
+		if time.Now().After(end) {
+			t.o.Log.Warn("cancelling the calls that are still in flight",
+				"after", t.o.Drain.String())
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
@@ -109,27 +137,48 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	limit := &limiter{max: 2 * int64(o.MaxCalls)}
 	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
 	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
-	inner := http.NewServeMux()
+
+	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
-	inner.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
+	guarded.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
 	if o.MetricsListener == nil {
-		inner.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
+		guarded.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
 	}
+
 	mux := http.NewServeMux()
-	mux.Handle("/", o.Access.requireHost(inner))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("/", o.Access.requireHost(guarded))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		err := o.Ready()
-		switch {
-		case ctx.Err() != nil:
-			http.Error(w, "shutting down", http.StatusServiceUnavailable)
-		case err != nil:
+		if err := o.ready(ctx); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		default:
-			fmt.Fprintln(w, "ok")
+			return
 		}
+		fmt.Fprintln(w, "ok")
 	})
 	return mux
+}
+
+// IsReserved reports whether path is one of the routes beside Options.Path.
+func IsReserved(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/metrics"
+}
+
+// ready returns why the server should get no more requests, or nil.
+func (o Options) ready(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errors.New("shutting down")
+	}
+	return o.Ready()
+}
+
+// metricsHandler serves /metrics on a listener of its own.
+func (o Options) metricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", o.Metrics)
+	access := Access{Loopback: IsLoopback(o.MetricsListener)}
+	return access.requireHost(mux)
 }
 
 // mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
@@ -147,13 +196,16 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 		DisableLocalhostProtection:   true, // requireHost
 		Logger:                       slog.New(slog.DiscardHandler),
 	})
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.(*response).keepAlive() // the response of track
-		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the two
-		// do not differ for tools.
+		// initialize agrees on 2025-06-18, but a client of the next version may skip it, and the
+		// two do not differ for tools.
 		if r.Header.Get(versionHeader) == "2025-11-25" {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
-		handler.ServeHTTP(w, r)
+
+		s := newStream(w)
+		defer s.end()
+		handler.ServeHTTP(s, r)
 	})
 }

@@ -52,29 +52,51 @@ func (p *pipes) dial() net.Conn {
 	}
 }
 
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
 
-// The token of alice.
-const secret = "0123456789abcdef"
+func (p *pipes) Addr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+}
+
+// Tokens.
+const (
+	secret = "0123456789abcdef" // of alice
+	bob    = "fedcba9876543210"
+)
 
 // Messages.
 const (
 	ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"q"}}}`
+	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+		`"params":{"name":"answer","arguments":{"query":"q"}}}`
 )
 
 // post is an HTTP request of alice with this message and further header lines.
 func post(message, header string) string {
-	return fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n%s\r\n%s",
-		secret, len(message), header, message)
+	return "POST /mcp HTTP/1.1\r\n" +
+		"Host: localhost\r\n" +
+		"Authorization: Bearer " + secret + "\r\n" +
+		"Content-Type: application/json\r\n" +
+		"Accept: application/json, text/event-stream\r\n" +
+		fmt.Sprintf("Content-Length: %d\r\n", len(message)) +
+		header + "\r\n" +
+		message
 }
 
 // get is an HTTP request of alice.
 func get(path string) string {
-	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, secret)
+	return "GET " + path + " HTTP/1.1\r\n" +
+		"Host: localhost\r\n" +
+		"Authorization: Bearer " + secret + "\r\n\r\n"
+}
+
+// inBubble runs a subtest in a synctest bubble.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // service is a server inside a synctest bubble, with its log.
@@ -86,32 +108,63 @@ type service struct {
 	wait func()             // waits for its end
 }
 
-type ask func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+// ask answers questions, as server.Options.Ask does.
+type ask func(
+	ctx context.Context,
+	profile string,
+	q answer.Question,
+	watch func(llm.Event),
+) (*answer.Answer, error)
 
-// serve serves ask until the end of the test, with options that set may change.
-func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
+// newTokens returns the tokens of alice and bob.
+func newTokens(t *testing.T) *Tokens {
 	t.Helper()
-	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:fedcba9876543210"), nil }
+	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:" + bob), nil }
 	tokens, err := NewTokens("test", read, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, m := &service{pipes: newPipes(), t: t}, NewMetrics()
-	o := Options{
-		Server: server.New(server.Options{
-			Ask:      ask,
-			Explain:  func(_ string, err error) string { return err.Error() },
-			Observe:  m.Observe,
-			Waiting:  func() int { return 0 },
-			MaxCalls: 1,
-			Log:      slog.New(slog.DiscardHandler),
-		}),
-		Path: "/mcp", Ready: func() error { return nil }, Notice: 2 * time.Second, Drain: time.Minute, MaxCalls: 1,
-		Access: Access{Loopback: true, Tokens: tokens}, Metrics: m, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+	return tokens
+}
+
+// withTokens makes tokens, which may change, the only way to authenticate.
+func withTokens(tokens *Tokens) func(*Options) {
+	return func(o *Options) {
+		follow := func(ctx context.Context) { tokens.Follow(ctx, o.Log) }
+		o.Background = []func(context.Context){follow}
+		o.Access.Authenticators = []Authenticator{tokens}
 	}
+}
+
+// serve serves ask until the end of the test, with options that set may change.
+func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
+	t.Helper()
+	s := &service{pipes: newPipes(), t: t}
+	m := NewMetrics()
+	tools := server.New(server.Options{
+		Ask:      ask,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Observe:  m.Observe,
+		Waiting:  func() int { return 0 },
+		MaxCalls: 1,
+		Log:      slog.New(slog.DiscardHandler),
+	})
+	o := Options{
+		Server:   tools,
+		Path:     "/mcp",
+		Ready:    func() error { return nil },
+		Notice:   2 * time.Second,
+		Drain:    time.Minute,
+		MaxCalls: 1,
+		Access:   Access{Loopback: true},
+		Metrics:  m,
+		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
+	}
+	withTokens(newTokens(t))(&o)
 	for _, change := range set {
 		change(&o)
 	}
+
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -120,7 +173,8 @@ func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 			t.Error(err)
 		}
 	}()
-	s.stop, s.wait = stop, func() { <-ended }
+	s.stop = stop
+	s.wait = func() { <-ended }
 	t.Cleanup(s.end)
 	return s
 }
@@ -129,6 +183,14 @@ func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 func (s *service) end() {
 	s.stop()
 	s.wait()
+}
+
+// logged checks how often the log has a text, after the end.
+func (s *service) logged(text string, want int) {
+	s.t.Helper()
+	if n := strings.Count(s.log.String(), text); n != want {
+		s.t.Errorf("%q is logged %d times, want %d:\n%s", text, n, want, &s.log)
+	}
 }
 
 // send sends text on a new connection.
@@ -157,7 +219,8 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return res, string(body)
 }
 
-// request sends text on a new connection, checks status and parts of the response, returns its body.
+// request sends text on a new connection, checks the status and parts of the response, and returns
+// its body.
 func (s *service) request(text string, status int, parts ...string) string {
 	s.t.Helper()
 	res, body := receive(s.t, s.send(text))
@@ -176,20 +239,30 @@ func (s *service) request(text string, status int, parts ...string) string {
 func (s *service) metrics(lines ...string) string {
 	s.t.Helper()
 	for i, line := range lines {
-		lines[i] = "openai_responses_mcp_" + line + "\n"
+		lines[i] = prefix + line + "\n"
 	}
 	return s.request(get("/metrics"), http.StatusOK, lines...)
 }
 
 // after answers after d.
 func after(d time.Duration) ask {
-	return func(ctx context.Context, _ string, _ answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+	found := &answer.Answer{
+		Text: "42",
+		Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1},
+	}
+	return func(
+		ctx context.Context,
+		_ string,
+		_ answer.Question,
+		watch func(llm.Event),
+	) (*answer.Answer, error) {
 		if watch != nil {
 			watch(llm.Search{Action: "search", Query: "tokyo"})
 		}
+
 		select {
 		case <-time.After(d):
-			return &answer.Answer{Text: "42", Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}}, nil
+			return found, nil
 		case <-ctx.Done():
 			time.Sleep(100 * time.Millisecond)
 			return nil, ctx.Err()
@@ -202,27 +275,40 @@ var slow = after(readTime + time.Second)
 
 // calls are calls of a tool with progress, by protocol version.
 var calls = map[string]string{
-	"2025-06-18": post(strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1},"name"`, 1),
-		"Mcp-Protocol-Version: 2025-06-18\r\n"),
-	"2026-07-28": post(strings.Replace(tool, `{"name"`, `{"_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-		`"io.modelcontextprotocol/clientCapabilities":{}},"name"`, 1),
-		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: answer\r\n"),
+	"2025-06-18": post(
+		withMeta(`"progressToken":1`),
+		"Mcp-Protocol-Version: 2025-06-18\r\n",
+	),
+	"2026-07-28": post(
+		withMeta(`"progressToken":1,`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{}`),
+		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: answer\r\n",
+	),
+}
+
+// withMeta is tool with these members of _meta.
+func withMeta(members string) string {
+	return strings.Replace(tool, `{"name"`, `{"_meta":{`+members+`},"name"`, 1)
 }
 
 // Calls of both protocols get progress and results, a closed connection ends its call, and /metrics
-// counts them, also while they run or wait. The alert rules and the dashboard use metrics that exist.
+// counts them, also while they run or wait.
 func TestCalls(t *testing.T) {
-	for _, text := range calls {
-		synctest.Test(t, func(t *testing.T) {
+	for protocol, text := range calls {
+		inBubble(t, protocol, func(t *testing.T) {
 			s := serve(t, after(50*time.Second))
 			s.request(text, http.StatusOK, "searching: tokyo", `answer\":\"42\"`)
-			running, waiting := s.send(text), s.send(text)
+
+			running := s.send(text)
+			waiting := s.send(text)
 			synctest.Wait()
 			s.metrics("requests_in_flight 2", "requests_waiting 1")
+
 			running.Close()
 			waiting.Close()
 			time.Sleep(time.Second)
-			all := s.metrics(
+			s.metrics(
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
 				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
 				`tokens_total{tool="answer",client="alice",kind="input"} 7`,
@@ -235,16 +321,34 @@ func TestCalls(t *testing.T) {
 				`errors_total{tool="answer",kind="canceled"} 2`,
 				`build_info{version="`+version.String()+`"} 1`,
 			)
-			for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
-				text, err := os.ReadFile("../../config/" + file)
-				names := regexp.MustCompile(`\b(openai_responses_mcp|process)_\w+`).FindAllString(string(text), -1)
-				if err != nil || len(names) == 0 {
-					t.Errorf("%s uses no metrics (%v)", file, err)
-				}
-				for _, name := range names {
-					if !regexp.MustCompile(`(?m)^` + name + `\b`).MatchString(all) {
-						t.Errorf("%s uses %s, which /metrics does not have", file, name)
-					}
+		})
+	}
+}
+
+// The alert rules and the dashboard use metrics that exist.
+func TestMonitoring(t *testing.T) {
+	name := regexp.MustCompile(`\b(openai_responses_mcp|process)_\w+`)
+	for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
+		inBubble(t, file, func(t *testing.T) {
+			text, err := os.ReadFile("../../config/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used := name.FindAllString(string(text), -1)
+			if len(used) == 0 {
+				t.Fatal("no metrics are used")
+			}
+
+			s := serve(t, after(time.Second))
+			s.request(calls["2025-06-18"], http.StatusOK)
+			failed := s.send(calls["2025-06-18"])
+			synctest.Wait()
+			failed.Close()
+			time.Sleep(time.Second)
+			all := s.metrics()
+			for _, metric := range used {
+				if !regexp.MustCompile(`(?m)^` + metric + `\b`).MatchString(all) {
+					t.Errorf("/metrics does not have %s", metric)
 				}
 			}
 		})
@@ -254,17 +358,26 @@ func TestCalls(t *testing.T) {
 // A silent stream gets a comment every 15 s, also before its first event, and none after its end.
 // Progress, which comes every 10 s, makes comments unnecessary.
 func TestComments(t *testing.T) {
-	for text, want := range map[string]int{post(tool, ""): 2, calls["2025-06-18"]: 0} {
-		synctest.Test(t, func(t *testing.T) {
-			s := serve(t, slow)
-			c := s.send(text)
+	for _, tt := range []struct {
+		name, text string
+		want       int
+	}{
+		{"without progress", post(tool, ""), 2},
+		{"with progress", calls["2025-06-18"], 0},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			c := serve(t, slow).send(tt.text)
 			res, body := receive(t, c)
-			if n := strings.Count(body, ": keep-alive\n\n"); n != want || !strings.Contains(body, `"content":[`) {
-				t.Errorf("%d comments, want %d: %q", n, want, body)
+			if n := strings.Count(body, ": keep-alive\n\n"); n != tt.want {
+				t.Errorf("%d comments, want %d: %q", n, tt.want, body)
+			}
+			if !strings.Contains(body, `"content":[`) {
+				t.Errorf("no answer: %q", body)
 			}
 			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
-				t.Errorf("content type %q", got)
+				t.Errorf("content type %q, want an event stream", got)
 			}
+
 			c.SetReadDeadline(time.Now().Add(time.Minute))
 			if n, _ := io.Copy(io.Discard, c); n > 0 {
 				t.Errorf("%d bytes after the response", n)
@@ -273,24 +386,29 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are cancelled,
-// and the end is not an error.
+// During shutdown /readyz fails at once, calls in flight finish, calls beyond the drain are
+// cancelled, and the end is not an error.
 func TestDrain(t *testing.T) {
-	for takes, want := range map[time.Duration]string{
-		30 * time.Second: `answer\":\"42\"`,
-		5 * time.Minute:  "answer failed: context canceled",
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration
+		want  string
+	}{
+		{"short call", 30 * time.Second, `answer\":\"42\"`},
+		{"long call", 5 * time.Minute, "answer failed: context canceled"},
 	} {
 		for protocol, text := range calls {
-			synctest.Test(t, func(t *testing.T) {
-				s := serve(t, after(takes))
+			inBubble(t, tt.name+" "+protocol, func(t *testing.T) {
+				s := serve(t, after(tt.takes))
 				s.request(get("/readyz"), http.StatusOK)
 				c := s.send(text)
 				synctest.Wait()
+
 				s.stop()
 				s.request(get("/readyz"), http.StatusServiceUnavailable, "shutting down")
 				s.request(get("/healthz"), http.StatusOK)
-				if _, body := receive(t, c); !strings.Contains(body, want) {
-					t.Errorf("%s, a call of %v: %s, want %s", protocol, takes, body, want)
+				if _, body := receive(t, c); !strings.Contains(body, tt.want) {
+					t.Errorf("got %s, want %s", body, tt.want)
 				}
 				s.wait()
 			})
@@ -303,36 +421,46 @@ func TestDrain(t *testing.T) {
 func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
-		idle, busy := s.send(post(ping, "")), s.send(post(tool, ""))
+		idle := s.send(post(ping, ""))
 		if res, _ := receive(t, idle); res.Close {
 			t.Error("a connection closes before the shutdown")
 		}
+
+		busy := s.send(post(tool, ""))
 		streamed := make(chan *http.Response, 1)
 		go func() {
 			res, _ := receive(t, busy)
 			streamed <- res
 		}()
 		time.Sleep(silence + time.Second) // the stream has begun
+
 		last := func(c net.Conn) {
 			t.Helper()
 			time.Sleep(time.Second)
 			if _, err := io.WriteString(c, post(ping, "")); err != nil {
 				t.Fatalf("an idle connection has ended: %v", err)
 			}
-			if res, _ := receive(t, c); !res.Close || res.StatusCode != http.StatusOK {
-				t.Errorf("status %d, Connection: close %v during shutdown", res.StatusCode, res.Close)
+			res, _ := receive(t, c)
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("status %d during shutdown, want 200", res.StatusCode)
+			}
+			if !res.Close {
+				t.Error("a connection stays open during shutdown")
 			}
 		}
 		s.stop()
 		last(idle)
 		last(s.send("")) // a new one
-		if res := <-streamed; res.Close || res.StatusCode != http.StatusOK {
+
+		res := <-streamed
+		if res.StatusCode != http.StatusOK || res.Close {
 			t.Errorf("a response that began before: %+v", res)
 		}
 		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
 		last(busy)
+
 		began := time.Now()
 		s.wait()
 		if took := time.Since(began); took > 1500*time.Millisecond { // 2 s after the stream

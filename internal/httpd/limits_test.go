@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,24 +21,59 @@ import (
 func TestHalfRequests(t *testing.T) {
 	const rest = "Content-Length: 1000\r\n\r\n"
 	for _, tt := range []struct {
-		name, text, want string
-		within           time.Duration
+		name, text string
+		want       string // how the response begins
+		within     time.Duration
 	}{
-		{"nothing", "", "", 31 * time.Second},
-		{"header", "POST /mcp HTTP/1.1\r\nHost:", "", 31 * time.Second},
-		{"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 68<<10-19), "HTTP/1.1 431 ", time.Second},
-		{"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 401 ", 2 * time.Second},
-		{"foreign host", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + rest, "HTTP/1.1 403 ", 2 * time.Second},
-		{"unknown path", "POST /x HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 404 ", 2 * time.Second},
-		{"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest, "HTTP/1.1 200 ", 2 * time.Second},
-		{"token", strings.TrimSuffix(post(ping, ""), "}"), "HTTP/1.1 408 ", 32 * time.Second},
+		{
+			"nothing", "",
+			"", 31 * time.Second,
+		},
+		{
+			"header", "POST /mcp HTTP/1.1\r\nHost:",
+			"", 31 * time.Second,
+		},
+		{
+			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 68<<10-19),
+			"HTTP/1.1 431 ", time.Second,
+		},
+		{
+			"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + rest,
+			"HTTP/1.1 401 ", 2 * time.Second,
+		},
+		{
+			"foreign host", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + rest,
+			"HTTP/1.1 403 ", 2 * time.Second,
+		},
+		{
+			"unknown path", "POST /x HTTP/1.1\r\nHost: localhost\r\n" + rest,
+			"HTTP/1.1 404 ", 2 * time.Second,
+		},
+		{
+			"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest,
+			"HTTP/1.1 200 ", 2 * time.Second,
+		},
+		{
+			"token", strings.TrimSuffix(post(ping, ""), "}"),
+			"HTTP/1.1 408 ", 32 * time.Second,
+		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s, begin := serve(t, slow), time.Now()
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow)
+			began := time.Now()
+
 			all, err := io.ReadAll(s.send(tt.text))
-			took := time.Since(begin)
-			if err != nil || !strings.HasPrefix(string(all), tt.want) || (len(all) > 0) != (tt.want != "") || took > tt.within {
-				t.Errorf("%s: got %q, %v after %v; want %q", tt.name, all, err, took, tt.want)
+			if err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > tt.within {
+				t.Errorf("the connection ended after %v, want %v", took, tt.within)
+			}
+			if !strings.HasPrefix(string(all), tt.want) {
+				t.Errorf("got %q, want %q", all, tt.want)
+			}
+			if tt.want == "" && len(all) > 0 {
+				t.Errorf("got %q, want nothing", all)
 			}
 		})
 	}
@@ -47,10 +83,12 @@ func TestHalfRequests(t *testing.T) {
 func TestHalfRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
+		const rest = " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
 		s.send("POST /mcp HTTP/1.1\r\nHost:")
-		s.request("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n", http.StatusUnauthorized)
-		s.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+		s.request("POST /mcp"+rest, http.StatusUnauthorized)
+		s.send("GET /healthz" + rest)
 		synctest.Wait()
+
 		began := time.Now()
 		s.end()
 		if took := time.Since(began); took > 4*time.Second {
@@ -65,15 +103,23 @@ func TestUnreadResponses(t *testing.T) {
 		s := serve(t, slow)
 		s.send(post(list, ""))
 		s.send(post(list, ""))
-		others := []net.Conn{s.send(get("/metrics")), s.send("not HTTP\r\n\r\n")}
+		metrics := s.send(get("/metrics"))
+		garbage := s.send("not HTTP\r\n\r\n")
 		synctest.Wait()
-		if res, _ := receive(t, s.send(post(ping, ""))); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
-			t.Errorf("status %d, header %v while all places are taken", res.StatusCode, res.Header)
+
+		res, _ := receive(t, s.send(post(ping, "")))
+		if res.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("status %d while all places are taken, want 429", res.StatusCode)
 		}
+		if got := res.Header.Get("Retry-After"); got != "1" {
+			t.Errorf("Retry-After: %q, want 1", got)
+		}
+
 		time.Sleep(writeTime + time.Second)
 		s.request(post(ping, ""), http.StatusOK)
-		for _, c := range others {
-			if n, err := io.Copy(io.Discard, c); n != 0 || err != nil {
+		for _, c := range []net.Conn{metrics, garbage} {
+			n, err := io.Copy(io.Discard, c)
+			if n != 0 || err != nil {
 				t.Errorf("read %d bytes after the write deadline (%v)", n, err)
 			}
 		}
@@ -82,17 +128,32 @@ func TestUnreadResponses(t *testing.T) {
 
 // A slow reader gets a large response: the write deadline is one for progress.
 func TestSlowReader(t *testing.T) {
+	const size = 10 * writeChunk
+	large := &answer.Answer{Text: strings.Repeat("x", size)}
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, func(context.Context, string, answer.Question, func(llm.Event)) (*answer.Answer, error) {
-			return &answer.Answer{Text: strings.Repeat("x", 10*writeChunk)}, nil
+		s := serve(t, func(
+			context.Context,
+			string,
+			answer.Question,
+			func(llm.Event),
+		) (*answer.Answer, error) {
+			return large, nil
 		})
-		c, got, err := s.send(post(tool, "Connection: close\r\n")), int64(0), error(nil)
-		for n := int64(1); n > 0 && err == nil; got += n {
+
+		c := s.send(post(tool, "Connection: close\r\n"))
+		got := int64(0)
+		var err error
+		for err == nil {
 			time.Sleep(writeTime / 3)
+			var n int64
 			n, err = io.CopyN(io.Discard, c, writeChunk)
+			got += n
 		}
-		if got < 10*writeChunk || !errors.Is(err, io.EOF) {
-			t.Errorf("got %d bytes and %v", got, err)
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("the connection ended with %v", err)
+		}
+		if got < size {
+			t.Errorf("got %d bytes, want more than %d", got, size)
 		}
 	})
 }
@@ -101,98 +162,209 @@ func TestSlowReader(t *testing.T) {
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := serve(t, slow).send("")
-		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
-		for _, step := range []struct {
-			text string
-			want int
-		}{{get("/healthz"), 200}, {post(ping, ""), 200}, {header + "\r\n\r\n", 100}, {body, 200}} {
-			if _, err := io.WriteString(c, step.text); err != nil {
+		exchange := func(text string, want int) {
+			t.Helper()
+			if _, err := io.WriteString(c, text); err != nil {
 				t.Fatal(err)
 			}
-			if res, _ := receive(t, c); res.StatusCode != step.want {
-				t.Errorf("status %d, want %d", res.StatusCode, step.want)
-			}
-			if step.want != 100 {
-				time.Sleep(idleTime - time.Second)
+			if res, _ := receive(t, c); res.StatusCode != want {
+				t.Errorf("status %d, want %d", res.StatusCode, want)
 			}
 		}
+
+		exchange(get("/healthz"), http.StatusOK)
+		time.Sleep(idleTime - time.Second)
+		exchange(post(ping, ""), http.StatusOK)
+		time.Sleep(idleTime - time.Second)
+		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
+		exchange(header+"\r\n\r\n", http.StatusContinue)
+		exchange(body, http.StatusOK)
 	})
+}
+
+// sixth is a request with id 6. params is JSON.
+func sixth(method, params string) string {
+	return `{"jsonrpc":"2.0","id":6,"method":"` + method + `","params":` + params + `}`
+}
+
+var longSecret = strings.Repeat("SECRET", 30)
+
+// What a message gets, beginning with the HTTP status.
+const (
+	notJSON       = `400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700`
+	notRequest    = `400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600`
+	unknownMethod = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`
+	badParams     = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32602`
+)
+
+var messages = []struct {
+	name    string
+	version string // of the protocol
+	body    string
+	want    string // how status and body begin
+}{
+	{
+		"array", "",
+		"[" + ping + "," + ping + "]", notRequest,
+	},
+	{
+		"array, stateless", "2026-07-28",
+		"[" + ping + "]", notRequest,
+	},
+	{
+		"version without initialize", "2025-11-25",
+		ping, `200 {"jsonrpc":"2.0","id":1,"result"`,
+	},
+	{
+		"not JSON", "",
+		`{"jsonrpc":SECRET`, notJSON,
+	},
+	{
+		"no version", "",
+		`{"id":6,"method":"ping"}`, notRequest,
+	},
+	{
+		"method", "",
+		`{"jsonrpc":"2.0","id":6,"method":["SECRET"]}`, notRequest,
+	},
+	{
+		"response", "",
+		`{"jsonrpc":"2.0","id":6,"error":"SECRET"}`, notRequest,
+	},
+	{
+		"params", "",
+		sixth("tools/call", `"SECRET"`), badParams,
+	},
+	{
+		"_meta", "",
+		sixth("tools/call", `{"name":"answer","_meta":"SECRET"}`), badParams,
+	},
+	{
+		"_meta, stateless", "2026-07-28",
+		sixth("tools/list", `{"_meta":"SECRET"}`),
+		`400 {"jsonrpc":"2.0","id":6,"error":{"code":-32602`,
+	},
+	{
+		"name", "",
+		sixth("tools/call", `{"name":["SECRET"]}`), badParams,
+	},
+	{
+		"long name", "",
+		sixth("tools/call", `{"name":"`+longSecret+`"}`), badParams,
+	},
+	{
+		"long version", "",
+		sixth("ping", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"`+longSecret+`"}}`),
+		badParams,
+	},
+	{
+		"initialize", "",
+		sixth("initialize", `{"clientInfo":"SECRET"}`), badParams,
+	},
+	{
+		"unknown method", "",
+		sixth("prompts/get", `{"name":["SECRET"]}`), unknownMethod,
+	},
+	{
+		"unknown method, stateless", "2026-07-28",
+		sixth("SECRET", "{}"),
+		`404 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`,
+	},
+	{
+		"long notification", "",
+		sixth("notifications/"+longSecret, "{}"), unknownMethod,
+	},
+	{
+		"notification", "",
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, "202 ",
+	},
+	{
+		"large", "",
+		strings.Repeat(" ", maxBody) + ping, "413 the request is larger than 1 MiB",
+	},
+}
+
+// deliver sends a message, and returns the status and the body of the response. A rejection closes
+// the connection.
+func (s *service) deliver(message, version string) string {
+	s.t.Helper()
+	c := s.send("")
+	go io.WriteString(c, post(message, "Mcp-Protocol-Version: "+version+"\r\n"))
+
+	res, body := receive(s.t, c)
+	if rejected := res.StatusCode >= 400; res.Close != rejected {
+		s.t.Errorf("status %d, Connection: close is %v", res.StatusCode, res.Close)
+	}
+	body = strings.TrimPrefix(body, "event: message\ndata: ")
+	return fmt.Sprint(res.StatusCode, " ", body)
 }
 
 // Messages that the SDK would change, repeat or run as many do not reach it.
 func TestRefusedMessages(t *testing.T) {
-	const sixth = `{"jsonrpc":"2.0","id":6,"method":`
-	type test struct {
-		name, version, body string
-		status              int
-		want                string
-	}
-	tests := []test{
-		{"array", "", "[" + ping + "," + ping + "]", 400, `"id":null,"error":{"code":-32600`},
-		{"array, stateless", "2026-07-28", "[" + ping + "]", 400, `"id":null,"error":{"code":-32600`},
-		{"version without initialize", "2025-11-25", ping, 200, `"id":1,"result"`},
-		{"not JSON", "", `{"jsonrpc":SECRET`, 400, `"code":-32700`},
-		{"no version", "", `{"id":6,"method":"ping"}`, 400, `"code":-32600`},
-		{"method", "", sixth + `["SECRET"]}`, 400, `"code":-32600`},
-		{"response", "", `{"jsonrpc":"2.0","id":6,"error":"SECRET"}`, 400, `"code":-32600`},
-		{"params", "", sixth + `"tools/call","params":"SECRET"}`, 200, `"id":6,"error":{"code":-32602`},
-		{"_meta", "", sixth + `"tools/call","params":{"name":"answer","_meta":"SECRET"}}`, 200, `"id":6,"error":{"code":-32602`},
-		{"_meta, stateless", "2026-07-28", sixth + `"tools/list","params":{"_meta":"SECRET"}}`, 400, `"id":6,"error":{"code":-32602`},
-		{"name", "", sixth + `"tools/call","params":{"name":["SECRET"]}}`, 200, `"id":6,"error":{"code":-32602`},
-		{"long name", "", sixth + `"tools/call","params":{"name":"` + strings.Repeat("SECRET", 30) + `"}}`, 200, `"id":6,"error":{"code":-32602`},
-		{"long version", "", sixth + `"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + strings.Repeat("SECRET", 30) + `"}}}`, 200, `"code":-32602`},
-		{"initialize", "", sixth + `"initialize","params":{"clientInfo":"SECRET"}}`, 200, `"id":6,"error":{"code":-32602`},
-		{"unknown method", "", sixth + `"prompts/get","params":{"name":["SECRET"]}}`, 200, `"id":6,"error":{"code":-32601`},
-		{"unknown method, stateless", "2026-07-28", sixth + `"SECRET"}`, 404, `"id":6,"error":{"code":-32601`},
-		{"long notification", "", sixth + `"notifications/` + strings.Repeat("SECRET", 30) + `"}`, 200, `"id":6,"error":{"code":-32601`},
-		{"notification", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, ""},
-		{"large", "", strings.Repeat(" ", maxBody) + ping, 413, "larger than 1 MiB"},
-	}
-	for _, id := range []string{`1.5`, `1e3`, `9007199254740993`, `-9007199254740993`, `null`, `true`, `{}`, `[1]`} {
-		tests = append(tests, test{"id " + id, "", `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, 400, `"id":null,"error":{"code":-32600`})
-	}
-	for _, id := range []string{`9007199254740992`, `-9007199254740992`, `"1.5"`, `""`} {
-		tests = append(tests, test{"id " + id, "", `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, 200, `"id":` + id})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, slow)
-		for _, tt := range tests {
-			c := s.send("")
-			go io.WriteString(c, post(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n"))
-			res, body := receive(t, c)
-			if res.StatusCode != tt.status || !strings.Contains(body, tt.want) || strings.Contains(body, "SECRET") {
-				t.Errorf("%s, %s: %d %s, want %d %s", tt.name, tt.version, res.StatusCode, body, tt.status, tt.want)
+	for _, tt := range messages {
+		inBubble(t, tt.name, func(t *testing.T) {
+			got := serve(t, slow).deliver(tt.body, tt.version)
+			if !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			if rejected := tt.status >= 400; res.Close != rejected {
-				t.Errorf("%s: Connection: close is %v", tt.name, res.Close)
+			if strings.Contains(got, "SECRET") {
+				t.Errorf("the response repeats the message: %s", got)
 			}
-		}
-	})
+		})
+	}
 }
 
-// A body beyond the bytes of all bodies gets 429. Bodies of requests that have ended do not count.
+// An id that would come back changed is refused.
+func TestIDs(t *testing.T) {
+	test := func(id, want string) {
+		inBubble(t, id, func(t *testing.T) {
+			got := serve(t, slow).deliver(strings.Replace(ping, `"id":1`, `"id":`+id, 1), "")
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+
+	for _, id := range []string{
+		`1.5`, `1e3`, `9007199254740993`, `-9007199254740993`,
+		`null`, `true`, `{}`, `[1]`,
+	} {
+		test(id, notRequest)
+	}
+	for _, id := range []string{`9007199254740992`, `-9007199254740992`, `"1.5"`, `""`} {
+		test(id, `200 {"jsonrpc":"2.0","id":`+id+`,"result"`)
+	}
+}
+
+// Bodies beyond the bytes of all bodies get 429. Afterwards there is room for as many bytes as
+// before: neither the requests that have ended nor those that were refused count.
 func TestBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hold := make(chan struct{})
+		release := make(chan struct{})
 		l := &limiter{max: 1000}
-		h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hold }))
-		body := strings.Replace(ping, "{", "{"+strings.Repeat(" ", maxBody-len(ping)), 1)
-		post := func() int {
+		h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+		padding := strings.Repeat(" ", maxBody-len(ping))
+		send := func(want int) {
+			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body)))
-			return w.Code
+			h.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("status %d, want %d", w.Code, want)
+			}
 		}
-		for range maxBodies / maxBody {
-			go post()
-		}
-		synctest.Wait()
-		if got := post(); got != http.StatusTooManyRequests {
-			t.Errorf("a further request got %d", got)
-		}
-		close(hold)
-		synctest.Wait()
-		if got := post(); got != http.StatusOK {
-			t.Errorf("a later request got %d", got)
+
+		for range 2 {
+			for range maxBodies / maxBody {
+				go send(http.StatusOK)
+			}
+			synctest.Wait() // each has been read, and none has ended
+			for range 3 {
+				send(http.StatusTooManyRequests)
+			}
+
+			close(release)
+			synctest.Wait()
+			release = make(chan struct{})
 		}
 	})
 }

@@ -13,14 +13,53 @@ import (
 )
 
 const (
-	maxID   = 1 << 53 // larger integers lose digits in many JSON decoders, that of the SDK included
-	maxName = 128     // of a tool (https://modelcontextprotocol.io/specification/2025-11-25/server/tools), a version
+	maxID = 1 << 53 // larger integers lose digits in many JSON decoders, that of the SDK included
+
+	// maxName is the length of the name of a tool, in bytes
+	// (https://modelcontextprotocol.io/specification/2025-11-25/server/tools), and of a version.
+	maxName = 128
 )
 
-// refuse answers a request that is not a single message for this server, and reports whether it did.
-// The SDK would run an array of calls as one request, change some ids, and repeat params that it
-// cannot decode in its errors.
-func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
+// refuseMessage answers a request that is not a single message for this server, and reports
+// whether it did. The SDK would run an array of calls as one request, change some ids, and repeat
+// params that it cannot decode in its errors.
+func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte) bool {
+	problem := check(data)
+	if problem == nil {
+		return false
+	}
+
+	status := problem.status
+	if problem.id != noID && r.Header.Get(versionHeader) < server.Stateless {
+		status = http.StatusOK // there an error about a request is an ordinary response
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`,
+		problem.id, problem.code, problem.message)
+	return true
+}
+
+// noID is the id of an error about a message whose id is not known.
+const noID = "null"
+
+// messageError is the JSON-RPC error about a message that the SDK does not get.
+type messageError struct {
+	status  int    // of the HTTP response to a stateless client
+	id      string // JSON
+	code    int
+	message string
+}
+
+// check returns why data is not a message for this server, or nil.
+func check(data []byte) *messageError {
+	invalid := func(code int, message string) *messageError {
+		return &messageError{http.StatusBadRequest, noID, code, message}
+	}
+	if !json.Valid(data) {
+		return invalid(jsonrpc.CodeParseError, "the body is not JSON")
+	}
+
 	var message struct {
 		Version string `json:"jsonrpc"`
 		ID      json.RawMessage
@@ -28,53 +67,77 @@ func refuse(w http.ResponseWriter, r *http.Request, data []byte) bool {
 		Params  json.RawMessage
 	}
 	err := json.Unmarshal(data, &message)
-	params := map[string]mcp.Params{ // what the SDK decodes params to
-		"initialize":      &mcp.InitializeParams{},
-		"ping":            &mcp.PingParams{},
-		"server/discover": &mcp.DiscoverParams{},
-		"tools/call":      &mcp.CallToolParamsRaw{},
-		"tools/list":      &mcp.ListToolsParams{},
-	}[message.Method]
-	status, id, code, why := http.StatusBadRequest, "null", 0, ""
-	switch {
-	case !json.Valid(data):
-		code, why = jsonrpc.CodeParseError, "the body is not JSON"
-	case err != nil || message.Version != "2.0" || message.Method == "":
-		code, why = jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 request; batches are not supported"
-	case !validID(message.ID):
-		code, why = jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53"
-	case message.ID == nil: // there is no response to a notification
-		return false
-	case params == nil:
-		status, id, code, why = http.StatusNotFound, string(message.ID), jsonrpc.CodeMethodNotFound, "method not found"
-	case message.Params != nil && !decodes(message.Params, params):
-		id, code, why = string(message.ID), jsonrpc.CodeInvalidParams, "the params of "+message.Method+" cannot be decoded"
-	default:
-		return false
+	if err != nil || message.Version != "2.0" || message.Method == "" {
+		return invalid(jsonrpc.CodeInvalidRequest,
+			"the body is not a JSON-RPC 2.0 request; batches are not supported")
 	}
-	aboutRequest := id != "null"
-	if aboutRequest && r.Header.Get(versionHeader) < server.Stateless {
-		status = http.StatusOK // there such an error is an ordinary response
+	if message.ID == nil {
+		return nil // there is no response to a notification
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, why)
-	return true
+	id := string(message.ID)
+	if !validID(id) {
+		return invalid(jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
+	}
+
+	params := newParams(message.Method)
+	if params == nil {
+		return &messageError{
+			status:  http.StatusNotFound,
+			id:      id,
+			code:    jsonrpc.CodeMethodNotFound,
+			message: "method not found",
+		}
+	}
+	if message.Params != nil && !decodes(message.Params, params) {
+		return &messageError{
+			status:  http.StatusBadRequest,
+			id:      id,
+			code:    jsonrpc.CodeInvalidParams,
+			message: "the params of " + message.Method + " cannot be decoded",
+		}
+	}
+	return nil
 }
 
-// validID reports whether id comes back as it is. A notification has none.
-func validID(id json.RawMessage) bool {
-	if id == nil || id[0] == '"' {
+// validID reports whether an id, which is JSON, comes back as it is.
+func validID(id string) bool {
+	if id[0] == '"' {
 		return true
 	}
-	n, err := strconv.ParseInt(string(id), 10, 64)
+	n, err := strconv.ParseInt(id, 10, 64)
 	return err == nil && -maxID <= n && n <= maxID
 }
 
-// decodes reports whether the SDK can decode data, and does not repeat much of it when a header differs.
+// newParams returns what the SDK decodes the params of a method to, or nil if there is no such
+// method.
+func newParams(method string) mcp.Params {
+	switch method {
+	case "initialize":
+		return &mcp.InitializeParams{}
+	case "ping":
+		return &mcp.PingParams{}
+	case "server/discover":
+		return &mcp.DiscoverParams{}
+	case "tools/call":
+		return &mcp.CallToolParamsRaw{}
+	case "tools/list":
+		return &mcp.ListToolsParams{}
+	}
+	return nil
+}
+
+// decodes reports whether the SDK can decode data to params, and does not repeat much of it when a
+// header differs.
 func decodes(data json.RawMessage, params mcp.Params) bool {
-	err := json.Unmarshal(data, params)
+	if err := json.Unmarshal(data, params); err != nil {
+		return false
+	}
+
 	version, _ := params.GetMeta()[mcp.MetaKeyProtocolVersion].(string)
+	if len(version) > maxName {
+		return false
+	}
+
 	call, isCall := params.(*mcp.CallToolParamsRaw)
-	return err == nil && len(version) <= maxName && (!isCall || len(call.Name) <= maxName)
+	return !isCall || len(call.Name) <= maxName
 }

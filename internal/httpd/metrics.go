@@ -11,53 +11,69 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
+// prefix begins the names of the metrics of this program.
+const prefix = "openai_responses_mcp_"
+
 // Metrics counts calls for /metrics, in the Prometheus text format.
 type Metrics struct{ set *metrics.Set }
 
 // NewMetrics returns metrics without any calls.
 func NewMetrics() *Metrics {
-	m := &Metrics{metrics.NewSet()}
-	m.gauge(fmt.Sprintf("build_info{version=%q}", version.String()), func() int { return 1 })
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
-		m.reject(status, 0) // so that the first one is an increase
-	}
+	m := &Metrics{set: metrics.NewSet()}
+	build := fmt.Sprintf("build_info{version=%q}", version.String())
+	m.gauge(build, func() int { return 1 })
+
+	// Zeros, so that the first rejection is an increase.
+	m.reject(http.StatusUnauthorized, 0)
+	m.reject(http.StatusForbidden, 0)
+	m.reject(http.StatusTooManyRequests, 0)
 	return m
 }
 
 func (m *Metrics) gauge(name string, value func() int) {
-	m.set.NewGauge("openai_responses_mcp_"+name, func() float64 { return float64(value()) })
+	m.set.NewGauge(prefix+name, func() float64 { return float64(value()) })
 }
 
 func (m *Metrics) count(name, labels string, n int64) {
-	m.set.GetOrCreateCounter(fmt.Sprintf("openai_responses_mcp_%s{%s}", name, labels)).AddInt64(n)
+	m.set.GetOrCreateCounter(prefix + name + "{" + labels + "}").AddInt64(n)
 }
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.Call) {
-	who := fmt.Sprintf("tool=%q,client=%q", c.Tool, c.Client)
-	m.count("calls_total", fmt.Sprintf("%s,outcome=%q", who, c.Outcome), 1)
+	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, c.Client)
+	m.count("calls_total", fmt.Sprintf("%s,outcome=%q", caller, c.Outcome), 1)
 	if c.Err != nil {
 		m.count("errors_total", fmt.Sprintf("tool=%q,kind=%q", c.Tool, c.Kind()), 1)
 	}
-	for kind, n := range map[string]int64{
-		"input": c.Meta.Usage.Input, "cached": c.Meta.Usage.Cached,
-		"output": c.Meta.Usage.Output, "reasoning": c.Meta.Usage.Reasoning,
-	} {
-		m.count("tokens_total", fmt.Sprintf("%s,kind=%q", who, kind), n)
+
+	tokens := func(kind string, n int64) {
+		m.count("tokens_total", fmt.Sprintf("%s,kind=%q", caller, kind), n)
 	}
-	m.count("searches_total", who, int64(c.Meta.Searches))
-	m.count("retries_total", who, int64(c.Meta.Retries))
-	// Cumulative buckets: histogram_quantile of Prometheus does not read those of the library.
-	how, seconds := fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds()
-	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
+	tokens("input", c.Meta.Usage.Input)
+	tokens("cached", c.Meta.Usage.Cached)
+	tokens("output", c.Meta.Usage.Output)
+	tokens("reasoning", c.Meta.Usage.Reasoning)
+	m.count("searches_total", caller, int64(c.Meta.Searches))
+	m.count("retries_total", caller, int64(c.Meta.Retries))
+
+	m.observeTime(fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds())
+}
+
+// observeTime adds to the histogram of the time of calls. Its buckets are cumulative:
+// histogram_quantile of Prometheus does not read those of the library.
+func (m *Metrics) observeTime(labels string, seconds float64) {
+	bounds := []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)}
+	for _, le := range bounds {
 		n := int64(0)
 		if seconds <= le {
 			n = 1
 		}
-		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, how, le), n)
+		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), n)
 	}
-	m.count("call_seconds_count", how, 1)
-	m.set.GetOrCreateFloatCounter(fmt.Sprintf("openai_responses_mcp_call_seconds_sum{%s}", how)).Add(seconds)
+
+	m.count("call_seconds_count", labels, 1)
+	sum := prefix + "call_seconds_sum{" + labels + "}"
+	m.set.GetOrCreateFloatCounter(sum).Add(seconds)
 }
 
 // reject counts n requests that were refused.

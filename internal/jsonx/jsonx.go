@@ -8,7 +8,9 @@ import (
 )
 
 // Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.
-func Marshal(v any) ([]byte, error) { return MarshalIndent(v, "") }
+func Marshal(v any) ([]byte, error) {
+	return MarshalIndent(v, "")
+}
 
 // MarshalIndent is Marshal with a line for each value and this indent for each level; "" puts all
 // into one line. There is no line feed at the end. The error is that of json.Marshal.
@@ -17,6 +19,7 @@ func MarshalIndent(v any, indent string) ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
+
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}

@@ -5,19 +5,24 @@ import (
 	"testing"
 )
 
-func TestMarshal(t *testing.T) {
+func TestMarshalIndent(t *testing.T) {
 	for _, tt := range []struct {
 		v            any
 		indent, want string
 	}{
-		{map[string]string{"url": "https://a.example/?a=1&b=<2>"}, "", `{"url":"https://a.example/?a=1&b=<2>"}`},
+		{[]string{"https://a.example/?a=1&b=<2>"}, "", `["https://a.example/?a=1&b=<2>"]`},
 		{[]int{1}, "  ", "[\n  1\n]"},
 		{"ends with a line feed\n", "", `"ends with a line feed\n"`},
 		{math.NaN(), "", ""}, // an error
 	} {
-		got, err := MarshalIndent(tt.v, tt.indent)
-		if string(got) != tt.want || (err != nil) != (tt.want == "") {
-			t.Errorf("MarshalIndent(%v, %q) = %s, %v, want %s", tt.v, tt.indent, got, err, tt.want)
-		}
+		t.Run(tt.want, func(t *testing.T) {
+			got, err := MarshalIndent(tt.v, tt.indent)
+			if string(got) != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			if (err != nil) != (tt.want == "") {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

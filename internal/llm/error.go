@@ -78,6 +78,27 @@ func (k Kind) String() string { return k.words }
 // Label returns the kind for metrics and logs, such as rate_limit.
 func (k Kind) Label() string { return k.label }
 
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	return []Kind{
+		KindMissingKey,
+		KindAuth,
+		KindPermission,
+		KindNotFound,
+		KindQuota,
+		KindRateLimit,
+		KindParameter,
+		KindServer,
+		KindTimeout,
+		KindCanceled,
+		KindConnection,
+		KindBadResponse,
+		KindFailed,
+		KindModel,
+		KindUnverified,
+	}
+}
+
 // Error is the error of every call. The API key is in none of its texts.
 type Error struct {
 	Kind       Kind

@@ -281,7 +281,7 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
 		start := (*s)[:min(len(*s), maxErrorText)]
 		redacted := c.o.Redactor.Line(start) // first: a part of a secret would not be found
-		*s = text.Truncate(redacted, 400)
+		*s = text.Truncate(redacted, 300)
 	}
 
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",

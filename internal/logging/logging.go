@@ -27,7 +27,7 @@ import (
 // Options say where records go and what is hidden in them.
 type Options struct {
 	Debug    bool   // log everything; otherwise only warnings and errors
-	Format   string // "text" or "json" for a server, which also logs its calls; "" for a client's stderr
+	Format   string // "text" or "json" for a server, which logs its calls; "" for a client's stderr
 	File     string // with Debug, the file that gets the log as well; "" for none
 	Stderr   io.Writer
 	NoColor  bool // no colours on a terminal either (https://no-color.org)
@@ -41,8 +41,9 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	if !o.Debug {
 		return slog.New(o.handler(o.Stderr)), func() {}, nil
 	}
-	w, flush := newQueue(o.Stderr)
-	h := o.handler(w)
+
+	q, flush := newQueue(o.Stderr)
+	h := o.handler(q)
 	if o.File == "" {
 		return slog.New(h), flush, nil
 	}
@@ -50,33 +51,60 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	if err != nil {
 		return slog.New(h), flush, err
 	}
+
 	file := o
-	file.Format, file.Stderr = "text", f
-	return slog.New(slog.NewMultiHandler(h, file.handler(f))), func() {
+	file.Format = "text"
+	file.Stderr = f
+	closeLog = func() {
 		flush()
 		_ = f.Close()
-	}, nil
+	}
+	return slog.New(slog.NewMultiHandler(h, file.handler(f))), closeLog, nil
 }
+
+// Formats of the time. Only logs that are kept have a date.
+const (
+	clientTime = "15:04:05.000"
+	serverTime = "2006-01-02T15:04:05.000Z07:00"
+)
 
 // handler returns a handler that writes to w, which is o.Stderr or a queue in front of it.
 func (o Options) handler(w io.Writer) slog.Handler {
-	level, timeFormat := slog.LevelWarn, "2006-01-02T15:04:05.000Z07:00"
-	switch {
-	case o.Debug:
-		level = slog.LevelDebug
-	case o.Format != "":
-		level = slog.LevelInfo
-	}
 	if o.Format == "json" {
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: o.clean})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.level(), ReplaceAttr: o.clean})
 	}
+
+	timeFormat := serverTime
 	if o.Format == "" {
-		timeFormat = "15:04:05.000" // only logs that are kept have a date
+		timeFormat = clientTime
 	}
+	return tint.NewTextHandler(w, &tint.Options{
+		Level:       o.level(),
+		TimeFormat:  timeFormat,
+		NoColor:     !o.hasColors(),
+		ReplaceAttr: o.clean,
+	})
+}
+
+func (o Options) level() slog.Level {
+	if o.Debug {
+		return slog.LevelDebug
+	}
+	if o.Format != "" {
+		return slog.LevelInfo // a server also reports its calls
+	}
+	return slog.LevelWarn
+}
+
+// hasColors reports whether levels have colours. Windows consoles show them only after a system
+// call.
+func (o Options) hasColors() bool {
 	f, isFile := o.Stderr.(*os.File)
-	// Windows consoles show colours only after a system call.
-	colours := isFile && runtime.GOOS != "windows" && term.IsTerminal(int(f.Fd())) && !o.NoColor && !o.plain()
-	return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: timeFormat, NoColor: !colours, ReplaceAttr: o.clean})
+	if !isFile || runtime.GOOS == "windows" {
+		return false
+	}
+	wanted := !o.NoColor && !o.plain()
+	return wanted && term.IsTerminal(int(f.Fd()))
 }
 
 // plain reports whether the lines have no time and begin with the program's name: clients mix them
@@ -85,22 +113,37 @@ func (o Options) plain() bool { return o.Format == "" && !o.Debug }
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	level, isLevel := a.Value.Any().(slog.Level)
-	switch kind := a.Value.Kind(); {
-	case len(groups) == 0 && a.Key == slog.MessageKey:
+	if len(groups) == 0 && a.Key == slog.MessageKey {
 		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-	case o.plain() && len(groups) == 0 && a.Key == slog.TimeKey:
-		return slog.Attr{}
-	case o.plain() && isLevel && level < slog.LevelError:
-		a.Value = slog.StringValue(version.Name + ": warning:")
-	case o.plain() && isLevel:
-		a.Value = slog.StringValue(version.Name + ": error:")
-	case !isLevel && (kind == slog.KindString || kind == slog.KindAny):
+		return a
+	}
+	if len(groups) == 0 && a.Key == slog.TimeKey && o.plain() {
+		return slog.Attr{} // no time
+	}
+
+	if level, ok := a.Value.Any().(slog.Level); ok {
+		if o.plain() {
+			a.Value = slog.StringValue(plainLevel(level))
+		}
+		return a
+	}
+
+	kind := a.Value.Kind()
+	if kind == slog.KindString || kind == slog.KindAny {
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
-		a.Value = slog.StringValue(o.Redactor.Redact(tintSafe.Replace(text.Printable(a.Value.String()))))
+		value := tintSafe.Replace(text.Printable(a.Value.String()))
+		a.Value = slog.StringValue(o.Redactor.Redact(value))
 	}
 	return a
+}
+
+// plainLevel is how a plain line begins.
+func plainLevel(level slog.Level) string {
+	if level < slog.LevelError {
+		return version.Name + ": warning:"
+	}
+	return version.Name + ": error:"
 }
 
 // tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
@@ -114,6 +157,7 @@ func openFile(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
+
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
@@ -124,6 +168,11 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
+const (
+	queueLines = 256
+	flushTime  = 200 * time.Millisecond
+)
+
 // queue passes lines on to a goroutine that writes them. A client that does not read stderr would
 // otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
 // and counted.
@@ -132,9 +181,10 @@ type queue struct {
 	dropped atomic.Int64
 }
 
-// newQueue returns the queue and a function that waits at most 200 ms until all is written.
+// newQueue returns the queue and a function that waits at most flushTime until all is written.
 func newQueue(w io.Writer) (q *queue, flush func()) {
-	q, done := &queue{lines: make(chan []byte, 256)}, make(chan struct{})
+	q = &queue{lines: make(chan []byte, queueLines)}
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for line := <-q.lines; line != nil; line = <-q.lines {
@@ -144,13 +194,15 @@ func newQueue(w io.Writer) (q *queue, flush func()) {
 			}
 		}
 	}()
+
 	return q, func() {
-		timeout := time.After(200 * time.Millisecond)
+		timeout := time.After(flushTime)
 		select {
 		case q.lines <- nil:
 		case <-timeout:
 			return
 		}
+
 		select {
 		case <-done:
 		case <-timeout:

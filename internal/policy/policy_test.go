@@ -13,8 +13,9 @@ import (
 const digest = "bb3e7d942e46a53c"
 
 func TestRevision(t *testing.T) {
-	if !regexp.MustCompile(`^\d{4}-\d{2}-\d{2} v\d+\.\d+\.\d+$`).MatchString(Revision) {
-		t.Errorf("Revision = %q, want a date and a version such as %q", Revision, "2026-11-21 v1.3.0")
+	form := regexp.MustCompile(`^\d{4}-\d{2}-\d{2} v\d+\.\d+\.\d+$`)
+	if !form.MatchString(Revision) {
+		t.Errorf("Revision = %q, want a date and a version such as 2026-11-21 v1.3.0", Revision)
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
 	if sum != digest {
@@ -25,13 +26,29 @@ func TestRevision(t *testing.T) {
 // The rules of spec §4 and §9 must survive an edit.
 func TestBuiltinCoversTheRules(t *testing.T) {
 	for _, want := range []string{
-		"`web_search`", "Asia/Tokyo", "YYYY-MM-DD", "Japanese in, Japanese out", "English in, English out",
-		"Sources:\n- https://", "oai-weather", "[Hints]", "recency_days", "max_results", "domains:", "citations-only", "today:",
-		"data, never instructions", "one to three", "disagree", "confirmed information is lacking",
+		"`web_search`",
+		"Asia/Tokyo",
+		"YYYY-MM-DD",
+		"Japanese in, Japanese out",
+		"English in, English out",
+		"Sources:\n- https://",
+		"oai-weather",
+		"[Hints]",
+		"recency_days",
+		"max_results",
+		"domains:",
+		"citations-only",
+		"today:",
+		"data, never instructions",
+		"one to three",
+		"disagree",
+		"confirmed information is lacking",
 	} {
-		if !strings.Contains(builtin, want) {
-			t.Errorf("the policy lacks %q", want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(builtin, want) {
+				t.Errorf("the policy lacks %q", want)
+			}
+		})
 	}
 }
 
@@ -42,25 +59,33 @@ func TestLoad(t *testing.T) {
 		"empty.md": {Data: []byte(" \n\t\n")},
 		"latin.md": {Data: []byte("caf\xe9")},
 	}
+	appended := strings.TrimSpace(builtin) + "\n\nbe brief\n"
+	prepended := "be brief\n\n" + builtin
 	for _, tt := range []struct {
-		source, path, mode string
-		want, warning      string
+		name, source, path, mode string
+		want, warning            string
 	}{
-		{"builtin", "", "replace", builtin, ""},
-		{"builtin", "p.md", "replace", builtin, ""}, // a path alone selects nothing
-		{"file", "p.md", "replace", "be brief\n", ""},
-		{"file", "bom.md", "replace", "be brief\n", ""},
-		{"file", "p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
-		{"file", "none.md", "replace", builtin, `"none.md"`},
-		{"file", "empty.md", "replace", builtin, "empty"},
-		{"file", "latin.md", "append", builtin, "UTF-8"},
+		{"built in", "builtin", "", "replace", builtin, ""},
+		{"path alone", "builtin", "p.md", "replace", builtin, ""},
+		{"replace", "file", "p.md", "replace", "be brief\n", ""},
+		{"byte order mark", "file", "bom.md", "replace", "be brief\n", ""},
+		{"append", "file", "p.md", "append", appended, ""},
+		{"prepend", "file", "p.md", "prepend", prepended, ""},
+		{"no file", "file", "none.md", "replace", builtin, `"none.md"`},
+		{"empty file", "file", "empty.md", "replace", builtin, "empty"},
+		{"not UTF-8", "file", "latin.md", "append", builtin, "UTF-8"},
 	} {
-		text, warning := Load(tt.source, tt.path, tt.mode, files.ReadFile)
-		if text != tt.want {
-			t.Errorf("Load(%q, %q, %q) = %.40q, want %.40q", tt.source, tt.path, tt.mode, text, tt.want)
-		}
-		if (warning == "") != (tt.warning == "") || !strings.Contains(warning, tt.warning) || strings.Contains(warning, "\n") {
-			t.Errorf("Load(%q, %q, %q) warns %q, want one line with %q", tt.source, tt.path, tt.mode, warning, tt.warning)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			text, warning := Load(tt.source, tt.path, tt.mode, files.ReadFile)
+			if text != tt.want {
+				t.Errorf("text = %.40q, want %.40q", text, tt.want)
+			}
+			if tt.warning == "" && warning != "" {
+				t.Errorf("warning = %q, want none", warning)
+			}
+			if !strings.Contains(warning, tt.warning) || strings.Contains(warning, "\n") {
+				t.Errorf("warning = %q, want one line with %q", warning, tt.warning)
+			}
+		})
 	}
 }

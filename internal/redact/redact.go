@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -17,14 +18,21 @@ import (
 // Redacted stands for a secret.
 const Redacted = "[redacted]"
 
-// apiKey matches an API key that the configuration does not know: the API repeats a wrong key with
-// asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a JSON \n.
+// apiKey matches an API key that the configuration does not know: the API repeats a wrong key
+// with asterisks in it. A letter before sk- makes it a part of a word, unless that is the n of a
+// JSON \n.
 var apiKey = regexp.MustCompile(`(\b|\\[nrt])sk-[A-Za-z0-9_*-]{8,}`)
 
-// Redactor replaces secrets in text. It may be used by several goroutines.
+// minSecret is the length of the shortest secret, in characters. A shorter one occurs in ordinary
+// words.
+const minSecret = 4
+
+// Redactor replaces secrets in text. It may be used by several goroutines. replacer always replaces
+// all forms, the longest first: a secret that begins with another one is replaced as a whole.
 type Redactor struct {
-	known atomic.Pointer[strings.Replacer] // of the forms
-	mu    sync.Mutex
+	replacer atomic.Pointer[strings.Replacer]
+
+	mu    sync.Mutex // guards forms
 	forms []string
 }
 
@@ -40,28 +48,40 @@ func New(secrets ...string) *Redactor {
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range secrets {
-		if s = strings.TrimSpace(s); len([]rune(s)) < 4 {
-			continue // it occurs in ordinary words
+
+	for _, secret := range secrets {
+		secret = strings.TrimSpace(secret)
+		if utf8.RuneCountInString(secret) >= minSecret {
+			r.forms = append(r.forms, forms(secret)...)
 		}
-		html, _ := json.Marshal(s) // a string cannot fail
-		plain, _ := jsonx.Marshal(s)
-		r.forms = append(r.forms, s, url.QueryEscape(s), url.PathEscape(s), string(html[1:len(html)-1]), string(plain[1:len(plain)-1]))
 	}
-	// A secret that begins with another one is replaced as a whole.
+
 	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	for _, f := range r.forms {
-		pairs = append(pairs, f, Redacted)
+	for _, form := range r.forms {
+		pairs = append(pairs, form, Redacted)
 	}
-	r.known.Store(strings.NewReplacer(pairs...))
+	r.replacer.Store(strings.NewReplacer(pairs...))
+}
+
+// forms returns a secret as it is and as JSON and URLs have it.
+func forms(secret string) []string {
+	escaped, _ := json.Marshal(secret) // a string cannot fail
+	plain, _ := jsonx.Marshal(secret)
+	return []string{
+		secret,
+		url.QueryEscape(secret),
+		url.PathEscape(secret),
+		string(escaped[1 : len(escaped)-1]), // with < as \u003c
+		string(plain[1 : len(plain)-1]),
+	}
 }
 
 // Redact returns s with each secret replaced by [redacted]. A nil Redactor knows no secrets and
 // replaces only what looks like an API key (sk-…).
 func (r *Redactor) Redact(s string) string {
 	if r != nil {
-		s = r.known.Load().Replace(s)
+		s = r.replacer.Load().Replace(s)
 	}
 	if strings.Contains(s, "sk-") {
 		s = apiKey.ReplaceAllString(s, "${1}"+Redacted)

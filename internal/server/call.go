@@ -29,78 +29,121 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(session, cancel)()
-		call := Call{Tool: tool, Outcome: "error"}
-		trace, _ := req.Params.Meta["traceparent"].(string)
-		if req.Extra != nil { // over HTTP
-			trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
-			if req.Extra.TokenInfo != nil {
-				call.Client = req.Extra.TokenInfo.UserID
-				ctx = llm.WithPerson(ctx, call.Client)
-			}
-		}
+
+		call := Call{Tool: tool, Client: client(req), Outcome: "error"}
+		ctx = llm.WithPerson(ctx, call.Client)
+		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
-			ctx, call.Trace = traced, trace
+			ctx = traced
+			call.Trace = trace
 		}
-		if s.o.Observe != nil {
-			defer func(began time.Time) {
+
+		if s.options.Observe != nil {
+			began := time.Now()
+			defer func() {
 				if ctx.Err() != nil {
 					call.Outcome = "cancelled"
 				}
 				call.Duration = time.Since(began)
-				s.o.Observe(call)
-			}(time.Now())
+				s.options.Observe(call)
+			}()
 		}
-		args := gjson.ParseBytes(req.Params.Arguments)
-		q, err := question(tool, args)
-		s.o.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
-			tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
-		if err != nil {
-			call.Outcome, call.Err = "invalid", err
-			why := s.o.Redactor.Line(err.Error())
-			return s.failure(req, tool+": invalid arguments: ", why, map[string]any{"reason": why})
-		}
-		a, err := s.ask(ctx, tool, q, req)
-		if err != nil {
-			call.Err = err
-			if e, ok := errors.AsType[*llm.Error](err); ok {
-				call.Meta.Retries = max(0, e.Attempts-1)
-			}
-			return s.failed(req, tool, err)
-		}
-		call.Outcome, call.Meta = "ok", a.Meta
-		return s.result(a), nil
+		return s.call(ctx, req, &call)
 	}
 }
 
+// client returns the user of the bearer token of a request, or "" without one, as over stdio.
+func client(req *mcp.CallToolRequest) string {
+	if req.Extra == nil || req.Extra.TokenInfo == nil {
+		return ""
+	}
+	return req.Extra.TokenInfo.UserID
+}
+
+// traceparent returns what a request says about its trace, in its _meta or in a header.
+func traceparent(req *mcp.CallToolRequest) string {
+	trace, _ := req.Params.Meta["traceparent"].(string)
+	if req.Extra != nil { // over HTTP
+		trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
+	}
+	return trace
+}
+
+// call answers a request and completes the description of its call, except for Duration.
+func (s *Server) call(
+	ctx context.Context, req *mcp.CallToolRequest, call *Call,
+) (*mcp.CallToolResult, error) {
+	args := gjson.ParseBytes(req.Params.Arguments)
+	q, err := question(call.Tool, args)
+	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
+		call.Tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
+
+	if err != nil {
+		call.Outcome = "invalid"
+		call.Err = err
+		reason := s.options.Redactor.Line(err.Error())
+		message := call.Tool + ": invalid arguments: " + reason
+		return s.failure(req, message, reason, map[string]any{"reason": reason})
+	}
+
+	a, err := s.ask(ctx, call.Tool, q, req)
+	if err != nil {
+		call.Err = err
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			call.Meta.Retries = max(0, e.Attempts-1)
+		}
+		return s.failed(req, call.Tool, err)
+	}
+
+	call.Outcome = "ok"
+	call.Meta = a.Meta
+	return s.result(a), nil
+}
+
 // ask waits until the call may run, and runs it. A panic fails this call only.
-func (s *Server) ask(ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest) (a *answer.Answer, err error) {
+func (s *Server) ask(
+	ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest,
+) (a *answer.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.o.Log.Error("panic in a call", "tool", profile, "panic", p, "stack", string(debug.Stack()))
+			stack := string(debug.Stack())
+			s.options.Log.Error("panic in a call", "tool", profile, "panic", p, "stack", stack)
 			err = errors.New("internal error")
 		}
 	}()
-	ctx, cancel := answer.WithTimeout(ctx, s.o.Timeout)
+
+	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
+
+	if err := s.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.running }()
+	return s.options.Ask(ctx, profile, q, watch)
+}
+
+// acquire waits until a call may run, and then counts it in running.
+func (s *Server) acquire(ctx context.Context) error {
 	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+
 	select {
 	case s.running <- struct{}{}:
-		s.waiting.Add(-1)
-		defer func() { <-s.running }()
+		return nil
 	case <-ctx.Done():
-		s.waiting.Add(-1)
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return s.o.Ask(ctx, profile, q, watch)
 }
 
 // result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
 // in _meta.
 func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 	body, _ := jsonx.Marshal(a) // strings are always valid JSON
-	m, redact := a.Meta, s.o.Redactor.Line
+	clean := s.options.Redactor.Line
+	m := a.Meta
+
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
 		Meta: mcp.Meta{
@@ -111,14 +154,14 @@ func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 				"reasoning_tokens": m.Usage.Reasoning,
 				"total_tokens":     m.Usage.Total,
 			},
-			version.Name + "/resolved_model": redact(m.ResolvedModel),
-			version.Name + "/response_id":    redact(m.ResponseID),
-			version.Name + "/request_id":     redact(m.RequestID),
+			version.Name + "/resolved_model": clean(m.ResolvedModel),
+			version.Name + "/response_id":    clean(m.ResponseID),
+			version.Name + "/request_id":     clean(m.RequestID),
 			version.Name + "/searches":       m.Searches,
 			version.Name + "/elapsed_ms":     m.Elapsed.Milliseconds(),
 		},
 	}
-	if s.o.Structured {
+	if s.options.Structured {
 		res.StructuredContent = json.RawMessage(body)
 	}
 	return res
@@ -126,32 +169,56 @@ func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 
 // failed reports a call without an answer. Its data (spec §8.2) holds neither content nor
 // instructions nor the key.
-func (s *Server) failed(req *mcp.CallToolRequest, tool string, err error) (*mcp.CallToolResult, error) {
-	redact := s.o.Redactor.Line
-	why := text.Truncate(redact(s.o.Explain(tool, err)), 400)
+func (s *Server) failed(
+	req *mcp.CallToolRequest, tool string, err error,
+) (*mcp.CallToolResult, error) {
+	clean := s.options.Redactor.Line
+	reason := text.Truncate(clean(s.options.Explain(tool, err)), 400)
 	data := map[string]any{}
-	if e, ok := errors.AsType[*llm.Error](err); ok && s.o.Debug {
-		data["name"], data["type"], data["request_id"] = e.Name(), redact(e.Type), redact(e.RequestID)
-		if data["status"] = e.Status; e.Status == 0 {
-			data["status"] = redact(e.Code)
+
+	if e, ok := errors.AsType[*llm.Error](err); ok && s.options.Debug {
+		data["name"] = e.Name()
+		data["type"] = clean(e.Type)
+		data["request_id"] = clean(e.RequestID)
+		data["status"] = e.Status
+		if e.Status == 0 { // not of an HTTP response
+			data["status"] = clean(e.Code)
 		}
 		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
 	}
-	return s.failure(req, "answer failed: ", why, data)
+	return s.failure(req, "answer failed: "+reason, reason, data)
 }
 
 // failure reports why a call has no answer, with the code of spec appendix B: as an error of the
 // protocol, whose data also has the reason as message, or as a result, whose _meta has the data.
-func (s *Server) failure(req *mcp.CallToolRequest, what, why string, data map[string]any) (*mcp.CallToolResult, error) {
+func (s *Server) failure(
+	req *mcp.CallToolRequest, message, reason string, data map[string]any,
+) (*mcp.CallToolResult, error) {
 	const code = -32001
-	if s.o.ToolErrors == "protocol" || s.o.ToolErrors != "result" && !isStateless(req.Params.Meta) {
-		data["message"] = why
-		b, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
-		return nil, &jsonrpc.Error{Code: code, Message: what + why, Data: b}
+	if s.failsAsResult(req) {
+		meta := mcp.Meta{version.Name + "/code": code}
+		for name, value := range data {
+			meta[version.Name+"/"+name] = value
+		}
+		return &mcp.CallToolResult{
+			Meta:    meta,
+			IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: message}},
+		}, nil
 	}
-	meta := mcp.Meta{version.Name + "/code": code}
-	for name, value := range data {
-		meta[version.Name+"/"+name] = value
+
+	data["message"] = reason
+	b, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
+	return nil, &jsonrpc.Error{Code: code, Message: message, Data: b}
+}
+
+// failsAsResult reports whether a failure of a request is a result with isError.
+func (s *Server) failsAsResult(req *mcp.CallToolRequest) bool {
+	switch s.options.ToolErrors {
+	case "protocol":
+		return false
+	case "result":
+		return true
 	}
-	return &mcp.CallToolResult{Meta: meta, IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: what + why}}}, nil
+	return isStateless(req.Params.Meta)
 }

@@ -25,28 +25,41 @@ type senderKey struct{}
 
 // progress starts the messages about a call; watch is nil if the client does not ask for them. stop
 // ends them and returns after the last one.
-func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Event), stop func()) {
+func progress(
+	ctx context.Context, req *mcp.CallToolRequest,
+) (watch func(llm.Event), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	send, ok := ctx.Value(senderKey{}).(func(message string) error)
-	if !ok {
-		p := mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
-		switch p.ProgressToken.(type) {
-		case string, float64: // as the protocol has it
-		default:
-			return nil, cancel
-		}
-		send = func(message string) error {
-			p.Progress++
-			p.Message = message
-			return req.Session.NotifyProgress(ctx, &p)
-		}
+	send := sender(ctx, req)
+	if send == nil {
+		return nil, cancel
 	}
-	s := &stages{now: "thinking"}
+
+	s := &stages{current: "thinking"}
 	var messages sync.WaitGroup
 	messages.Go(func() { s.run(ctx, send) })
-	return s.see, func() {
+	return s.add, func() {
 		cancel()
 		messages.Wait()
+	}
+}
+
+// sender returns what sends a message about a call to the client, or nil if the client does not ask
+// for messages.
+func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) error {
+	if send, ok := ctx.Value(senderKey{}).(func(message string) error); ok {
+		return send
+	}
+
+	p := mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
+	switch p.ProgressToken.(type) {
+	case string, float64: // as the protocol has it
+	default:
+		return nil
+	}
+	return func(message string) error {
+		p.Progress++
+		p.Message = message
+		return req.Session.NotifyProgress(ctx, &p)
 	}
 }
 
@@ -55,7 +68,7 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) (watch func(llm.Eve
 // before the next stage.
 type stages struct {
 	mu      sync.Mutex
-	now     string   // the current stage
+	current string   // the current stage
 	named   []string // searches and pages to send before it
 	written int      // characters of the answer
 }
@@ -64,16 +77,21 @@ type stages struct {
 // sending fails.
 func (s *stages) run(ctx context.Context, send func(message string) error) {
 	sent := ""
-	for silent := time.Duration(0); ctx.Err() == nil; silent += minGap {
-		if message := s.next(); message != sent || silent >= maxGap {
-			sent, silent = message, 0
+	silent := time.Duration(0) // since the last message
+	for ctx.Err() == nil {
+		message := s.next()
+		if message != sent || silent >= maxGap {
 			if send(text.Truncate(message, maxProgress)) != nil {
 				return
 			}
+			sent = message
+			silent = 0
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(minGap):
+			silent += minGap
 		}
 	}
 }
@@ -83,32 +101,36 @@ func (s *stages) next() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.named) == 0 {
-		return s.now
+		return s.current
 	}
+
 	message := s.named[0]
 	s.named = s.named[1:]
 	return message
 }
 
-// see takes an event.
-func (s *stages) see(ev llm.Event) {
+// add takes an event of the call.
+func (s *stages) add(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stage, what := answer.Stage(ev); stage != "" {
-		if what != "" {
-			stage += ": " + what
-			s.named = append(s.named, stage)
-		}
-		s.now = stage
+	stage, object := answer.Stage(ev)
+	if object != "" {
+		stage += ": " + object
+		s.named = append(s.named, stage)
 	}
+	if stage != "" {
+		s.current = stage
+	}
+
 	switch e := ev.(type) {
 	case llm.BlockDelta:
 		if e.Text != "" {
 			s.written += utf8.RuneCountInString(e.Text)
-			s.now = "writing (" + grouped(s.written) + " characters)"
+			s.current = "writing (" + grouped(s.written) + " characters)"
 		}
 	case llm.Retrying:
-		s.written, s.named = 0, nil
+		s.written = 0
+		s.named = nil
 	}
 }
 

@@ -16,44 +16,131 @@ import (
 
 func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
 func delta(s string) llm.Event    { return llm.BlockDelta{Text: s} }
-func find(q string) llm.Event     { return llm.Search{Action: "search", Query: q} }
+func search(q string) llm.Event   { return llm.Search{Action: "search", Query: q} }
+
+func reading(action string) llm.Event {
+	return llm.Search{Action: action, URL: "https://go.dev/", Query: "x"}
+}
+
+func retrying(attempt int) llm.Event {
+	return llm.Retrying{Attempt: attempt, Err: &llm.Error{Kind: llm.KindServer}}
+}
+
+type (
+	events   = []llm.Event
+	messages = []string
+)
+
+var stageTests = []struct {
+	name   string
+	events events
+	want   messages // that follow
+}{
+	{
+		"nothing",
+		nil,
+		messages{"thinking"},
+	},
+	{
+		"more thinking",
+		events{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}},
+		messages{"thinking"},
+	},
+	{
+		"a search begins",
+		events{start("search")},
+		messages{"searching"},
+	},
+	{
+		"its query",
+		events{start("search"), search("go 1.26")},
+		messages{"searching: go 1.26"},
+	},
+	{
+		"a search that is over",
+		events{search("go 1.26"), start("thinking")},
+		messages{"searching: go 1.26", "thinking"},
+	},
+	{
+		"a page",
+		events{reading("open_page")},
+		messages{"reading: https://go.dev/"},
+	},
+	{
+		"in a page",
+		events{reading("find_in_page")},
+		messages{"reading: https://go.dev/"},
+	},
+	{
+		"an unknown action",
+		events{llm.Search{Action: "dig"}},
+		messages{"searching"},
+	},
+	{
+		"the same query twice",
+		events{search("a"), search("a")},
+		messages{"searching: a"},
+	},
+	{
+		"many queries",
+		events{search("a"), search("b"), search("c")},
+		messages{"searching: a", "searching: b", "searching: c"},
+	},
+	{
+		"characters, not bytes",
+		events{start("text"), delta("天")},
+		messages{"writing (1 characters)"},
+	},
+	{
+		"millions",
+		events{delta(strings.Repeat("x", 1234567))},
+		messages{"writing (1,234,567 characters)"},
+	},
+	{
+		"text after a search",
+		events{delta("ab"), start("search"), delta("c")},
+		messages{"writing (3 characters)"},
+	},
+	{
+		"a retry",
+		events{search("a"), delta("abc"), retrying(2)},
+		messages{"retrying (2): server error"},
+	},
+	{
+		"text after a retry",
+		events{delta("abc"), retrying(3), delta("d")},
+		messages{"writing (1 characters)"},
+	},
+	{
+		"other events",
+		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}},
+		messages{"thinking"},
+	},
+	{
+		"control characters",
+		events{search("a\nb\x1b[31mc\u202ed")},
+		messages{"searching: a b[31mcd"},
+	},
+	{
+		"a blank query",
+		events{search(" \n ")},
+		messages{"searching"},
+	},
+}
 
 func TestStages(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		events []llm.Event
-		want   []string // the messages that follow
-	}{
-		{"nothing", nil, []string{"thinking"}},
-		{"more thinking", []llm.Event{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}}, []string{"thinking"}},
-		{"a search begins", []llm.Event{start("search")}, []string{"searching"}},
-		{"its query", []llm.Event{start("search"), find("go 1.26")}, []string{"searching: go 1.26"}},
-		{"a search that is over", []llm.Event{find("go 1.26"), start("thinking")}, []string{"searching: go 1.26", "thinking"}},
-		{"a page", []llm.Event{llm.Search{Action: "open_page", URL: "https://go.dev/"}}, []string{"reading: https://go.dev/"}},
-		{"in a page", []llm.Event{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}}, []string{"reading: https://go.dev/"}},
-		{"an unknown action", []llm.Event{llm.Search{Action: "dig"}}, []string{"searching"}},
-		{"the same query twice", []llm.Event{find("a"), find("a")}, []string{"searching: a"}},
-		{"many queries", []llm.Event{find("a"), find("b"), find("c")}, []string{"searching: a", "searching: b", "searching: c"}},
-		{"characters, not bytes", []llm.Event{start("text"), delta("天")}, []string{"writing (1 characters)"}},
-		{"millions", []llm.Event{delta(strings.Repeat("x", 1234567))}, []string{"writing (1,234,567 characters)"}},
-		{"text after a search", []llm.Event{delta("ab"), start("search"), delta("c")}, []string{"writing (3 characters)"}},
-		{"a retry", []llm.Event{find("a"), delta("abc"), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindServer}}}, []string{"retrying (2): server error"}},
-		{"text after a retry", []llm.Event{delta("abc"), llm.Retrying{Attempt: 3, Err: &llm.Error{Kind: llm.KindServer}}, delta("d")}, []string{"writing (1 characters)"}},
-		{"other events", []llm.Event{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}}, []string{"thinking"}},
-		{"control characters", []llm.Event{find("a\nb\x1b[31mc\u202ed")}, []string{"searching: a b[31mcd"}},
-		{"a blank query", []llm.Event{find(" \n ")}, []string{"searching"}},
-	} {
+	for _, tt := range stageTests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &stages{now: "thinking"}
+			s := &stages{current: "thinking"}
 			for _, ev := range tt.events {
-				s.see(ev)
+				s.add(ev)
 			}
+
 			var got []string
 			for range len(tt.events) + 1 {
 				got = append(got, s.next())
 			}
-			got = slices.Compact(got)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, slices.Compact(got)); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
 			}
 		})
@@ -64,27 +151,35 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		s := &stages{now: "thinking"}
+		s := &stages{current: "thinking"}
 		var got []string
 		go s.run(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
 			return nil
 		})
+
 		time.Sleep(10 * time.Millisecond)
-		s.see(start("search"))
-		s.see(find("a"))
-		s.see(start("text"))
-		s.see(delta("ab"))
+		s.add(start("search"))
+		s.add(search("a"))
+		s.add(start("text"))
+		s.add(delta("ab"))
+
 		time.Sleep(6 * time.Second)
-		s.see(start("thinking"))
+		s.add(start("thinking"))
 		time.Sleep(time.Millisecond)
-		s.see(find(strings.Repeat("天", 1000)))
+		s.add(search(strings.Repeat("天", 1000)))
 		time.Sleep(300 * time.Millisecond)
-		s.see(find("too late"))
+		s.add(search("too late"))
 		cancel()
 		synctest.Wait()
-		want := []string{"0s: thinking", "300ms: searching: a", "600ms: writing (2 characters)",
-			"5.7s: writing (2 characters)", "6.3s: searching: " + strings.Repeat("天", 188) + "…"}
+
+		want := []string{
+			"0s: thinking",
+			"300ms: searching: a",
+			"600ms: writing (2 characters)",
+			"5.7s: writing (2 characters)",
+			"6.3s: searching: " + strings.Repeat("天", 188) + "…",
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}

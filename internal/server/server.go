@@ -2,10 +2,12 @@
 // (spec §3). It imports llm only for errors and events.
 //
 //	server.go    Server, and which methods and tools it has
-//	tools.go     the tools as tools/list shows them, and their arguments
+//	tools.go     the tools as tools/list shows them
+//	question.go  the arguments of a call
 //	call.go      a call, its result and its errors
 //	progress.go  messages about a call
-//	tasks.go     calls whose client fetches the result later
+//	tasks.go     calls whose client fetches the result later: the methods of the extension
+//	tasklist.go  the tasks of a session: their ids, start, changes and end
 package server
 
 import (
@@ -30,23 +32,34 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	// Ask answers a question with the profile that is named as the tool. It returns soon after ctx is
-	// done. watch receives the events of the call; it is nil if the client wants no progress.
-	Ask        func(ctx context.Context, profile string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error)
+	// Ask answers a question with the profile that is named as the tool. It returns soon after ctx
+	// is done. watch receives the events of the call; it is nil if the client wants no progress.
+	Ask func(
+		ctx context.Context,
+		profile string,
+		q answer.Question,
+		watch func(llm.Event),
+	) (*answer.Answer, error)
+
 	Explain    func(profile string, err error) string // an error of Ask in one line for people
 	Defaults   answer.Defaults                        // shown in the schemas
 	Structured bool                                   // add structuredContent; some clients then drop content
-	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests of
-	// a client must reach the server that MCP returned.
-	Tasks      bool
-	ToolErrors string           // "protocol": JSON-RPC errors, "result": results with isError; else by protocol version
-	Redactor   *redact.Redactor // removes secrets from errors
-	Debug      bool             // add status, type, name and request_id to errors (spec §8.2)
-	MaxCalls   int              // calls that run at the same time; others wait. 0: 256
-	Timeout    time.Duration    // of a call, the wait for others included. 0: none
-	Waiting    func() int       // counts the running calls that wait for the API; needed by Server.Waiting
-	Observe    func(Call)       // if set, is called at the end of each call, also concurrently
-	Log        *slog.Logger     // gets a line per call at debug level (spec §8.1)
+
+	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests
+	// of a client must reach the server that MCP returned.
+	Tasks bool
+
+	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
+	// the protocol version of the request decides.
+	ToolErrors string
+
+	Redactor *redact.Redactor // removes secrets from errors
+	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
+	MaxCalls int              // calls that run at the same time; others wait. 0: 256
+	Timeout  time.Duration    // of a call, the wait for others included. 0: none
+	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
+	Observe  func(Call)       // if set, is called at the end of each call, also concurrently
+	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
 
 // Call describes a call of a tool that has ended.
@@ -78,7 +91,7 @@ func (c Call) Kind() string {
 
 // Server answers tool calls.
 type Server struct {
-	o       Options
+	options Options
 	tools   []*mcp.Tool
 	running chan struct{} // holds a value for each running call
 	waiting atomic.Int64  // calls that are not in running yet
@@ -86,20 +99,27 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	return &Server{o: o, tools: tools(o.Defaults, o.Structured), running: make(chan struct{}, cmp.Or(o.MaxCalls, 256))}
+	return &Server{
+		options: o,
+		tools:   tools(o.Defaults, o.Structured),
+		running: make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
+	}
 }
 
 // Waiting counts the calls that wait, for others or for the API.
-func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.o.Waiting() }
+func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
 // MCP returns a server of the SDK with the tools. Its calls end when ctx is done. All servers that
 // MCP returns share the limit of calls.
 func (s *Server) MCP(ctx context.Context) *mcp.Server {
-	log := s.o.Log
+	log := s.options.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
-		log = slog.New(slog.DiscardHandler) // the SDK logs the end of a session and early requests as errors
+		// The SDK logs the end of a session and early requests as errors.
+		log = slog.New(slog.DiscardHandler)
 	}
-	m := mcp.NewServer(&mcp.Implementation{Name: version.Name, Version: version.String()}, &mcp.ServerOptions{
+
+	program := &mcp.Implementation{Name: version.Name, Version: version.String()}
+	m := mcp.NewServer(program, &mcp.ServerOptions{
 		Logger:       log,
 		Instructions: instructions,
 		// Exactly {"tools":{}}: the SDK would add logging and listChanged.
@@ -108,13 +128,14 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 		// stateless clients, which do not initialize.
 		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
 	})
+
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
 	}
-	if s.o.Tasks {
+	if s.options.Tasks {
 		s.addTasks(m)
 	}
-	m.AddReceivingMiddleware(s.known)
+	m.AddReceivingMiddleware(s.checkMethod)
 	return m
 }
 
@@ -127,16 +148,17 @@ func isStateless(meta mcp.Meta) bool {
 	return v >= Stateless
 }
 
-// known refuses unknown methods and tools. The SDK would answer others, such as
+// checkMethod refuses unknown methods and tools. The SDK would answer others, such as
 // subscriptions/listen, and has another code for unknown tools.
-func (s *Server) known(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) checkMethod(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "initialize", "ping", "tools/list", "server/discover":
 		case "tasks/get", "tasks/cancel", "tasks/update": // the SDK refuses them without addTasks
 		case "tools/call":
 			name := req.(*mcp.CallToolRequest).Params.Name
-			if !slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name }) {
+			hasName := func(t *mcp.Tool) bool { return t.Name == name }
+			if !slices.ContainsFunc(s.tools, hasName) {
 				return nil, unknownTool(name)
 			}
 		default:

@@ -24,30 +24,50 @@ import (
 )
 
 const (
-	secret      = "Zq7XbT0wPl94mKfR8uHs"
-	traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	secret    = "Zq7XbT0wPl94mKfR8uHs"
+	someTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 )
 
 // usage is the Meta of the answers of research.
-var usage = answer.Meta{Usage: llm.Usage{Input: 3, Total: 5}, ResponseID: "resp_" + secret, Searches: 2}
+var usage = answer.Meta{
+	Usage:      llm.Usage{Input: 3, Total: 5},
+	ResponseID: "resp_" + secret,
+	Searches:   2,
+}
 
 // research answers a question with itself after a minute, or does what "brief", "fail", "panic" say.
-func research(ctx context.Context, _ string, q answer.Question, watch func(llm.Event)) (*answer.Answer, error) {
+func research(
+	ctx context.Context, _ string, q answer.Question, watch func(llm.Event),
+) (*answer.Answer, error) {
 	if watch != nil {
-		watch(find("a"))
+		watch(search("a"))
 	}
+
 	duration := time.Minute
 	switch q.Query {
 	case "brief":
 		duration = time.Second
 	case "fail":
-		return nil, &llm.Error{Kind: llm.KindServer, Status: 503, Type: "t" + secret, Message: secret, RequestID: "req", Attempts: 3}
+		return nil, &llm.Error{
+			Kind:      llm.KindServer,
+			Status:    503,
+			Type:      "t" + secret,
+			Message:   secret,
+			RequestID: "req",
+			Attempts:  3,
+		}
 	case "panic":
 		panic("bug")
 	}
+
 	select {
 	case <-time.After(duration):
-		return &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: usage}, nil
+		return &answer.Answer{
+			Text:      q.Query,
+			Citations: []cite.Citation{},
+			Model:     "<m>",
+			Meta:      usage,
+		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -78,46 +98,117 @@ func newServer(set func(*Options)) (*Server, *[]Call) {
 func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Arguments: fmt.Appendf(nil, `{"query":%q}`, query)},
-		Extra:  &mcp.RequestExtra{Header: http.Header{"Traceparent": {traceparent}}, TokenInfo: &auth.TokenInfo{UserID: "alice"}},
+		Extra: &mcp.RequestExtra{
+			Header:    http.Header{"Traceparent": {someTrace}},
+			TokenInfo: &auth.TokenInfo{UserID: "alice"},
+		},
 	}
 }
 
-func TestOutcomes(t *testing.T) {
-	for _, tt := range []struct {
-		query, want string // the text or the error
-		outcome     Call
-		kind        string
-	}{
-		{"brief", `{"answer":"brief","used_search":false,"citations":[],"model":"<m>"}`, Call{Outcome: "ok", Meta: usage, Duration: time.Second}, ""},
-		{"fail", "answer failed: calling the Responses API: server error (503): [redacted]", Call{Outcome: "error", Meta: answer.Meta{Retries: 2}}, "server"},
-		{"panic", "answer failed: internal error", Call{Outcome: "error"}, "internal"},
-		{" ", "answer: invalid arguments: query must not be empty", Call{Outcome: "invalid"}, "arguments"},
-		{"why", "answer failed: context canceled", Call{Outcome: "cancelled", Duration: 2 * time.Second}, "canceled"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			session, cancel := context.WithTimeout(t.Context(), 2*time.Second) // its end ends the call
-			defer cancel()
-			s, calls := newServer(func(*Options) {})
-			res, err := s.handle(session, "answer")(t.Context(), request(tt.query))
-			got := (*calls)[0]
-			if got.Err != nil && got.Kind() != tt.kind {
-				t.Errorf("%s: an error of kind %q, want %q", tt.query, got.Kind(), tt.kind)
-			}
-			got.Err = nil
-			tt.outcome.Tool, tt.outcome.Client, tt.outcome.Trace = "answer", "alice", traceparent
-			if diff := cmp.Diff(tt.outcome, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tt.query, diff)
-			}
-			if err == nil {
-				if got := res.Content[0].(*mcp.TextContent).Text; got != tt.want || res.Meta["openai-responses-mcp/response_id"] != "resp_[redacted]" {
-					t.Errorf("answer = %s %v, want %s", got, res.Meta, tt.want)
+// errorOf returns an error of the protocol.
+func errorOf(t *testing.T, err error) *jsonrpc.Error {
+	t.Helper()
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok {
+		t.Fatalf("error %v, want one of the protocol", err)
+	}
+	if e.Code != -32001 {
+		t.Errorf("code %d, want -32001", e.Code)
+	}
+	return e
+}
+
+func TestAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(*Options) {})
+		res, err := s.handle(t.Context(), "answer")(t.Context(), request("brief"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		want := `{"answer":"brief","used_search":false,"citations":[],"model":"<m>"}`
+		if got := res.Content[0].(*mcp.TextContent).Text; got != want {
+			t.Errorf("answer = %s, want %s", got, want)
+		}
+		if got := res.Meta["openai-responses-mcp/response_id"]; got != "resp_[redacted]" {
+			t.Errorf("response id = %v, want it redacted", got)
+		}
+		wantCall := Call{
+			Tool:     "answer",
+			Client:   "alice",
+			Outcome:  "ok",
+			Trace:    someTrace,
+			Duration: time.Second,
+			Meta:     usage,
+		}
+		if diff := cmp.Diff(wantCall, (*calls)[0]); diff != "" {
+			t.Errorf("observed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+var failureTests = []struct {
+	query   string
+	want    string // part of the message
+	outcome string
+	kind    string
+	meta    answer.Meta
+}{
+	{
+		query:   "fail",
+		want:    "answer failed: calling the Responses API: server error (503): [redacted]",
+		outcome: "error",
+		kind:    "server",
+		meta:    answer.Meta{Retries: 2},
+	},
+	{
+		query:   "panic",
+		want:    "answer failed: internal error",
+		outcome: "error",
+		kind:    "internal",
+	},
+	{
+		query:   " ",
+		want:    "answer: invalid arguments: query must not be empty",
+		outcome: "invalid",
+		kind:    "arguments",
+	},
+	{
+		query:   "why",
+		want:    "answer failed: context canceled",
+		outcome: "cancelled",
+		kind:    "canceled",
+	},
+}
+
+func TestFailures(t *testing.T) {
+	for _, tt := range failureTests {
+		t.Run(tt.query, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// The end of the session ends the call.
+				session, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				s, calls := newServer(func(*Options) {})
+				_, err := s.handle(session, "answer")(t.Context(), request(tt.query))
+
+				e := errorOf(t, err)
+				if !strings.Contains(e.Message, tt.want) {
+					t.Errorf("message %q, want %q", e.Message, tt.want)
 				}
-				return
-			}
-			e, ok := errors.AsType[*jsonrpc.Error](err)
-			if !ok || e.Code != -32001 || !strings.Contains(e.Message, tt.want) || strings.Contains(e.Message+string(e.Data), secret) {
-				t.Errorf("fails with %v %s, want %s", err, e.Data, tt.want)
-			}
+				if all := e.Message + string(e.Data); strings.Contains(all, secret) {
+					t.Errorf("the secret is in %s", all)
+				}
+				call := (*calls)[0]
+				if call.Outcome != tt.outcome {
+					t.Errorf("outcome %q, want %q", call.Outcome, tt.outcome)
+				}
+				if got := call.Kind(); got != tt.kind {
+					t.Errorf("kind %q, want %q", got, tt.kind)
+				}
+				if diff := cmp.Diff(tt.meta, call.Meta); diff != "" {
+					t.Errorf("meta (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }
@@ -125,20 +216,30 @@ func TestOutcomes(t *testing.T) {
 // The time limit of a call includes its wait for the others.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer(func(o *Options) { o.Timeout = 90 * time.Second })
-		for _, want := range []string{"", "timed out after 90 s"} {
-			go func() {
-				_, err := s.handle(t.Context(), "answer")(t.Context(), request("why"))
-				if (err != nil) != (want != "") || err != nil && !strings.HasSuffix(err.Error(), want) {
-					t.Errorf("fails with %v", err)
-				}
-			}()
-			synctest.Wait()
+		const limit = 90 * time.Second
+		s, calls := newServer(func(o *Options) { o.Timeout = limit })
+		call := func() error {
+			_, err := s.handle(t.Context(), "answer")(t.Context(), request("why"))
+			return err
 		}
-		time.Sleep(s.o.Timeout)
-		synctest.Wait()
-		if c := (*calls)[1]; c.Outcome != "error" || c.Kind() != "timeout" || c.Duration != s.o.Timeout {
-			t.Errorf("observed %+v", c)
+
+		go func() {
+			if err := call(); err != nil {
+				t.Errorf("the first call fails: %v", err)
+			}
+		}()
+		synctest.Wait() // the second one waits for it
+		err := call()
+
+		if err == nil || !strings.HasSuffix(err.Error(), "timed out after 90 s") {
+			t.Errorf("the second call fails with %v, want its time limit", err)
+		}
+		second := (*calls)[1]
+		if second.Outcome != "error" || second.Kind() != "timeout" {
+			t.Errorf("observed %+v, want a timeout", second)
+		}
+		if second.Duration != limit {
+			t.Errorf("observed after %v, want %v", second.Duration, limit)
 		}
 	})
 }
@@ -146,12 +247,22 @@ func TestTimeout(t *testing.T) {
 // How failures are reported is configured, or depends on the protocol version of the request.
 func TestToolErrors(t *testing.T) {
 	const (
-		result = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/name":"InternalServerError","openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,"openai-responses-mcp/type":"t[redacted]"},` +
-			`"content":[{"type":"text","text":"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],"isError":true}`
-		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,"openai-responses-mcp/reason":"query must not be empty"},` +
-			`"content":[{"type":"text","text":"answer: invalid arguments: query must not be empty"}],"isError":true}`
+		result = `{"_meta":{"openai-responses-mcp/code":-32001,` +
+			`"openai-responses-mcp/name":"InternalServerError",` +
+			`"openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,` +
+			`"openai-responses-mcp/type":"t[redacted]"},"content":[{"type":"text","text":` +
+			`"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],` +
+			`"isError":true}`
+		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,` +
+			`"openai-responses-mcp/reason":"query must not be empty"},"content":[{"type":"text",` +
+			`"text":"answer: invalid arguments: query must not be empty"}],"isError":true}`
 	)
-	for _, tt := range []struct{ mode, version, query, want string }{
+	for _, tt := range []struct {
+		mode    string
+		version string
+		query   string
+		want    string // the result; "" for an error of the protocol
+	}{
 		{"auto", "2025-06-18", "fail", ""},
 		{"auto", "2026-07-28", "fail", result},
 		{"auto", "2026-07-28", " ", invalid},
@@ -159,17 +270,20 @@ func TestToolErrors(t *testing.T) {
 		{"result", "", " ", invalid},
 		{"protocol", "2026-07-28", "fail", ""},
 	} {
-		s, _ := newServer(func(o *Options) { o.ToolErrors = tt.mode })
-		req := request(tt.query)
-		req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
-		res, err := s.handle(t.Context(), "answer")(t.Context(), req)
-		got := ""
-		if res != nil {
-			b, _ := res.MarshalJSON()
-			got = string(b)
-		}
-		if e, ok := errors.AsType[*jsonrpc.Error](err); got != tt.want || ok != (tt.want == "") || ok && e.Code != -32001 {
-			t.Errorf("%s, version %q, query %q: %s %v, want %s", tt.mode, tt.version, tt.query, got, err, tt.want)
-		}
+		t.Run(tt.mode+" "+tt.version+" "+tt.query, func(t *testing.T) {
+			s, _ := newServer(func(o *Options) { o.ToolErrors = tt.mode })
+			req := request(tt.query)
+			req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
+			res, err := s.handle(t.Context(), "answer")(t.Context(), req)
+			if tt.want == "" {
+				errorOf(t, err)
+				return
+			}
+
+			got, _ := res.MarshalJSON()
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -20,33 +20,39 @@ import (
 )
 
 // conn is one session. It implements [mcp.Connection].
+//
+// A request in flight is in both requests and numbers. pending counts these requests, and the input
+// until it ends. At 0 the session ends.
 type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
 	in      chan jsonrpc.Message // for the SDK
 	out     io.Writer
 	log     *slog.Logger
-	lines   atomic.Bool  // answer in lines
-	pending atomic.Int32 // calls neither answered nor cancelled, and the input
+	lines   atomic.Bool // answer in lines
+	pending atomic.Int32
 
-	writing sync.Mutex       // held during a write
-	mu      sync.Mutex       // guards the fields below; not held during a write
-	calls   map[int64]call   // by number
-	numbers map[string]int64 // of the calls, by the key of their id
-	last    int64
+	writing sync.Mutex // held during a write
+
+	mu       sync.Mutex // guards the fields below; not held during a write
+	requests map[int64]request
+	numbers  map[string]int64 // of the requests, by the key of their id
+	last     int64            // the highest number so far
 }
 
-// call is a request in flight. The SDK rounds large numbers, so its ids are
-// numbers of ours, and these are also the progress tokens that it sees.
-type call struct {
+// request is a request in flight. The SDK rounds large numbers, so its ids are numbers of ours, and
+// these are also the progress tokens that it sees.
+type request struct {
 	id     gjson.Result // as the client sent it
 	token  string       // JSON as the client sent it; "" for no progress
 	method string
 }
 
 // scan reads the input to its end. It ends after the session if a Read blocks in the operating
-// system. A disconnect is not a cancellation (spec §6.1), but the SDK cancels calls at the end of
-// its input, so it is told of the end when all calls are answered.
+// system.
+//
+// A disconnect is not a cancellation (spec §6.1), but the SDK cancels requests at the end of its
+// input. So the SDK learns of the end when all requests are answered.
 func (c *conn) scan(r *Reader) {
 	defer c.done()
 	for {
@@ -55,10 +61,12 @@ func (c *conn) scan(r *Reader) {
 			c.log.Debug("stdin ended", "err", err)
 			return
 		}
+
 		m := c.receive(f, err)
 		if m == nil {
 			continue
 		}
+
 		select {
 		case c.in <- m:
 		case <-c.ctx.Done():
@@ -67,7 +75,7 @@ func (c *conn) scan(r *Reader) {
 	}
 }
 
-// done counts a call, or the input, as finished.
+// done counts a request, or the input, as finished.
 func (c *conn) done() {
 	if c.pending.Add(-1) == 0 {
 		c.end(io.EOF)
@@ -90,116 +98,164 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 	}
-	if !f.Framed && (f.Body[0] == '{' || f.Body[0] == '[') {
+	if !f.Framed && opensValue(f.Body[0]) {
 		c.lines.Store(true)
 	}
+
 	// Unlike with the fields of a struct, the names of members are case-sensitive.
 	m := gjson.ParseBytes(f.Body)
-	method, id := m.Get("method"), m.Get("id")
-	validID := !id.Exists() || key(id) != "" // not null, a boolean, an object
-	isResponse := !method.Exists() && id.Exists() && (m.Get("result").Exists() || m.Get("error").Exists())
-	if m.Get("jsonrpc").Str != "2.0" || !validID || method.Str == "" && !isResponse {
+	if !isMessage(m) {
 		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: not a JSON-RPC 2.0 request")
 	}
-	c.log.Debug("recv", "method", method.Str, "id", id.Raw, "json", string(f.Body))
-	r := &jsonrpc.Request{Method: method.Str}
-	if p := m.Get("params"); p.Exists() {
-		r.Params = json.RawMessage(p.Raw)
+	method := m.Get("method").Str
+	id := m.Get("id")
+	c.log.Debug("recv", "method", method, "id", id.Raw, "json", string(f.Body))
+
+	if method == "" {
+		return nil // a response; the server sends no requests
 	}
-	switch {
-	case isResponse: // the server sends no requests
-		return nil
-	case id.Exists() && !c.begin(r, id):
-		// A response with that id would look like that of the first call.
-		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: id "+text.Truncate(id.Raw, 100)+" is in use")
-	case !id.Exists() && r.Method == "notifications/cancelled":
-		return c.cancel(r.Params)
+	r := &jsonrpc.Request{Method: method}
+	if params := m.Get("params"); params.Exists() {
+		r.Params = json.RawMessage(params.Raw)
+	}
+
+	if !id.Exists() {
+		if method == "notifications/cancelled" {
+			return c.cancel(r.Params)
+		}
+		return r
+	}
+	if !c.begin(r, id) {
+		// A response with that id would look like that of the first request.
+		inUse := "Invalid Request: id " + text.Truncate(id.Raw, 100) + " is in use"
+		return c.refuse(jsonrpc.CodeInvalidRequest, inUse)
 	}
 	return r
 }
 
-// begin registers a call and makes r the request for the SDK, unless the id is in flight.
+// isMessage reports whether m is a request, a notification or a response. Only a response has no
+// method.
+func isMessage(m gjson.Result) bool {
+	if m.Get("jsonrpc").Str != "2.0" {
+		return false
+	}
+	id := m.Get("id")
+	if id.Exists() && key(id) == "" { // null, a boolean, an object
+		return false
+	}
+
+	method := m.Get("method")
+	if method.Exists() {
+		return method.Str != ""
+	}
+	return id.Exists() && (m.Get("result").Exists() || m.Get("error").Exists())
+}
+
+// begin registers a request and gives r the id and the progress token for the SDK. It returns false
+// if the id is in flight.
 func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.numbers[key(id)] != 0 {
 		return false
 	}
+
 	c.last++
-	k := call{id: id, method: r.Method}
 	r.ID, _ = jsonrpc.MakeID(float64(c.last)) // a number is always an id
+	req := request{id: id, method: r.Method}
 	const path = "_meta.progressToken"
-	if t := gjson.GetBytes(r.Params, path); key(t) != "" {
-		k.token = t.Raw
+	if token := gjson.GetBytes(r.Params, path); key(token) != "" {
+		req.token = token.Raw
 		r.Params, _ = sjson.SetBytes(r.Params, path, c.last) // the path is valid
 	}
-	c.calls[c.last] = k
+
+	c.requests[c.last] = req
 	c.numbers[key(id)] = c.last
 	c.pending.Add(1)
 	return true
 }
 
-// cancel forgets a call, so that nothing is written for it (see Write) and its
-// id may be used again. It returns the cancellation for the SDK. Ids that are
-// not in flight are ignored; initialize cannot be cancelled (spec §6.1).
+// cancel forgets a request, so that nothing is written for it (see Write) and its id may be used
+// again. It returns the cancellation for the SDK. Ids that are not in flight are ignored;
+// initialize cannot be cancelled (spec §6.1).
 func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
 	n := c.numbers[key(id)]
-	if n == 0 || c.calls[n].method == "initialize" {
+	if n == 0 || c.requests[n].method == "initialize" {
 		return nil
 	}
-	c.log.Debug("cancelled", "requestId", id.Raw, "reason", gjson.GetBytes(params, "reason").String())
+
+	reason := gjson.GetBytes(params, "reason").String()
+	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	c.forgetLocked(n)
 	c.done()
-	return &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, n)}
+	return &jsonrpc.Request{
+		Method: "notifications/cancelled",
+		Params: fmt.Appendf(nil, `{"requestId":%d}`, n),
+	}
 }
 
-// forgetLocked makes the id of a call free.
+// forgetLocked makes the id of a request free.
 func (c *conn) forgetLocked(n int64) {
-	delete(c.numbers, key(c.calls[n].id))
-	delete(c.calls, n)
+	delete(c.numbers, key(c.requests[n].id))
+	delete(c.requests, n)
 }
 
-// Write writes a response or a progress notification; the server sends nothing else. It writes nothing
-// for a call that was cancelled, even if that happened while it waited for its turn.
+// Write writes a response or a progress notification; the server sends nothing else. It writes
+// nothing for a request that was cancelled, even if that happened while Write waited for its turn.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		n, _ := m.ID.Raw().(int64)
-		if k, ok := c.find(n, true); ok {
-			defer c.done()
-			return c.writeLocked(outgoing{ID: json.RawMessage(k.id.Raw), Result: m.Result, Error: clientError(k.method, m.Error)})
+		req, ok := c.find(n, true)
+		if !ok {
+			return nil
 		}
+		defer c.done()
+		return c.writeLocked(outgoing{
+			ID:     json.RawMessage(req.id.Raw),
+			Result: m.Result,
+			Error:  clientError(req.method, m.Error),
+		})
+
 	case *jsonrpc.Request:
-		if k, ok := c.find(gjson.GetBytes(m.Params, "progressToken").Int(), false); ok {
-			params, _ := sjson.SetRawBytes(m.Params, "progressToken", []byte(k.token)) // the path is valid
-			return c.writeLocked(outgoing{Method: m.Method, Params: params})
+		const path = "progressToken"
+		req, ok := c.find(gjson.GetBytes(m.Params, path).Int(), false)
+		if !ok {
+			return nil
 		}
+		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.token)) // the path is valid
+		return c.writeLocked(outgoing{Method: m.Method, Params: params})
 	}
 	return nil
 }
 
-// find returns the call in flight with that number. With last, the call ends and its id is free.
-func (c *conn) find(n int64, last bool) (k call, ok bool) {
+// find returns the request in flight with that number. With last, the request ends and its id is
+// free.
+func (c *conn) find(n int64, last bool) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, ok = c.calls[n]
+	req, ok := c.requests[n]
 	if last {
 		c.forgetLocked(n)
 	}
-	return k, ok
+	return req, ok
 }
 
-// refuse answers input that does not reach the SDK. It returns nil, since there
-// is no message for the SDK. A failed write ends the session by itself.
-func (c *conn) refuse(code int64, why string) jsonrpc.Message {
+// refuse answers input that does not reach the SDK. It returns nil, since there is no message for
+// the SDK. A failed write ends the session by itself.
+func (c *conn) refuse(code int64, reason string) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.writeLocked(outgoing{ID: json.RawMessage("null"), Error: &jsonrpc.Error{Code: code, Message: why}})
+	_ = c.writeLocked(outgoing{
+		ID:    json.RawMessage("null"),
+		Error: &jsonrpc.Error{Code: code, Message: reason},
+	})
 	return nil
 }
 
@@ -210,20 +266,23 @@ func (c *conn) writeLocked(m outgoing) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	framed, how := true, "send framed"
-	if c.lines.Load() {
-		framed, how = false, "send line"
+
+	framed := !c.lines.Load()
+	event := "send line"
+	if framed {
+		event = "send framed"
 	}
-	if framed && m.Error != nil && string(m.ID) == "null" {
+	if framed && string(m.ID) == "null" {
 		body = append(body, '\n') // for a client of lines whose first line was not JSON
 	}
-	c.log.Debug(how, "bytes", len(body), "json", string(body))
-	err = Write(c.out, body, framed)
-	if err != nil {
+	c.log.Debug(event, "bytes", len(body), "json", string(body))
+
+	if err := Write(c.out, body, framed); err != nil {
 		err = fmt.Errorf("writing to stdout: %w", err)
 		c.end(err)
+		return err
 	}
-	return err
+	return nil
 }
 
 // Close ends the session. It may be called more than once.
@@ -235,8 +294,8 @@ func (c *conn) Close() error {
 // SessionID is empty: a process serves one session.
 func (c *conn) SessionID() string { return "" }
 
-// key makes ids comparable: strings by their value, numbers by their digits. It is empty if v cannot
-// be an id.
+// key makes ids comparable: strings by their value, numbers by their digits. It is "" if v cannot be
+// an id.
 func key(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:
@@ -265,10 +324,11 @@ func clientError(method string, err error) *jsonrpc.Error {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code != 0 {
 		return e // without the text around it, in which the SDK quotes params
 	}
+
 	// A request before initialize, or params that the SDK cannot decode.
 	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
 		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
 	}
-	why, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + why}
+	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }

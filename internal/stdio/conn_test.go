@@ -22,9 +22,20 @@ type session struct {
 func connect(t *testing.T) *session {
 	in, input := io.Pipe()
 	output, out := io.Pipe()
-	c, _ := (&Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}).Connect(t.Context())
-	t.Cleanup(func() { _, _, _ = c.Close(), input.Close(), output.Close() })
-	return &session{Connection: c, t: t, in: input, out: bufio.NewScanner(output)}
+	transport := &Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}
+	c, _ := transport.Connect(t.Context())
+
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = input.Close()
+		_ = output.Close()
+	})
+	return &session{
+		Connection: c,
+		t:          t,
+		in:         input,
+		out:        bufio.NewScanner(output),
+	}
 }
 
 // send sends a line and returns what the SDK reads.
@@ -42,8 +53,9 @@ func (s *session) send(format string, args ...any) *jsonrpc.Request {
 
 // answer writes progress and a result, as the SDK does.
 func (s *session) answer(r *jsonrpc.Request, result string) {
+	params := fmt.Appendf(nil, `{"progressToken":%v,"message":"<b>"}`, r.ID.Raw())
 	for _, m := range []jsonrpc.Message{
-		&jsonrpc.Request{Method: "notifications/progress", Params: fmt.Appendf(nil, `{"progressToken":%v,"message":"<b>"}`, r.ID.Raw())},
+		&jsonrpc.Request{Method: "notifications/progress", Params: params},
 		&jsonrpc.Response{ID: r.ID, Result: []byte(result)},
 	} {
 		if err := s.Write(s.t.Context(), m); err != nil {
@@ -63,21 +75,27 @@ func (s *session) receive(lines ...string) {
 
 // Messages about a call: what the client sends, and what it gets.
 const (
-	aCall    = `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`
-	aCancel  = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`
-	progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"message":"<b>"}}`
-	result   = `{"jsonrpc":"2.0","id":%s,"result":%s}`
+	aCall = `{"jsonrpc":"2.0","id":%s,"method":"tools/call",` +
+		`"params":{"_meta":{"progressToken":%[1]s}}}`
+	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+		`"params":{"requestId":%s}}`
+	progress = `{"jsonrpc":"2.0","method":"notifications/progress",` +
+		`"params":{"progressToken":%s,"message":"<b>"}}`
+	result = `{"jsonrpc":"2.0","id":%s,"result":%s}`
 )
 
 // The messages of a call that wait because the client is slow to read are dropped if the call is
 // cancelled meanwhile. Afterwards its id is free.
 func TestCancelWhileAnswerWaits(t *testing.T) {
 	s := connect(t)
-	first, second := s.send(aCall, "1"), s.send(aCall, "2")
+	first := s.send(aCall, "1")
+	second := s.send(aCall, "2")
+
 	go s.answer(first, `{}`)
 	s.receive(fmt.Sprintf(progress, "1"))
 	s.send(aCancel, "2")
 	go s.answer(second, `{}`)
+
 	again := s.send(aCall, "2")
 	s.receive(fmt.Sprintf(result, "1", `{}`))
 	go s.answer(again, `{"again":1}`)
@@ -85,9 +103,12 @@ func TestCancelWhileAnswerWaits(t *testing.T) {
 }
 
 func TestIDsAndTokensComeBackAsSent(t *testing.T) {
-	for _, id := range []string{"9007199254740993", "1.5", "-0", `"x"`, `"é\" 1"`, `"\u00e9"`, `""`, "1e3"} {
-		s := connect(t)
-		go s.answer(s.send(aCall, id), `{"a":"<b>"}`)
-		s.receive(fmt.Sprintf(progress, id), fmt.Sprintf(result, id, `{"a":"<b>"}`))
+	ids := []string{"9007199254740993", "1.5", "-0", `"x"`, `"é\" 1"`, `"\u00e9"`, `""`, "1e3"}
+	for _, id := range ids {
+		t.Run(id, func(t *testing.T) {
+			s := connect(t)
+			go s.answer(s.send(aCall, id), `{"a":"<b>"}`)
+			s.receive(fmt.Sprintf(progress, id), fmt.Sprintf(result, id, `{"a":"<b>"}`))
+		})
 	}
 }

@@ -20,8 +20,8 @@ const (
 	maxLength  = 64       // bytes of a Content-Length header that ends a parse error
 )
 
-// parseError says why a part of the input is not a message. Reading continues
-// after that part. The text is sent to the client.
+// parseError says why a part of the input is not a message. Reading continues after that part. The
+// text is sent to the client.
 type parseError string
 
 func (e parseError) Error() string { return string(e) }
@@ -34,8 +34,8 @@ type Frame struct {
 	Framed bool // it follows a header; otherwise it is on a line of its own
 }
 
-// Reader splits a byte stream into messages. Each is either framed by a
-// Content-Length header or on a line of its own (spec §2.1).
+// Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
+// a line of its own (spec §2.1).
 type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
@@ -45,6 +45,7 @@ type Reader struct {
 	skip int
 }
 
+// restOfLine is a number of bytes that only the input tells: those up to the end of the line.
 const restOfLine = -1
 
 // NewReader returns a Reader of in.
@@ -56,17 +57,18 @@ func NewReader(in io.Reader) *Reader {
 // a part of the input is not a message. In that case the next Read returns what follows that part.
 func (r *Reader) Read() (Frame, error) {
 	r.resync()
-	b, err := r.start()
+	first, err := r.start()
 	if err != nil {
 		return Frame{}, err
 	}
-	if b == '{' || b == '[' {
+
+	if opensValue(first) {
 		body, err := r.value(maxMessage, restOfLine, true)
 		return Frame{Body: body}, err
 	}
+
 	line := r.line(maxLine)
-	// "warning: x" is a log line, unless it ends in \r\n or its name has a hyphen.
-	if m := header.FindSubmatch(line); m != nil && (bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))) {
+	if startsHeaders(line) {
 		return r.framed()
 	}
 	if !json.Valid(line) {
@@ -74,60 +76,100 @@ func (r *Reader) Read() (Frame, error) {
 		return Frame{}, errNotJSON
 	}
 	body := bytes.Clone(bytes.TrimSpace(line))
-	_, _ = r.in.Discard(len(line))
+	r.discard(len(line))
 	return Frame{Body: body}, nil
 }
 
+// opensValue reports whether a JSON object or array begins with b.
+func opensValue(b byte) bool { return b == '{' || b == '[' }
+
 var (
-	header = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
-	// contentLength never occurs inside JSON: its strings have no line ends.
-	contentLength = regexp.MustCompile(`(?i)^content-length:[ \t]*\d+[ \t]*\r?\n$`)
+	headerLine = regexp.MustCompile(`^([\w-]+):[ \t]*([^{\n]*?)[ \t]*\r?\n$`)
+	// lengthLine never matches inside JSON: its strings have no line ends.
+	lengthLine = regexp.MustCompile(`(?i)^content-length:[ \t]*\d+[ \t]*\r?\n$`)
 )
 
-// framed reads a header block and the value after it. The value ends where its
-// JSON ends, even if the length differs: clients declare wrong lengths. If the
-// body is not JSON, a valid length says where it ends.
+// startsHeaders reports whether line is the first header of a message. A line of a log, such as
+// "warning: x", has neither \r\n nor a hyphen in its name.
+func startsHeaders(line []byte) bool {
+	m := headerLine.FindSubmatch(line)
+	if m == nil {
+		return false
+	}
+	return bytes.HasSuffix(line, []byte("\r\n")) || bytes.Contains(m[1], []byte("-"))
+}
+
+// framed reads headers and the value after them. The value ends where its JSON ends, even if the
+// length differs: clients declare wrong lengths. If the body is not JSON, a valid length says where
+// it ends.
 func (r *Reader) framed() (Frame, error) {
-	size, length, known := 0, restOfLine, false
-	line := r.line(maxLine)
-	for m := header.FindSubmatch(line); m != nil; m = header.FindSubmatch(line) {
-		if bytes.EqualFold(m[1], []byte("Content-Length")) {
-			n, err := strconv.Atoi(string(m[2]))
-			if err != nil || n < 0 || n > maxMessage {
-				n = restOfLine
-			}
-			length, known = n, true
-		}
-		size += len(line)
-		_, _ = r.in.Discard(len(line))
-		line = r.line(maxLine)
+	h := r.headers()
+	next := r.line(maxLine) // the empty line, which some clients omit after a length
+	if !h.hasLength && len(bytes.TrimSpace(next)) > 0 {
+		return Frame{}, parseError("header without a body") // next may be a message
 	}
-	// Some clients omit the empty line.
-	if !known && len(bytes.TrimSpace(line)) > 0 {
-		return Frame{}, parseError("header without a body") // the line may be the next message
-	}
-	r.log.Debug("header", "headerEnd", size, "length", length)
+	r.log.Debug("header", "headerEnd", h.size, "length", h.length)
+
 	limit := maxMessage
-	b, _ := r.start() // the value reports the error
-	if b != '{' && b != '[' && length > 0 {
-		limit = length // only the length shows where a number ends
+	first, _ := r.start() // the value reports the error
+	if !opensValue(first) && h.length > 0 {
+		limit = h.length // only the length shows where a number ends
 	}
-	body, err := r.value(limit, length, false)
+	body, err := r.value(limit, h.length, false)
 	return Frame{Body: body, Framed: true}, err
 }
 
-// value reads one JSON value of at most limit bytes. If inLine is set, the value
-// ends with its line at the latest. If it is not JSON, the input continues
-// length bytes after its start, or after its line.
+// headers are the headers of a message.
+type headers struct {
+	size      int  // bytes
+	hasLength bool // there is a Content-Length, valid or not
+	length    int  // that of the last Content-Length; restOfLine if it is absent or invalid
+}
+
+// headers consumes the headers of a message, without the empty line after them.
+func (r *Reader) headers() headers {
+	h := headers{length: restOfLine}
+	for {
+		line := r.line(maxLine)
+		m := headerLine.FindSubmatch(line)
+		if m == nil {
+			return h
+		}
+
+		if bytes.EqualFold(m[1], []byte("Content-Length")) {
+			h.hasLength = true
+			h.length = parseLength(string(m[2]))
+		}
+		h.size += len(line)
+		r.discard(len(line))
+	}
+}
+
+// parseLength returns the value of a Content-Length, or restOfLine if it is not valid.
+func parseLength(value string) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > maxMessage {
+		return restOfLine
+	}
+	return n
+}
+
+// discard consumes n bytes that are in the buffer.
+func (r *Reader) discard(n int) { _, _ = r.in.Discard(n) }
+
+// value reads one JSON value of at most limit bytes. If inLine is set, the value ends with its line
+// at the latest. If it is not JSON, the input continues length bytes after its start, or after its
+// line if length is restOfLine.
 func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	in := &peekReader{in: r.in, limit: limit, inLine: inLine}
 	dec := json.NewDecoder(in)
 	var body json.RawMessage
 	err := dec.Decode(&body)
 	if err == nil {
-		_, _ = r.in.Discard(int(dec.InputOffset()) - in.discarded)
+		r.discard(int(dec.InputOffset()) - in.discarded)
 		return body, nil
 	}
+
 	r.skip = restOfLine
 	if length != restOfLine {
 		r.skip = max(0, length-in.discarded)
@@ -138,32 +180,34 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	return nil, errNotJSON
 }
 
-// peekReader reads what is in the buffer without consuming it: what follows a
-// value, or is not JSON, may be the next message. Only a value that is larger than
-// the buffer is consumed, up to its last part.
+// peekReader reads what is in the buffer without consuming it: what follows a value, or is not
+// JSON, may be the next message. Only a value that is larger than the buffer is consumed, up to its
+// last part.
 type peekReader struct {
 	in        *bufio.Reader
 	limit     int  // bytes that may be read
 	inLine    bool // stop before a line feed
-	read      int
-	discarded int // of the bytes read
+	read      int  // bytes so far; the last read-discarded of them are in the buffer
+	discarded int  // of the bytes read
 }
 
 // Read is called when the decoder has seen all that was read.
 func (r *peekReader) Read(p []byte) (int, error) {
-	if r.read-r.discarded == maxLine {
+	if r.read-r.discarded == maxLine { // the buffer is full
 		n, _ := r.in.Discard(maxLine / 2)
 		r.discarded += n
 	}
-	at := r.read - r.discarded
 	if r.read == r.limit {
 		return 0, io.EOF
 	}
-	if _, err := r.in.Peek(at + 1); err != nil {
+
+	seen := r.read - r.discarded
+	if _, err := r.in.Peek(seen + 1); err != nil {
 		return 0, err
 	}
 	buffered, _ := r.in.Peek(r.in.Buffered())
-	n := copy(p[:min(len(p), r.limit-r.read)], buffered[at:])
+	n := copy(p[:min(len(p), r.limit-r.read)], buffered[seen:])
+
 	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 && r.inLine {
 		r.read += end
 		return end, io.EOF
@@ -174,15 +218,18 @@ func (r *peekReader) Read(p []byte) (int, error) {
 
 // start skips white space and byte order marks and returns the first byte of the next message.
 func (r *Reader) start() (byte, error) {
+	const mark = "\ufeff"
 	for {
 		b, err := r.in.Peek(1)
-		switch {
-		case err != nil:
+		if err != nil {
 			return 0, err
+		}
+
+		switch {
 		case strings.IndexByte(" \t\r\n", b[0]) >= 0:
-			_, _ = r.in.Discard(1)
-		case b[0] == 0xef && r.has("\ufeff"):
-			_, _ = r.in.Discard(len("\ufeff"))
+			r.discard(1)
+		case b[0] == mark[0] && r.has(mark):
+			r.discard(len(mark))
 		default:
 			return b[0], nil
 		}
@@ -194,7 +241,10 @@ func (r *Reader) start() (byte, error) {
 func (r *Reader) line(limit int) []byte {
 	for n := 1; ; n++ {
 		b, err := r.in.Peek(n)
-		if err != nil || n == limit || b[n-1] == '\n' || b[0] == '{' || b[0] == '[' {
+		if err != nil || n == limit {
+			return b
+		}
+		if b[n-1] == '\n' || opensValue(b[0]) {
 			return b
 		}
 	}
@@ -202,24 +252,31 @@ func (r *Reader) line(limit int) []byte {
 
 // resync skips input that is not a message, but not past a Content-Length header.
 func (r *Reader) resync() {
-	for ; r.skip != 0; r.skip = max(r.skip-1, restOfLine) {
-		if r.has("content-length:") && contentLength.Match(r.line(maxLength)) {
+	for r.skip != 0 {
+		if r.has("content-length:") && lengthLine.Match(r.line(maxLength)) {
 			break
 		}
+
 		b, err := r.in.ReadByte()
 		if err != nil || b == '\n' && r.skip == restOfLine {
 			break
+		}
+		if r.skip != restOfLine {
+			r.skip--
 		}
 	}
 	r.skip = 0
 }
 
-// has reports whether the input continues with s, which is in lower case, in
-// upper or lower case. It waits only for as many bytes as it takes to see that.
+// has reports whether the input continues with s, which is in lower case, in upper or lower case.
+// It waits only for as many bytes as it takes to see that.
 func (r *Reader) has(s string) bool {
 	for n := 1; n <= len(s); n++ {
 		b, err := r.in.Peek(n)
-		if err != nil || unicode.ToLower(rune(b[n-1])) != rune(s[n-1]) {
+		if err != nil {
+			return false
+		}
+		if unicode.ToLower(rune(b[n-1])) != rune(s[n-1]) {
 			return false
 		}
 	}

@@ -18,7 +18,9 @@ const (
 	notice = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+func framed(body string) string {
+	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+}
 
 // readAll returns what a Reader finds: "F:" and a framed value, "L:" and a line, "E" for an error.
 func readAll(in io.Reader) []string {
@@ -26,6 +28,7 @@ func readAll(in io.Reader) []string {
 	var out []string
 	for {
 		f, err := r.Read()
+
 		switch {
 		case errors.As(err, new(parseError)):
 			out = append(out, "E")
@@ -39,31 +42,94 @@ func readAll(in io.Reader) []string {
 	}
 }
 
+// What readAll returns for a ping.
+const (
+	pingLine  = "L:" + ping
+	pingFrame = "F:" + ping
+)
+
 // frameTests are inputs that the tests of the binary do not have.
 var frameTests = []struct {
-	name, in string
-	want     []string
+	name string
+	in   string
+	want []string
 }{
-	{"a line then a header", ping + framed(ping), []string{"L:" + ping, "F:" + ping}},
+	{
+		"a line then a header",
+		ping + framed(ping),
+		[]string{pingLine, pingFrame},
+	},
 
 	// Headers.
-	{"no line end behind the length", "Content-Length: 40" + ping + "\n" + framed(ping), []string{"E", "F:" + ping}},
-	{"header cut off by a line", "Content-Type: x\r\n" + ping + "\n", []string{"E", "L:" + ping}},
-	{"garbage without a length", "Content-Length: x\r\n\r\nnot JSON\n" + framed(ping), []string{"E", "F:" + ping}},
-	{"the name of the header in garbage", "x Content-Length: Content-Length: " + framed(ping), []string{"E", "F:" + ping}},
+	{
+		"no line end behind the length",
+		"Content-Length: 40" + ping + "\n" + framed(ping),
+		[]string{"E", pingFrame},
+	},
+	{
+		"header cut off by a line",
+		"Content-Type: x\r\n" + ping + "\n",
+		[]string{"E", pingLine},
+	},
+	{
+		"garbage without a length",
+		"Content-Length: x\r\n\r\nnot JSON\n" + framed(ping),
+		[]string{"E", pingFrame},
+	},
+	{
+		"the name of the header in garbage",
+		"x Content-Length: Content-Length: " + framed(ping),
+		[]string{"E", pingFrame},
+	},
 
 	// Bodies that are not JSON, and what was read with them.
-	{"a line in an open body", framed(`{"a":`) + "\n" + ping + "\n" + ping + "\n", []string{"E", "L:" + ping, "L:" + ping}},
-	{"a header in an open body", "Content-Length: 60\r\n\r\n{\"a\":[1" + framed(ping) + framed(notice), []string{"E", "F:" + ping, "F:" + notice}},
-	{"a header in an open string", "Content-Length: 60\r\n\r\n{\"a\":\"b" + framed(ping) + framed(notice), []string{"E", "F:" + ping, "F:" + notice}},
-	{"a header in a long string", "Content-Length: 9\r\n\r\n{\"a\":\"" + long + framed(ping), []string{"E", "F:" + ping}},
-	{"long body that is not JSON", framed("["+long+"]") + framed(ping), []string{"E", "F:" + ping}},
-	{"long array that is not JSON", framed("["+strings.Repeat("1, ", maxLine)+"]") + ping + "\n", []string{"E", "L:" + ping}},
+	{
+		"a line in an open body",
+		framed(`{"a":`) + "\n" + ping + "\n" + ping + "\n",
+		[]string{"E", pingLine, pingLine},
+	},
+	{
+		"a header in an open body",
+		"Content-Length: 60\r\n\r\n{\"a\":[1" + framed(ping) + framed(notice),
+		[]string{"E", pingFrame, "F:" + notice},
+	},
+	{
+		"a header in an open string",
+		"Content-Length: 60\r\n\r\n{\"a\":\"b" + framed(ping) + framed(notice),
+		[]string{"E", pingFrame, "F:" + notice},
+	},
+	{
+		"a header in a long string",
+		"Content-Length: 9\r\n\r\n{\"a\":\"" + long + framed(ping),
+		[]string{"E", pingFrame},
+	},
+	{
+		"long body that is not JSON",
+		framed("["+long+"]") + framed(ping),
+		[]string{"E", pingFrame},
+	},
+	{
+		"long array that is not JSON",
+		framed("["+strings.Repeat("1, ", maxLine)+"]") + ping + "\n",
+		[]string{"E", pingLine},
+	},
 
 	// Lines that are not JSON.
-	{"line with an open string", `{"a":"b` + "\n" + ping + "\n", []string{"E", "L:" + ping}},
-	{"long line with an open string", `{"a":"b` + long + "\n" + ping + "\n", []string{"E", "L:" + ping}},
-	{"a value at the start of garbage", "2026-01-01 \"x\"\n\"a\":\n" + ping + "\n", []string{"E", "E", "L:" + ping}},
+	{
+		"line with an open string",
+		`{"a":"b` + "\n" + ping + "\n",
+		[]string{"E", pingLine},
+	},
+	{
+		"long line with an open string",
+		`{"a":"b` + long + "\n" + ping + "\n",
+		[]string{"E", pingLine},
+	},
+	{
+		"a value at the start of garbage",
+		"2026-01-01 \"x\"\n\"a\":\n" + ping + "\n",
+		[]string{"E", "E", pingLine},
+	},
 }
 
 // long is text that the buffer does not hold.
@@ -76,9 +142,11 @@ func TestReader(t *testing.T) {
 			"byte by byte":     iotest.OneByteReader(strings.NewReader(tt.in)),
 			"with EOF at once": iotest.DataErrReader(strings.NewReader(tt.in)),
 		} {
-			if diff := cmp.Diff(tt.want, readAll(in)); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", tt.name, how, diff)
-			}
+			t.Run(tt.name+", "+how, func(t *testing.T) {
+				if diff := cmp.Diff(tt.want, readAll(in)); diff != "" {
+					t.Errorf("read (-want +got):\n%s", diff)
+				}
+			})
 		}
 	}
 }
@@ -94,38 +162,59 @@ func allocated(f func()) uint64 {
 
 // More than a message may have takes bounded memory, and the message after it is understood.
 func TestReaderMemory(t *testing.T) {
-	const garbage, message = 16 << 20, maxMessage + 1<<20
+	const (
+		garbage = 16 << 20
+		message = maxMessage + 1<<20
+	)
 	for _, tt := range []struct {
-		name, head, tail string
-		size             int
-		most             uint64 // MiB
+		name string
+		head string
+		size int // of the text between head and tail
+		tail string
+		most uint64 // MiB
 	}{
-		{"garbage line", "", "\n" + ping + "\n", garbage, 1},
-		{"header without end", "X-Y: ", "\n" + ping + "\n", garbage, 1},
-		{"body to skip", fmt.Sprintf("Content-Length: %d\r\n\r\n", garbage), framed(ping), garbage, 1},
-		{"string without end", `{"a":"`, "\n" + ping + "\n", message, 300},
-		{"99 GB declared", "Content-Length: 99000000000\r\n\r\n{\"a\":\"", framed(ping), message, 300},
+		{"garbage line", "", garbage, "\n" + ping + "\n", 1},
+		{"header without end", "X-Y: ", garbage, "\n" + ping + "\n", 1},
+		{"body to skip", fmt.Sprintf("Content-Length: %d\r\n\r\n", garbage), garbage, framed(ping), 1},
+		{"string without end", `{"a":"`, message, "\n" + ping + "\n", 300},
+		{"99 GB", "Content-Length: 99000000000\r\n\r\n{\"a\":\"", message, framed(ping), 300},
 	} {
-		in := io.MultiReader(strings.NewReader(tt.head), strings.NewReader(strings.Repeat("x", tt.size)), strings.NewReader(tt.tail))
-		var got []string
-		n := allocated(func() { got = readAll(in) })
-		if len(got) != 2 || got[0] != "E" || !strings.HasSuffix(got[1], ping) || n > tt.most {
-			t.Errorf("%s: %d MiB allocated, want at most %d; read %d messages, want an error and %q", tt.name, n, tt.most, len(got), ping)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			in := io.MultiReader(
+				strings.NewReader(tt.head),
+				strings.NewReader(strings.Repeat("x", tt.size)),
+				strings.NewReader(tt.tail),
+			)
+			var got []string
+			n := allocated(func() { got = readAll(in) })
+
+			if n > tt.most {
+				t.Errorf("allocated %d MiB, want at most %d", n, tt.most)
+			}
+			if len(got) != 2 || got[0] != "E" || !strings.HasSuffix(got[1], ping) {
+				t.Errorf("read %.100q, want an error and a ping", got)
+			}
+		})
 	}
-	for _, tt := range []struct{ name, in string }{
-		{"bad lines", "{x}\n"},
-		{"text", "x\n"},
-		{"open bodies", "Content-Length: 1\r\n\r\n[["},
-		{"headers", "Content-Length: 1\r\n"},
-		{"names of headers", "Content-Length:"},
-		{"open values", "[1,\n"},
-		{"brackets", "["},
+}
+
+// Many messages that are not valid do not copy the buffer each: that would be 4 GiB.
+func TestReaderAllocations(t *testing.T) {
+	for name, part := range map[string]string{
+		"bad lines":        "{x}\n",
+		"text":             "x\n",
+		"open bodies":      "Content-Length: 1\r\n\r\n[[",
+		"headers":          "Content-Length: 1\r\n",
+		"names of headers": "Content-Length:",
+		"open values":      "[1,\n",
+		"brackets":         "[",
 	} {
-		in := strings.NewReader(strings.Repeat(tt.in, 1<<18/len(tt.in)))
-		if n := allocated(func() { readAll(in) }); n > 500 { // a copy of the buffer for each line would be 4 GiB
-			t.Errorf("%s: %d MiB allocated for 256 KiB, want at most 500", tt.name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			in := strings.NewReader(strings.Repeat(part, 1<<18/len(part)))
+			if n := allocated(func() { readAll(in) }); n > 500 {
+				t.Errorf("allocated %d MiB for 256 KiB, want at most 500", n)
+			}
+		})
 	}
 }
 
@@ -137,6 +226,7 @@ func FuzzFrames(f *testing.F) {
 			f.Add([]byte(tt.in), uint16(len(tt.in)/2))
 		}
 	}
+
 	after := "\n" + strings.Repeat(" ", 2*maxLine) + "\n" + framed(ping) + framed(ping)
 	f.Fuzz(func(t *testing.T, in []byte, end uint16) {
 		n := min(int(end), len(in))
@@ -144,6 +234,7 @@ func FuzzFrames(f *testing.F) {
 		if diff := cmp.Diff(readAll(bytes.NewReader(in)), got); diff != "" {
 			t.Fatalf("read in two parts (-whole +parts):\n%s", diff)
 		}
+
 		size := 0
 		for _, s := range got {
 			size += max(1, len(s)-len("F:"))
@@ -151,21 +242,23 @@ func FuzzFrames(f *testing.F) {
 		if size > len(in) {
 			t.Fatalf("%d messages of %d bytes from %d bytes", len(got), size, len(in))
 		}
-		if all := readAll(io.MultiReader(bytes.NewReader(in), strings.NewReader(after))); all[len(all)-1] != "F:"+ping {
-			t.Fatalf("the message at the end is read as %q", all[len(all)-1])
+
+		all := readAll(io.MultiReader(bytes.NewReader(in), strings.NewReader(after)))
+		if last := all[len(all)-1]; last != pingFrame {
+			t.Fatalf("the message at the end is read as %q", last)
 		}
 	})
 }
 
 func BenchmarkReader(b *testing.B) {
-	for _, bb := range []struct{ name, in string }{
-		{"lines", ping + "\n"},
-		{"framed", framed(ping)},
-		{"long lines", `{"a":"` + long + `"}` + "\n"},
-		{"bad lines", "{x}\n"},
+	for name, part := range map[string]string{
+		"lines":      ping + "\n",
+		"framed":     framed(ping),
+		"long lines": `{"a":"` + long + `"}` + "\n",
+		"bad lines":  "{x}\n",
 	} {
-		in := strings.Repeat(bb.in, 1<<20/len(bb.in))
-		b.Run(bb.name, func(b *testing.B) {
+		in := strings.Repeat(part, 1<<20/len(part))
+		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {

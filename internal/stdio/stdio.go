@@ -6,7 +6,7 @@
 //
 //	stdio.go   Transport
 //	frames.go  bytes to messages: lines and Content-Length
-//	conn.go    messages to requests for the SDK, and answers back: ids,
+//	conn.go    messages to requests for the SDK, and its responses back: ids,
 //	           cancellation, errors, the end of the session
 //	poll_*.go  whether a pipe still has a reader
 package stdio
@@ -30,8 +30,9 @@ type Transport struct {
 	In io.Reader // what the client sends; it is never closed
 	// Out receives each message in one Write. If it is an *os.File on Unix, the session ends as soon
 	// as Out has no reader.
-	Out   io.Writer
-	Lines bool         // answer in lines from the start (MCP_LINE_MODE=1), not only after the first line
+	Out io.Writer
+	// Lines makes all answers lines (MCP_LINE_MODE=1), not only those after the first line.
+	Lines bool
 	Log   *slog.Logger // gets the stages of transports.md §1.6 at debug level
 }
 
@@ -40,19 +41,21 @@ type Transport struct {
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c := &conn{
-		ctx:     ctx,
-		end:     end,
-		in:      make(chan jsonrpc.Message),
-		out:     retryWriter{t.Out},
-		log:     t.Log,
-		calls:   map[int64]call{},
-		numbers: map[string]int64{},
+		ctx:      ctx,
+		end:      end,
+		in:       make(chan jsonrpc.Message),
+		out:      retryWriter{t.Out},
+		log:      t.Log,
+		requests: map[int64]request{},
+		numbers:  map[string]int64{},
 	}
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input
+
 	r := NewReader(retryReader{t.In, t.Log})
 	r.log = t.Log
 	go c.scan(r)
+
 	go func() {
 		if WaitGone(ctx, t.Out) {
 			end(ErrGone)
@@ -61,8 +64,9 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// WaitGone waits until w has no reader left and then returns true. It returns false within a second of
-// the end of ctx, and at once if it cannot know: w is not an open file, or the system is not Unix.
+// WaitGone waits until w has no reader left and then returns true. It returns false within a second
+// of the end of ctx, and at once if it cannot know: w is not an open file, or the system is not
+// Unix.
 func WaitGone(ctx context.Context, w io.Writer) bool {
 	for ctx.Err() == nil {
 		got, ok := poll(w, 0)
@@ -73,6 +77,7 @@ func WaitGone(ctx context.Context, w io.Writer) bool {
 	return false
 }
 
+// retryReader is a reader whose descriptor may be non-blocking.
 type retryReader struct {
 	r   io.Reader
 	log *slog.Logger
@@ -86,6 +91,7 @@ func (r retryReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// retryWriter is a writer whose descriptor may be non-blocking.
 type retryWriter struct{ w io.Writer }
 
 func (w retryWriter) Write(p []byte) (int, error) {
@@ -93,14 +99,17 @@ func (w retryWriter) Write(p []byte) (int, error) {
 }
 
 // retry repeats do while it fails with EAGAIN, which happens when another process that has the
-// descriptor of f makes it non-blocking. Before each retry it waits for event.
-func retry(f any, event int16, do func(done int) (int, error)) (done int, err error) {
+// descriptor of f makes it non-blocking. Before each retry it waits for event. do gets the sum of
+// the numbers that it has returned, and so does the caller.
+func retry(f any, event int16, do func(done int) (int, error)) (int, error) {
+	done := 0
 	for {
 		n, err := do(done)
 		done += n
 		if !errors.Is(err, syscall.EAGAIN) {
 			return done, err
 		}
+
 		if _, ok := poll(f, event); !ok {
 			return done, err
 		}

@@ -11,8 +11,14 @@ func understandsSequences() bool {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		var mode uint32
 		console := windows.Handle(f.Fd())
-		isConsole := windows.GetConsoleMode(console, &mode) == nil
-		if isConsole && windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) != nil {
+		err := windows.GetConsoleMode(console, &mode)
+		if err != nil { // it is no console
+			continue
+		}
+
+		mode |= windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
+		err = windows.SetConsoleMode(console, mode)
+		if err != nil {
 			return false
 		}
 	}

@@ -1,3 +1,12 @@
+// Package terminal shows a question and its answer in a terminal.
+//
+//	screen.go     the status line, and the answer while it is written
+//	markdown.go   Markdown as blocks, and the limits of what is parsed
+//	layout.go     blocks as rows
+//	inline.go     the text of a block, with its links
+//	sources.go    the numbers of pages, and the list of sources
+//	styled.go     text with styles and links: its width, rows and control sequences
+//	console_*.go  control sequences in the console of Windows
 package terminal
 
 import (
@@ -9,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -18,28 +26,17 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// cells measures text. Characters of ambiguous width take one cell, as current
-// terminals show them in every locale.
-var cells = &runewidth.Condition{StrictEmojiNeutral: true}
-
-// columns returns the width of the terminal w in cells, or 0 if w is not one.
-func columns(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	n, _, _ := term.GetSize(int(f.Fd()))
-	return cmp.Or(max(n, 0), 80)
-}
-
 const redraw = 100 * time.Millisecond // between two updates of the status line
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
 
 // Screen shows a question in a terminal: blocks of the answer on stdout as soon
 // as they are complete, and below them a status line on stderr.
+//
+// A text is written to the terminal only after the status line has been removed.
+// message begins with shown, unless the API's markers were cut out of it later.
 type Screen struct {
-	text   io.Writer // nil: it is no terminal
+	stdout io.Writer // nil: the answer is not shown
 	status io.Writer // nil: no status line
 	stderr io.Writer
 	plain  bool   // no control sequences: the text as it is
@@ -53,8 +50,8 @@ type Screen struct {
 	drawn    string          // the status line on the terminal
 	message  strings.Builder // the last message of the model
 	shown    string          // what of it is on the terminal
-	rows     renderer        // of this try
-	started  bool            // there is text on the terminal
+	layout   renderer        // of this try
+	hasText  bool            // there is text on the terminal
 }
 
 // Options say where a Screen writes and what the terminal understands.
@@ -86,7 +83,7 @@ func New(o Options) *Screen {
 		s.status = o.Stderr
 	}
 	if columns(o.Stdout) > 0 && !o.NoText {
-		s.text = o.Stdout
+		s.stdout = o.Stdout
 		terminal = o.Stdout
 	}
 	s.width = func() int { return columns(terminal) }
@@ -94,30 +91,46 @@ func New(o Options) *Screen {
 	return s
 }
 
+// columns returns the width of the terminal w in cells, or 0 if w is not one.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+
+	n, _, _ := term.GetSize(int(f.Fd()))
+	return cmp.Or(max(n, 0), 80)
+}
+
 // Hide stops the Screen from showing anything but notes.
 func (s *Screen) Hide() {
-	s.text = nil
+	s.stdout = nil
 	s.status = nil
 }
 
 // ShowsText reports whether the Screen shows the answer, which it does in a terminal.
-func (s *Screen) ShowsText() bool { return s.text != nil }
+func (s *Screen) ShowsText() bool {
+	return s.stdout != nil
+}
 
 // Refresh shows what is new, and does so again until the call is finished.
 func (s *Screen) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.finished {
-		s.blocks()
-		s.draw()
-		time.AfterFunc(redraw, s.Refresh)
+
+	if s.finished {
+		return
 	}
+	s.showBlocks()
+	s.drawStatus()
+	time.AfterFunc(redraw, s.Refresh)
 }
 
 // Watch notes what an event means for the screen.
 func (s *Screen) Watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	stage, what := answer.Stage(ev)
 	if what != "" {
 		stage += ": " + what
@@ -126,11 +139,12 @@ func (s *Screen) Watch(ev llm.Event) {
 	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
 		s.stage = stage
 	}
+
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
 			s.stage = "writing"
-			s.print(strings.TrimPrefix(s.written(), s.shown))
+			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
 		}
@@ -141,116 +155,142 @@ func (s *Screen) Watch(ev llm.Event) {
 	}
 }
 
-// written returns the last message, as the answer has it.
-func (s *Screen) written() string { return strings.TrimSpace(cite.Clean(s.message.String())) }
+// Finish removes the status line, and shows the rest of the answer and its
+// sources. ans is nil if the call has failed: then it shows what there is.
+func (s *Screen) Finish(ans *answer.Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 
-// blocks shows those that are complete. A list of sources at the end is shown
+	s.finished = true
+	s.replaceStatus("")
+	if s.stdout == nil {
+		return
+	}
+	if ans == nil {
+		ans = &answer.Answer{Text: s.written()}
+	}
+
+	rest := s.restOf(ans.Text)
+	if s.plain {
+		s.showMarkdown(rest)
+		return
+	}
+
+	doc := cite.NewDocument(rest)
+	at := doc.ListStart
+	if !doc.Closing {
+		at = len(rest)
+	}
+	s.showMarkdown(rest[:at])
+	s.showSources(ans.Citations, rest[at:])
+}
+
+// restOf returns what of an answer is not on the terminal.
+func (s *Screen) restOf(answer string) string {
+	// The answer has the last message, with others before it or without.
+	_, rest, found := strings.Cut(answer, s.written())
+	if !found {
+		s.divide("the answer")
+		return answer
+	}
+	return strings.TrimPrefix(s.written()+rest, s.shown)
+}
+
+// showSources shows the list of sources: the pages that the text links to, the citations, and those
+// of the answer's own list, if it has one.
+func (s *Screen) showSources(citations []cite.Citation, own string) {
+	for _, c := range append(citations, cite.NewDocument(own).Listed()...) {
+		s.layout.sources.add(c)
+	}
+	if len(s.layout.sources.list) == 0 {
+		return
+	}
+
+	line, _, _ := strings.Cut(own, "\n")
+	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
+	s.write(s.layout.sourceRows(heading+":", s.width()))
+}
+
+// written returns the last message, as the answer has it.
+func (s *Screen) written() string {
+	return strings.TrimSpace(cite.Clean(s.message.String()))
+}
+
+// showBlocks shows those that are complete. A list of sources at the end is shown
 // with the titles and dates of the citations, which come last.
-func (s *Screen) blocks() {
+func (s *Screen) showBlocks() {
 	all := s.written()
-	limit, _ := cite.SourcesAt(all)
+	limit := cite.NewDocument(all).ListStart
 	for strings.HasPrefix(all, s.shown) {
 		begin := len(s.shown)
 		end := begin + blockEnd(all[begin:])
 		if end == len(all) || end > limit {
 			return
 		}
-		s.print(all[begin:end])
+		s.showMarkdown(all[begin:end])
 		s.shown = all[:end]
-	}
-}
-
-// Finish removes the status line, and shows the rest of the answer and its
-// sources. ans is nil if the call has failed: then it shows what there is.
-func (s *Screen) Finish(ans *answer.Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.finished = true
-	s.replace("")
-	if s.text == nil {
-		return
-	}
-	if ans == nil {
-		ans = &answer.Answer{Text: s.written()}
-	}
-	// The answer has the last message, with others before it or without.
-	rest := ans.Text
-	if at := strings.Index(rest, s.written()); at >= 0 {
-		rest = strings.TrimPrefix(rest[at:], s.shown)
-	} else {
-		s.divide("the answer")
-	}
-	at, closing := cite.SourcesAt(rest)
-	if s.plain || !closing {
-		at = len(rest)
-	}
-	s.print(rest[:at])
-	for _, c := range append(ans.Citations, cite.Listed(rest[at:])...) {
-		s.rows.cite(c)
-	}
-	if len(s.rows.sources) > 0 && !s.plain {
-		line, _, _ := strings.Cut(rest[at:], "\n")
-		heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
-		s.write(s.rows.sourceRows(heading+":", s.width()))
 	}
 }
 
 // divide separates the text so far, if any, from what follows it.
 func (s *Screen) divide(words string) {
-	if s.started {
-		s.print("--- " + words + " ---")
+	if s.hasText {
+		s.showMarkdown("--- " + words + " ---")
 	}
 	s.message.Reset()
-	s.shown, s.rows = "", renderer{}
+	s.shown = ""
+	s.layout = renderer{}
 }
 
-// print shows Markdown.
-func (s *Screen) print(body string) {
+// showMarkdown shows a part of the answer.
+func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
 	switch {
-	case s.text == nil || body == "":
+	case s.stdout == nil || body == "":
 	case s.plain:
 		s.write(text.Printable(body) + "\n")
 	default:
-		s.write(s.rows.render(body, s.width()))
+		s.write(s.layout.render(body, s.width()))
 	}
 }
 
 // write writes rows to the terminal, below an empty one.
 func (s *Screen) write(rows string) {
-	if s.started {
+	if s.hasText {
 		rows = "\n" + rows
 	}
-	s.started = true
-	s.replace("")
-	_, _ = io.WriteString(s.text, rows)
+	s.hasText = true
+	s.replaceStatus("")
+	_, _ = io.WriteString(s.stdout, rows)
 }
 
-// draw shows what the call is doing.
-func (s *Screen) draw() {
+// drawStatus shows what the call is doing.
+func (s *Screen) drawStatus() {
 	age := time.Since(s.begin)
 	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
 	if !s.plain {
-		line = string(spinner[int(age/redraw)%len(spinner)]) + " " + line
+		frame := spinner[int(age/redraw)%len(spinner)]
+		line = string(frame) + " " + line
 	}
-	s.replace(cells.Truncate(line, s.width()-3, "…"))
+	s.replaceStatus(cells.Truncate(line, s.width()-3, "…"))
 }
 
-// replace replaces the status line, and the ^C that a terminal may have written after it. It works
-// in every terminal.
-func (s *Screen) replace(line string) {
-	if s.status != nil && line != s.drawn {
-		blank := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
-		_, _ = io.WriteString(s.status, "\r"+blank+"\r"+in(s.faint, line).paint())
-		s.drawn = line
+// replaceStatus replaces the status line, and the ^C that a terminal may have written after it. It
+// works in every terminal.
+func (s *Screen) replaceStatus(line string) {
+	if s.status == nil || line == s.drawn {
+		return
 	}
+	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
+	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+in(s.faint, line).paint())
+	s.drawn = line
 }
 
 // Note shows a line on stderr below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
 		r := renderer{width: s.width()}
-		r.wrap(in(s.faint, line))
+		r.paragraph(in(s.faint, line))
 		line = strings.TrimSuffix(r.out.String(), "\n")
 	}
 	fmt.Fprintln(s.stderr, line)
@@ -260,6 +300,7 @@ func (s *Screen) Note(line string) {
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.replace("")
+
+	s.replaceStatus("")
 	return s.stderr.Write(p)
 }

@@ -1,126 +1,268 @@
 package terminal
 
 import (
+	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// The status line shows seconds, stage and query; it fits the terminal and makes room for warnings.
+// sequence matches the control sequences of a style and of a link.
+var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
+
+// newTestScreen returns a Screen for a terminal of that width.
+func newTestScreen(stdout, status io.Writer, width int) *Screen {
+	return &Screen{
+		stdout: stdout,
+		status: status,
+		stderr: status,
+		stage:  "asking",
+		begin:  time.Now(),
+		width:  func() int { return width },
+	}
+}
+
+// What the status line says after some events.
 func TestStatusLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
-		columns := 80
-		s := &Screen{status: &out, stderr: &out, plain: true, width: func() int { return columns }, stage: "asking", begin: time.Now()}
-		step := func(want string, events ...llm.Event) {
-			t.Helper()
-			for _, ev := range events {
+	searching := llm.BlockStart{Kind: llm.BlockSearch}
+	search := llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
+	open := llm.Search{Action: "open_page", URL: "https://x.example/a"}
+	retry := llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}}
+	type events []llm.Event
+
+	for _, tt := range []struct {
+		name   string
+		events events
+		width  int
+		want   string
+	}{
+		{"nothing yet", nil, 80, "asking"},
+		{"thinking", events{llm.BlockStart{Kind: llm.BlockThinking}}, 80, "thinking"},
+		{"a query", events{searching, search}, 80, "searching: weather [2Jin Tokyo"},
+		{"a query stays", events{search, searching}, 80, "searching: weather [2Jin Tokyo"},
+		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
+		{"a narrow terminal", events{open}, 15, "reading:…"},
+		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
+		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			s := newTestScreen(nil, &out, tt.width)
+			s.plain = true
+			for _, ev := range tt.events {
 				s.Watch(ev)
 			}
-			s.draw()
-			if got := out.String(); !strings.HasSuffix(got, want) {
-				t.Errorf("%q does not end with %q", got, want)
+
+			s.drawStatus()
+			want := "\r  \r0s " + tt.want
+			if got := out.String(); got != want {
+				t.Errorf("the status line is %q, want %q", got, want)
 			}
-		}
-		step("0s asking")
+		})
+	}
+}
+
+// The status line is drawn again while the call runs. It is removed when it ends, and for what others
+// write to stderr.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		s := newTestScreen(nil, &out, 80)
+		s.faint = dim
+
 		time.Sleep(time.Second)
-		step("\r           \r1s asking")
-		step("1s thinking", llm.BlockStart{Kind: llm.BlockThinking})
-		step("1s searching: weather [2Jin Tokyo", llm.BlockStart{Kind: llm.BlockSearch}, llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"})
-		step("1s reading: https://x.example/a", llm.Search{Action: "open_page", URL: "https://x.example/a"})
-		columns = 15
-		step("1s reading:…")
-		_, _ = s.Write([]byte("warning\n"))
-		step("\rwarning\n\r  \r1s reading:…")
-		columns = 80
-		step("1s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
-		step("s writing", llm.BlockStart{Kind: llm.BlockText})
-		s.plain, s.faint, s.begin = false, dim, time.Now()
 		s.Refresh()
 		time.Sleep(3 * redraw / 2)
+		_, _ = io.WriteString(s, "warning\n")
+		time.Sleep(redraw)
 		s.Finish(nil)
-		const blank = "\r              \r"
-		if want := blank[3:] + "\x1b[0;2m⠋ 0s writing\x1b[0m" + blank + "\x1b[0;2m⠙ 0s writing\x1b[0m" + blank; !strings.HasSuffix(out.String(), want) {
-			t.Errorf("%q does not end with %q", out.String(), want)
+		time.Sleep(3 * redraw)
+
+		const line = " 1s asking\x1b[0m\r             \r"
+		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line + "warning\n\r  \r\x1b[0;2m⠹" + line
+		if got := out.String(); got != want {
+			t.Errorf("the terminal got %q, want %q", got, want)
 		}
 	})
 }
 
-// What a call shows on stdout at a width of 40.
-func TestScreen(t *testing.T) {
-	begin := func(text string) []llm.Event {
-		return []llm.Event{llm.BlockStart{Kind: llm.BlockText}, llm.BlockDelta{Text: text}}
+// A step is something that happens during a call.
+type step func(s *Screen)
+
+// message begins a message, of which the screen shows what is complete.
+func message(text string) step {
+	return func(s *Screen) {
+		s.Watch(llm.BlockStart{Kind: llm.BlockText})
+		delta(text)(s)
 	}
-	const (
-		sources = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
-		listed  = "\nSources:\n[1] First https://a.example/1\n    (2026-01-02)\n[2] oai-weather (accessed 2026-01-03)\n"
-		own     = "\n\n## 出典\n\n- [Ignored](https://www.a.example/1/) (2026-01-02)\n- **Third page** — https://c.example/3 (2025-12-31)\n- https://b.example/x (2025-12-30)\n- https://a%b/ (2025-12-29)"
-		merged  = "\n出典:\n[1] https://b.example/x (2025-12-30)\n[2] First https://a.example/1\n    (2026-01-02)\n[3] oai-weather (accessed 2026-01-03)\n[4] https://c.example/3 (2025-12-31)\n"
-	)
-	link := "one [two](https://b.example/x) three four five six seven"
+}
+
+func delta(text string) step {
+	return func(s *Screen) {
+		s.Watch(llm.BlockDelta{Text: text})
+		s.showBlocks()
+	}
+}
+
+func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
+func fail(s *Screen)            { end(s, nil) }
+func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
+
+// cited ends a call with an answer that has citations.
+func cited(text string) step {
+	return func(s *Screen) {
+		end(s, &answer.Answer{
+			Text: text,
+			Citations: []cite.Citation{
+				{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
+				{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
+			},
+		})
+	}
+}
+
+// end ends the call. The line in the output tells what was shown before.
+func end(s *Screen, ans *answer.Answer) {
+	_, _ = io.WriteString(s.stdout, "=== end ===\n")
+	s.Finish(ans)
+}
+
+// What is on a terminal of 40 columns before and after the end of a call.
+func TestScreen(t *testing.T) {
+	const list = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
+	const sources = `
+Sources:
+[1] First https://a.example/1
+    (2026-01-02)
+[2] oai-weather (accessed 2026-01-03)
+`
 	for _, tt := range []struct {
-		name   string
-		tries  [][]llm.Event // each lasts until the next redraw
-		live   string        // what is shown before the end
-		answer string
-		rest   string
+		name  string
+		steps []step
+		want  string
 	}{
-		{"paragraphs", [][]llm.Event{begin(link + "\n\neig"), {llm.BlockDelta{Text: "ht" + own}}}, "one two[1] three four five six seven\n\neight\n", link + "\n\neight" + own, merged},
-		{"list added", [][]llm.Event{begin("one")}, "", "one" + sources, "one\n" + listed},
-		{"not streamed", nil, "", "one" + sources, "one\n" + listed},
-		{"another heading", [][]llm.Event{begin("one\n\nSources:\n\nMany\n\nmore\n\nSources:\n- ht")}, "one\n\nSources:\n\nMany\n\nmore\n", "one\n\nSources:\n\nMany\n\nmore" + sources, listed},
-		{"code", [][]llm.Event{begin("one\n\n```\na\n\nb")}, "one\n", "one\n\n```\na\n\nb\n```" + sources, "\na\n\nb\n" + listed},
-		{"code in a list", [][]llm.Event{begin("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three")}, "• one\n\n  a\n\n  b\n", "- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two\n\n  three" + sources, "\n• two\n\n  three\n" + listed},
-		{"markers", [][]llm.Event{begin("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
-		{"a commentary", [][]llm.Event{begin("Let me look."), {llm.BlockStart{Kind: llm.BlockSearch}}, begin("one")}, "Let me look.\n", "one" + sources, "\none\n" + listed},
-		{"two messages", [][]llm.Event{begin("one\n"), begin("\ntwo")}, "one\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
-		{"cut off", [][]llm.Event{begin("one https://b.example/x\n\ntw"), {llm.Retrying{Attempt: 2, Err: &llm.Error{}}}, begin("one\n\ntwo")}, "one https://b.example/x[1]\n\n--- starting again ---\n\none\n", "one\n\ntwo" + sources, "\ntwo\n" + listed},
-		{"another text", [][]llm.Event{begin("one\n\ntwo")}, "one\n", "three" + sources, "\n--- the answer ---\n\nthree\n" + listed},
-		{"failed", [][]llm.Event{begin(link + "\n\ntw")}, "one two[1] three four five six seven\n", "", "\ntw\n\nSources:\n[1] https://b.example/x\n"},
+		{
+			"complete blocks are shown at once",
+			[]step{message("one\n\neig"), delta("ht\n\nnine"), answered("one\n\neight\n\nnine")},
+			"one\n\neight\n=== end ===\n\nnine\n",
+		},
+		{
+			"an answer that was not streamed",
+			[]step{cited("one" + list)},
+			"=== end ===\none\n" + sources,
+		},
+		{
+			"an answer with a new list of sources",
+			[]step{message("one"), cited("one" + list)},
+			"=== end ===\none\n" + sources,
+		},
+		{
+			"the last list of sources waits for the end",
+			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore" + list)},
+			"Sources:\n\nMany\n\nmore\n=== end ===\n" + sources,
+		},
+		{
+			"a block of code is shown as a whole",
+			[]step{message("one\n\n```\na\n\nb"), answered("one\n\n```\na\n\nb\n```")},
+			"one\n=== end ===\n\na\n\nb\n",
+		},
+		{
+			"a block of code in a list",
+			[]step{message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"), answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two")},
+			"• one\n\n  a\n\n  b\n=== end ===\n\n• two\n",
+		},
+		{
+			"markers of the API",
+			[]step{message("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci"), answered("one\n\ntwo")},
+			"one\n=== end ===\n\ntwo\n",
+		},
+		{
+			"a commentary that is not in the answer",
+			[]step{message("Let me look."), message("one"), answered("one")},
+			"Let me look.\n=== end ===\n\none\n",
+		},
+		{
+			"two messages",
+			[]step{message("one\n"), message("\ntwo"), answered("one\n\ntwo")},
+			"one\n=== end ===\n\ntwo\n",
+		},
+		{
+			"a retry starts again",
+			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo" + list)},
+			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + sources,
+		},
+		{
+			"an answer that differs from the stream",
+			[]step{message("one\n\ntwo"), answered("three")},
+			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
+		},
+		{
+			"the model's own list gets the pages of the text and the citations",
+			[]step{cited("See [two](https://b.example/x).\n\n## 出典\n\n" +
+				"- [Ignored](https://www.a.example/1/) (2026-01-02)\n" +
+				"- **Third page** — https://c.example/3 (2025-12-31)\n" +
+				"- https://b.example/x (2025-12-30)\n" +
+				"- https://a%b/ (2025-12-29)")},
+			`=== end ===
+See two[1].
+
+出典:
+[1] https://b.example/x (2025-12-30)
+[2] First https://a.example/1
+    (2026-01-02)
+[3] oai-weather (accessed 2026-01-03)
+[4] https://c.example/3 (2025-12-31)
+`,
+		},
+		{
+			"a failed call shows what there is",
+			[]step{message("[one](https://b.example/x)\n\ntw"), fail},
+			"one[1]\n=== end ===\n\ntw\n\nSources:\n[1] https://b.example/x\n",
+		},
 	} {
-		var out strings.Builder
-		s := &Screen{text: &out, width: func() int { return 40 }}
-		for _, events := range tt.tries {
-			for _, ev := range events {
-				s.Watch(ev)
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			s := newTestScreen(&out, nil, 40)
+			for _, do := range tt.steps {
+				do(s)
 			}
-			s.blocks()
-		}
-		if got := sequences.ReplaceAllString(out.String(), ""); got != tt.live {
-			t.Errorf("%s, live:\n%s\nwant\n%s", tt.name, got, tt.live)
-		}
-		out.Reset()
-		ans := &answer.Answer{Text: tt.answer, Citations: []cite.Citation{
-			{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
-			{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
-		}}
-		if tt.answer == "" {
-			ans = nil
-		}
-		s.Finish(ans)
-		if got := sequences.ReplaceAllString(out.String(), ""); got != tt.rest {
-			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, got, tt.rest)
-		}
+
+			got := sequence.ReplaceAllString(out.String(), "")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the terminal differs (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 // Where control sequences are not wanted, the text is as it is.
 func TestPlainScreen(t *testing.T) {
 	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	for env, o := range map[string]Options{"NO_COLOR=1": {NoColor: true}, "TERM=dumb": {Term: "dumb"}} {
-		var out strings.Builder
-		s := New(o)
-		s.text = &out
-		s.Watch(llm.BlockDelta{Text: body})
-		s.blocks()
-		s.Finish(&answer.Answer{Text: body})
-		if want := strings.ReplaceAll(body, "\x1b", "") + "\n"; out.String() != want {
-			t.Errorf("%s: %q, want %q", env, out.String(), want)
-		}
+	want := strings.ReplaceAll(body, "\x1b", "") + "\n"
+
+	for name, o := range map[string]Options{
+		"NO_COLOR=1": {NoColor: true},
+		"TERM=dumb":  {Term: "dumb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			s := New(o)
+			s.stdout = &out
+			s.Watch(llm.BlockDelta{Text: body})
+			s.showBlocks()
+			s.Finish(&answer.Answer{Text: body})
+
+			if got := out.String(); got != want {
+				t.Errorf("the terminal got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ func Truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
+
 	end := 0
 	for range n - 1 {
 		_, size := utf8.DecodeRuneInString(s[end:])
@@ -52,37 +53,53 @@ func Unsafe(r rune) bool {
 	case '\u2028', '\u2029':
 		return true
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+
+	if unicode.Is(unicode.Cf, r) {
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // these are visible
+	}
+	return unicode.IsControl(r)
 }
 
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.
 func IsHostName(s string) bool {
-	other := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '-' }
 	labels := strings.Split(s, ".")
 	for _, label := range labels {
 		first, _ := utf8.DecodeRuneInString(label)
-		if !unicode.In(first, unicode.L, unicode.N) || strings.ContainsFunc(label, other) {
+		if !unicode.In(first, unicode.L, unicode.N) {
+			return false
+		}
+		if strings.ContainsFunc(label, notInLabel) {
 			return false
 		}
 	}
+
 	top, _ := utf8.DecodeRuneInString(labels[len(labels)-1])
 	return len(labels) > 1 && unicode.IsLetter(top)
+}
+
+// notInLabel reports whether r is no letter, mark, digit or hyphen.
+func notInLabel(r rune) bool {
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '-'
 }
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
 // Of a name with dots the last part counts. The first of equally near names wins.
 func Nearest(s string, names []string) string {
-	nearest, least := "", max(2, len(s)/3)+1
+	nearest := ""
+	least := max(2, len(s)/3) + 1 // edits that are too many
 	for _, name := range names {
 		last := name[strings.LastIndex(name, ".")+1:]
 		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
-		if distance > 1 && len(s) > 2 && strings.Contains(last, s) {
-			distance = 1
+		isPart := len(s) > 2 && strings.Contains(last, s)
+		if isPart {
+			distance = min(distance, 1)
 		}
+
 		if distance < min(least, len(last)) {
-			nearest, least = name, distance
+			nearest = name
+			least = distance
 		}
 	}
 	return nearest

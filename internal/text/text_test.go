@@ -15,9 +15,11 @@ func TestTruncate(t *testing.T) {
 		{"東京の天気", 4, "東京の…"},
 		{"ab", 1, "…"},
 	} {
-		if got := Truncate(tt.in, tt.n); got != tt.want {
-			t.Errorf("Truncate(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-		}
+		t.Run(tt.want, func(t *testing.T) {
+			if got := Truncate(tt.in, tt.n); got != tt.want {
+				t.Errorf("Truncate(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -31,13 +33,19 @@ func TestPrintable(t *testing.T) {
 		"天気 👩‍💻 é":                         "天気 👩‍💻 é",
 		"caf\xe9":                          "caf\ufffd",
 	} {
-		pieces := ""
-		for _, r := range in {
-			pieces += Printable(string(r))
-		}
-		if got := Printable(in); got != want || pieces != want {
-			t.Errorf("Printable(%q) = %q, in pieces %q, want %q", in, got, pieces, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Printable(in); got != want {
+				t.Errorf("Printable(%q) = %q, want %q", in, got, want)
+			}
+
+			pieces := ""
+			for _, r := range in {
+				pieces += Printable(string(r))
+			}
+			if pieces != want {
+				t.Errorf("Printable of the characters of %q = %q, want %q", in, pieces, want)
+			}
+		})
 	}
 }
 
@@ -50,22 +58,34 @@ func TestOneLine(t *testing.T) {
 		"a \u200b b":                  "a b",
 		"":                            "",
 	} {
-		if got := OneLine(in); got != want {
-			t.Errorf("OneLine(%q) = %q, want %q", in, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := OneLine(in); got != want {
+				t.Errorf("OneLine(%q) = %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
 func TestIsHostName(t *testing.T) {
-	for s, want := range map[string]bool{
-		"example.com": true, "sub.example.co.jp": true, "EXAMPLE.com": true, "日本語.jp": true, "xn--wgv71a119e.jp": true, "a-b.example": true, "3m.com": true, "हिन्दी.भारत": true,
-		"": false, ".": false, " ": false, "//x": false, "com": false, "localhost": false, "a.jp, b.jp": false, "a.jp b.jp": false, "https://example.com": false,
-		"example.com/": false, "example.com/x": false, "example.com:443": false, "*.example.com": false, ".example.com": false, "example.com.": false,
-		"a..example": false, "-a.example": false, "a_b.example": false, "127.0.0.1": false, "[::1]": false, "user@example.com": false,
-		"example.com\n": false, "exam\u200bple.com": false, "caf\xe9.com": false,
+	for want, names := range map[bool][]string{
+		true: {
+			"example.com", "sub.example.co.jp", "EXAMPLE.com", "日本語.jp", "xn--wgv71a119e.jp",
+			"a-b.example", "3m.com", "हिन्दी.भारत",
+		},
+		false: {
+			"", ".", " ", "//x", "com", "localhost", "a.jp, b.jp", "a.jp b.jp",
+			"https://example.com", "example.com/", "example.com/x", "example.com:443",
+			"*.example.com", ".example.com", "example.com.", "a..example", "-a.example",
+			"a_b.example", "127.0.0.1", "[::1]", "user@example.com", "example.com\n",
+			"exam\u200bple.com", "caf\xe9.com",
+		},
 	} {
-		if got := IsHostName(s); got != want {
-			t.Errorf("IsHostName(%q) = %t, want %t", s, got, want)
+		for _, name := range names {
+			t.Run(name, func(t *testing.T) {
+				if got := IsHostName(name); got != want {
+					t.Errorf("IsHostName(%q) = %t, want %t", name, got, want)
+				}
+			})
 		}
 	}
 }

@@ -27,7 +27,9 @@ var release string
 // .dirty for changed files, and without the commit in go run and builds without Git.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
-	return describe(release, cmp.Or(info, new(debug.BuildInfo)).Main.Version)
+	info = cmp.Or(info, new(debug.BuildInfo))
+
+	return describe(release, info.Main.Version)
 }
 
 // IsRelease reports whether npm and the registry of images have the version of this build.
@@ -40,11 +42,13 @@ func describe(release, module string) string {
 	if release == "true" || module == "v"+Version {
 		return Version
 	}
+
 	module, _, dirty := strings.Cut(module, "+")
 	commit := module[strings.LastIndexByte(module, '-')+1:]
 	if len(commit) != 12 {
 		return Version + "-dev"
 	}
+
 	if dirty {
 		commit += ".dirty"
 	}

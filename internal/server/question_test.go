@@ -10,29 +10,77 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 )
 
-func TestArguments(t *testing.T) {
-	for _, tt := range []struct {
-		tool, args string
-		want       answer.Question
-	}{
-		{"answer", `{"query":"x"}`, answer.Question{Query: "x"}},
-		{"answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
-		{"answer", `{"query":"x","recency_days":0,"max_results":1,"domains":[]}`,
-			answer.Question{Query: "x", RecencyDays: new(0.0), MaxResults: new(1.0), Domains: []string{}}},
-		{"answer", `{"query":"x","recency_days":0.5,"max_results":1000,"domains":["a.example"]}`,
-			answer.Question{Query: "x", RecencyDays: new(0.5), MaxResults: new(10.0), Domains: []string{"a.example"}}},
-		{"answer_detailed", `{"query":"x","recency_days":"30","max_results":" 2 ","domains":"日本語.jp"}`,
-			answer.Question{Query: "x", RecencyDays: new(30.0), MaxResults: new(2.0), Domains: []string{"日本語.jp"}}},
-		{"answer", `{"query":"x","recency_days":null,"max_results":null,"domains":null,"style":null}`, answer.Question{Query: "x"}},
-		{"answer", `{"query":"x","style":"bullets","more":1}`, answer.Question{Query: "x", Style: "bullets"}},
-		{"answer_quick", `{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`, answer.Question{Query: "x"}},
-	} {
-		got, err := question(tt.tool, gjson.Parse(tt.args))
-		if err != nil {
-			t.Errorf("%s(%s): %v", tt.tool, tt.args, err)
-		} else if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s(%s) (-want +got):\n%s", tt.tool, tt.args, diff)
-		}
+var questionTests = []struct {
+	name string
+	tool string
+	args string
+	want answer.Question
+}{
+	{"a query", "answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
+	{
+		"the smallest values",
+		"answer",
+		`{"query":"x","recency_days":0,"max_results":1,"domains":[]}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(0.0),
+			MaxResults:  new(1.0),
+			Domains:     []string{},
+		},
+	},
+	{
+		"too many results",
+		"answer",
+		`{"query":"x","recency_days":0.5,"max_results":1000,"domains":["a.example"]}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(0.5),
+			MaxResults:  new(10.0),
+			Domains:     []string{"a.example"},
+		},
+	},
+	{
+		"values as strings",
+		"answer_detailed",
+		`{"query":"x","recency_days":"30","max_results":" 2 ","domains":"日本語.jp"}`,
+		answer.Question{
+			Query:       "x",
+			RecencyDays: new(30.0),
+			MaxResults:  new(2.0),
+			Domains:     []string{"日本語.jp"},
+		},
+	},
+	{
+		"null",
+		"answer",
+		`{"query":"x","recency_days":null,"max_results":null,"domains":null,"style":null}`,
+		answer.Question{Query: "x"},
+	},
+	{
+		"style",
+		"answer",
+		`{"query":"x","style":"bullets","more":1}`,
+		answer.Question{Query: "x", Style: "bullets"},
+	},
+	{
+		"invalid values that the tool does not take",
+		"answer_quick",
+		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`,
+		answer.Question{Query: "x"},
+	},
+}
+
+func TestQuestion(t *testing.T) {
+	for _, tt := range questionTests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := question(tt.tool, gjson.Parse(tt.args))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("question (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -42,6 +90,7 @@ func TestInvalidArguments(t *testing.T) {
 		results = "max_results must be a number of at least 1, got "
 		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
 	)
+	long := `{"query":["` + strings.Repeat("x", 1000) + `"]}`
 	for args, want := range map[string]string{
 		``:                                    "query is required",
 		`null`:                                "query is required",
@@ -70,12 +119,17 @@ func TestInvalidArguments(t *testing.T) {
 		`{"query":"x","domains":["."]}`:       hosts + `"."`,
 		`{"query":"x","domains":[null]}`:      hosts + "null",
 		`{"query":"x","domains":["//x"]}`:     hosts + `"//x"`,
+
 		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
 		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,
-		`{"query":["` + strings.Repeat("x", 1000) + `"]}`:               `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
+
+		long: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 	} {
-		if _, err := question("answer", gjson.Parse(args)); err == nil || err.Error() != want {
-			t.Errorf("answer(%.100s): error %v, want %s", args, err, want)
-		}
+		t.Run(args, func(t *testing.T) {
+			_, err := question("answer", gjson.Parse(args))
+			if err == nil || err.Error() != want {
+				t.Errorf("error %v, want %s", err, want)
+			}
+		})
 	}
 }

@@ -1,0 +1,112 @@
+package advice
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// connection is the error of a request without an answer.
+func connection(message string, cause error) error {
+	return &llm.Error{Kind: llm.KindConnection, Message: message, Err: cause}
+}
+
+// certificate is that of a TLS certificate that was not accepted.
+func certificate(cause error) error {
+	return connection("", &tls.CertificateVerificationError{Err: cause})
+}
+
+func TestConnection(t *testing.T) {
+	expired := x509.CertificateInvalidError{
+		Cert: &x509.Certificate{
+			NotBefore: time.Unix(0, 0).UTC(),
+			NotAfter:  time.Unix(1e9, 0).UTC(),
+		},
+		Reason: x509.Expired,
+	}
+
+	advises(t, []row{
+		{
+			connection("the answer was cut off", nil),
+			"connection failed: the answer was cut off",
+			"check the network, openai.base_url, HTTPS_PROXY and the firewall",
+		},
+		{
+			connection("", &net.DNSError{Err: "no such host", Name: "api.invalid"}),
+			`cannot resolve "api.invalid"`,
+			"check the network, openai.base_url and HTTPS_PROXY",
+		},
+		{
+			connection("", os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+			"connection refused by api.openai.com",
+			"check openai.base_url, HTTPS_PROXY and the firewall",
+		},
+		{
+			connection("", os.NewSyscallError("connectex", wsaRefused)),
+			"connection refused by api.openai.com",
+			"check openai.base_url, HTTPS_PROXY and the firewall",
+		},
+		{
+			certificate(x509.HostnameError{}),
+			"the certificate of api.openai.com is for another host",
+			"check openai.base_url and HTTPS_PROXY, or log in to the network with a browser",
+		},
+		{
+			certificate(expired),
+			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09",
+			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly),
+		},
+		{
+			certificate(x509.UnknownAuthorityError{}),
+			"cannot verify the TLS certificate of api.openai.com",
+			"set SSL_CERT_FILE to a file with the CA of your network",
+		},
+	})
+}
+
+func TestProxyOrScheme(t *testing.T) {
+	const (
+		password = "put user and password into HTTPS_PROXY"
+		scheme   = "check http or https in openai.base_url (OPENAI_BASE_URL)"
+	)
+
+	advises(t, []row{
+		{
+			connection("refused", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
+			"cannot reach the proxy: refused",
+			"check HTTPS_PROXY and NO_PROXY",
+		},
+		{
+			connection("Forbidden", llm.TunnelError(403)),
+			"the proxy does not connect to api.openai.com: Forbidden",
+			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
+		},
+		{
+			connection("", llm.TunnelError(407)),
+			"the proxy requires a password",
+			password,
+		},
+		{
+			&llm.Error{Kind: llm.KindParameter, Status: 407},
+			"the proxy requires a password",
+			password,
+		},
+		{
+			connection("", http.ErrSchemeMismatch),
+			"http and https are mixed up",
+			scheme,
+		},
+		{
+			&llm.Error{Kind: llm.KindParameter, Status: 400, Err: llm.ErrPlainHTTP},
+			"http and https are mixed up",
+			scheme,
+		},
+	})
+}

@@ -1,0 +1,90 @@
+package advice
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// host is the host of the API, with its port if it has one.
+func (v Advisor) host() string {
+	u, err := url.Parse(v.BaseURL.Value)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// openAI reports whether requests go to OpenAI, in any region.
+func (v Advisor) openAI() bool {
+	host := cite.HostOf(v.BaseURL.Value)
+	return strings.HasSuffix("."+host, ".api.openai.com")
+}
+
+// base names openai.base_url and its origin.
+func (v Advisor) base() string { return "openai.base_url (" + v.BaseURL.From + ")" }
+
+func (v Advisor) otherBase() string {
+	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"
+}
+
+// NoModels is the hint for an API without GET /models/{id}, or "" if e means
+// something else. A compatible server may answer questions nevertheless.
+func (v Advisor) NoModels(e *llm.Error) string {
+	if v.openAI() || e.Kind == llm.KindModel {
+		return ""
+	}
+	switch e.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return v.otherBase() + ", or see with --live whether it answers questions"
+	}
+	return ""
+}
+
+// GetKey says how to get a key when there is none.
+func (v Advisor) GetKey() string {
+	hint := v.setKey("a key")
+	if v.openAI() {
+		return hint
+	}
+	return hint + " (any text if that server needs none)"
+}
+
+// newKey says how to replace a key that the API refused.
+func (v Advisor) newKey() string {
+	hint := v.setKey("a complete and current key")
+	if v.KeyFlaw != "" {
+		hint = "set " + v.Key + " to the key alone: " + v.KeyFlaw
+	}
+	if len(v.Headers) > 0 {
+		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
+	}
+	return hint
+}
+
+// setKey says which key to set, and where keys for the API come from.
+func (v Advisor) setKey(which string) string {
+	hint := "set " + v.Key + " to " + which
+	if v.openAI() {
+		return hint + " from https://platform.openai.com/api-keys"
+	}
+	return hint + " for " + v.host()
+}
+
+// otherModel names the setting that the model of a profile comes from.
+func (v Advisor) otherModel(profile string) string {
+	s, ok := v.Models[profile]
+	if !ok {
+		return "check model_profiles (MODEL_ANSWER)"
+	}
+
+	hint := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
+	if s.From == "the default" {
+		hint += ", or with MODEL_ANSWER or --model"
+	}
+	return hint
+}

@@ -1,0 +1,112 @@
+package advice
+
+import (
+	"crypto/x509"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// The pages of OpenAI are of no use for another API.
+func TestKeyOfAPI(t *testing.T) {
+	const (
+		openAI = "from https://platform.openai.com/api-keys"
+		other  = " (any text if that server needs none)"
+	)
+	for base, want := range map[string]struct{ refused, missing string }{
+		"https://API.openai.com:443/v1": {openAI, openAI},
+		"https://eu.api.openai.com/v1":  {openAI, openAI},
+		"https://me:pw@a.example/v1":    {"for a.example", "for a.example" + other},
+		"http://127.0.0.1:11434/v1":     {"for 127.0.0.1:11434", "for 127.0.0.1:11434" + other},
+	} {
+		t.Run(base, func(t *testing.T) {
+			v := advisorFor(base)
+
+			_, hint := v.Advise("answer", &llm.Error{Kind: llm.KindAuth, Status: 401})
+			refused := "set K to a complete and current key " + want.refused
+			if hint != refused {
+				t.Errorf("hint for a refused key %q, want %q", hint, refused)
+			}
+
+			_, hint = v.Advise("answer", &llm.Error{Kind: llm.KindMissingKey})
+			missing := "set K to a key " + want.missing + "; --offline needs none"
+			if hint != missing {
+				t.Errorf("hint without a key %q, want %q", hint, missing)
+			}
+		})
+	}
+}
+
+// Hints depend on the settings. Go reads SSL_CERT_FILE on some systems only.
+func TestSettings(t *testing.T) {
+	const store = "add the CA of your network to the certificate store of the system " +
+		"(SSL_CERT_FILE is not read there)"
+	model := func(value, from string) Advisor {
+		s := Setting{"model_profiles.answer.model", value, from}
+		return Advisor{Models: map[string]Setting{"answer": s}}
+	}
+	roots := func(goos, file, flaw string) Advisor {
+		return Advisor{
+			GOOS:      goos,
+			RootsFile: file,
+			RootsFlaw: func() string { return flaw },
+		}
+	}
+	refused := &llm.Error{Kind: llm.KindAuth, Status: 401}
+	noModel := &llm.Error{Kind: llm.KindModel}
+	untrusted := certificate(x509.UnknownAuthorityError{})
+
+	for _, tt := range []struct {
+		name    string
+		advisor Advisor
+		err     error
+		want    string
+	}{
+		{
+			"key with a flaw",
+			Advisor{Key: "K", KeyFlaw: "it has quotes around it", Headers: []string{"TOKEN"}},
+			refused,
+			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
+		},
+		{
+			"default model",
+			model("gpt-5.2", "the default"),
+			noModel,
+			"model_profiles.answer.model is gpt-5.2 (the default): " +
+				"name another model there, or with MODEL_ANSWER or --model",
+		},
+		{
+			"model of the file",
+			model("gpt-9", "/etc/config.yaml:12"),
+			noModel,
+			"model_profiles.answer.model is gpt-9 (/etc/config.yaml:12): name another model there",
+		},
+		{
+			"no roots",
+			roots("linux", "", ""),
+			untrusted,
+			"set SSL_CERT_FILE to a file with the CA of your network",
+		},
+		{"roots on macOS", roots("darwin", "/ca.pem", ""), untrusted, store},
+		{"roots on Windows", roots("windows", "", ""), untrusted, store},
+		{
+			"roots cannot be read",
+			roots("linux", "/ca.pem", "it cannot be read"),
+			untrusted,
+			"correct SSL_CERT_FILE: it names /ca.pem, and it cannot be read",
+		},
+		{
+			"roots without the CA",
+			roots("linux", "/ca.pem", ""),
+			untrusted,
+			"add the CA of your network to /ca.pem (SSL_CERT_FILE): it has no CA that signed this",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, got := tt.advisor.Advise("answer", tt.err)
+			if got != tt.want {
+				t.Errorf("hint %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package answer
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// midnight is 2025-08-09 00:30 in Tokyo and the day before in UTC.
+var midnight = time.Date(2025, 8, 8, 15, 30, 0, 0, time.UTC)
+
+var tokyo = time.FixedZone("Asia/Tokyo", 9*60*60)
+
+func fixedNow() time.Time { return midnight }
+
+// silence is a body that never comes.
+const silence = "silence"
+
+// api answers with the given bodies in turn, the last one repeatedly, and records the requests.
+type api struct {
+	bodies []string
+	sent   []map[string]any
+}
+
+func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	var sent map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+		return nil, err
+	}
+	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
+	a.sent = append(a.sent, sent)
+
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Request-Id", "req_1")
+	switch {
+	case body == silence:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case body == "":
+		w.Header().Set("Retry-After-Ms", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case strings.HasPrefix(body, `{"error":`):
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	_, _ = io.WriteString(w, body)
+	return w.Result(), nil
+}
+
+// newAnswerer returns an Answerer for an API with these bodies. change, when
+// not nil, alters its options.
+func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
+	a := &api{bodies: bodies}
+	o := Options{
+		Client: llm.New(llm.Options{
+			APIKey:     "test-key",
+			HTTPClient: &http.Client{Transport: a},
+			MaxRetries: 1,
+		}),
+		Instructions: "be right",
+		Profiles: map[string]Profile{"answer": {
+			Model:           "gpt-5.2",
+			ReasoningEffort: "medium",
+			Verbosity:       "low",
+		}},
+		Search:   Search{BlockedDomains: []string{"bad.example"}},
+		Location: tokyo,
+		Now:      fixedNow,
+	}
+	if change != nil {
+		change(&o)
+	}
+	return New(o), a
+}
+
+// ask returns the answer to a response with this body.
+func ask(t *testing.T, body string) (*Answer, error) {
+	t.Helper()
+	a, _ := newAnswerer(nil, body)
+	return a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+}
+
+// completed returns a response with these items.
+func completed(items ...string) string {
+	return `{"status":"completed","output":[` + strings.Join(items, ",") + `]}`
+}
+
+// incomplete returns a response that was cut short.
+func incomplete(reason string, items ...string) string {
+	return `{"status":"incomplete","incomplete_details":{"reason":"` + reason + `"},` +
+		`"output":[` + strings.Join(items, ",") + `]}`
+}
+
+// message is a message item with one text and these citations.
+func message(phase, text string, cited ...string) string {
+	annotations := []map[string]any{}
+	for _, u := range cited {
+		annotations = append(annotations, map[string]any{
+			"type":  "url_citation",
+			"url":   u,
+			"title": "T",
+		})
+	}
+	return messageOf(phase, map[string]any{
+		"type":        "output_text",
+		"text":        text,
+		"annotations": annotations,
+	})
+}
+
+// messageOf is a message item with these parts.
+func messageOf(phase string, parts ...map[string]any) string {
+	m, _ := json.Marshal(map[string]any{
+		"type":    "message",
+		"role":    "assistant",
+		"phase":   phase,
+		"content": parts,
+	})
+	return string(m)
+}
+
+// search is a web_search_call item. A source without a dot is a name.
+func search(sources ...string) string {
+	list := []map[string]any{}
+	for _, s := range sources {
+		source := map[string]any{"type": "api", "name": s}
+		if strings.Contains(s, ".") {
+			source = map[string]any{"type": "url", "url": s}
+		}
+		list = append(list, source)
+	}
+	m, _ := json.Marshal(map[string]any{
+		"type":   "web_search_call",
+		"status": "completed",
+		"action": map[string]any{"type": "search", "query": "q", "sources": list},
+	})
+	return string(m)
+}

@@ -1,0 +1,36 @@
+package answer
+
+import (
+	"fmt"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// Stage says in words what an event means for a status line: "thinking",
+// "searching" and the query, "reading" and the URL, "retrying (2): the reason".
+// what is "" until it is known, and stage is "" if the event changes nothing.
+func Stage(ev llm.Event) (stage, what string) {
+	switch e := ev.(type) {
+	case llm.BlockStart:
+		switch e.Kind {
+		case llm.BlockThinking:
+			return "thinking", ""
+		case llm.BlockSearch:
+			return "searching", ""
+		}
+
+	case llm.Search:
+		if e.Action != "search" && e.URL != "" {
+			return "reading", text.OneLine(e.URL)
+		}
+		return "searching", text.OneLine(e.Query)
+
+	case llm.Waiting:
+		return fmt.Sprintf("waiting for the rate limit (%d ahead)", e.Ahead), ""
+
+	case llm.Retrying:
+		return fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
+	}
+	return "", ""
+}

@@ -1,0 +1,96 @@
+// Package cite decides which sources an answer cites and with which dates. It reads the text of the
+// answer for links and for a list of sources, and it knows the URLs of pages and their hosts.
+//
+//	citation.go  a Citation, and which sources become citations
+//	document.go  the text of an answer: links, and the list of sources
+//	date.go      the dates that the text and the URL give for a source
+//	url.go       URLs of pages, and sets of hosts
+//	clean.go     removes what the API adds to texts and URLs
+package cite
+
+import (
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+const (
+	maxTitle      = 300     // characters
+	maxTitleBytes = 4 << 10 // of what the API sends as a title
+)
+
+// Citation is one source of an answer (spec §3.2).
+type Citation struct {
+	URL         string `json:"url"`             // http(s) URL, or the name of a source without a URL ("oai-weather")
+	Title       string `json:"title,omitempty"` // one line; "api" for a source without a URL
+	PublishedAt string `json:"published_at"`    // YYYY-MM-DD
+	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
+}
+
+// Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
+func Page(raw, title string) Citation {
+	return Citation{URL: PageURL(raw), Title: oneLine(title)}
+}
+
+// Named returns a source without a URL, as the API names its own ("oai-weather").
+func Named(name string) Citation {
+	return Citation{URL: oneLine(name), Title: "api"}
+}
+
+// IsPage reports whether the source has a URL.
+func (c Citation) IsPage() bool { return strings.Contains(c.URL, "://") }
+
+func oneLine(s string) string {
+	start := s[:min(len(s), maxTitleBytes)]
+	return text.Truncate(text.OneLine(start), maxTitle)
+}
+
+// Citations returns at most limit of the sources, each with its date: the one in the text, else the
+// one in the path of its URL, else today. Dates are YYYY-MM-DD. The list is never nil.
+func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
+	list := append([]Citation{}, doc.choose(sources, limit)...)
+	dates := doc.dates(list)
+
+	for i := range list {
+		c := &list[i]
+		c.PublishedAt = publishedAt(c.URL, dates[PageKey(c.URL)], today)
+		if c.PublishedAt == "" {
+			c.PublishedAt = today
+			c.Accessed = true
+		}
+	}
+	return list
+}
+
+// choose returns all sources, or the first limit of these: pages that the text links to, other
+// pages, sources without a URL. At least one place is for the latter, and one is left for a page.
+func (doc *Document) choose(sources []Citation, limit int) []Citation {
+	if len(sources) <= limit {
+		return sources
+	}
+
+	inText := map[string]bool{}
+	for _, l := range doc.lines {
+		for _, link := range l.links {
+			inText[link.key] = true
+		}
+	}
+
+	var linked, others, names []Citation
+	for _, c := range sources {
+		switch {
+		case !c.IsPage():
+			names = append(names, c)
+		case inText[PageKey(c.URL)]:
+			linked = append(linked, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	pages := append(linked, others...)
+
+	forNames := max(limit-1, limit-len(pages), 1)
+	names = names[:min(len(names), forNames)]
+	pages = pages[:min(len(pages), limit-len(names))]
+	return append(pages, names...)
+}

@@ -1,0 +1,149 @@
+package cite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	maxDate     = 500 // bytes next to a link that are searched for its date
+	maxMentions = 200 // links to the cited pages whose date is looked for
+)
+
+// anyDate matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205. The submatches are
+// year, month and day, then month and day of the form without separators.
+const anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\d{1,2})|(\d\d)(\d\d))(?:\D|$)`
+
+var numericDate = regexp.MustCompile(`(?:^|\D)` + anyDate)
+
+// dateOfLink matches what follows a link in prose and dates it.
+var dateOfLink = regexp.MustCompile(
+	`(?i)^[^\pL\pN|.。!?！？]*` +
+		`(?:(?:published|updated|dated|as of|公開日?|更新日?)[ \t:：]*)?\D?` +
+		anyDate)
+
+// englishDate matches 5 December 2025 and Dec. 5, 2025. The submatches are a first day, the month, a
+// second day and the year.
+var englishDate = regexp.MustCompile(
+	`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)? )?` +
+		`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
+		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
+
+// dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
+// list, else those that follow a link at once. Of several, the one in the last line counts.
+func (doc *Document) dates(sources []Citation) map[string]string {
+	dates := map[string]string{}
+	for _, c := range sources {
+		dates[PageKey(c.URL)] = ""
+	}
+
+	mentionsLeft := maxMentions
+	search := func(begin, end int, dateOf func(i, k int) string) {
+		for i := end - 1; i >= begin; i-- {
+			for k, link := range doc.lines[i].links {
+				date, wanted := dates[link.key]
+				if !wanted || date != "" || mentionsLeft == 0 {
+					continue
+				}
+				dates[link.key] = dateOf(i, k)
+				mentionsLeft--
+			}
+		}
+	}
+	search(doc.begin, doc.end, doc.listDate)
+	search(0, len(doc.lines), doc.proseDate)
+
+	return dates
+}
+
+// listDate returns the date that an entry of the list gives for link k of line i: after it, or
+// before it where the dates come first, or in a line without a link that belongs to the same entry.
+func (doc *Document) listDate(i, k int) string {
+	l := doc.lines[i]
+	before, after := l.around(k)
+	lastLink := l.links[len(l.links)-1]
+
+	date := firstDate(before[max(0, len(before)-maxDate):])
+	datesFollow := firstDate(l.text[lastLink.End:]) != ""
+	if date == "" || datesFollow {
+		date = firstDate(after)
+	}
+	if date == "" && doc.continues(i+1) {
+		date = doc.lines[i+1].dateWithoutLink()
+	}
+	if date == "" && doc.continues(i) {
+		date = doc.lines[i-1].dateWithoutLink()
+	}
+	return date
+}
+
+// continues reports whether line i belongs to the same entry of the list as the line above it, which
+// is then in the list too.
+func (doc *Document) continues(i int) bool {
+	inside := i > doc.begin && i < doc.end
+	return inside && !bulletStart.MatchString(doc.lines[i].text)
+}
+
+// dateWithoutLink returns the date of a line without a link, or "".
+func (l line) dateWithoutLink() string {
+	if len(l.links) > 0 {
+		return ""
+	}
+	return firstDate(l.text)
+}
+
+// proseDate returns the date that follows link k of line i at once.
+func (doc *Document) proseDate(i, k int) string {
+	_, after := doc.lines[i].around(k)
+	if !dateOfLink.MatchString(iso(after[:min(len(after), maxDate)])) {
+		return ""
+	}
+	return firstDate(after)
+}
+
+// publishedAt returns the date of a source: the one that the text gives, else
+// one in the path of the URL, else "". Dates in the future are ignored.
+func publishedAt(u, inText, today string) string {
+	if inText != "" && inText <= today {
+		return inText
+	}
+
+	_, address, _ := strings.Cut(u, "://")
+	_, path, _ := strings.Cut(address, "/")
+	path = path[:strings.IndexAny(path+"?", "?#")]
+	inPath := firstDate(path)
+	if inPath > today {
+		return ""
+	}
+	return inPath
+}
+
+// firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
+func firstDate(s string) string {
+	start := iso(s[:min(len(s), maxDate)])
+	for _, m := range numericDate.FindAllStringSubmatch(start, -1) {
+		year := m[1]
+		month := m[2] + m[4] // one of them is empty
+		day := m[3] + m[5]
+		date := fmt.Sprintf("%s-%02s-%02s", year, month, day)
+
+		_, err := time.Parse(time.DateOnly, date)
+		if err == nil {
+			return date
+		}
+	}
+	return ""
+}
+
+// iso rewrites English dates as 2025-12-5.
+func iso(s string) string {
+	return englishDate.ReplaceAllStringFunc(s, func(date string) string {
+		m := englishDate.FindStringSubmatch(date)
+		day := m[1] + m[3]
+		const months = "janfebmaraprmayjunjulaugsepoctnovdec"
+		month := strings.Index(months, strings.ToLower(m[2]))/3 + 1
+		return fmt.Sprintf("%s-%02d-%s", m[4], month, day)
+	})
+}

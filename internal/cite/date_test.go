@@ -1,0 +1,222 @@
+package cite
+
+import (
+	"strings"
+	"testing"
+)
+
+// dateOf returns the date of the citation of a page, or "" if it is the date of access.
+func dateOf(t *testing.T, text, page string, names ...string) string {
+	t.Helper()
+	list := NewDocument(text, names...).Citations(sources(page), 3, today)
+	if len(list) != 1 {
+		t.Fatalf("got %d citations, want 1", len(list))
+	}
+	if list[0].Accessed {
+		if list[0].PublishedAt != today {
+			t.Errorf("accessed on %s, want %s", list[0].PublishedAt, today)
+		}
+		return ""
+	}
+	return list[0].PublishedAt
+}
+
+// The list gives https://a.example/x the date 2025-02-10, and the prose above it another one.
+func TestDateInList(t *testing.T) {
+	for name, list := range map[string]string{
+		"ours":                 "Sources:\n- https://a.example/x (2025-02-10)",
+		"link":                 "## Sources\n1. [A 2024-01-01](https://a.example/x) (2025-02-10)",
+		"the URL as link text": "Sources:\n- [https://a.example/x](https://a.example/x) (2025-02-10)",
+		"dash":                 "**Sources**\n* https://a.example/x — 2025-02-10",
+		"Japanese":             "出典：\n・https://a.example/x（2025-02-10）",
+		"words between":        "Sources:\n- https://a.example/x, published 2025-02-10, read 2025-08-09",
+		"words after":          "参考\n- https://a.example/x（2025年2月10日公開）公式",
+		"no space":             "Sources:\n- https://a.example/x(2025-02-10)",
+		"time zone":            "Sources:\n- https://a.example/x (2025-02-10 JST)",
+		"remark below":         "Sources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.",
+
+		// Forms of dates.
+		"Japanese date":      "参考\n- [A](https://a.example/x)（2025年2月10日）",
+		"slashes":            "情報源:\n- https://a.example/x (2025/2/10)",
+		"dots":               "Sources:\n- https://a.example/x (2025.02.10)",
+		"other hyphens":      "Sources:\n- https://a.example/x (2025‑02‑10)",
+		"English":            "Sources:\n- https://a.example/x (February 10, 2025)",
+		"English, day first": "Sources:\n- https://a.example/x (10 Feb 2025)",
+		"ordinal":            "Sources:\n- https://a.example/x (February 10th, 2025)",
+		"no comma":           "Sources:\n- https://a.example/x (Feb 10 2025)",
+
+		// Forms of the URL.
+		"tracker":        "References\n- https://a.example/x?utm_source=openai (2025-02-10)",
+		"http and slash": "Sources:\n- http://A.example/x/ (2025-02-10)",
+
+		// Places of the date.
+		"date first":              "Sources:\n- Title, 2025-02-10, https://a.example/x",
+		"dates first":             "Sources:\n- 2025-02-10 https://a.example/x 2025-03-11 https://b.example/",
+		"date in the link's text": "Sources:\n- [Title (2025-02-10)](https://a.example/x)",
+		"below a blank line":      "Sources:\n\nTitle (2025-02-10)\nhttps://a.example/x",
+		"line above":              "Sources:\n- Title (2025-02-10)\n  https://a.example/x",
+		"line below": "Sources:\n- https://a.example/x\n  Published: 2025-02-10\n" +
+			"- https://b.example/\n  2025-03-11",
+		"before a note": "Sources:\n- https://a.example/x (2025-02-10)\n\n" +
+			"Note: the 2025-05-05 vote ([a](https://a.example/x)) is open.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "See ([a](https://a.example/x), 2025-01-01).\n\n" + list
+
+			got := dateOf(t, text, "https://a.example/x")
+			if got != "2025-02-10" {
+				t.Errorf("date in %q is %q, want 2025-02-10", text, got)
+			}
+		})
+	}
+}
+
+func TestDateInProse(t *testing.T) {
+	for text, want := range map[string]string{
+		"Sources used:\n- https://a.example/x (2025-02-10)":                          "2025-02-10",
+		"Sources: https://b.example/ (2025-01-01), https://a.example/x (2025-02-10)": "2025-02-10",
+		"Released ([a](https://a.example/x), updated 2025-02-10).":                   "2025-02-10",
+		"公開済み（[a](https://a.example/x)、公開（2025-02-10））。":                             "2025-02-10",
+		"See https://a.example/x. 2025-02-10 was wet.":                               "",
+		"It ended ([a](https://a.example/x)) on 2025-02-10.":                         "",
+		"Used ([a](https://a.example/x)) from 2021-08-14 to 2025-02-10.":             "",
+		"| 11 | [a](https://a.example/x) | 2025-02-10 |":                             "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			got := dateOf(t, text, "https://a.example/x")
+			if got != want {
+				t.Errorf("date in %q is %q, want %q", text, got, want)
+			}
+		})
+	}
+}
+
+// The list has no date for https://a.example/x.
+func TestNoDateInList(t *testing.T) {
+	for name, list := range map[string]string{
+		"none":                       "- https://a.example/x",
+		"future":                     "- https://a.example/x (2025-08-10)",
+		"no such day":                "- https://a.example/x (2025-02-30)",
+		"another page":               "- https://a.example/xy (2025-02-10)",
+		"next entry's date":          "- https://a.example/x\n- https://b.example/ (2025-02-10)",
+		"another entry's date above": "- A report (2025-02-10)\n- https://a.example/x",
+		"date of the page above":     "- https://b.example/ (2025-02-10)\n  https://a.example/x",
+		"date of the page before":    "- 2025-02-10 https://b.example/ and https://a.example/x",
+		"date of the page after":     "- https://a.example/x and https://b.example/ (2025-02-10)",
+		"another entry's date below": "- https://b.example/\n  2025-02-10\n- https://a.example/x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := dateOf(t, "A.\n\nSources:\n"+list, "https://a.example/x")
+			if got != "" {
+				t.Errorf("date in %q is %s, want none", list, got)
+			}
+		})
+	}
+}
+
+// Names and URLs of other forms are the sources that the list means.
+func TestDateOfSource(t *testing.T) {
+	for _, tt := range []struct{ name, source, entry, want string }{
+		{"name", "oai-weather", "- oai-weather (2025-02-10)", "2025-02-10"},
+		{
+			"entity",
+			"https://a.example/?a&b",
+			"- https://a.example/?a&amp;b (2025-02-10)",
+			"2025-02-10",
+		},
+		{
+			"escapes",
+			"https://a.example/%E6%9D%B1",
+			"- https://a.example/東 (2025-02-10)",
+			"2025-02-10",
+		},
+		{
+			"parentheses",
+			"https://a.example/Go_(it)",
+			"- [Go](https://a.example/Go_(it)) (2025-02-10)",
+			"2025-02-10",
+		},
+		{
+			"date of the path",
+			"https://a.example/2025/01/02/",
+			"- https://a.example/2025/01/02/ (2025-02-10)",
+			"2025-02-10",
+		},
+		{
+			"future, path",
+			"https://a.example/2025/01/02/",
+			"- https://a.example/2025/01/02/ (2026-02-10)",
+			"2025-01-02",
+		},
+		{"today", "https://a.example/", "- https://a.example/ (2025-08-09)", today},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := dateOf(t, "A.\n\nSources:\n"+tt.entry, tt.source, "oai-weather")
+			if got != tt.want {
+				t.Errorf("date in %q is %q, want %q", tt.entry, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDateBounds(t *testing.T) {
+	const entry = "- https://a.example/x (2025-02-10)"
+	mentions := strings.Repeat("https://a.example/x x\n", 200-1)
+	otherLinks := strings.Repeat("https://b.example/ ", 10_000)
+	blankLines := strings.Repeat("\n", 1000-10)
+
+	for _, tt := range []struct {
+		name string
+		text string
+		want string
+	}{
+		{"text", "Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.", ""},
+		{"links", otherLinks + "\n" + entry, ""},
+		{"mentions", entry + "\nhttps://a.example/x x\n" + mentions, ""},
+		{"within the mentions", entry + "\n" + mentions, "2025-02-10"},
+		{
+			"within the lines",
+			"Sources:" + blankLines + "\n" + entry + "\n\nEnd.",
+			"2025-02-10",
+		},
+		{
+			"lines of a list",
+			"Sources:" + blankLines + strings.Repeat("\n", 11) +
+				"- https://a.example/x x\n2025-02-10\n\nEnd.",
+			"",
+		},
+		{
+			"far from its link",
+			"Sources:\n- https://a.example/x " + strings.Repeat("x", 500) + " 2025-02-10",
+			"",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := dateOf(t, tt.text, "https://a.example/x")
+			if got != tt.want {
+				t.Errorf("date is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDateInURL(t *testing.T) {
+	for page, want := range map[string]string{
+		"https://a.example/2025/02/10/x":                      "2025-02-10",
+		"https://a.example/2025/2/1/":                         "2025-02-01",
+		"https://a.example/news/2025-02-10-x":                 "2025-02-10",
+		"https://a.example/20250210/k100.html":                "2025-02-10",
+		"https://a.example/2025/02/x":                         "",
+		"https://a.example/?d=2025-02-10":                     "",
+		"https://2025-02-10.example/a#2025-02-10":             "",
+		"https://a.example/cve-2025-49826/202502101/20259999": "",
+		"https://a.example/2026/02/10/":                       "",
+	} {
+		t.Run(page, func(t *testing.T) {
+			got := dateOf(t, "A.", page)
+			if got != want {
+				t.Errorf("date is %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,201 @@
+package cite
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Web pages write parts of an answer, so reading it must take linear time. The
+// longest recorded answers stay far below these bounds.
+const (
+	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
+	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
+	maxLines = 1000    // lines of a list
+	maxLinks = 10_000  // links of a text
+)
+
+// headingLine matches the line above a list of sources: plain, bold or a Markdown heading.
+var headingLine = regexp.MustCompile(
+	`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
+
+// entryLine matches an entry of the list in the form that the policy asks for. The submatch is its
+// date, which may not exist ("2025-13-45").
+var entryLine = regexp.MustCompile(
+	`^\s*(?:(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*)?` + // a bullet or a number
+		"(?:`?[a-z0-9]+(?:-[a-z0-9]+)+`?|.*https?://.*)" + // an identifier such as oai-weather, or a URL
+		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
+		`(\d{4}-\d{2}-\d{2})(?: JST)?[)）.。*_\s]*$`)
+
+// bulletStart matches the start of an entry, in this form or another.
+var bulletStart = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
+
+// punctuation has the characters that a URL may contain but does not end with.
+const punctuation = ".,;:!?*_'`|"
+
+// urlInText matches a URL without the punctuation that follows it. Parentheses
+// belong to it in pairs.
+var urlInText = regexp.MustCompile(
+	"https?://(?:[" + punctuation + "]*" +
+		"(?:[^" + punctuation + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
+
+// dateAtEnd matches a date in parentheses at the end of such a URL.
+var dateAtEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
+
+// Document is the text of an answer, with its last list of sources.
+type Document struct {
+	// Closing reports whether the list ends the text in the form that the policy asks for: each
+	// entry is a URL, a link or an identifier, with a date.
+	Closing bool
+
+	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
+	// length of the text if it has no list.
+	ListStart int
+
+	lines []line
+
+	// The list is lines[begin:end], and its heading is lines[begin-1]. Both are 0 without a list.
+	begin int
+	end   int
+}
+
+// line is a line of a text. Only the first maxLinks links of a text are known.
+type line struct {
+	text  string
+	links []Link
+}
+
+// Link is where a line has the URL of a page, or the name of a source without a URL.
+type Link struct {
+	Start int
+	End   int
+	key   string // PageKey
+}
+
+// NewDocument reads the text of an answer. The names of sources without a URL count as links in
+// lines without other links.
+func NewDocument(body string, names ...string) *Document {
+	doc := &Document{ListStart: len(body)}
+	doc.readLines(body, names)
+	if doc.begin > 0 {
+		doc.readList()
+	}
+	return doc
+}
+
+// readLines finds the links and the last heading of a list.
+func (doc *Document) readLines(body string, names []string) {
+	offset := max(0, len(body)-maxText)
+	linksLeft := maxLinks
+
+	for s := range strings.SplitSeq(body[offset:], "\n") {
+		l := line{s, links(s, linksLeft)}
+		linksLeft -= len(l.links)
+		if len(l.links) == 0 {
+			l.links = nameIn(s, names)
+		}
+		doc.lines = append(doc.lines, l)
+
+		if headingLine.MatchString(s) {
+			doc.begin = len(doc.lines)
+			doc.ListStart = offset
+		}
+		offset += len(s) + len("\n")
+	}
+}
+
+// readList finds the end of the list. A paragraph below the entries is not a part of it.
+func (doc *Document) readList() {
+	linked := false     // a line has a link
+	dated := false      // a line is an entry with a date
+	onlyEntries := true // the lines are entries or blank
+
+	limit := min(len(doc.lines), doc.begin+maxLines)
+	for doc.end = doc.begin; doc.end < limit; doc.end++ {
+		l := doc.lines[doc.end]
+		blank := l.isBlank()
+		entry := l.isEntry()
+
+		belowBlank := doc.lines[doc.end-1].isBlank()
+		paragraph := belowBlank && !blank && !entry && !bulletStart.MatchString(l.text)
+		if linked && paragraph {
+			break
+		}
+
+		linked = linked || len(l.links) > 0
+		dated = dated || entry
+		onlyEntries = onlyEntries && (blank || entry)
+	}
+
+	endsText := doc.end == len(doc.lines)
+	doc.Closing = dated && onlyEntries && endsText
+}
+
+// Listed returns the pages of the list, with the dates that it gives.
+func (doc *Document) Listed() []Citation {
+	var list []Citation
+	for i := doc.begin; i < doc.end; i++ {
+		l := doc.lines[i]
+		for k, link := range l.links {
+			page := PageURL(l.text[link.Start:link.End])
+			if page != "" {
+				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(i, k)})
+			}
+		}
+	}
+	return list
+}
+
+func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
+
+// isEntry reports whether a line is an entry of a list as the policy asks for it.
+func (l line) isEntry() bool {
+	if len(l.text) >= maxEntry {
+		return false
+	}
+	m := entryLine.FindStringSubmatch(l.text)
+	return m != nil && firstDate(m[1]) != ""
+}
+
+// around returns the text between a link and the ones next to it.
+func (l line) around(k int) (before, after string) {
+	start := 0
+	if k > 0 {
+		start = l.links[k-1].End
+	}
+	end := len(l.text)
+	if k+1 < len(l.links) {
+		end = l.links[k+1].Start
+	}
+
+	link := l.links[k]
+	return l.text[start:link.Start], l.text[link.End:end]
+}
+
+// Links returns where the URLs in a text are, without the punctuation that follows them.
+func Links(s string) []Link { return links(s, maxLinks) }
+
+// links returns at most limit URLs of a text.
+func links(s string, limit int) []Link {
+	var list []Link
+	for _, at := range urlInText.FindAllStringIndex(s, limit) {
+		u := s[at[0]:at[1]]
+		u = strings.TrimSuffix(u, dateAtEnd.FindString(u))
+		list = append(list, Link{
+			Start: at[0],
+			End:   at[0] + len(u),
+			key:   PageKey(PageURL(u)),
+		})
+	}
+	return list
+}
+
+// nameIn returns where a line has one of the names, if it has any.
+func nameIn(s string, names []string) []Link {
+	for _, name := range names {
+		start := strings.Index(s, name)
+		if start >= 0 {
+			return []Link{{start, start + len(name), PageKey(name)}}
+		}
+	}
+	return nil
+}

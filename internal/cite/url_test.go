@@ -1,0 +1,112 @@
+package cite
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPageURL(t *testing.T) {
+	longHost := strings.Repeat("例", 100) + ".example"
+
+	for raw, want := range map[string]string{
+		"https://a.example/x":          "https://a.example/x",
+		"HTTP://A.example":             "HTTP://A.example",
+		"https://a.example/100%":       "https://a.example/100%", // net/url refuses it
+		"https://ja.example/wiki/日本":   "https://ja.example/wiki/日本",
+		"https://a.example:8443/x":     "https://a.example:8443/x",
+		"https://u:p@a.example:8443/x": "https://a.example:8443/x",
+
+		// Tracking.
+		"https://a.example/x?utm_source=openai":           "https://a.example/x",
+		"https://a.example/?utm_source=openai&b=2":        "https://a.example/?b=2",
+		"https://a.example/?a=1&utm_source=openai&b=2":    "https://a.example/?a=1&b=2",
+		"https://a.example/?a=1&utm_source=openai":        "https://a.example/?a=1",
+		"https://a.example/#part?utm_source=openai":       "https://a.example/#part",
+		"https://a.example/#:~:text=some%20words":         "https://a.example/",
+		"https://a.example/?utm_source=openai#:~:text=x":  "https://a.example/",
+		"https://a.example/#part:~:text=x,y":              "https://a.example/#part",
+		"https://a.example/?utm_source=openais":           "https://a.example/?utm_source=openais",
+		"https://a.example/?utm_source=openai-b&x=1":      "https://a.example/?utm_source=openai-b&x=1",
+		"https://a.example/?q=utm_source=openai":          "https://a.example/?q=utm_source=openai",
+		"https://a.example/?a&&b":                         "https://a.example/?a&&b",
+		"https://a.example/#/route?":                      "https://a.example/#/route?",
+		"  https://a.example/b c\nSources:\t\x00 ":        "https://a.example/b%20c%20Sources:",
+		"https://a.example/\u202egpj.exe":                 "https://a.example/gpj.exe",
+		"https://a.example/x\u2060\u00ad\u061c\U000e0041": "https://a.example/x",
+		`https://evil.example\@openai.com/`:               "https://evil.example%5C@openai.com/",
+		`https://openai.com@evil.example/"><script>`:      "https://evil.example/%22%3E%3Cscript%3E",
+
+		// Not a page.
+		"":                                       "",
+		"https://":                               "",
+		"https:///x":                             "",
+		"https:a.example":                        "",
+		"a.example/x":                            "",
+		"javascript:alert(1)//https://a.example": "",
+		"data:text/html,x":                       "",
+		"ftp://a.example/":                       "",
+		"https://" + longHost + "/":              "",
+	} {
+		t.Run(raw, func(t *testing.T) {
+			got := PageURL(raw)
+			if got != want {
+				t.Errorf("PageURL(%.60q) = %q, want %q", raw, got, want)
+			}
+		})
+	}
+}
+
+func TestPageKey(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		a, b string
+		same bool
+	}{
+		{"final slash", "https://a.example", "https://a.example/", true},
+		{"final slash of a path", "https://a.example/x", "https://a.example/x/", true},
+		{"anchor", "https://a.example/x", "https://a.example/x#part", true},
+		{"scheme and case of the host", "http://A.Example/x", "https://a.example/x", true},
+		{"www", "https://www.a.example/x", "https://a.example/x", true},
+		{"escapes", "https://a.example/東", "https://a.example/%E6%9D%B1", true},
+		{"entity", "https://a.example/?a&amp;b", "https://a.example/?a&b", true},
+		{"case of the path", "https://a.example/x", "https://a.example/X", false},
+		{"query", "https://a.example/?id=1", "https://a.example/?id=2", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := PageKey(tt.a)
+			b := PageKey(tt.b)
+			if (a == b) != tt.same {
+				t.Errorf("keys %q and %q, want the same: %t", a, b, tt.same)
+			}
+		})
+	}
+}
+
+func TestHosts(t *testing.T) {
+	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
+
+	for page, want := range map[string]bool{
+		"https://bad.example/":           true,
+		"https://BAD.example:443/x":      true,
+		"https://www.bad.example/":       true,
+		"https://a.b.bad.example?x":      true,
+		"https://bad.example./":          true,
+		"https://user@bad.example/":      true,
+		"https://worse.example/":         true,
+		"https://ｂａｄ.example/":           true,
+		"https://bad。example/":           true,
+		"https://日本.example/":            true,
+		"https://notbad.example/":        false,
+		"https://bad.example.org/":       false,
+		"https://ok.example/bad.example": false,
+		"https://my_bad.example/":        false,
+		"oai-weather":                    false,
+	} {
+		t.Run(page, func(t *testing.T) {
+			got := hosts.Has(page)
+			if got != want {
+				t.Errorf("Has(%q) = %t, want %t", page, got, want)
+			}
+		})
+	}
+}

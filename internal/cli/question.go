@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// query returns the question: the words, what stdin holds (-, or a pipe and no words), or both.
+func (a *app) query(ctx context.Context, words []string) (string, error) {
+	last := len(words) - 1
+	read := last < 0 && piped(a.stdin)
+	if last >= 0 && words[last] == "-" {
+		read = true
+		words = words[:last]
+	}
+
+	query := strings.Join(words, " ")
+	if read {
+		s, err := a.readStdin(ctx)
+		if err != nil {
+			return "", err
+		}
+		query += "\n\n" + s
+	}
+	query = strings.TrimSpace(query)
+
+	if !utf8.ValidString(query) {
+		const hint = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | " +
+			"openai-responses-mcp ask -"
+		return "", usageError(hint, "the question is not UTF-8 text")
+	}
+	if query == "" {
+		const hint = `openai-responses-mcp ask "What does HTTP 404 mean?", ` +
+			"or - to read it from stdin"
+		return "", usageError(hint, "no question")
+	}
+	if len(words) > 0 && words[0] == "-" {
+		const hint = "- alone reads the question from stdin; " +
+			"after a question it adds stdin as context"
+		return "", usageError(hint, "- comes before the question")
+	}
+	return query, nil
+}
+
+// readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
+// when ctx is done, it is left behind and ends with the program.
+func (a *app) readStdin(ctx context.Context) (string, error) {
+	const maxStdin = 1 << 20 // bytes
+
+	var b []byte
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b, err = io.ReadAll(io.LimitReader(a.stdin, maxStdin+1))
+	}()
+
+	select {
+	case <-ctx.Done():
+		return "", errInterrupted
+	case <-done:
+	}
+
+	if err != nil {
+		return "", fmt.Errorf("reading stdin: %w", err)
+	}
+	if len(b) > maxStdin {
+		const hint = "send the part that matters"
+		return "", usageError(hint, "stdin has more than %d bytes", maxStdin)
+	}
+	return strings.TrimPrefix(string(b), "\ufeff"), nil
+}
+
+// piped reports whether in is to be read to its end: it is neither a terminal nor the null device.
+func piped(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return in != nil
+	}
+
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice == 0
+}
+
+// pathLike matches a word that looks like a path or a URL, and not like a flag.
+var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt)$`)
+
+// debugPath returns a path after --debug: the server would log to it, but ask would ask it.
+func debugPath(args []string) string {
+	for i, arg := range args {
+		if arg == "--" || i+1 == len(args) {
+			break
+		}
+		if arg != "--debug" && arg != "-debug" {
+			continue
+		}
+
+		next := args[i+1]
+		isURL := strings.Contains(next, "://")
+		if pathLike.MatchString(next) && !isURL {
+			return next
+		}
+	}
+	return ""
+}

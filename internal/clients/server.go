@@ -1,0 +1,161 @@
+package clients
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// The values of --via: how a client reaches the server.
+const (
+	ViaNPX    = "npx"
+	ViaDocker = "docker"
+	ViaBinary = "binary"
+	ViaHTTP   = "http"
+)
+
+// Vias lists them, the default of a release first.
+func Vias() []string { return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP} }
+
+const (
+	name     = "openai-responses" // the key of the server in the clients' files
+	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
+	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
+
+	// pinned starts faster than @latest, for which npx asks the registry.
+	pinned = version.Name + "@" + version.Version
+
+	// margin is how much longer a client waits than the server, whose error says what is wrong.
+	margin = 10 * time.Second
+)
+
+// Server is how a client starts or reaches the server.
+type Server struct {
+	Via    string        // one of Vias
+	OS     string        // a GOOS
+	Binary string        // full path of the program, for ViaBinary
+	URL    string        // of the MCP endpoint, for ViaHTTP
+	Keys   []string      // variables of the API key and of openai.headers
+	Config string        // full path of a YAML file for the server, or ""
+	Limit  time.Duration // of a call, as the server is configured
+}
+
+// callLimit is how long a client should wait for an answer, in whole seconds.
+func (s Server) callLimit() int64 {
+	return int64((s.Limit + margin).Round(time.Second).Seconds())
+}
+
+// secrets are the variables that the client passes on.
+func (s Server) secrets() []string {
+	if s.Via == ViaHTTP {
+		return []string{tokenEnv}
+	}
+	return s.Keys
+}
+
+// command is the command line that starts the server, the program first.
+func (s Server) command() []string {
+	var line []string
+	config := s.Config
+
+	switch s.Via {
+	case ViaBinary:
+		line = []string{s.Binary}
+	case ViaDocker:
+		line = s.docker()
+		if config != "" {
+			config = "/config/" + filepath.Base(config)
+		}
+	default:
+		line = []string{"npx", "-y", pinned}
+		if s.OS == "windows" { // npx is a script there, which only a shell can start
+			line = append([]string{"cmd", "/c"}, line...)
+		}
+	}
+
+	line = append(line, "--stdio")
+	if config != "" {
+		line = append(line, "--config", config)
+	}
+	return line
+}
+
+// docker is the command line of a container, up to the image. The container sees the folder of the
+// configuration as /config, since the folder may hold a policy too.
+func (s Server) docker() []string {
+	line := []string{"docker", "run", "-i", "--rm"}
+	for _, v := range s.secrets() {
+		line = append(line, "-e", v) // without a value it copies the variable
+	}
+
+	if s.Config != "" {
+		folder := filepath.ToSlash(filepath.Dir(s.Config))
+		mount := "type=bind,source=" + folder + ",target=/config,readonly"
+		line = append(line, "--mount", mount) // -v would stop at a colon in the folder's name
+	}
+	return append(line, image)
+}
+
+// Lists that splitNotes reads.
+const (
+	npxNotes = `
+		- The first start downloads the package, which a client may not wait for. Do it once in a
+		  terminal: npx -y ` + pinned + ` --version
+		- The version is pinned; raise the number to update.
+		- Applications started from the desktop have a shorter PATH: if npx is not found, write its
+		  full path.`
+	dockerNotes = `
+		- Fetch the image before the first start, which may be too slow otherwise: docker pull
+		  ` + image + `
+		- The container has only the variables that -e names: behind a proxy add "-e",
+		  "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
+		  MODEL_ANSWER and the like if you use them.
+		- In the container 127.0.0.1 is the container itself; of your files it sees only the
+		  configuration's folder, as /config.`
+	binaryNotes = `
+		- The path is that of this program. Move the program to its final place first, or correct
+		  the path.`
+	httpNotes = `
+		- ` + tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before the
+		  colon. A server on a loopback address needs none: leave it out of the entry.`
+	plainHTTPNotes = `
+		- Plain http sends the token and the questions unencrypted: use https unless the server is
+		  on this machine.`
+)
+
+// Notes are what a user has to know about the way to the server. Each is a line.
+func (s Server) Notes() []string {
+	switch s.Via {
+	case ViaNPX:
+		return splitNotes(npxNotes)
+	case ViaDocker:
+		return splitNotes(dockerNotes)
+	case ViaBinary:
+		return splitNotes(binaryNotes)
+	}
+
+	if strings.HasPrefix(s.URL, "http:") {
+		return splitNotes(httpNotes + plainHTTPNotes)
+	}
+	return splitNotes(httpNotes)
+}
+
+// splitNotes returns the notes of a list, each as one line. A note begins with - on a line of its
+// own and may be continued on the next lines.
+func splitNotes(text string) []string {
+	var notes []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		note, begins := strings.CutPrefix(line, "- ")
+
+		switch {
+		case begins:
+			notes = append(notes, note)
+		case line != "":
+			notes[len(notes)-1] += " " + line
+		}
+	}
+	return notes
+}

@@ -1,0 +1,240 @@
+package clients
+
+// Contents of a file, and entries, that several clients share.
+const (
+	mcpServers = `{"mcpServers": {"` + name + `": $ENTRY}}`
+	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
+	endpoint   = `{"type": "http", "url": $URL, "headers": ` + headers + `}`
+	serverURL  = `{"serverUrl": $URL, "headers": ` + headers + `}`
+	headers    = `{"Authorization": "Bearer $TOKEN"}`
+)
+
+// Notes of several clients: fromEnvironment is for those that replace variables, inherited and
+// literalToken are for the others. Their entry need not name the key, as a server inherits it.
+const (
+	fromEnvironment = `
+		- The file holds no secret: $CLIENT takes $VARS from the environment that it is started in.`
+	inherited = `
+		- stdio: The file holds no secret: $CLIENT replaces no variables, but the server inherits
+		  $VARS when $CLIENT is started from a shell that has it.`
+	literalToken = `
+		- http: $CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the
+		  file private.`
+)
+
+// table has a row for each client. The linked pages were read in November 2026.
+var table = []Client{
+	{ // https://code.claude.com/docs/en/mcp
+		ID:        "claude-code",
+		Name:      "Claude Code",
+		alias:     "claude",
+		path:      ".mcp.json in the project",
+		reference: "${%s}",
+
+		content: mcpServers,
+		local:   program,
+		remote:  endpoint,
+
+		// -e takes several values, up to --.
+		add:       "claude mcp add --scope project " + name + " $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "claude mcp add --scope project --transport http " + name + " $URL --header $HEADER",
+
+		notes: fromEnvironment + `
+			- For all your projects, put the entry under mcpServers of ~/.claude.json instead, or
+			  use --scope user in the command.
+			- Claude Code waits about 28 hours for a call and moves it to the background after
+			  120 s. For a limit of your own add "timeout": $MILLISECONDS (milliseconds) to the
+			  entry.
+			- stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude`,
+	},
+	{ // https://modelcontextprotocol.io/docs/develop/connect-local-servers
+		ID:        "claude-desktop",
+		Name:      "Claude Desktop",
+		NoHTTP:    "its file has no entry for them, and its connectors send no token of yours",
+		path:      "DATA/Claude/claude_desktop_config.json",
+		reference: "YOUR_%s",
+
+		content: mcpServers,
+		local:   program,
+
+		notes: `
+			- Claude Desktop replaces no variables: write the value of $VARS in place of YOUR_… and
+			  keep the file private.
+			- Quit and start Claude Desktop afterwards; closing the window is not enough.
+			- Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be changed. Use
+			  answer_quick then.`,
+	},
+	{ // https://developers.openai.com/codex/mcp
+		ID:   "codex",
+		Name: "Codex",
+		path: "~/.codex/config.toml",
+
+		local: "[mcp_servers." + name + `]
+command = $PROGRAM
+args = $ARGUMENTS
+env_vars = $NAMES
+startup_timeout_sec = 60
+tool_timeout_sec = $SECONDS
+`,
+		remote: "[mcp_servers." + name + `]
+url = $URL
+bearer_token_env_var = "` + tokenEnv + `"
+tool_timeout_sec = $SECONDS
+`,
+		add:       "codex mcp add " + name + " -- $PROGRAM $ARGUMENTS",
+		addRemote: "codex mcp add " + name + " --url $URL --bearer-token-env-var " + tokenEnv,
+		omits:     "env_vars for the key, and the time limits",
+
+		notes: `
+			- http: The file holds no secret: $CLIENT takes $VARS from the environment that it is
+			  started in.
+			- stdio: Codex starts servers with an almost empty environment. env_vars names what it
+			  passes on; $VARS must be set where Codex is started.
+			- stdio: Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and
+			  OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.
+			- stdio: startup_timeout_sec leaves time for a slow first start.
+			- Codex waits 300 s for a call, as long as the server by default. With tool_timeout_sec
+			  it waits a little longer, so that the server's own error arrives; codex mcp add has
+			  no option for it.`,
+	},
+	{ // https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
+		ID:        "cursor",
+		Name:      "Cursor",
+		path:      "~/.cursor/mcp.json",
+		reference: "${env:%s}",
+
+		content: mcpServers,
+		local:   program,
+		remote:  `{"url": $URL, "headers": ` + headers + `}`,
+		link:    "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
+
+		notes: fromEnvironment + `
+			- For one project only, the file is .cursor/mcp.json in it.`,
+	},
+	{ // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
+		ID:        "vscode",
+		Name:      "VS Code",
+		alias:     "code",
+		path:      "DATA/Code/User/mcp.json",
+		reference: "${input:%s}",
+
+		content:   `{"inputs": $INPUTS, "servers": {"` + name + `": $ENTRY}}`,
+		local:     `{"type": "stdio", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`,
+		remote:    endpoint,
+		add:       "code --add-mcp $JSON",
+		addRemote: "code --add-mcp $JSON",
+		// https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
+		link: "vscode:mcp/install?$JSON",
+
+		notes: `
+			- The file holds no secret: VS Code asks for it at the first start and keeps it in its
+			  secret storage.
+			- MCP: Open User Configuration opens this file; for one workspace it is
+			  .vscode/mcp.json there.`,
+	},
+	{ // https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
+		ID:        "copilot-cli",
+		Name:      "Copilot CLI",
+		alias:     "copilot",
+		path:      "~/.copilot/mcp-config.json",
+		reference: "${%s}",
+
+		content: mcpServers,
+		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
+			"tools": ["*"]}`,
+		remote:    `{"type": "http", "url": $URL, "headers": ` + headers + `, "tools": ["*"]}`,
+		add:       "copilot mcp add " + name + " $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "copilot mcp add --transport http --header $HEADER " + name + " $URL",
+
+		notes: fromEnvironment + `
+			- stdio: The env entry is needed: Copilot CLI passes on few variables that no entry
+			  names.
+			- For one project only, the file is .mcp.json or .github/mcp.json in it.`,
+	},
+	{ // https://geminicli.com/docs/tools/mcp-server
+		ID:        "gemini-cli",
+		Name:      "Gemini CLI",
+		alias:     "gemini",
+		path:      "~/.gemini/settings.json",
+		reference: "${%s}",
+
+		content: mcpServers,
+		local:   program,
+		remote:  endpoint,
+
+		// It takes -e in the arguments for its own option, and a -- before the program for the
+		// program.
+		add:       "gemini mcp add --scope user $ENV " + name + " $PROGRAM -- $ARGUMENTS",
+		addRemote: "gemini mcp add --scope user --transport http --header $HEADER " + name + " $URL",
+
+		notes: fromEnvironment + `
+			- stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets
+			  from servers that do not name them.
+			- For one project only, the file is .gemini/settings.json in it.`,
+	},
+	{ // https://antigravity.google/docs/cli/mcp
+		ID:        "antigravity-cli",
+		Name:      "Antigravity CLI",
+		alias:     "agy",
+		path:      "~/.gemini/config/mcp_config.json",
+		reference: "YOUR_%s",
+
+		content:   mcpServers,
+		local:     `{"command": $PROGRAM, "args": $ARGUMENTS}`,
+		remote:    serverURL,
+		add:       "agy mcp add " + name + " -- $PROGRAM $ARGUMENTS",
+		addRemote: "agy mcp add --header $HEADER " + name + " $URL",
+
+		notes: inherited + literalToken + `
+			- The Antigravity editor reads the same file. For one project only, it is
+			  .agents/mcp_config.json in it.`,
+	},
+	{ // https://opencode.ai/docs/mcp-servers
+		ID:        "opencode",
+		Name:      "opencode",
+		path:      "~/.config/opencode/opencode.json",
+		reference: "{env:%s}",
+
+		// The form of opencode 1, which opencode 2 reads too: https://opencode.ai/docs/migrate-v1
+
+		content: `{"mcp": {"` + name + `": $ENTRY}}`,
+		local:   `{"type": "local", "command": $COMMAND, "enabled": true, "environment": $ENV}`,
+		remote:  `{"type": "remote", "url": $URL, "headers": ` + headers + `, "enabled": true}`,
+
+		notes: fromEnvironment + `
+			- stdio: opencode 1 gives a server 30 s to start, older versions 5 s: if it is too slow,
+			  add "timeout": $MILLISECONDS (milliseconds) to the entry. opencode 2.0.13 drops
+			  entries that have it.
+			- For one project only, the file is opencode.json in it.`,
+	},
+	{ // https://docs.windsurf.com/windsurf/cascade/mcp
+		ID:        "windsurf",
+		Name:      "Windsurf",
+		path:      "~/.codeium/windsurf/mcp_config.json",
+		reference: "${env:%s}",
+
+		content: mcpServers,
+		local:   program,
+		remote:  serverURL,
+
+		notes: fromEnvironment + `
+			- Devin Desktop, as Windsurf is called now, reads the same file.
+			- Press the refresh button of the MCP panel afterwards.`,
+	},
+	{ // https://zed.dev/docs/ai/mcp
+		ID:          "zed",
+		Name:        "Zed",
+		path:        "~/.config/zed/settings.json",
+		windowsPath: "DATA/Zed/settings.json",
+		reference:   "YOUR_%s",
+
+		content: `{"context_servers": {"` + name + `": $ENTRY}}`,
+		local:   `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
+		remote:  `{"url": $URL, "headers": ` + headers + `, "timeout": $SECONDS}`,
+
+		notes: inherited + `
+			- stdio: Otherwise add env to the entry, as for Claude Desktop, and write the key
+			  there.` + literalToken + `
+			- The timeout is in seconds and bounds a call; without it Zed gives up after 60.`,
+	},
+}

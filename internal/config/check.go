@@ -1,0 +1,206 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// format is a check that the tag format names.
+type format struct {
+	pattern *regexp.Regexp // the JSON Schema has it, too; nil if the value has no pattern
+	allowed string         // what is allowed, in words that follow "is not"
+}
+
+// word is text without white space and quotes.
+var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
+
+var formats = map[string]format{
+	"variable": {
+		pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+		allowed: "the name of an environment variable " +
+			"(the variable holds the key, this file does not)",
+	},
+	"url": {
+		pattern: regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`),
+		allowed: "an absolute http or https URL",
+	},
+	"model": {
+		pattern: regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`),
+		allowed: "a model id",
+	},
+	"country": {
+		pattern: regexp.MustCompile(`^([A-Za-z]{2})?$`),
+		allowed: "a two-letter country code",
+	},
+	"path": {
+		pattern: regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
+		allowed: "a path (in double quotes a backslash starts an escape, use single quotes)",
+	},
+	"id":             {pattern: word, allowed: "an id"},
+	"word":           {pattern: word, allowed: "a word"},
+	"timezone":       {allowed: "an IANA time zone"},
+	"timezone|local": {allowed: "an IANA time zone or local"},
+	"hosts":          {allowed: "a list of host names"},
+	"headers":        {allowed: "a mapping of header names to values"},
+}
+
+// check returns what is wrong with the value of a key.
+func check(f field) []string {
+	valid := true
+	switch v := f.value.Interface().(type) {
+	case []string:
+		return checkHosts(v)
+	case map[string]string:
+		return checkHeaders(v)
+	case map[string]any:
+		return checkJSON(v)
+	case int:
+		valid = inBounds(f.Tag, float64(v))
+	case float64:
+		valid = inBounds(f.Tag, v)
+	case string:
+		valid = isAllowed(f.Tag, v)
+	}
+
+	if !valid {
+		return []string{notAllowed(f, f.value.Interface())}
+	}
+	return nil
+}
+
+func checkHosts(hosts []string) []string {
+	for _, host := range hosts {
+		if !text.IsHostName(host) {
+			return []string{strconv.Quote(text.Truncate(host, 80)) + " is not a host name"}
+		}
+	}
+	return nil
+}
+
+func checkJSON(v map[string]any) []string {
+	_, err := json.Marshal(v)
+	if err != nil {
+		reason := strings.TrimPrefix(err.Error(), "json: ")
+		return []string{"cannot be written as JSON: " + reason}
+	}
+	return nil
+}
+
+// inBounds reports whether a number is finite and between the tags min and max.
+func inBounds(tag reflect.StructTag, x float64) bool {
+	low, _ := strconv.ParseFloat(tag.Get("min"), 64)
+	high, _ := strconv.ParseFloat(cmp.Or(tag.Get("max"), "1e308"), 64)
+
+	return low <= x && x <= high
+}
+
+// isAllowed reports whether a string is one of the words of the tag enum, or has the format of the
+// tag format.
+func isAllowed(tag reflect.StructTag, s string) bool {
+	words, isEnum := tag.Lookup("enum")
+	if isEnum {
+		return slices.Contains(strings.Split(words, "|"), s)
+	}
+
+	name := tag.Get("format")
+	pattern := formats[name].pattern
+	if pattern != nil && !pattern.MatchString(s) {
+		return false
+	}
+
+	switch name {
+	case "url":
+		u, err := url.Parse(s)
+		return err == nil && u.Hostname() != ""
+	case "variable":
+		return !resemblesKey(s)
+	case "timezone":
+		return isTimeZone(s)
+	case "timezone|local":
+		return s == "local" || isTimeZone(s)
+	}
+	return true
+}
+
+// resemblesKey reports whether s, which has the form of a variable's name, may be an API key.
+func resemblesKey(s string) bool {
+	hasDigit := strings.ContainsAny(s, "0123456789")
+	hasLower := s != strings.ToUpper(s)
+
+	return len(s) >= 20 && hasDigit && hasLower
+}
+
+func isTimeZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
+}
+
+// allowed says what a key takes.
+func allowed(f field) string {
+	enum := f.Tag.Get("enum")
+	if enum != "" {
+		return "one of " + strings.ReplaceAll(strings.TrimSuffix(enum, "|"), "|", ", ")
+	}
+
+	kinds := map[reflect.Kind]string{
+		reflect.Bool:    "true or false",
+		reflect.Int:     "a whole number",
+		reflect.Float64: "a number",
+		reflect.String:  "a string",
+		reflect.Map:     "a mapping",
+		reflect.Struct:  "a mapping",
+	}
+	words := cmp.Or(formats[f.Tag.Get("format")].allowed, kinds[f.Type.Kind()])
+
+	low := f.Tag.Get("min")
+	high := f.Tag.Get("max")
+	switch {
+	case high != "":
+		words += " in " + low + ".." + high
+	case low != "":
+		words += " of at least " + low
+	}
+	return words
+}
+
+// notAllowed says that a value is not what its key takes.
+func notAllowed(f field, v any) string {
+	takes := allowed(f)
+	isWholeNumber := reflect.ValueOf(v).Kind() == reflect.Int
+	if isWholeNumber && f.Tag.Get("max") != "" {
+		takes = strings.TrimPrefix(takes, "a whole number ")
+	}
+	return shown(f, v) + " is not " + takes
+}
+
+// shown returns a value for a message. It does not repeat what could be a secret.
+func shown(f field, v any) string {
+	s, isString := v.(string)
+	name := f.Tag.Get("format")
+	urlWithSecret := name == "url" && strings.ContainsAny(s, "@?")
+	if name == "variable" || name == "headers" || urlWithSecret {
+		return redact.Redacted
+	}
+
+	if isString {
+		return strconv.Quote(text.Truncate(s, 80))
+	}
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Map:
+		return "a mapping"
+	case reflect.Slice:
+		return "a list"
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,245 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// lookupLimit bounds the requests for the models.
+const lookupLimit = 15 * time.Second
+
+// probe is what is known about the API. The models are complete unless there is a fault. An answer
+// to a question takes the fault back: it is then about the lookups only.
+type probe struct {
+	Options
+	client   *llm.Client
+	models   map[string]json.RawMessage // description by id; nil: the API has none of that id
+	took     time.Duration              // of the first lookup
+	fault    *llm.Error                 // that ended the lookups, or nil
+	answered string                     // the model that answered the question of live, or ""
+}
+
+// newProbe asks the API for each model once, until a request fails for a reason other than its
+// model.
+func newProbe(ctx context.Context, o Options) *probe {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+
+	if !o.Config.KeySet {
+		o.Client.APIKey = "none" // the API's refusal shows that the connection works
+	}
+	p := &probe{
+		Options: o,
+		client:  llm.New(o.Client),
+		models:  map[string]json.RawMessage{},
+	}
+	begin := time.Now()
+	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
+		id := o.Profiles[tool].Model
+		_, isKnown := p.models[id]
+		if isKnown {
+			continue
+		}
+
+		body, err := p.lookUp(ctx, id)
+		p.took = cmp.Or(p.took, time.Since(begin))
+		if err != nil && err.Kind != llm.KindModel {
+			p.fault = err
+			break
+		}
+		p.models[id] = body
+	}
+	return p
+}
+
+// lookUp returns the API's description of a model.
+func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Error) {
+	body, err := p.client.Model(ctx, id)
+	e, failed := errors.AsType[*llm.Error](err)
+	if failed {
+		return body, e
+	}
+
+	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
+	if gjson.GetBytes(body, "id").Exists() || gjson.GetBytes(body, "data.id").Exists() {
+		return body, nil
+	}
+	message := "GET /models/" + id + " returned no model; " +
+		"see with --live whether questions are answered"
+	return nil, &llm.Error{
+		Kind:    llm.KindBadResponse,
+		Status:  http.StatusOK,
+		Message: message,
+	}
+}
+
+// live asks a short question as the tools do, as a stream. An answer shows that a fault is about
+// GET /models only, which many compatible servers lack.
+func (p *probe) live(ctx context.Context) Check {
+	lacksKey := !p.Config.KeySet && !p.Offline
+	isUnreachable := p.fault != nil && p.fault.Status == 0
+	if lacksKey || isUnreachable {
+		return warn("live", "no question was asked", "fix the failures above")
+	}
+
+	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	defer cancel()
+	answerer := answer.New(answer.Options{
+		Client:       p.client,
+		Instructions: "Answer with one word and do not search.",
+		Profiles:     p.Profiles,
+		ExtraBody:    p.Config.Request.ExtraBody,
+		Stream:       "true",
+	})
+	streamed := false // where streams are refused, the client makes a plain request by itself
+	observe := func(event llm.Event) {
+		done, isDone := event.(llm.Done)
+		if isDone {
+			streamed = done.Response.Streamed
+		}
+	}
+	ans, err := answerer.Ask(ctx, "answer", answer.Question{Query: "Say ok."}, observe)
+	if err != nil {
+		problem, hint := p.Advisor.Advise("answer", err)
+		return fail("live", problem, hint)
+	}
+
+	p.answered = p.Profiles["answer"].Model
+	p.fault = nil
+	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
+		cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
+	if streamed {
+		return pass("live", report+"allowed")
+	}
+	const hint = "an OpenAI organization has to be verified for it, at " + advice.VerifyPage +
+		"; until then, or if the server cannot stream, answers come in one piece"
+	return warn("live", report+"refused", hint)
+}
+
+// keyMayNotRead reports whether the fault is that the key may not read models. OpenAI answers such
+// a key with 401 or 403, often without a code.
+func (p *probe) keyMayNotRead() bool {
+	return p.fault != nil && strings.Contains(strings.ToLower(p.fault.Message), "missing scope")
+}
+
+// keyIsRefused reports whether the fault is that the API does not accept the key.
+func (p *probe) keyIsRefused() bool {
+	return p.fault != nil && p.fault.Kind == llm.KindAuth && !p.keyMayNotRead()
+}
+
+// key checks whether there is a key and whether the API accepts it.
+func (p *probe) key() Check {
+	variable := p.Advisor.Key
+	if p.Offline {
+		return pass("key", "none is needed with --offline")
+	}
+	if !p.Config.KeySet {
+		hint := p.Advisor.GetKey() + " where the client starts the server; " +
+			"setup CLIENT shows how, --offline needs none"
+		return fail("key", variable+" is not set", hint)
+	}
+
+	set := variable + " is set"
+	switch {
+	case p.fault == nil:
+		return pass("key", set+" and accepted")
+	case p.keyIsRefused():
+		problem, hint := p.Advisor.Advise("", p.fault)
+		return fail("key", set+", but "+problem, hint)
+	case p.Advisor.KeyFlaw != "":
+		return warn("key", set+", but "+p.Advisor.KeyFlaw, "put the key alone into "+variable)
+	}
+	return pass("key", set)
+}
+
+// http checks the connection. The error of the lookups says what failed.
+func (p *probe) http() Check {
+	e := p.fault
+	isAnswer := e == nil || e.Status != 0 && p.keyIsRefused()
+	switch {
+	case isAnswer:
+		return pass("http", fmt.Sprintf("answers in %d ms", p.took.Milliseconds()))
+	case p.keyMayNotRead():
+		problem := fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message)
+		const hint = "give the key that right, or see with --live whether it may ask questions"
+		return warn("http", problem, hint)
+	case e.Kind == llm.KindTimeout:
+		hint := "check the network, the firewall, openai.base_url and " + p.Advisor.Proxy +
+			"; try again later"
+		return fail("http", fmt.Sprintf("no answer within %v", lookupLimit), hint)
+	}
+
+	problem, hint := p.Advisor.Advise("", e)
+	return fail("http", problem, cmp.Or(p.Advisor.NoModels(e), hint))
+}
+
+// model checks the model of a tool.
+func (p *probe) model(tool string) Check {
+	name := "model " + tool
+	profile := p.Profiles[tool]
+	missing, hint := p.Advisor.Advise(tool, &llm.Error{Kind: llm.KindModel})
+	body, isKnown := p.models[profile.Model]
+
+	var c Check
+	switch {
+	case body != nil:
+		c = shutdown(name, profile.Model, body, time.Now(), hint)
+	case p.answered == profile.Model:
+		c = pass(name, profile.Model+" answers questions, but cannot be looked up")
+	case isKnown:
+		return fail(name, profile.Model+": "+missing, hint)
+	default:
+		c = warn(name, profile.Model+" was not looked up", "see the checks above")
+	}
+	c.Text += "; " + sent(profile)
+	return c
+}
+
+// sent says which settings of a profile the model gets.
+func sent(p answer.Profile) string {
+	takes := llm.CapabilityOf(p.Model)
+	switch {
+	case !takes.Reasoning:
+		return "effort and verbosity are not sent: it takes neither"
+	case !takes.Verbosity:
+		return fmt.Sprintf("effort %s is sent, verbosity is not: it takes none", p.ReasoningEffort)
+	}
+	return fmt.Sprintf("effort %s and verbosity %s are sent", p.ReasoningEffort, p.Verbosity)
+}
+
+// shutdownNotice is how long before its shutdown a model gets a warning.
+const shutdownNotice = 120 * 24 * time.Hour
+
+// shutdown checks the day of the shutdown of a model that the API has. body is the API's
+// description of the model, hint how to choose another one.
+func shutdown(name, id string, body []byte, now time.Time, hint string) Check {
+	day := gjson.GetBytes(body, "shutdown_date").String() // 2027-03-21
+	end, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return pass(name, id+" is there")
+	}
+
+	left := end.Sub(now)
+	switch {
+	case left <= 0:
+		return fail(name, fmt.Sprintf("%s was shut down on %s", id, day), hint)
+	case left <= shutdownNotice:
+		days := int(left.Hours()/24) + 1
+		return warn(name, fmt.Sprintf("%s is shut down on %s (days left: %d)", id, day, days), hint)
+	}
+	return pass(name, id+" is there until "+day)
+}

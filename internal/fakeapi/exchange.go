@@ -1,0 +1,180 @@
+package fakeapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// exchange is a request while it is answered.
+type exchange struct {
+	w    http.ResponseWriter
+	r    *http.Request
+	req  request
+	step step
+	done bool // the answer is complete
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	// net/http notices that a client leaves only after the body was read.
+	body, err := io.ReadAll(r.Body)
+	x := &exchange{w: w, r: r}
+	s.arrive(x, body)
+	defer func() {
+		hasLeft := err != nil || r.Context().Err() != nil
+		if hasLeft && !x.done {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.countLocked(&s.aborted)
+		}
+	}()
+
+	w.Header().Set("x-request-id", x.req.id("req"))
+	if err == nil && x.pause(x.step.delay) {
+		x.answer()
+	}
+}
+
+// arrive records a request and takes its step, so that the request after one that was waited
+// for gets the next step.
+func (s *Server) arrive(x *exchange, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	r := Recorded{
+		Method: x.r.Method,
+		Path:   x.r.URL.Path,
+		Header: x.r.Header.Clone(),
+		Body:   body,
+	}
+	s.recorded = append(s.recorded, r)
+	s.recorded = s.recorded[max(0, len(s.recorded)-maxRecorded):]
+	s.countLocked(&s.arrived)
+
+	x.req = request{Result: gjson.ParseBytes(body), n: s.arrived}
+	x.step = s.always
+	if len(s.queue) > 0 {
+		x.step = s.queue[0]
+		s.queue = s.queue[1:]
+	}
+	if x.step.behavior == asked {
+		word, _, _ := strings.Cut(x.req.question(), " ")
+		x.step, _ = parse(word) // as a model would if the word is not a step
+	}
+}
+
+// answer follows the step or, where it has no error and no fault, picks the endpoint by the end of
+// the path: base URLs have any prefix.
+func (x *exchange) answer() {
+	if e, ok := apiErrors[x.step.behavior]; ok {
+		if x.step.value != "" {
+			x.w.Header().Set("Retry-After", x.step.value)
+		}
+		x.fail(e)
+		return
+	}
+	if fault := faults[x.step.behavior]; fault != nil {
+		fault(x, x.step.value)
+		return
+	}
+
+	path := x.r.URL.Path
+	_, model, _ := strings.Cut(path, "/models/")
+	switch {
+	case x.r.Method == http.MethodPost && strings.HasSuffix(path, "/responses"):
+		x.respond()
+	case x.r.Method == http.MethodGet && model != "":
+		x.describe(model)
+	default:
+		x.fail(apiError{
+			status:  http.StatusNotFound,
+			Message: "Invalid URL (" + path + ")",
+			Type:    invalidRequest,
+		})
+	}
+}
+
+// describe answers GET /models/{id}.
+func (x *exchange) describe(model string) {
+	x.sendJSON(http.StatusOK, object{
+		"id":       model,
+		"object":   "model",
+		"created":  1765313051,
+		"owned_by": "system",
+	})
+}
+
+// respond answers POST /responses.
+func (x *exchange) respond() {
+	for _, param := range x.step.refuses {
+		value := x.req.Get(param)
+		if value.Exists() && value.Type != gjson.False {
+			e := apiErrors[x.step.refusal]
+			e.Param = param
+			e.Message = fmt.Sprintf(e.Message, param)
+			x.fail(e)
+			return
+		}
+	}
+
+	final := x.step.response
+	if final == nil {
+		final = x.response()
+	}
+	x.sendResponse(final, x.req.Get("stream").Bool())
+}
+
+// sendResponse sends a finished response, as an object or as a stream.
+func (x *exchange) sendResponse(final []byte, asStream bool) {
+	if !asStream {
+		x.send(http.StatusOK, "application/json", final)
+		return
+	}
+
+	stream := events(gjson.ParseBytes(final))
+	e, isFailure := apiErrors[x.step.failure]
+	if isFailure {
+		stream = append(stream[:2], object{"type": "error", "error": e})
+	}
+	x.stream(stream)
+}
+
+// pause waits for d. It reports whether the client still waits for an answer.
+func (x *exchange) pause(d time.Duration) bool {
+	select {
+	case <-x.r.Context().Done():
+	case <-time.After(d):
+	}
+	return x.r.Context().Err() == nil
+}
+
+func (x *exchange) fail(e apiError) { x.sendJSON(e.status, object{"error": e}) }
+
+func (x *exchange) sendJSON(status int, v any) { x.send(status, "application/json", encode(v)) }
+
+// send sends a whole body.
+func (x *exchange) send(status int, contentType string, body []byte) {
+	x.w.Header().Set("Content-Type", contentType)
+	x.w.WriteHeader(status)
+	x.done = x.write(body)
+}
+
+// write sends b at once. It reports whether the client took it.
+func (x *exchange) write(b []byte) bool {
+	_, err := x.w.Write(b)
+	flushErr := http.NewResponseController(x.w).Flush()
+
+	return cmp.Or(err, flushErr, x.r.Context().Err()) == nil
+}
+
+// encode marshals a value of this package, which cannot fail.
+func encode(v any) []byte {
+	b, _ := json.Marshal(v)
+	return b
+}

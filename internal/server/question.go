@@ -1,0 +1,84 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// question returns the question of a call. The error is one line that names the argument, what is
+// allowed and what was sent. Unknown arguments are ignored, and null is as if absent, because models
+// write it for what they leave out.
+func question(tool string, args gjson.Result) (answer.Question, error) {
+	var q answer.Question
+	if args.Type != gjson.Null && !args.IsObject() {
+		return q, fmt.Errorf("arguments must be an object, got %s", quote(args))
+	}
+
+	query := args.Get("query")
+	switch {
+	case query.Type == gjson.Null:
+		return q, errors.New("query is required")
+	case query.Type != gjson.String:
+		return q, fmt.Errorf("query must be a string, got %s", quote(query))
+	case strings.TrimSpace(query.Str) == "":
+		return q, errors.New("query must not be empty")
+	}
+	q.Query = query.Str
+
+	// tools/list of version 0.5 had a style; clients that send it are served.
+	q.Style = args.Get("style").Str
+	if tool == quick {
+		return q, nil
+	}
+
+	var recency, results, hosts error
+	q.RecencyDays, recency = number(args, "recency_days", 0, math.MaxFloat64)
+	q.MaxResults, results = number(args, "max_results", 1, maxResults)
+	q.Domains, hosts = domains(args.Get("domains"))
+	return q, cmp.Or(recency, results, hosts)
+}
+
+// number returns a number, which models also send as a string; nil if it is not there. A larger one
+// than most becomes most: earlier versions had no upper bound.
+func number(args gjson.Result, name string, least, most float64) (*float64, error) {
+	v := args.Get(name)
+	if v.Type == gjson.Null {
+		return nil, nil
+	}
+
+	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
+	inRange := n >= least && n <= math.MaxFloat64 // false for NaN
+	if err != nil || !inRange {
+		return nil, fmt.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
+	}
+	return new(min(n, most)), nil
+}
+
+// domains returns host names. Models also send one name without an array.
+func domains(v gjson.Result) ([]string, error) {
+	if v.Type == gjson.Null {
+		return nil, nil
+	}
+
+	names := []string{}
+	for _, name := range v.Array() { // v itself if it is not an array
+		if !text.IsHostName(name.Str) {
+			const rule = `domains must be host names with a dot, such as ["example.com"]`
+			return nil, fmt.Errorf("%s, got %s", rule, quote(name))
+		}
+		names = append(names, name.Str)
+	}
+	return names, nil
+}
+
+// quote returns the start of a JSON value in one line.
+func quote(v gjson.Result) string { return text.Truncate(text.OneLine(v.Raw), 100) }

@@ -1,0 +1,70 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+)
+
+// sources are the pages that an answer links to or cites. Each page is there once.
+type sources struct {
+	list    []cite.Citation
+	numbers map[string]int // from 1, by the key of the page
+}
+
+// add returns the number of a page, which it adds if it is new. Title and date
+// come from the citations: the links of the text have none.
+func (s *sources) add(c cite.Citation) int {
+	key := cite.PageKey(c.URL)
+	n := s.numbers[key]
+	if n > 0 {
+		known := &s.list[n-1]
+		if known.PublishedAt == "" {
+			*known = c
+		}
+		return n
+	}
+
+	if s.numbers == nil {
+		s.numbers = make(map[string]int)
+	}
+	s.list = append(s.list, c)
+	n = len(s.list)
+	s.numbers[key] = n
+	return n
+}
+
+// sourceRows returns the rows of the list of sources.
+func (r *renderer) sourceRows(heading string, width int) string {
+	r.width = width
+	r.out.Reset()
+	r.paragraph(in(bold, heading))
+
+	for i, c := range r.sources.list {
+		number := fmt.Sprintf("[%d] ", i+1)
+		indent := strings.Repeat(" ", len(number))
+		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })
+	}
+	return r.out.String()
+}
+
+// sourceEntry returns the title, the URL and the date of a source.
+func sourceEntry(c cite.Citation) (entry styled) {
+	page := cite.PageURL(c.URL)
+	if c.Title != "" && page != "" {
+		entry.add(c.Title, style{linked, page})
+		entry.add(" ", style{})
+	}
+	entry.add(c.URL, style{dim, page})
+
+	date := c.PublishedAt
+	if c.Accessed {
+		date = "accessed" + noBreak + date
+	}
+	if date != "" {
+		entry.add(" ", style{})
+		entry.add("("+date+")", style{sgr: dim})
+	}
+	return entry
+}
