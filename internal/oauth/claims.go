@@ -57,7 +57,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token does not expire")
 	case !now.Before(c.Expiry.Time().Add(skew)):
 		return invalid("the token has expired")
-	case c.NotBefore != nil && now.Before(c.NotBefore.Time().Add(-skew)):
+	case now.Before(c.NotBefore.Time().Add(-skew)): // without nbf the zero time
 		return invalid("the token is not valid yet")
 	case !slices.ContainsFunc(c.Audience, accepted):
 		return invalid("the token is for another audience")

@@ -172,11 +172,6 @@ func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bo
 func (i *issuer) begin() (done chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-
-	select {
-	case <-i.wake:
-	default:
-	}
 	done = i.next
 	i.next = make(chan struct{})
 	return done

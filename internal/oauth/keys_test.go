@@ -94,6 +94,7 @@ func TestDiscovery(t *testing.T) {
 
 // The keys of an issuer with a problem cannot be read. Those of another one are.
 func TestHostileIssuers(t *testing.T) {
+	long := "http://" + strings.Repeat("a", 1000)
 	padding := strings.Repeat(" ", fetchBytes)
 	body := func(format string, args ...any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, args...) }
@@ -139,8 +140,10 @@ func TestHostileIssuers(t *testing.T) {
 		{name: "metadata: redirect", metadata: redirect("/.well-known/openid-configuration"), want: "HTTP 302"},
 		{name: "metadata: another issuer", metadata: metadata(home, home+"/keys"), want: `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`},
 		{name: "metadata: issuer with a slash", metadata: metadata(otherIssuer+"/", home+"/keys"), want: `it is of the issuer \"https://other.example.com/tenant/\", want`},
+		{name: "metadata: long issuer", metadata: metadata(long, home+"/keys"), want: `aaa…\", want`},
 		{name: "metadata: no issuer", metadata: metadata("", home+"/keys"), want: `it is of the issuer \"\"`},
 		{name: "metadata: keys over http", metadata: metadata(otherIssuer, "http://other.example.com/keys"), want: "jwks_uri is"},
+		{name: "metadata: long address of the keys", metadata: metadata(otherIssuer, long), want: `aaa…\", want`},
 		{name: "metadata: keys on loopback", metadata: metadata(otherIssuer, "http://127.0.0.1/keys"), want: "jwks_uri is"},
 		{name: "metadata: keys without a host", metadata: metadata(otherIssuer, "https:///keys"), want: "jwks_uri is"},
 		{name: "metadata: no keys", metadata: metadata(otherIssuer, ""), want: "jwks_uri is"},
@@ -173,7 +176,7 @@ func TestHostileIssuers(t *testing.T) {
 				})
 
 				r, log := start(t, Options{Issuers: []string{home, otherIssuer}}, hosts(idp, hostile))
-				time.Sleep(fetchTime + time.Millisecond)
+				time.Sleep(5*time.Second + time.Millisecond)
 				synctest.Wait()
 				if got := log.String(); !strings.Contains(got, tt.want) {
 					t.Errorf("log %s, want %s", got, tt.want)
@@ -254,6 +257,7 @@ func TestDecodeKeys(t *testing.T) {
 		{"RSA without a modulus", values{"kty": "RSA", "e": "AQAB"}, "decoding key 1: RSA of 0 bits"},
 		{"RSA with a long exponent", keyRSA.jwk(values{"e": "AQABAQE"}), "decoding key 1: it is malformed"},
 		{"RSA not in base64", keyRSA.jwk(values{"n": "*"}), "decoding key 1: it is malformed"},
+		{"use is not text", keyRSA.jwk(values{"use": 1}), "decoding key 1: it is malformed"},
 		{"text", "key", "decoding key 1: it is malformed"},
 		{"null", nil, "decoding key 1: it is malformed"},
 	} {
@@ -498,6 +502,27 @@ func TestUnavailable(t *testing.T) {
 		if got := strings.Count(log.String(), "level=WARN"); got != 2 {
 			t.Errorf("%d warnings, want one for each time that it was down:\n%s", got, log)
 		}
+	})
+}
+
+// Before the keys were read once, no request waits: too many that wait would be refused as unknown.
+func TestFirstRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		idp := newProvider(home, keyP256.jwk())
+		keys := idp.keys
+		idp.keys = func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			keys(w, r)
+		}
+		r, _ := start(t, Options{}, hosts(idp))
+
+		took := elapsed(func() { check(t, r, "during the first read", keyP256, home, http.StatusServiceUnavailable) })
+		if took > 0 {
+			t.Errorf("refused after %s, want at once", took)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		check(t, r, "after it", keyP256, home, http.StatusOK)
 	})
 }
 

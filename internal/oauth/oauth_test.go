@@ -280,6 +280,7 @@ func TestOptions(t *testing.T) {
 		{"empty scope", func(o *Options) { o.Scopes = []string{""} }, `--oauth-scope "" is not a scope: no blanks, no quotes`},
 		{"blank in a scope", func(o *Options) { o.Scopes = []string{"mcp", "a b"} }, `--oauth-scope "a b" is not a scope: no blanks, no quotes`},
 		{"quote in a scope", func(o *Options) { o.Scopes = []string{`a"b`} }, `--oauth-scope "a\"b" is not a scope: no blanks, no quotes`},
+		{"backslash in a scope", func(o *Options) { o.Scopes = []string{`a\b`} }, `--oauth-scope "a\\b" is not a scope: no blanks, no quotes`},
 		{"empty claim", func(o *Options) { o.UserClaim = "" }, `--oauth-user "" is empty`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
