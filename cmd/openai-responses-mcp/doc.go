@@ -21,21 +21,21 @@
 // # Where it is decided
 //
 //	how a message is framed                stdio   Reader.Read, conn.writeLocked
-//	whether a cancelled call is silent     stdio   conn.cancel forgets the call,
-//	                                               conn.Write drops what is for it
+//	whether a cancelled call is silent     stdio   conn.cancel, conn.Write
 //	what happens at the end of stdin       stdio   conn.scan, conn.done
 //	which arguments are valid              server  question
 //	whether a failure is a result          server  Server.failure
 //	which calls are tasks                  server  tasks.middleware
-//	what an error says and advises         answer  Advisor.Advise
-//	which sources become citations         answer  reading.sources, capped
-//	which date a citation has              answer  publishedAt, document.dates
-//	whether a list of sources is appended  answer  newDocument (closing)
+//	what an error says and advises         advice  Advisor.Advise
+//	which sources become citations         answer  reading.sources
+//	which citations the cap keeps          cite    Capped
+//	which date a citation has              cite    PublishedAt, Document.Dates
+//	whether a list of sources is appended  cite    NewDocument
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacer.wait, pacer.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut
 //	which value of a setting wins          config  Load
-//	what is removed from logs and errors   logging Redactor
+//	what is removed from logs and errors   redact  Redactor
 //
 // # The other packages
 //

@@ -6,9 +6,6 @@
 //	converse.go   one request, or more when there is nothing to cite
 //	reading.go    what the responses say: text, sources, figures
 //	compose.go    reading -> Answer
-//	citations.go  which sources are cited; URLs and hosts
-//	sources.go    the list of sources at the end of the text, and the dates
-//	explain.go    an error as advice
 package answer
 
 import (
@@ -19,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -53,7 +51,7 @@ type Options struct {
 // Answerer answers questions. It is safe for concurrent use.
 type Answerer struct {
 	o       Options
-	blocked hosts // Search.BlockedDomains
+	blocked cite.Hosts // Search.BlockedDomains
 }
 
 // New returns an Answerer.
@@ -64,17 +62,17 @@ func New(o Options) *Answerer {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Answerer{o, newHosts(o.Search.BlockedDomains)}
+	return &Answerer{o, cite.NewHosts(o.Search.BlockedDomains)}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
 // with exactly the fields of spec §3.2.
 type Answer struct {
-	Text       string     `json:"answer"`
-	UsedSearch bool       `json:"used_search"` // there is a url_citation or a web_search_call
-	Citations  []Citation `json:"citations"`   // never nil
-	Model      string     `json:"model"`       // as configured in the profile
-	Meta       Meta       `json:"-"`
+	Text       string          `json:"answer"`
+	UsedSearch bool            `json:"used_search"` // there is a url_citation or a web_search_call
+	Citations  []cite.Citation `json:"citations"`   // never nil
+	Model      string          `json:"model"`       // as configured in the profile
+	Meta       Meta            `json:"-"`
 }
 
 // Meta says what an answer took.

@@ -3,6 +3,8 @@ package answer
 import (
 	"cmp"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
 // compose makes the answer of what the responses say. Model and Meta.Elapsed are left to the caller.
@@ -14,17 +16,17 @@ func (a *Answerer) compose(r *reading) (*Answer, error) {
 	sources := r.sources(a.blocked)
 	var names []string
 	for _, c := range sources {
-		if !c.isPage() && len(names) < a.o.MaxCitations {
+		if !c.IsPage() && len(names) < a.o.MaxCitations {
 			names = append(names, c.URL)
 		}
 	}
-	doc := newDocument(r.text, names)
-	ans := &Answer{Text: r.text, UsedSearch: r.searched, Citations: []Citation{}, Meta: r.meta} // citations are never null in JSON
-	ans.Citations = append(ans.Citations, capped(sources, a.o.MaxCitations, doc)...)
-	dates, today := doc.dates(ans.Citations), a.today()
+	doc := cite.NewDocument(r.text, names)
+	ans := &Answer{Text: r.text, UsedSearch: r.searched, Citations: []cite.Citation{}, Meta: r.meta} // citations are never null in JSON
+	ans.Citations = append(ans.Citations, cite.Capped(sources, a.o.MaxCitations, doc)...)
+	dates, today := doc.Dates(ans.Citations), a.today()
 	for i := range ans.Citations {
 		c := &ans.Citations[i]
-		c.PublishedAt = publishedAt(c.URL, dates[PageKey(c.URL)], today)
+		c.PublishedAt = cite.PublishedAt(c.URL, dates[cite.PageKey(c.URL)], today)
 		if c.PublishedAt == "" {
 			c.PublishedAt, c.Accessed = today, true
 		}
@@ -35,7 +37,7 @@ func (a *Answerer) compose(r *reading) (*Answer, error) {
 		}
 		ans.Text += "\n\n[" + r.incomplete + "]"
 	}
-	if ans.UsedSearch && len(ans.Citations) > 0 && !doc.closing {
+	if ans.UsedSearch && len(ans.Citations) > 0 && !doc.Closing {
 		ans.Text += "\n\nSources:"
 		for _, c := range ans.Citations {
 			ans.Text += "\n- " + c.URL + " (" + c.PublishedAt + ")"

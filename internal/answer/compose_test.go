@@ -133,35 +133,3 @@ func TestComposeCommentary(t *testing.T) {
 		}
 	}
 }
-
-func TestClean(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"no marker", "no marker"},
-		{"Dry.\ue200cite\ue202turn0search0\ue201 Warm.", "Dry. Warm."},
-		{"Dry.\ue200cite\ue202turn0search0\ue202turn1news2\ue201", "Dry."},
-		{"a\ue200cite\ue202turn0\ue201b\ue200cite\ue202turn1\ue201c", "abc"},
-		{"\ue200navlist\ue202Titles with spaces, 日本\ue202turn0search0\ue201end", "end"},
-		{"Dry.\ue200", "Dry."},
-		{"Dry. \ue200cite\ue202turn0", "Dry."}, // cut short
-		{"\ue203It is dry.\ue204\ue206", "It is dry."},
-		{"x\ue201y\ue202z\ue2ff", "xyz"},
-		{"Dry \ue200cite\ue202turn0\ue201 and warm", "Dry and warm"},
-		{"Dry \ue200cite\ue202turn0\ue201 \ue200cite\ue202turn1\ue201, warm", "Dry, warm"},
-		{"晴れ \ue200cite\ue202turn0\ue201。", "晴れ。"},
-		{"Dry \ue200cite\ue202turn0\ue201\nWarm \ue200cite\ue202turn1\ue201", "Dry\nWarm"},
-		{"on \ue200cite\ue202turn0\ue201 .NET", "on .NET"},
-		{"    \ue200cite\ue202turn0\ue201 code", "    code"},
-		{"\ue100\ue300\uf8ff", "\ue100\ue300\uf8ff"}, // not the API's: icon fonts
-
-		{"([a](https://a.example/x?utm_source=openai))", "([a](https://a.example/x))"},
-		{"https://a.example/?utm_source=openai&b=2 and", "https://a.example/?b=2 and"},
-		{"https://a.example/?a=1&utm_source=openai&b=2#top", "https://a.example/?a=1&b=2#top"},
-		{"See https://a.example/?a=1&utm_source=openai.", "See https://a.example/?a=1."},
-		{"https://a.example/?utm_source=openais", "https://a.example/?utm_source=openais"},
-		{"?q=utm_source=openai", "?q=utm_source=openai"},
-	} {
-		if got := Clean(tt.in); got != tt.want {
-			t.Errorf("Clean(%+q) = %+q, want %+q", tt.in, got, tt.want)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
 // hostile returns texts of about n bytes that web pages could make a model write:
@@ -29,7 +31,7 @@ func hostile(n int) map[string]string {
 func TestHostileTexts(t *testing.T) {
 	for name, text := range hostile(1 << 20) {
 		ans, err := compose(t, Options{}, output(message("", text+"x", "https://a.example")))
-		if err != nil || !strings.HasPrefix(ans.Text, strings.TrimSpace(Clean(text+"x"))) || len(ans.Citations) != 1 {
+		if err != nil || !strings.HasPrefix(ans.Text, strings.TrimSpace(cite.Clean(text+"x"))) || len(ans.Citations) != 1 {
 			t.Errorf("%s: %v, or another text", name, err)
 		}
 	}
@@ -42,7 +44,7 @@ func BenchmarkSources(b *testing.B) {
 		for name, text := range hostile(n) {
 			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), n>>10), func(b *testing.B) {
 				for b.Loop() {
-					r := &reading{content: content{Clean(text), []Citation{{URL: "https://a.example"}}}, searched: true}
+					r := &reading{content: content{cite.Clean(text), []cite.Citation{{URL: "https://a.example"}}}, searched: true}
 					if _, err := New(Options{Now: fixedNow}).compose(r); err != nil {
 						b.Fatal(err)
 					}

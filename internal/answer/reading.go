@@ -2,10 +2,10 @@ package answer
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -13,19 +13,19 @@ import (
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
 	last       *llm.Response
-	content               // of the last response that has text
-	noText     bool       // the last response has no text
-	incomplete string     // why that response is incomplete, or ""
-	searched   bool       // spec §3.3: there is a url_citation or a web_search_call
-	citedAny   []Citation // the pages that any message cites
-	found      []Citation // what the searches list
+	content                    // of the last response that has text
+	noText     bool            // the last response has no text
+	incomplete string          // why that response is incomplete, or ""
+	searched   bool            // spec §3.3: there is a url_citation or a web_search_call
+	citedAny   []cite.Citation // the pages that any message cites
+	found      []cite.Citation // what the searches list
 	meta       Meta
 }
 
 // content is what messages of the output say.
 type content struct {
 	text  string
-	cites []Citation
+	cites []cite.Citation
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
@@ -45,9 +45,9 @@ func (r *reading) add(resp *llm.Response) {
 		case "web_search_call":
 			r.searched = true
 			for _, s := range item.Action.Sources {
-				c := Citation{URL: PageURL(s.URL), Title: title(s.Title)}
+				c := cite.Citation{URL: cite.PageURL(s.URL), Title: cite.Title(s.Title)}
 				if c.URL == "" {
-					c = Citation{URL: title(s.Name), Title: "api"}
+					c = cite.Citation{URL: cite.Title(s.Name), Title: "api"}
 				}
 				r.found = append(r.found, c)
 			}
@@ -97,52 +97,28 @@ func readContent(item llm.Item) (m content) {
 		}
 		for _, a := range part.Annotations {
 			if a.Type == "url_citation" {
-				m.cites = append(m.cites, Citation{URL: PageURL(a.URL), Title: title(a.Title)})
+				m.cites = append(m.cites, cite.Citation{URL: cite.PageURL(a.URL), Title: cite.Title(a.Title)})
 			}
 		}
 	}
-	m.text = strings.TrimSpace(Clean(b.String()))
+	m.text = strings.TrimSpace(cite.Clean(b.String()))
 	return m
-}
-
-// tracker matches the query parameter that the API adds to links. The submatches stay.
-var tracker = regexp.MustCompile(`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.&-]|\.(?:\s|$))`)
-
-func untracked(s string) string {
-	if !strings.Contains(s, "utm_source=openai") {
-		return s
-	}
-	return tracker.ReplaceAllString(s, "$1$2")
-}
-
-// citationMarker matches a citation marker and the space before it. The API writes it with
-// private-use characters: U+E200, fields with others between them, and U+E201, which is missing if
-// the text was cut short.
-var citationMarker = regexp.MustCompile(` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
-
-// Clean removes what the API adds to the text of the model: citation markers, and
-// utm_source=openai in links.
-func Clean(s string) string {
-	if strings.Contains(s, "\xee") { // of U+E200 to U+E2FF
-		s = citationMarker.ReplaceAllString(s, "")
-	}
-	return untracked(s)
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
 // without a URL are always among them. Blocked pages are not.
-func (r *reading) sources(blocked hosts) (list []Citation) {
+func (r *reading) sources(blocked cite.Hosts) (list []cite.Citation) {
 	seen := map[string]bool{"": true}
-	add := func(c Citation) {
-		key := PageKey(c.URL)
-		if !seen[key] && !blocked.has(c.URL) {
+	add := func(c cite.Citation) {
+		key := cite.PageKey(c.URL)
+		if !seen[key] && !blocked.Has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true
 	}
-	for _, candidates := range [][]Citation{r.cites, r.citedAny, r.found} {
+	for _, candidates := range [][]cite.Citation{r.cites, r.citedAny, r.found} {
 		if len(list) > 0 {
 			break
 		}
@@ -151,7 +127,7 @@ func (r *reading) sources(blocked hosts) (list []Citation) {
 		}
 	}
 	for _, c := range r.found {
-		if !c.isPage() {
+		if !c.IsPage() {
 			add(c)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -32,7 +33,13 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := a.newScreen(!f.json)
+	s := terminal.New(terminal.Options{
+		Stdout:  a.stdout,
+		Stderr:  a.stderr,
+		Term:    a.variable("TERM"),
+		NoColor: a.variable("NO_COLOR") != "",
+		NoText:  f.json,
+	})
 	a.stderr = s // warnings must not run into the status line
 	d, err := a.build(f.flags)
 	if err != nil {
@@ -40,7 +47,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}
 	defer d.close()
 	if d.config.Server.Debug { // the log shows everything
-		s.text, s.status = nil, nil
+		s.Hide()
 	}
 
 	// A write would show minutes later that stdout has no reader.
@@ -58,9 +65,9 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	if f.events {
 		ans, err = a.askEvents(limited, d, f, stop)
 	} else {
-		s.refresh()
-		ans, err = d.server.Ask(limited, f.config.Profile, f.question, s.watch)
-		s.finish(ans)
+		s.Refresh()
+		ans, err = d.server.Ask(limited, f.config.Profile, f.question, s.Watch)
+		s.Finish(ans)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -73,11 +80,11 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return &failure{exitFailed, problem, hint}
 	case f.json:
 		err = printJSON(a.stdout, ans)
-	case s.text == nil:
+	case !s.ShowsText():
 		_, err = fmt.Fprintln(a.stdout, text.Printable(ans.Text))
 	}
 	if f.usage && ans != nil && err == nil {
-		s.note(usageLine(ans.Meta))
+		s.Note(usageLine(ans.Meta))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
@@ -20,6 +21,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -81,7 +83,7 @@ func (a *app) build(f *flags) (*deps, error) {
 // prepare makes the log, and says how the API is reached. These are what doctor
 // needs, too. From here on the secrets of cfg are redacted.
 func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
-	a.redactor = logging.NewRedactor(cfg.Secrets...)
+	a.redactor = redact.New(cfg.Secrets...)
 	log, end, err := logging.New(logging.Options{
 		Debug: cfg.Server.Debug, File: cfg.Server.DebugFile, Format: a.logFormat,
 		Stderr: a.stderr, NoColor: a.variable("NO_COLOR") != "", Redactor: a.redactor,
@@ -146,12 +148,12 @@ func search(cfg *config.Config) answer.Search {
 var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
 
 // advisor has what advice about errors may name: settings and their origins, but no secrets.
-func (a *app) advisor(cfg *config.Config) answer.Advisor {
-	setting := func(key, value string) answer.Setting {
+func (a *app) advisor(cfg *config.Config) advice.Advisor {
+	setting := func(key, value string) advice.Setting {
 		from := cmp.Or(strings.TrimPrefix(cfg.Origin(key), "default"), "the default")
-		return answer.Setting{Name: key, Value: value, From: from}
+		return advice.Setting{Name: key, Value: value, From: from}
 	}
-	models := map[string]answer.Setting{}
+	models := map[string]advice.Setting{}
 	for name, p := range profiles(cfg) {
 		// An inherited model has the origin of that of answer.
 		key := "model_profiles." + name + ".model"
@@ -174,7 +176,7 @@ func (a *app) advisor(cfg *config.Config) answer.Advisor {
 		}
 		return "it cannot be read or has no certificate in PEM form"
 	}
-	return answer.Advisor{
+	return advice.Advisor{
 		BaseURL: setting("openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)), Models: models,
 		Key: cfg.KeyEnv, KeyFlaw: keyFlaw, Headers: cfg.HeaderVariables,
 		Proxy: a.proxyVariable(cfg.OpenAI.BaseURL), GOOS: runtime.GOOS, RootsFile: roots, RootsFlaw: rootsFlaw,

@@ -7,9 +7,6 @@
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with events.go for --json and --events
-//	screen.go   ask in a terminal
-//	markdown.go the layout of the answer and its sources
-//	console_*.go  control sequences in the console of Windows
 //	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli
 
@@ -26,7 +23,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -44,8 +41,8 @@ type app struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	redactor       *logging.Redactor // knows the secrets of the configuration once it is loaded
-	logFormat      string            // of serve: text or json
+	redactor       *redact.Redactor // knows the secrets of the configuration once it is loaded
+	logFormat      string           // of serve: text or json
 }
 
 // Run executes the command line args, without the program's name, and returns

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -38,7 +38,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		o.LogErr, o.Client, o.Profiles = d.logErr, d.api, d.profiles
 		o.Advisor = a.advisor(o.Config)
 		if f.offline {
-			o.Advisor.BaseURL = answer.Setting{Value: d.api.BaseURL, From: "--offline"}
+			o.Advisor.BaseURL = advice.Setting{Value: d.api.BaseURL, From: "--offline"}
 		}
 	}
 	checks := doctor.Run(ctx, o)

@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -98,7 +98,7 @@ func (c *Config) Show(version string) []byte {
 	}
 	set("effective.openai.headers", headers)
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
-	return []byte(logging.NewRedactor(c.Secrets...).Redact(string(indented)) + "\n")
+	return []byte(redact.New(c.Secrets...).Redact(string(indented)) + "\n")
 }
 
 // word is text without white space and quotes.
@@ -197,7 +197,7 @@ func wrong(f field, v any) string {
 	format, kind := f.Tag.Get("format"), reflect.ValueOf(v).Kind()
 	switch {
 	case format == "variable", format == "headers", format == "url" && strings.ContainsAny(s, "@?"):
-		shown = logging.Redacted
+		shown = redact.Redacted
 	case quoted:
 		shown = strconv.Quote(text.Truncate(s, 80))
 	case kind == reflect.Map:

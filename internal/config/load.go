@@ -19,7 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"gopkg.in/yaml.v3"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -64,7 +64,7 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	if more := len(l.problems) - maxProblems; more > 0 {
 		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%s: problems not shown: %d", l.File, more))
 	}
-	redactor := logging.NewRedactor(l.Secrets...)
+	redactor := redact.New(l.Secrets...)
 	for _, lines := range [][]string{l.warnings, l.problems} {
 		for i := range lines {
 			lines[i] = redactor.Line(lines[i])

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 var (
@@ -26,7 +26,7 @@ func checkHeaders(headers map[string]string) (problems []string) {
 		value := headers[name]
 		literal := !credential.MatchString(name) && headerLiteral.MatchString(value)
 		if !headerName.MatchString(name) {
-			problems = append(problems, logging.Redacted+" is not the name of a header")
+			problems = append(problems, redact.Redacted+" is not the name of a header")
 		} else if value != "" && !literal && !headerReference.MatchString(value) {
 			problems = append(problems, "the value of "+name+" is not ${NAME} or Bearer ${NAME} (the variable holds the secret, this file does not)")
 		}

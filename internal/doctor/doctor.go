@@ -19,6 +19,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -55,7 +56,7 @@ type Options struct {
 	Err      error    // of config.Load
 	LogErr   error    // why the debug file cannot be written
 	Client   llm.Options
-	Advisor  answer.Advisor
+	Advisor  advice.Advisor
 	Profiles map[string]answer.Profile // by tool
 	Offline  bool
 	Live     bool // ask a question
@@ -200,7 +201,7 @@ func datesCheck(cfg *config.Config, now time.Time) Check {
 }
 
 // baseURLCheck checks the address of the API, not the server there.
-func baseURLCheck(base answer.Setting) Check {
+func baseURLCheck(base advice.Setting) Check {
 	if problem := ClearText(base.Value); problem != "" {
 		return warn("base url", problem, "use https, or a server on this machine")
 	}
@@ -330,7 +331,7 @@ func (p *probe) live(ctx context.Context) Check {
 	if streamed {
 		return ok("live", report+"allowed")
 	}
-	return warn("live", report+"refused", "an OpenAI organization has to be verified for it, at "+answer.VerifyPage+
+	return warn("live", report+"refused", "an OpenAI organization has to be verified for it, at "+advice.VerifyPage+
 		"; until then, or if the server cannot stream, answers come in one piece")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -24,7 +25,7 @@ func TestChecks(t *testing.T) {
 	life := func(model string) Check {
 		return shutdown("model answer", "gpt-5.2", []byte(model), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), "hint")
 	}
-	base := func(address string) Check { return baseURLCheck(answer.Setting{Value: address, From: "X"}) }
+	base := func(address string) Check { return baseURLCheck(advice.Setting{Value: address, From: "X"}) }
 	// proxy is what net/http returns.
 	proxied := func(base string, proxy *url.URL, env map[string]string) Check {
 		rule := func(*http.Request) (*url.URL, error) { return proxy, nil }
@@ -145,8 +146,8 @@ func TestProbe(t *testing.T) {
 	} {
 		p := &probe{models: map[string]json.RawMessage{"x": json.RawMessage(`{"id":"x"}`)}, Options: Options{
 			Config: &config.Config{Derived: &config.Derived{KeySet: true}},
-			Advisor: answer.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: answer.Setting{Value: "https://api.example/v1", From: "Y"},
-				Models: map[string]answer.Setting{"answer": {Name: "M", Value: "x", From: "Y"}}},
+			Advisor: advice.Advisor{Key: "K", Proxy: "HTTPS_PROXY", BaseURL: advice.Setting{Value: "https://api.example/v1", From: "Y"},
+				Models: map[string]advice.Setting{"answer": {Name: "M", Value: "x", From: "Y"}}},
 			Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
 		}}
 		tt.change(p)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 const (
@@ -93,7 +93,7 @@ func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *b
 		BaseURL:    "http://api.test/v1",
 		APIKey:     testKey,
 		MaxRetries: retries,
-		Redactor:   logging.NewRedactor(testKey),
+		Redactor:   redact.New(testKey),
 		HTTPClient: &http.Client{Transport: api},
 		Logger:     slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

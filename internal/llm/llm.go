@@ -34,7 +34,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 const defaultBaseURL = "https://api.openai.com/v1"
@@ -48,11 +48,11 @@ type Options struct {
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
 	UserAgent    string
-	HTTPClient   *http.Client      // nil: NewHTTPClient()
-	MaxRetries   int               // tries after the first one
-	Store        bool              // lets the API keep the response
-	Logger       *slog.Logger      // nil: discard
-	Redactor     *logging.Redactor // for errors and the log, with the key and the secret headers
+	HTTPClient   *http.Client     // nil: NewHTTPClient()
+	MaxRetries   int              // tries after the first one
+	Store        bool             // lets the API keep the response
+	Logger       *slog.Logger     // nil: discard
+	Redactor     *redact.Redactor // for errors and the log, with the key and the secret headers
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -45,7 +45,7 @@ func TestUnusableOptions(t *testing.T) {
 		{Options{APIKey: " \n", KeyEnv: "MY_KEY"}, KindMissingKey, "Missing API key: set MY_KEY"},
 		{Options{APIKey: "sk\nx"}, KindAuth, "the key in OPENAI_API_KEY contains a line break or another control character"},
 		{Options{APIKey: "sk", BaseURL: "api.openai.com"}, KindConnection, `reading base URL "api.openai.com": it must start with http:// or https:// and name a host`},
-		{Options{APIKey: "sk", BaseURL: "ftp://me:hidden@x/", Redactor: logging.NewRedactor("hidden")}, KindConnection,
+		{Options{APIKey: "sk", BaseURL: "ftp://me:hidden@x/", Redactor: redact.New("hidden")}, KindConnection,
 			`reading base URL "ftp://me:[redacted]@x/": it must start with http:// or https:// and name a host`},
 	} {
 		_, err := New(tt.options).Create(t.Context(), question())

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 // A server logs its calls, too, with the time, as text or as JSON. Secrets may be added later.
@@ -20,7 +22,7 @@ func TestWithoutDebug(t *testing.T) {
 		"json": `^\{"time":"20\d\d-\d\d-\d\dT[^"]+","level":"INFO","msg":"call","who":"a\[redacted\]b","n":0\.25\}\n.*"WARN".*\n.*"msg":"two lines"\}\n$`,
 	} {
 		var out bytes.Buffer
-		redactor := NewRedactor()
+		redactor := redact.New()
 		log, end, err := New(Options{Format: format, File: "/nonexistent/never-opened", Stderr: &out, Redactor: redactor})
 		redactor.Add(key)
 		log.Debug("a debug line")
@@ -54,36 +56,12 @@ func TestDebug(t *testing.T) {
 		{func(l *slog.Logger) { l.Warn("m", "v", "hush-\x1b"+"hush-0001", "w", `\x1b[31m`) }, `WRN m v=[redacted] w=\u001b[31m`},
 	} {
 		var out bytes.Buffer
-		log, end, _ := New(Options{Debug: true, Stderr: &out, Redactor: NewRedactor(key)})
+		log, end, _ := New(Options{Debug: true, Stderr: &out, Redactor: redact.New(key)})
 		tt.log(log)
 		end()
 		if _, got, _ := strings.Cut(out.String(), " "); got != tt.want+"\n" {
 			t.Errorf("wrote %q, want %q", got, tt.want)
 		}
-	}
-}
-
-func TestRedact(t *testing.T) {
-	r := NewRedactor("abcd", "abcdefgh", "xyz", `q"uo<te`)
-	for in, want := range map[string]string{
-		"":                                     "",
-		"abcdefgh abcd":                        "[redacted] [redacted]",
-		"xyz":                                  "xyz", // too short
-		`{"a":"q\"uo<te","b":"q\"uo\u003cte"}`: `{"a":"[redacted]","b":"[redacted]"}`,
-		"https://h/?k=q%22uo%3Cte":             "https://h/?k=[redacted]",
-		"key sk-proj-0123_456-789.":            "key [redacted].",
-		"Incorrect API key: sk-tHis*****at":    "Incorrect API key: [redacted]",
-		`"a\nsk-0123456789"`:                   `"a\n[redacted]"`,
-		"task-management-system":               "task-management-system",
-		"sk-learn":                             "sk-learn",
-	} {
-		if got := r.Redact(in); got != want {
-			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
-		}
-	}
-	var none *Redactor
-	if got := none.Redact("sk-0123456789 abcd"); got != "[redacted] abcd" {
-		t.Errorf("Redact of a nil Redactor = %q", got)
 	}
 }
 

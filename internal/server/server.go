@@ -23,7 +23,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -39,14 +39,14 @@ type Options struct {
 	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests of
 	// a client must reach the server that MCP returned.
 	Tasks      bool
-	ToolErrors string            // "protocol": JSON-RPC errors, "result": results with isError; else by protocol version
-	Redactor   *logging.Redactor // removes secrets from errors
-	Debug      bool              // add status, type, name and request_id to errors (spec §8.2)
-	MaxCalls   int               // calls that run at the same time; others wait. 0: 256
-	Timeout    time.Duration     // of a call, the wait for others included. 0: none
-	Waiting    func() int        // counts the running calls that wait for the API; needed by Server.Waiting
-	Observe    func(Call)        // if set, is called at the end of each call, also concurrently
-	Log        *slog.Logger      // gets a line per call at debug level (spec §8.1)
+	ToolErrors string           // "protocol": JSON-RPC errors, "result": results with isError; else by protocol version
+	Redactor   *redact.Redactor // removes secrets from errors
+	Debug      bool             // add status, type, name and request_id to errors (spec §8.2)
+	MaxCalls   int              // calls that run at the same time; others wait. 0: 256
+	Timeout    time.Duration    // of a call, the wait for others included. 0: none
+	Waiting    func() int       // counts the running calls that wait for the API; needed by Server.Waiting
+	Observe    func(Call)       // if set, is called at the end of each call, also concurrently
+	Log        *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
 
 // Call describes a call of a tool that has ended.

@@ -18,8 +18,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 const (
@@ -46,7 +47,7 @@ func research(ctx context.Context, _ string, q answer.Question, watch func(llm.E
 	}
 	select {
 	case <-time.After(duration):
-		return &answer.Answer{Text: q.Query, Citations: []answer.Citation{}, Model: "<m>", Meta: usage}, nil
+		return &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: usage}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -59,7 +60,7 @@ func newServer(set func(*Options)) (*Server, *[]Call) {
 	o := Options{
 		Ask:      research,
 		Explain:  func(_ string, err error) string { return err.Error() },
-		Redactor: logging.NewRedactor(secret),
+		Redactor: redact.New(secret),
 		Debug:    true,
 		MaxCalls: 1,
 		Observe: func(call Call) {

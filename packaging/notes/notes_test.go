@@ -17,16 +17,32 @@ func TestSection(t *testing.T) {
 
 - first
 `
-	tests := []struct{ version, want, err string }{
-		{"v0.10.0", "### Added\n\n- one", ""},
-		{"v0.1.0", "- first", ""},
-		{"Unreleased", "", "the section of Unreleased in docs/changelog.md is empty"},
-		{"v0.10", "", "docs/changelog.md has no section for v0.10"},
+	for _, tt := range []struct {
+		name    string
+		version string
+		want    string
+		err     string
+	}{
+		{name: "in the middle", version: "v0.10.0", want: "### Added\n\n- one"},
+		{name: "the last one", version: "v0.1.0", want: "- first"},
+		{name: "empty", version: "Unreleased", err: "the section of Unreleased in docs/changelog.md is empty"},
+		{name: "missing", version: "v0.10", err: "docs/changelog.md has no section for v0.10"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := section(text, tt.version)
+			if got != tt.want {
+				t.Errorf("section(%q) = %q, want %q", tt.version, got, tt.want)
+			}
+			if message(err) != tt.err {
+				t.Errorf("section(%q): error %q, want %q", tt.version, message(err), tt.err)
+			}
+		})
 	}
-	for _, tt := range tests {
-		got, err := section(text, tt.version)
-		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("section(%q) = %q, %v, want %q, %s", tt.version, got, err, tt.want, tt.err)
-		}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
 	}
+	return err.Error()
 }

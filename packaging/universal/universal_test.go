@@ -10,8 +10,14 @@ import (
 
 // object makes a Mach-O file without commands, padded to size.
 func object(cpu macho.Cpu, size int) []byte {
-	b, _ := binary.Append(nil, binary.LittleEndian, macho.FileHeader{Magic: macho.Magic64, Cpu: cpu, Type: macho.TypeExec})
-	return append(b, bytes.Repeat([]byte{byte(cpu)}, size-len(b))...)
+	header := macho.FileHeader{
+		Magic: macho.Magic64,
+		Cpu:   cpu,
+		Type:  macho.TypeExec,
+	}
+	b, _ := binary.Append(nil, binary.LittleEndian, header)
+	padding := bytes.Repeat([]byte{byte(cpu)}, size-len(b))
+	return append(b, padding...)
 }
 
 // join makes a universal binary of the objects in the given order.
@@ -20,8 +26,10 @@ func join(objects ...[]byte) []byte {
 	var body []byte
 	for _, o := range objects {
 		body = append(body, make([]byte, -len(body)&(align-1))...)
-		cpu, sub := binary.LittleEndian.Uint32(o[4:]), binary.LittleEndian.Uint32(o[8:])
-		head = append(head, cpu, sub, uint32(align+len(body)), uint32(len(o)), alignBits)
+		cpu := binary.LittleEndian.Uint32(o[4:])
+		subtype := binary.LittleEndian.Uint32(o[8:])
+		offset := uint32(align + len(body))
+		head = append(head, cpu, subtype, offset, uint32(len(o)), alignBits)
 		body = append(body, o...)
 	}
 	b, _ := binary.Append(nil, binary.BigEndian, head)
@@ -29,14 +37,27 @@ func join(objects ...[]byte) []byte {
 }
 
 func TestSorted(t *testing.T) {
-	amd, arm := object(macho.CpuAmd64, 3*align+5), object(macho.CpuArm64, align)
+	amd := object(macho.CpuAmd64, 3*align+5)
+	arm := object(macho.CpuArm64, align)
 	want := join(amd, arm)
-	for name, in := range map[string][]byte{"in order": want, "out of order": join(arm, amd)} {
-		if got, err := sorted(slices.Clone(in)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("sorted, %s: %v, got %d bytes that differ from the %d of amd64 before arm64", name, err, len(got), len(want))
+	for name, in := range map[string][]byte{
+		"in order":     join(amd, arm),
+		"out of order": join(arm, amd),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := sorted(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("got %d bytes that differ from the %d of amd64 before arm64", len(got), len(want))
+			}
+		})
+	}
+
+	t.Run("another format", func(t *testing.T) {
+		if _, err := sorted([]byte("not Mach-O")); err == nil {
+			t.Error("no error")
 		}
-	}
-	if _, err := sorted([]byte("not Mach-O")); err == nil {
-		t.Error("sorted of another format: no error")
-	}
+	})
 }

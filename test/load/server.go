@@ -27,16 +27,26 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
+// start starts a server on a free port of loopback.
 func start(binary, base string, maxCalls int) (*process, error) {
-	cmd := exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--max-calls", fmt.Sprint(maxCalls))
-	cmd.Env = []string{"OPENAI_API_KEY=load", "OPENAI_BASE_URL=" + base, "MCP_HTTP_TOKENS=load:" + token}
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
+	return startAt("127.0.0.1:0", binary, base, maxCalls)
+}
+
+func startAt(address, binary, base string, maxCalls int) (*process, error) {
+	cmd := exec.Command(binary, "serve", "--http", address, "--max-calls", fmt.Sprint(maxCalls))
+	cmd.Env = []string{
+		"OPENAI_API_KEY=load",
+		"OPENAI_BASE_URL=" + base,
+		"MCP_HTTP_TOKENS=load:" + token,
 	}
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
 			go io.Copy(io.Discard, stderr) // ends with the process
@@ -119,24 +129,41 @@ func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
 			c.Close()
 		}
 	}()
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"` + query + `"},"_meta":{"progressToken":1}}}`
-	_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-		"Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
-	if err != nil {
+
+	if err := send(c, query); err != nil {
 		return nil, err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(res.Body)
-	switch {
-	case err != nil:
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
 		return nil, err
-	case !bytes.Contains(b, []byte(`"content":[`)):
-		return nil, fmt.Errorf("status %d: %s", res.StatusCode, b)
-	case res.Close:
+	}
+
+	if !bytes.Contains(body, []byte(`"content":[`)) {
+		return nil, fmt.Errorf("status %d: %s", res.StatusCode, body)
+	}
+	if res.Close {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// send writes the request of a call.
+func send(c net.Conn, query string) error {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
+		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+	header := []string{
+		"POST /mcp HTTP/1.1",
+		"Host: localhost",
+		"Authorization: Bearer " + token,
+		"Content-Type: application/json",
+		"Accept: application/json, text/event-stream",
+		"Mcp-Protocol-Version: 2025-06-18",
+		fmt.Sprintf("Content-Length: %d", len(body)),
+	}
+	_, err := io.WriteString(c, strings.Join(header, "\r\n")+"\r\n\r\n"+body)
+	return err
 }

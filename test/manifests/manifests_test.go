@@ -36,37 +36,58 @@ func read[T any](t *testing.T, name string) *T {
 
 // kustomization is kustomization.yaml.
 type kustomization struct {
-	APIVersion, Kind string
-	Resources        []string
-	Labels           []struct {
-		Pairs                              map[string]string
-		IncludeSelectors, IncludeTemplates bool
+	APIVersion string
+	Kind       string
+	Resources  []string
+	Labels     []struct {
+		Pairs            map[string]string
+		IncludeSelectors bool
+		IncludeTemplates bool
+	}
+}
+
+// The server has drained before Kubernetes kills it. request.timeout_ms is 300 s by default, and so is
+// --drain; --notice is 2 s.
+func TestGracePeriod(t *testing.T) {
+	pod := read[apps.Deployment](t, "deployment.yaml").Spec.Template.Spec
+	got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second
+	if got <= 304*time.Second {
+		t.Errorf("%v, want more than the drain and the 2 s before and after it", got)
 	}
 }
 
 func TestManifests(t *testing.T) {
 	deployment := read[apps.Deployment](t, "deployment.yaml")
 	pod := deployment.Spec.Template.Spec
-	container, volume := pod.Containers[0], pod.Volumes[0]
-	mount, port, security := container.VolumeMounts[0], container.Ports[0].Name, container.SecurityContext
-	// request.timeout_ms is 300 s by default, and so is --drain; --notice is 2 s.
-	if got := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second; got <= 304*time.Second {
-		t.Errorf("terminationGracePeriodSeconds is %v, not longer than the drain and the 2 s before and after it", got)
-	}
+	container := pod.Containers[0]
+	volume := pod.Volumes[0]
+	mount := container.VolumeMounts[0]
+	port := container.Ports[0].Name
+	metricsPort := container.Ports[1].Name
+	security := container.SecurityContext
+	service := read[core.Service](t, "service.yaml").Spec.Ports
+	scaled := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef
+	disruption := read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector
+	network := read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector
+
 	variables := map[string]string{}
 	for _, e := range container.Env {
 		variables[e.Name] = e.Value
 	}
-	probe := func(p *core.Probe) []string { return []string{p.HTTPGet.Path, p.HTTPGet.Port.StrVal} }
-	service := read[core.Service](t, "service.yaml").Spec.Ports
-	// Kustomize puts the label into the other selectors, but not into these.
+	// Kustomize puts the label into the other selectors, but not into those of these two.
 	label := read[kustomization](t, "kustomization.yaml").Labels[0].Pairs
 	files, err := filepath.Glob(folder + "*.yaml") // the five manifests and kustomization.yaml
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	probe := func(p *core.Probe) []string { return []string{p.HTTPGet.Path, p.HTTPGet.Port.StrVal} }
+	tokens := path.Join(mount.MountPath, volume.Secret.Items[0].Path)
 	for _, tt := range []struct {
-		what      string
+		name      string
 		got, want any
 	}{
-		{"MCP_HTTP_TOKENS_FILE", variables["MCP_HTTP_TOKENS_FILE"], path.Join(mount.MountPath, volume.Secret.Items[0].Path)},
+		{"the file of tokens", variables["MCP_HTTP_TOKENS_FILE"], tokens},
 		{"the mounted volume", mount.Name, volume.Name},
 		{"the mount is read-only", mount.ReadOnly, true},
 		{"runAsNonRoot", *pod.SecurityContext.RunAsNonRoot, true},
@@ -76,16 +97,18 @@ func TestManifests(t *testing.T) {
 		{"the memory limit", container.Resources.Limits.Memory().String(), "512Mi"},
 		{"the readiness probe", probe(container.ReadinessProbe), []string{"/readyz", port}},
 		{"the liveness probe", probe(container.LivenessProbe), []string{"/healthz", port}},
-		{"the targets of the service", [2]string{service[0].TargetPort.StrVal, service[1].TargetPort.StrVal}, [2]string{port, container.Ports[1].Name}},
-		{"the target of the autoscaler", read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef.Name, deployment.Name},
+		{"the target of the service", service[0].TargetPort.StrVal, port},
+		{"the target of the service for metrics", service[1].TargetPort.StrVal, metricsPort},
+		{"the target of the autoscaler", scaled.Name, deployment.Name},
 		{"the label is set", len(label) > 0, true},
-		{"the selector of disruption.yaml", read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector.MatchLabels, label},
-		{"the selector of network.yaml", read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector.MatchLabels, label},
+		{"the selector of disruption.yaml", disruption.MatchLabels, label},
+		{"the selector of network.yaml", network.MatchLabels, label},
 		{"the number of files", len(files), 6},
-		{"the error of their names", err, nil},
 	} {
-		if !reflect.DeepEqual(tt.got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.what, tt.got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if !reflect.DeepEqual(tt.got, tt.want) {
+				t.Errorf("got %v, want %v", tt.got, tt.want)
+			}
+		})
 	}
 }

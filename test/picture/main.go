@@ -30,18 +30,32 @@ const (
 func main() {
 	log.SetFlags(0)
 	api := must(fakeapi.Start("always", steps))
+	defer api.Close()
 	dir := must(os.MkdirTemp("", "picture-"))
+	defer os.RemoveAll(dir)
 	must(exec.Command("go", "build", "-o", dir, "./cmd/"+program).Output())
+
 	ask := fmt.Sprintf("%s ask --usage %q", program, question)
-	cmd := exec.Command("script", "-qec", fmt.Sprintf("stty cols %d -onlcr; %s", columns, ask), "/dev/null")
-	cmd.Env = append(os.Environ(), "HOME="+dir, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
-		"TERM=xterm-256color", "OPENAI_API_KEY=picture", "OPENAI_BASE_URL="+api.URL)
-	during, after := frames(string(must(cmd.Output())))
+	during, after := frames(record(dir, api.URL, ask))
+
 	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
-	svg := draw(append([]string{prompt, during, ""}, strings.Split(prompt+"\n"+after+"$", "\n")...))
-	must(dir, os.WriteFile(picture, []byte(svg), 0o644))
-	must(dir, os.RemoveAll(dir))
-	api.Close()
+	lines := []string{prompt, during, ""}
+	lines = append(lines, strings.Split(prompt+"\n"+after+"$", "\n")...)
+	must(dir, os.WriteFile(picture, []byte(draw(lines)), 0o644))
+}
+
+// record runs a command in a terminal, with the program of folder dir, and returns what it writes.
+func record(dir, base, command string) string {
+	inTerminal := fmt.Sprintf("stty cols %d -onlcr; %s", columns, command)
+	cmd := exec.Command("script", "-qec", inTerminal, "/dev/null")
+	cmd.Env = append(os.Environ(),
+		"HOME="+dir,
+		"PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		"TERM=xterm-256color",
+		"OPENAI_API_KEY=picture",
+		"OPENAI_BASE_URL="+base,
+	)
+	return string(must(cmd.Output()))
 }
 
 func must[T any](v T, err error) T {
@@ -102,25 +116,37 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]
   <circle cx="62" cy="18" r="6"/>
 `
 
-// draw returns the picture of a terminal with these lines. The first empty line separates the two frames.
+// draw returns the picture of a terminal with these lines. The first empty line separates the two
+// frames.
 func draw(lines []string) string {
 	height := bar + len(lines)*lineHeight + margin
 	var svg strings.Builder
 	fmt.Fprintf(&svg, head, width, height, width-1, height-1)
+
 	divider := slices.Index(lines, "")
 	for i, line := range lines {
 		y := bar + lineHeight*i + 22
-		if i == divider {
-			fmt.Fprintf(&svg, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", margin, width-margin, y-5)
-		} else if line != "" {
-			fmt.Fprintf(&svg, `  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n", margin, y, spans(line))
+		switch {
+		case i == divider:
+			fmt.Fprintf(&svg, `  <line x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n",
+				margin, width-margin, y-5)
+		case line != "":
+			fmt.Fprintf(&svg, `  <text x="%d" y="%d" xml:space="preserve">%s</text>`+"\n",
+				margin, y, spans(line))
 		}
 	}
 	return svg.String() + "</svg>\n"
 }
 
 // classes are the styles of the picture, by the parameter of the control sequence SGR.
-var classes = map[string]string{"1": "bold", "2": "faint", "3": "italic", "4": "underlined", "36": "cyan", "94": "blue"}
+var classes = map[string]string{
+	"1":  "bold",
+	"2":  "faint",
+	"3":  "italic",
+	"4":  "underlined",
+	"36": "cyan",
+	"94": "blue",
+}
 
 // sequence matches a control sequence: SGR, or OSC 8 with the URL of a link.
 var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\\")
@@ -129,26 +155,40 @@ var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\
 func spans(line string) string {
 	var svg strings.Builder
 	var style []string
-	sequences := append(sequence.FindAllStringSubmatch(line, -1), []string{"", "0", ""}) // the end of the line
+	sequences := sequence.FindAllStringSubmatch(line, -1)
 	for i, words := range sequence.Split(line, -1) {
 		words = html.EscapeString(words)
 		if words != "" && style != nil {
 			words = fmt.Sprintf(`<tspan class="%s">%s</tspan>`, strings.Join(style, " "), words)
 		}
 		svg.WriteString(words)
-		switch codes, url := sequences[i][1], sequences[i][2]; {
+		if i == len(sequences) {
+			break
+		}
+
+		codes := sequences[i][1]
+		url := sequences[i][2]
+		isLink := strings.HasPrefix(sequences[i][0], "\x1b]")
+		switch {
 		case url != "":
 			fmt.Fprintf(&svg, `<a href="%s">`, html.EscapeString(url))
-		case strings.HasPrefix(sequences[i][0], "\x1b]"):
+		case isLink:
 			svg.WriteString("</a>")
 		default:
-			for code := range strings.SplitSeq(codes, ";") {
-				style = append(style, classes[code])
-				if code == "0" {
-					style = nil
-				}
-			}
+			style = restyled(style, codes)
 		}
 	}
 	return svg.String()
+}
+
+// restyled returns a style after the parameters of SGR.
+func restyled(style []string, codes string) []string {
+	for code := range strings.SplitSeq(codes, ";") {
+		if code == "0" {
+			style = nil
+			continue
+		}
+		style = append(style, classes[code])
+	}
+	return style
 }

@@ -1,14 +1,12 @@
 package repo_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +26,10 @@ var rules = []rule{
 	{begin: "cd ", not: "TestCommands starts in the repository"},
 	{begin: "git clone ", not: "needs the network"},
 	{begin: "docker compose ", not: "needs a container engine and a published image"},
-	{begin: "docker ", not: "needs a container engine; .ci/release builds the image with buildah, and calls it"},
+	{
+		begin: "docker ",
+		not:   "needs a container engine; .ci/release builds the image with buildah, and calls it",
+	},
 	{begin: "buildah ", not: ".ci/release, with this machine's Go in place of the golang image"},
 	{begin: "npx ", not: ".ci/release, from a registry on loopback (test/release/npm.mjs)"},
 	{begin: "brew ", not: "needs a published release; .ci/release checks the cask"},
@@ -38,7 +39,10 @@ var rules = []rule{
 	{begin: "sha256sum ", not: ".ci/release, in the step of the checksums"},
 	{begin: "kubectl ", not: "needs a cluster; test/manifests checks the files"},
 	{begin: "go test ", not: "it is this test's own run"},
-	{begin: "openai-responses-mcp serve ", not: "does not end; TestServe in internal/cli, and .ci/run over HTTP"},
+	{
+		begin: "openai-responses-mcp serve ",
+		not:   "does not end; TestServe in internal/cli, and .ci/run over HTTP",
+	},
 
 	{begin: "export |[A-Z]+="},
 	{begin: "go install ./cmd/"},
@@ -55,47 +59,37 @@ var rules = []rule{
 	{begin: "openai-responses-mcp --version", want: version.Version},
 }
 
-// TestCommands runs the commands of README and docs/reference with the built program. The API is the fake
-// one, so that a question needs no network.
+// ruleFor returns the rule that applies to a command, or nil.
+func ruleFor(command string) *rule {
+	for i, r := range rules {
+		if regexp.MustCompile("^(" + r.begin + ")").MatchString(command) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// TestCommands runs the commands of README and docs/reference with the built program. The API is the
+// fake one, so that a question needs no network.
 func TestCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
+
 	run := newShell(t)
-	used := make(map[string]bool)
+	used := map[string]bool{}
 	for _, p := range pages(t, "README*.md", "docs/reference/*.md") {
 		for _, b := range p.blocks {
 			at := fmt.Sprintf("%s:%d", p.name, b.line)
-			if b.kind == "console" { // a command that fails, and its output
-				command, want, _ := strings.Cut(strings.TrimPrefix(b.text, "$ "), "\n")
-				if out, err := run(command); err == nil || out != want {
-					t.Errorf("%s: %s\n%v, got %q, want %q", at, command, err, out, want)
-				}
-			}
-			if b.kind != "sh" {
-				continue
-			}
-			for command := range strings.Lines(continued.ReplaceAllString(b.text, "")) {
-				command = strings.TrimSpace(command)
-				if command == "" || strings.HasPrefix(command, "#") {
-					continue
-				}
-				i := slices.IndexFunc(rules, func(r rule) bool { return regexp.MustCompile("^(" + r.begin + ")").MatchString(command) })
-				if i < 0 {
-					t.Errorf("%s: %s\nno rule says how this is tried", at, command)
-					continue
-				}
-				r := rules[i]
-				used[r.begin] = true
-				if r.not != "" {
-					continue
-				}
-				if out, err := run(command); err != nil || !strings.Contains(out, r.want) {
-					t.Errorf("%s: %s\n%v, want %q in the output:\n%s", at, command, err, r.want, out)
-				}
+			switch b.kind {
+			case "console":
+				t.Run(at, func(t *testing.T) { runConsole(t, run, b.text) })
+			case "sh":
+				t.Run(at, func(t *testing.T) { runCommands(t, run, b.text, used) })
 			}
 		}
 	}
+
 	for _, r := range rules {
 		if !used[r.begin] {
 			t.Errorf("no document has a command that begins with %q", r.begin)
@@ -103,28 +97,82 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// shell runs a command and returns its output.
+type shell func(command string) (string, error)
+
+// runConsole runs a block that has a command that fails, and its output.
+func runConsole(t *testing.T, run shell, text string) {
+	command, want, _ := strings.Cut(strings.TrimPrefix(text, "$ "), "\n")
+	got, err := run(command)
+	if err == nil {
+		t.Errorf("%s\ndid not fail", command)
+	}
+	if got != want {
+		t.Errorf("%s\ngot  %q\nwant %q", command, got, want)
+	}
+}
+
+// continued matches the end of a line that the next line continues.
 var continued = regexp.MustCompile(`\\\n *`)
 
-// newShell builds the program and returns a function that runs a command of a user who has it in PATH: in
-// the repository if it uses Go, otherwise in an empty folder.
-func newShell(t *testing.T) func(command string) (string, error) {
+// runCommands runs the commands of a block as their rules say, and notes the rules.
+func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
+	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {
+		command := strings.TrimSpace(line)
+		if command == "" || strings.HasPrefix(command, "#") {
+			continue
+		}
+		r := ruleFor(command)
+		if r == nil {
+			t.Errorf("%s\nno rule says how this is tried", command)
+			continue
+		}
+
+		used[r.begin] = true
+		if r.not != "" {
+			continue
+		}
+		out, err := run(command)
+		if err != nil {
+			t.Errorf("%s\n%v", command, err)
+		}
+		if !strings.Contains(out, r.want) {
+			t.Errorf("%s\nwant %q in the output:\n%s", command, r.want, out)
+		}
+	}
+}
+
+// newShell builds the program and returns the shell of a user who has it in PATH. Commands that use Go
+// run in the repository, others in an empty folder.
+func newShell(t *testing.T) shell {
 	t.Helper()
-	api, apiErr := fakeapi.Start("always", "search")
-	goenv, err := exec.Command("go", "env", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
-	if err = errors.Join(apiErr, err); err != nil {
+	api, err := fakeapi.Start("always", "search")
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	of := strings.Split(string(goenv), "\n")
-	bin, home := t.TempDir(), t.TempDir()
+
+	bin := t.TempDir()
+	home := t.TempDir()
 	env := []string{
-		"HOME=" + home, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"OPENAI_API_KEY=sk-commands", "OPENAI_BASE_URL=" + api.URL,
-		"GOENV=" + of[0], "GOPATH=" + of[1], "GOCACHE=" + of[2], "GOMODCACHE=" + of[3], "GOBIN=" + bin,
+		"HOME=" + home,
+		"PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"),
+		"OPENAI_API_KEY=sk-commands",
+		"OPENAI_BASE_URL=" + api.URL,
+		"GOBIN=" + bin,
 	}
+	for _, name := range []string{"GOENV", "GOPATH", "GOCACHE", "GOMODCACHE"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(value)))
+	}
+
 	run := func(command string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Env, cmd.Dir = env, home
+		cmd.Env = env
+		cmd.Dir = home
 		if strings.Contains(command, "go ") {
 			cmd.Dir = root
 		}

@@ -1,6 +1,12 @@
 // Package repo_test checks the import graph, that every file has the same version number, and the
-// documentation: links resolve, examples load, commands run, and the flags and keys in the text exist.
-// internal/config checks the tables of the configuration, internal/clients the page of client setup.
+// documentation: links resolve, examples load, commands run, and the flags, keys and functions in the
+// text exist. internal/config checks the tables of the configuration, internal/clients the page of
+// client setup.
+//
+//	repo_test.go      imports and versions
+//	docs_test.go      links, examples, flags and keys
+//	commands_test.go  the commands of the documentation
+//	tour_test.go      the functions that the guided tour names
 package repo_test
 
 import (
@@ -26,12 +32,16 @@ const (
 )
 
 // files returns the names of files, from the root and with slashes.
-func files(t *testing.T, patterns ...string) (all []string) {
+func files(t *testing.T, patterns ...string) []string {
 	t.Helper()
+	var all []string
 	for _, pattern := range patterns {
 		names, err := fs.Glob(os.DirFS(root), pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: no files, error %v", pattern, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) == 0 {
+			t.Fatalf("%s: no files", pattern)
 		}
 		all = append(all, names...)
 	}
@@ -56,43 +66,65 @@ func TestImports(t *testing.T) {
 	for i, m := range layers.FindAllStringSubmatch(read(t, "docs/architecture.md"), -1) {
 		rank[m[1]] = i + 1
 	}
+
 	for _, name := range files(t, "cmd/*/*.go", "internal/*/*.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pkg := path.Dir(name)
-		if rank[pkg] == 0 {
-			t.Errorf("%s: package %s is not in docs/architecture.md", name, pkg)
-		}
-		for _, spec := range f.Imports {
-			p := strings.Trim(spec.Path.Value, `"`)
-			to, ours := strings.CutPrefix(p, module+"/")
-			switch {
-			case p == "github.com/openai/openai-go/v3":
-				t.Errorf("%s imports %s, which doubles the binary: use its package responses", name, p)
-			case strings.HasPrefix(p, "github.com/openai/openai-go/") && pkg != "internal/llm":
-				t.Errorf("%s imports %s: only llm does", name, p)
-			case !ours:
-			case rank[to] <= rank[pkg]:
-				t.Errorf("%s imports %s, which is not below %s", name, to, pkg)
-			case to == "internal/config" && pkg != "internal/cli" && pkg != "internal/doctor":
-				t.Errorf("%s imports config: only cli and doctor do", name)
+		t.Run(name, func(t *testing.T) {
+			pkg := path.Dir(name)
+			if rank[pkg] == 0 {
+				t.Errorf("package %s is not in docs/architecture.md", pkg)
 			}
-		}
+
+			f, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, spec := range f.Imports {
+				checkImport(t, rank, pkg, strings.Trim(spec.Path.Value, `"`))
+			}
+		})
 	}
 }
 
+// checkImport checks one import of package pkg.
+func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
+	t.Helper()
+	const sdk = "github.com/openai/openai-go/v3"
+	if imported == sdk {
+		t.Errorf("it imports %s, which doubles the binary: use its package responses", sdk)
+	}
+	if strings.HasPrefix(imported, sdk+"/") && pkg != "internal/llm" {
+		t.Errorf("it imports %s: only llm does", imported)
+	}
+
+	to, ours := strings.CutPrefix(imported, module+"/")
+	if !ours {
+		return
+	}
+	if rank[to] <= rank[pkg] {
+		t.Errorf("it imports %s, which is not below %s", to, pkg)
+	}
+	if to == "internal/config" && pkg != "internal/cli" && pkg != "internal/doctor" {
+		t.Error("it imports config: only cli and doctor do")
+	}
+}
+
+// serverName is what the registry of MCP servers compares with each package.
+const serverName = "io.github.uchimanajet7/openai-responses-mcp"
+
 func TestVersions(t *testing.T) {
 	const v = version.Version
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(v) {
+	semantic := regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+	if !semantic.MatchString(v) {
 		t.Errorf("version.Version = %q, want a semantic version without a v", v)
 	}
-	// The registry of MCP servers compares the name and the packages of its entry with each package.
-	const name = "io.github.uchimanajet7/openai-responses-mcp"
+
+	const (
+		image  = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
+		bundle = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
+	)
 	for _, tt := range []struct{ file, path, want string }{
 		{"npm/package.json", "version", v},
 		{"npm/package-lock.json", "version", v},
@@ -102,34 +134,45 @@ func TestVersions(t *testing.T) {
 		{"server.json", "packages.#", "3"},
 		{"server.json", `packages.#(registryType=="npm").identifier`, version.Name},
 		{"server.json", `packages.#(registryType=="npm").version`, v},
-		{"server.json", `packages.#(registryType=="oci").identifier`, "ghcr.io/uchimanajet7/openai-responses-mcp:" + v},
+		{"server.json", `packages.#(registryType=="oci").identifier`, image},
 		{"server.json", `packages.#(registryType=="oci").version`, ""},
-		{"server.json", `packages.#(registryType=="mcpb").identifier`, "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"},
+		{"server.json", `packages.#(registryType=="mcpb").identifier`, bundle},
 		{"server.json", `packages.#(registryType=="mcpb").version`, v},
-		{"server.json", "name", name},
-		{"npm/package.json", "mcpName", name},
+		{"server.json", "name", serverName},
+		{"npm/package.json", "mcpName", serverName},
 	} {
-		if got := gjson.Get(read(t, tt.file), tt.path).String(); got != tt.want {
-			t.Errorf("%s of %s is %q, want %q", tt.path, tt.file, got, tt.want)
-		}
+		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
+			if got := gjson.Get(read(t, tt.file), tt.path).String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
+
 	for _, tt := range []struct{ file, want string }{
 		{"Dockerfile", fmt.Sprintf("image.version=%q", v)},
-		{"Dockerfile", fmt.Sprintf("server.name=%q", name)},
+		{"Dockerfile", fmt.Sprintf("server.name=%q", serverName)},
 		{"docs/changelog.md", "\n## v" + v + " — "},
 		{"docs/reference/installation.md", "VERSION=" + v},
 	} {
-		if !strings.Contains(read(t, tt.file), tt.want) {
-			t.Errorf("%s does not contain %q", tt.file, tt.want)
-		}
-	}
-	// Documents and manifests name the package or the image with its version.
-	named := regexp.MustCompile(`openai-responses-mcp[@:](\d+\.\d+\.\d+[-0-9A-Za-z.]*)`)
-	for _, file := range files(t, "README*.md", "docs/reference/*.md", "config/*.yaml", "config/kubernetes/*.yaml", "packaging/claude-plugin/.claude-plugin/*.json") {
-		for _, m := range named.FindAllStringSubmatch(read(t, file), -1) {
-			if m[1] != v {
-				t.Errorf("%s names %s, want version %s", file, m[0], v)
+		t.Run(tt.file, func(t *testing.T) {
+			if !strings.Contains(read(t, tt.file), tt.want) {
+				t.Errorf("it does not contain %q", tt.want)
 			}
-		}
+		})
+	}
+}
+
+// Documents and manifests name the package or the image with its version.
+func TestNamedVersions(t *testing.T) {
+	named := regexp.MustCompile(`openai-responses-mcp[@:](\d+\.\d+\.\d+[-0-9A-Za-z.]*)`)
+	for _, file := range files(t, "README*.md", "docs/reference/*.md", "config/*.yaml",
+		"config/kubernetes/*.yaml", "packaging/claude-plugin/.claude-plugin/*.json") {
+		t.Run(file, func(t *testing.T) {
+			for _, m := range named.FindAllStringSubmatch(read(t, file), -1) {
+				if m[1] != version.Version {
+					t.Errorf("it names %s, want version %s", m[0], version.Version)
+				}
+			}
+		})
 	}
 }

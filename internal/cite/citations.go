@@ -1,4 +1,4 @@
-package answer
+package cite
 
 import (
 	"html"
@@ -19,11 +19,11 @@ type Citation struct {
 	Accessed    bool   `json:"-"`               // PublishedAt is the date of access: the source has no date
 }
 
-func (c Citation) isPage() bool { return strings.Contains(c.URL, "://") }
+func (c Citation) IsPage() bool { return strings.Contains(c.URL, "://") }
 
-// capped keeps at most limit sources: pages that the text links to, then other pages, then sources
+// Capped keeps at most limit sources: pages that the text links to, then other pages, then sources
 // without a URL. At least one place is theirs, and one is left for a page.
-func capped(list []Citation, limit int, doc *document) []Citation {
+func Capped(list []Citation, limit int, doc *Document) []Citation {
 	if len(list) <= limit {
 		return list
 	}
@@ -36,7 +36,7 @@ func capped(list []Citation, limit int, doc *document) []Citation {
 	var linked, pages, names []Citation
 	for _, c := range list {
 		switch {
-		case !c.isPage():
+		case !c.IsPage():
 			names = append(names, c)
 		case inText[PageKey(c.URL)]:
 			linked = append(linked, c)
@@ -49,7 +49,7 @@ func capped(list []Citation, limit int, doc *document) []Citation {
 	return append(pages[:min(len(pages), limit-len(names))], names...)
 }
 
-func title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), maxEntry)]), 300) }
+func Title(s string) string { return text.Truncate(text.OneLine(s[:min(len(s), maxEntry)]), 300) }
 
 // unsafe has the characters that a URL has in escaped form only (RFC 3986
 // section 2). Letters of other scripts stay, as in an IRI.
@@ -73,9 +73,9 @@ func PageURL(raw string) string {
 // browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).
 var browser = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
-// hostOf returns the host of a page as a browser maps it, without port and final
+// HostOf returns the host of a page as a browser maps it, without port and final
 // dot, or "" if u is not an http or https URL.
-func hostOf(u string) string {
+func HostOf(u string) string {
 	m := authority.FindStringSubmatch(u)
 	if m == nil {
 		return ""
@@ -87,23 +87,23 @@ func hostOf(u string) string {
 	return strings.TrimSuffix(ascii, ".")
 }
 
-// hosts is a set of domains.
-type hosts map[string]bool
+// Hosts is a set of domains.
+type Hosts map[string]bool
 
-func newHosts(names []string) hosts {
-	set := hosts{}
+func NewHosts(names []string) Hosts {
+	set := Hosts{}
 	for _, name := range names {
-		set[hostOf("https://"+name)] = true
+		set[HostOf("https://"+name)] = true
 	}
 	return set
 }
 
-// has reports whether a page belongs to one of the domains or a subdomain of one.
-func (set hosts) has(u string) bool {
+// Has reports whether a page belongs to one of the domains or a subdomain of one.
+func (set Hosts) Has(u string) bool {
 	if len(set) == 0 {
 		return false
 	}
-	for host := hostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
+	for host := HostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true
 		}

@@ -1,4 +1,4 @@
-package answer
+package cite
 
 import (
 	"fmt"
@@ -44,11 +44,11 @@ var (
 	datedEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 )
 
-// document is the text of an answer, with its last list of sources.
-type document struct {
+// Document is the text of an answer, with its last list of sources.
+type Document struct {
 	lines      []line
 	begin, end int  // of the list
-	closing    bool // the list ends the text, and each entry is a URL, a link or an identifier with a date
+	Closing    bool // the list ends the text, and each entry is a URL, a link or an identifier with a date
 }
 
 type line struct {
@@ -62,10 +62,10 @@ type Link struct {
 	key        string // PageKey
 }
 
-// newDocument finds the links in a text, the names of sources without a URL where a line has no
+// NewDocument finds the links in a text, the names of sources without a URL where a line has no
 // link, and the list of sources. A paragraph that follows the entries is not a part of it.
-func newDocument(body string, names []string) *document {
-	doc := &document{}
+func NewDocument(body string, names []string) *Document {
+	doc := &Document{}
 	left := maxLinks
 	for text := range strings.SplitSeq(body[max(0, len(body)-maxText):], "\n") {
 		l := line{text, links(text, left)}
@@ -94,7 +94,7 @@ func newDocument(body string, names []string) *document {
 		dated = dated || entry
 		closing = closing && (blank || entry)
 	}
-	doc.closing = closing && dated && doc.end == len(doc.lines)
+	doc.Closing = closing && dated && doc.end == len(doc.lines)
 	return doc
 }
 
@@ -106,9 +106,9 @@ func (l line) isEntry() bool {
 	return m != nil && firstDate(m[1]) != "" && len(l.text) < maxEntry
 }
 
-// dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
+// Dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
 // list, else those that follow a source at once.
-func (doc *document) dates(sources []Citation) map[string]string {
+func (doc *Document) Dates(sources []Citation) map[string]string {
 	dates := map[string]string{}
 	for _, c := range sources {
 		dates[PageKey(c.URL)] = ""
@@ -132,7 +132,7 @@ func (doc *document) dates(sources []Citation) map[string]string {
 
 // listDate returns the date that an entry of the list gives for link k of line i: after it, or
 // before it where the dates come first, or in a line without a link that belongs to the same entry.
-func (doc *document) listDate(i, k int) string {
+func (doc *Document) listDate(i, k int) string {
 	l := doc.lines[i]
 	before, after := l.around(k)
 	d := firstDate(before[max(0, len(before)-maxDate):])
@@ -149,7 +149,7 @@ func (doc *document) listDate(i, k int) string {
 }
 
 // proseDate returns the date that follows link k of line i at once.
-func (doc *document) proseDate(i, k int) string {
+func (doc *Document) proseDate(i, k int) string {
 	_, after := doc.lines[i].around(k)
 	if !dated.MatchString(iso(after[:min(len(after), maxDate)])) {
 		return ""
@@ -179,9 +179,9 @@ func links(s string, limit int) (list []Link) {
 	return list
 }
 
-// publishedAt returns the date of a source: the one that the text gives, else
+// PublishedAt returns the date of a source: the one that the text gives, else
 // one in the path of the URL, else "". Dates in the future are ignored.
-func publishedAt(u, inText, today string) string {
+func PublishedAt(u, inText, today string) string {
 	_, rest, _ := strings.Cut(u, "://")
 	_, path, _ := strings.Cut(rest, "/")
 	path = path[:strings.IndexAny(path+"?", "?#")]
@@ -219,7 +219,7 @@ func Links(s string) []Link { return links(s, maxLinks) }
 // SourcesAt returns where the last heading of a list of sources begins in the text of an answer, or
 // the length of the text, and whether the list ends the text in the form that the policy asks for.
 func SourcesAt(body string) (at int, closing bool) {
-	doc := newDocument(body, nil)
+	doc := NewDocument(body, nil)
 	if doc.begin == 0 {
 		return len(body), false
 	}
@@ -227,12 +227,12 @@ func SourcesAt(body string) (at int, closing bool) {
 	for _, l := range doc.lines[doc.begin-1:] {
 		at -= len(l.text) + 1
 	}
-	return at, doc.closing
+	return at, doc.Closing
 }
 
 // Listed returns the pages of the last list of sources of a text, with their dates.
 func Listed(body string) (list []Citation) {
-	doc := newDocument(body, nil)
+	doc := NewDocument(body, nil)
 	for i := doc.begin; i < doc.end; i++ {
 		l := doc.lines[i]
 		for k, at := range l.links {

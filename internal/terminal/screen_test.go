@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -15,11 +16,11 @@ func TestStatusLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		columns := 80
-		s := &screen{status: &out, stderr: &out, plain: true, width: func() int { return columns }, stage: "asking", begin: time.Now()}
+		s := &Screen{status: &out, stderr: &out, plain: true, width: func() int { return columns }, stage: "asking", begin: time.Now()}
 		step := func(want string, events ...llm.Event) {
 			t.Helper()
 			for _, ev := range events {
-				s.watch(ev)
+				s.Watch(ev)
 			}
 			s.draw()
 			if got := out.String(); !strings.HasSuffix(got, want) {
@@ -40,9 +41,9 @@ func TestStatusLine(t *testing.T) {
 		step("1s retrying (2): "+llm.KindRateLimit.String(), llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}})
 		step("s writing", llm.BlockStart{Kind: llm.BlockText})
 		s.plain, s.faint, s.begin = false, dim, time.Now()
-		s.refresh()
+		s.Refresh()
 		time.Sleep(3 * redraw / 2)
-		s.finish(nil)
+		s.Finish(nil)
 		const blank = "\r              \r"
 		if want := blank[3:] + "\x1b[0;2m⠋ 0s writing\x1b[0m" + blank + "\x1b[0;2m⠙ 0s writing\x1b[0m" + blank; !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%q does not end with %q", out.String(), want)
@@ -83,10 +84,10 @@ func TestScreen(t *testing.T) {
 		{"failed", [][]llm.Event{begin(link + "\n\ntw")}, "one two[1] three four five six seven\n", "", "\ntw\n\nSources:\n[1] https://b.example/x\n"},
 	} {
 		var out strings.Builder
-		s := &screen{text: &out, width: func() int { return 40 }}
+		s := &Screen{text: &out, width: func() int { return 40 }}
 		for _, events := range tt.tries {
 			for _, ev := range events {
-				s.watch(ev)
+				s.Watch(ev)
 			}
 			s.blocks()
 		}
@@ -94,14 +95,14 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%s, live:\n%s\nwant\n%s", tt.name, got, tt.live)
 		}
 		out.Reset()
-		ans := &answer.Answer{Text: tt.answer, Citations: []answer.Citation{
+		ans := &answer.Answer{Text: tt.answer, Citations: []cite.Citation{
 			{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
 			{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
 		}}
 		if tt.answer == "" {
 			ans = nil
 		}
-		s.finish(ans)
+		s.Finish(ans)
 		if got := sequences.ReplaceAllString(out.String(), ""); got != tt.rest {
 			t.Errorf("%s, rest:\n%s\nwant\n%s", tt.name, got, tt.rest)
 		}
@@ -111,13 +112,13 @@ func TestScreen(t *testing.T) {
 // Where control sequences are not wanted, the text is as it is.
 func TestPlainScreen(t *testing.T) {
 	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	for _, env := range []string{"NO_COLOR=1", "TERM=dumb"} {
+	for env, o := range map[string]Options{"NO_COLOR=1": {NoColor: true}, "TERM=dumb": {Term: "dumb"}} {
 		var out strings.Builder
-		s := (&app{env: []string{env}}).newScreen(true)
+		s := New(o)
 		s.text = &out
-		s.watch(llm.BlockDelta{Text: body})
+		s.Watch(llm.BlockDelta{Text: body})
 		s.blocks()
-		s.finish(&answer.Answer{Text: body})
+		s.Finish(&answer.Answer{Text: body})
 		if want := strings.ReplaceAll(body, "\x1b", "") + "\n"; out.String() != want {
 			t.Errorf("%s: %q, want %q", env, out.String(), want)
 		}

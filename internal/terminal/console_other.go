@@ -1,6 +1,6 @@
 //go:build !windows
 
-package cli
+package terminal
 
 // understandsSequences reports whether the terminal obeys control sequences.
 func understandsSequences() bool { return true }

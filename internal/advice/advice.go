@@ -1,4 +1,6 @@
-package answer
+// Package advice puts errors of a question into words: the problem and what to do about it, for models
+// and for people.
+package advice
 
 import (
 	"cmp"
@@ -15,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -74,9 +78,9 @@ func sentence(parts ...string) string {
 
 func (v Advisor) advise(profile string, err error) advice {
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-	timeout, timedOut := errors.AsType[TimeoutError](err)
+	timeout, timedOut := errors.AsType[answer.TimeoutError](err)
 	queued, waited := errors.AsType[llm.QueuedError](err)
-	noText, textless := errors.AsType[NoTextError](err)
+	noText, textless := errors.AsType[answer.NoTextError](err)
 	e, known := errors.AsType[*llm.Error](err)
 	switch {
 	case timedOut && waited:
@@ -195,7 +199,7 @@ func (v Advisor) host() string {
 
 // openAI reports whether requests go to OpenAI, in any region.
 func (v Advisor) openAI() bool {
-	return strings.HasSuffix("."+hostOf(v.BaseURL.Value), ".api.openai.com")
+	return strings.HasSuffix("."+cite.HostOf(v.BaseURL.Value), ".api.openai.com")
 }
 
 // base names openai.base_url and its origin.

@@ -1,4 +1,4 @@
-package answer
+package advice
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -42,12 +43,12 @@ func TestExplain(t *testing.T) {
 		said          string // end of problem
 	}{
 		{errors.New("looking up profile\n\"x\": not configured"), `looking up profile "x": not configured`, "", ""},
-		{TimeoutError(1500 * time.Millisecond), "timed out after 1.5 s", timeout, ""},
-		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, TimeoutError(time.Second))}, "timed out after 1 s", timeout, ""},
-		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w: %w", context.DeadlineExceeded, TimeoutError(time.Second), llm.QueuedError(12))}, "timed out after 1 s, waiting for the rate limit with 12 calls ahead", "ask fewer questions at once, or " + timeout, ""},
-		{NoTextError("incomplete: content_filter"), "incomplete: content_filter; the model wrote no answer", "rephrase the question", ""},
-		{NoTextError("incomplete: max_output_tokens"), "incomplete: max_output_tokens; the model wrote no answer", "ask for less, or raise max_output_tokens of the profile", ""},
-		{NoTextError("no output"), "no output; the model wrote no answer", "try again", ""},
+		{answer.TimeoutError(1500 * time.Millisecond), "timed out after 1.5 s", timeout, ""},
+		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w", context.DeadlineExceeded, answer.TimeoutError(time.Second))}, "timed out after 1 s", timeout, ""},
+		{&llm.Error{Kind: llm.KindTimeout, Err: fmt.Errorf("%w: %w: %w", context.DeadlineExceeded, answer.TimeoutError(time.Second), llm.QueuedError(12))}, "timed out after 1 s, waiting for the rate limit with 12 calls ahead", "ask fewer questions at once, or " + timeout, ""},
+		{answer.NoTextError("incomplete: content_filter"), "incomplete: content_filter; the model wrote no answer", "rephrase the question", ""},
+		{answer.NoTextError("incomplete: max_output_tokens"), "incomplete: max_output_tokens; the model wrote no answer", "ask for less, or raise max_output_tokens of the profile", ""},
+		{answer.NoTextError("no output"), "no output; the model wrote no answer", "try again", ""},
 
 		// The API repeats a part of the key here, so its message is left out.
 		{&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "Incorrect API key provided: sk-abc***xyz."}, "the API refused the key (401)", "set K to a complete and current key from https://platform.openai.com/api-keys", ""},

@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -35,9 +36,9 @@ const redraw = 100 * time.Millisecond // between two updates of the status line
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
 
-// screen shows a question in a terminal: blocks of the answer on stdout as soon
+// Screen shows a question in a terminal: blocks of the answer on stdout as soon
 // as they are complete, and below them a status line on stderr.
-type screen struct {
+type Screen struct {
 	text   io.Writer // nil: it is no terminal
 	status io.Writer // nil: no status line
 	stderr io.Writer
@@ -56,37 +57,65 @@ type screen struct {
 	started  bool            // there is text on the terminal
 }
 
-// newScreen returns the screen for a.stdout and a.stderr. Without streams it shows no text.
-func (a *app) newScreen(streams bool) *screen {
-	dumb := a.variable("TERM") == "dumb"
-	s := &screen{stderr: a.stderr, stage: "asking", faint: dim, begin: time.Now()}
-	if dumb || a.variable("NO_COLOR") != "" || !understandsSequences() {
-		s.plain, s.faint = true, ""
+// Options say where a Screen writes and what the terminal understands.
+type Options struct {
+	Stdout  io.Writer // gets the answer, if it is a terminal
+	Stderr  io.Writer // gets the status line, if it is a terminal
+	Term    string    // the variable TERM; "dumb" knows no control sequences
+	NoColor bool      // the variable NO_COLOR is set (https://no-color.org)
+	NoText  bool      // shows the status line only
+}
+
+// New returns a Screen.
+func New(o Options) *Screen {
+	s := &Screen{
+		stderr: o.Stderr,
+		stage:  "asking",
+		faint:  dim,
+		begin:  time.Now(),
 	}
-	terminal := a.stderr
-	if columns(a.stderr) > 0 && !dumb {
-		s.status = a.stderr
+
+	dumb := o.Term == "dumb"
+	if dumb || o.NoColor || !understandsSequences() {
+		s.plain = true
+		s.faint = ""
 	}
-	if columns(a.stdout) > 0 && streams {
-		s.text, terminal = a.stdout, a.stdout
+
+	terminal := o.Stderr
+	if columns(o.Stderr) > 0 && !dumb {
+		s.status = o.Stderr
+	}
+	if columns(o.Stdout) > 0 && !o.NoText {
+		s.text = o.Stdout
+		terminal = o.Stdout
 	}
 	s.width = func() int { return columns(terminal) }
+
 	return s
 }
 
-// refresh shows what is new, and does so again until the call is finished.
-func (s *screen) refresh() {
+// Hide stops the Screen from showing anything but notes.
+func (s *Screen) Hide() {
+	s.text = nil
+	s.status = nil
+}
+
+// ShowsText reports whether the Screen shows the answer, which it does in a terminal.
+func (s *Screen) ShowsText() bool { return s.text != nil }
+
+// Refresh shows what is new, and does so again until the call is finished.
+func (s *Screen) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.finished {
 		s.blocks()
 		s.draw()
-		time.AfterFunc(redraw, s.refresh)
+		time.AfterFunc(redraw, s.Refresh)
 	}
 }
 
-// watch notes what an event means for the screen.
-func (s *screen) watch(ev llm.Event) {
+// Watch notes what an event means for the screen.
+func (s *Screen) Watch(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stage, what := answer.Stage(ev)
@@ -113,13 +142,13 @@ func (s *screen) watch(ev llm.Event) {
 }
 
 // written returns the last message, as the answer has it.
-func (s *screen) written() string { return strings.TrimSpace(answer.Clean(s.message.String())) }
+func (s *Screen) written() string { return strings.TrimSpace(cite.Clean(s.message.String())) }
 
 // blocks shows those that are complete. A list of sources at the end is shown
 // with the titles and dates of the citations, which come last.
-func (s *screen) blocks() {
+func (s *Screen) blocks() {
 	all := s.written()
-	limit, _ := answer.SourcesAt(all)
+	limit, _ := cite.SourcesAt(all)
 	for strings.HasPrefix(all, s.shown) {
 		begin := len(s.shown)
 		end := begin + blockEnd(all[begin:])
@@ -131,9 +160,9 @@ func (s *screen) blocks() {
 	}
 }
 
-// finish removes the status line, and shows the rest of the answer and its
+// Finish removes the status line, and shows the rest of the answer and its
 // sources. ans is nil if the call has failed: then it shows what there is.
-func (s *screen) finish(ans *answer.Answer) {
+func (s *Screen) Finish(ans *answer.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finished = true
@@ -151,12 +180,12 @@ func (s *screen) finish(ans *answer.Answer) {
 	} else {
 		s.divide("the answer")
 	}
-	at, closing := answer.SourcesAt(rest)
+	at, closing := cite.SourcesAt(rest)
 	if s.plain || !closing {
 		at = len(rest)
 	}
 	s.print(rest[:at])
-	for _, c := range append(ans.Citations, answer.Listed(rest[at:])...) {
+	for _, c := range append(ans.Citations, cite.Listed(rest[at:])...) {
 		s.rows.cite(c)
 	}
 	if len(s.rows.sources) > 0 && !s.plain {
@@ -167,7 +196,7 @@ func (s *screen) finish(ans *answer.Answer) {
 }
 
 // divide separates the text so far, if any, from what follows it.
-func (s *screen) divide(words string) {
+func (s *Screen) divide(words string) {
 	if s.started {
 		s.print("--- " + words + " ---")
 	}
@@ -176,7 +205,7 @@ func (s *screen) divide(words string) {
 }
 
 // print shows Markdown.
-func (s *screen) print(body string) {
+func (s *Screen) print(body string) {
 	body = strings.Trim(body, "\n")
 	switch {
 	case s.text == nil || body == "":
@@ -188,7 +217,7 @@ func (s *screen) print(body string) {
 }
 
 // write writes rows to the terminal, below an empty one.
-func (s *screen) write(rows string) {
+func (s *Screen) write(rows string) {
 	if s.started {
 		rows = "\n" + rows
 	}
@@ -198,7 +227,7 @@ func (s *screen) write(rows string) {
 }
 
 // draw shows what the call is doing.
-func (s *screen) draw() {
+func (s *Screen) draw() {
 	age := time.Since(s.begin)
 	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
 	if !s.plain {
@@ -209,7 +238,7 @@ func (s *screen) draw() {
 
 // replace replaces the status line, and the ^C that a terminal may have written after it. It works
 // in every terminal.
-func (s *screen) replace(line string) {
+func (s *Screen) replace(line string) {
 	if s.status != nil && line != s.drawn {
 		blank := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
 		_, _ = io.WriteString(s.status, "\r"+blank+"\r"+in(s.faint, line).paint())
@@ -217,8 +246,8 @@ func (s *screen) replace(line string) {
 	}
 }
 
-// note shows a line on stderr below the answer.
-func (s *screen) note(line string) {
+// Note shows a line on stderr below the answer.
+func (s *Screen) Note(line string) {
 	if s.status != nil {
 		r := renderer{width: s.width()}
 		r.wrap(in(s.faint, line))
@@ -228,7 +257,7 @@ func (s *screen) note(line string) {
 }
 
 // Write writes to stderr what others write while the screen is shown, such as warnings of the log.
-func (s *screen) Write(p []byte) (int, error) {
+func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replace("")

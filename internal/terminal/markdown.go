@@ -1,4 +1,9 @@
-package cli
+// Package terminal shows a question and its answer in a terminal.
+//
+//	screen.go     the status line, and the answer while it is written
+//	markdown.go   the layout of the answer and its sources
+//	console_*.go  control sequences in the console of Windows
+package terminal
 
 import (
 	"fmt"
@@ -9,7 +14,7 @@ import (
 
 	"rsc.io/markdown"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -58,7 +63,7 @@ func blockEnd(s string) int {
 
 // renderer lays out Markdown for a terminal, and collects the pages that it links to.
 type renderer struct {
-	sources []answer.Citation
+	sources []cite.Citation
 	numbers map[string]int // of the sources, by the key of the page
 
 	width  int
@@ -264,7 +269,7 @@ func (r *renderer) add(s *styled, list markdown.Inlines, l look) {
 
 // link appends a link. One that leads to no page, or has a very long URL, is shown as it is.
 func (r *renderer) link(s *styled, inner markdown.Inlines, u string, l look) {
-	page := answer.PageURL(strings.ReplaceAll(u, glue, ""))
+	page := cite.PageURL(strings.ReplaceAll(u, glue, ""))
 	if page == "" || len(page) > maxPage {
 		s.add("[", l)
 		r.add(s, inner, l)
@@ -278,9 +283,9 @@ func (r *renderer) link(s *styled, inner markdown.Inlines, u string, l look) {
 // text appends a text with links for its URLs, except in a link.
 func (r *renderer) text(s *styled, words string, l look) {
 	begin := 0
-	for _, at := range answer.Links(words) {
+	for _, at := range cite.Links(words) {
 		u := words[at.Start:at.End]
-		page := answer.PageURL(u)
+		page := cite.PageURL(u)
 		if page != "" && l.page == "" {
 			s.add(words[begin:at.Start], l)
 			s.add(u, look{l.with(linked).style, page})
@@ -293,16 +298,16 @@ func (r *renderer) text(s *styled, words string, l look) {
 
 // number appends the number of a page in the list of sources.
 func (r *renderer) number(s *styled, page string) {
-	s.add(fmt.Sprintf("[%d]", r.cite(answer.Citation{URL: page})), look{dim, page})
+	s.add(fmt.Sprintf("[%d]", r.cite(cite.Citation{URL: page})), look{dim, page})
 }
 
 // cite returns the number of a page in the list of sources, which has it once.
 // Title and date come from the citations: the links of the text have none.
-func (r *renderer) cite(c answer.Citation) int {
+func (r *renderer) cite(c cite.Citation) int {
 	if r.numbers == nil {
 		r.numbers = map[string]int{}
 	}
-	key := answer.PageKey(c.URL)
+	key := cite.PageKey(c.URL)
 	n := r.numbers[key]
 	if n == 0 {
 		r.sources = append(r.sources, c)
@@ -320,7 +325,7 @@ func (r *renderer) sourceRows(heading string, width int) string {
 	r.out.Reset()
 	r.wrap(in(bold, heading))
 	for i, c := range r.sources {
-		page := answer.PageURL(c.URL)
+		page := cite.PageURL(c.URL)
 		var entry styled
 		if c.Title != "" && page != "" {
 			entry.add(c.Title, look{linked, page})

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+const searches = 3
+
+// response is an answer of usual size: 20 paragraphs that cite a page each, and three searches.
+func response() string {
+	var text, annotations, sources []string
+	for i := range 20 {
+		page := fmt.Sprintf("https://example.org/weather/%d?utm_source=openai", i)
+		text = append(text, fmt.Sprintf(
+			"Snow falls in district %d until the evening, and the wind turns to the north ([weather](%s)).", i, page))
+		annotations = append(annotations, fmt.Sprintf(
+			`{"type":"url_citation","url":"%s","title":"Weather of district %d","start_index":0,"end_index":9}`, page, i))
+		sources = append(sources, fmt.Sprintf(`{"type":"url","url":"https://example.org/found/%d"}`, i))
+	}
+
+	search := fmt.Sprintf(
+		`{"type":"web_search_call","id":"ws_1","status":"completed","action":`+
+			`{"type":"search","query":"weather in Sapporo","sources":[%s]}},`,
+		strings.Join(sources, ","))
+	message := fmt.Sprintf(
+		`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":`+
+			`[{"type":"output_text","text":"%s","annotations":[%s]}]}`,
+		strings.Join(text, `\n\n`), strings.Join(annotations, ","))
+	return fmt.Sprintf(
+		`{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.2","output":[%s%s],`+
+			`"usage":{"input_tokens":10,"output_tokens":10,"total_tokens":20}}`,
+		strings.Repeat(search, searches), message)
+}
