@@ -76,11 +76,12 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	return nil
 }
 
-// ofAccessToken reports whether the claims are those of an access token. An ID token, a logout token
-// or a security event shows by one of the other claims what it is. Keycloak before version 25 puts
-// nonce into access tokens too, which have the claim typ: Bearer.
+// ofAccessToken reports whether the claims are those of an access token. An ID token, a logout
+// token or a security event shows by one of the other claims what it is. Keycloak before version 25
+// puts nonce into access tokens too, which have the claim typ: Bearer.
 func (c claims) ofAccessToken(header jose.Header) bool {
-	if strings.HasSuffix(mediaType(header.ExtraHeaders), accessTokenType) || c.all["typ"] == "Bearer" {
+	marked := strings.HasSuffix(mediaType(header.ExtraHeaders), accessTokenType)
+	if marked || c.all["typ"] == "Bearer" {
 		return true
 	}
 

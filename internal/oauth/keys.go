@@ -21,8 +21,8 @@ import (
 
 const (
 	refreshTime = 10 * time.Minute
-	// RetryTime is the least time between two reads, after a failure and for unknown keys. A response
-	// with the status 503 has it as Retry-After.
+	// RetryTime is the least time between two reads, after a failure and for unknown keys. A
+	// response with the status 503 has it as Retry-After.
 	RetryTime  = 5 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
@@ -35,7 +35,10 @@ var (
 	errMalformedKey = errors.New("it is malformed")
 
 	errUnknownKey  = invalid("the key of the token is unknown")
-	errUnavailable = &Error{Status: http.StatusServiceUnavailable, Description: "the keys of the issuer cannot be read"}
+	errUnavailable = &Error{
+		Status:      http.StatusServiceUnavailable,
+		Description: "the keys of the issuer cannot be read",
+	}
 )
 
 // issuer is an authorization server. Its keys are the last that could be read: they stay in use
@@ -71,8 +74,8 @@ func (i *issuer) ready() bool {
 	return i.keys != nil
 }
 
-// find returns the keys that may have made a signature: those with the id, or all if the token names
-// none. For an unknown id it waits for the next read, because issuers change their keys.
+// find returns the keys that may have made a signature: those with the id, or all if the token
+// names none. For an unknown id it waits for the next read, because issuers change their keys.
 func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -138,8 +141,8 @@ func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
 	return nil, errUnknownKey
 }
 
-// run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request waits,
-// but not twice in 5 s.
+// run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
+// waits, but not twice in 5 s.
 func (i *issuer) run(ctx context.Context) {
 	logged := ""
 	for full := true; ctx.Err() == nil; {
@@ -205,7 +208,8 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	case set.Keys == nil:
 		return nil, errors.New("reading keys: the document has no list of keys")
 	case len(set.Keys) > maxKeys:
-		return nil, fmt.Errorf("reading keys: there are %d, at most %d are accepted", len(set.Keys), maxKeys)
+		const format = "reading keys: there are %d, at most %d are accepted"
+		return nil, fmt.Errorf(format, len(set.Keys), maxKeys)
 	}
 
 	keys := make([]jose.JSONWebKey, 0, len(set.Keys))
@@ -247,7 +251,8 @@ func (i *issuer) report(last string, ignored, err error) string {
 	return now
 }
 
-// decodeKey decodes a public key. It returns no key and no error for a kind that go-jose does not know.
+// decodeKey decodes a public key. For a kind that go-jose does not know it returns no key and no
+// error.
 func decodeKey(data []byte) (key jose.JSONWebKey, err error) {
 	var members struct {
 		Type      string          `json:"kty"`
@@ -282,8 +287,8 @@ func decodeKey(data []byte) (key jose.JSONWebKey, err error) {
 	return key, nil
 }
 
-// decodeRSA decodes a key of RSA. go-jose would refuse more than 4096 bits, unless a variable of the
-// whole program is changed.
+// decodeRSA decodes a key of RSA. go-jose would refuse more than 4096 bits, unless a variable of
+// the whole program is changed.
 func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
 	n, err := base64.RawURLEncoding.DecodeString(modulus)
 	if err != nil {
@@ -315,6 +320,7 @@ func signs(key jose.JSONWebKey) bool {
 	}
 
 	forSignatures := key.Use == "" || key.Use == "sig"
-	accepted := key.Algorithm == "" || slices.Contains(algorithms, jose.SignatureAlgorithm(key.Algorithm))
+	algorithm := jose.SignatureAlgorithm(key.Algorithm)
+	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
 	return forSignatures && accepted
 }

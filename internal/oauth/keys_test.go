@@ -57,15 +57,42 @@ func TestDiscovery(t *testing.T) {
 		status int    // elsewhere
 		want   []string
 	}{
-		{"OpenID Connect", home, oidc(""), 404, []string{oidc(""), "/keys"}},
-		{"with a path", home + "/a/b", oidc("/a/b"), 404, []string{oidc("/a/b"), "/keys"}},
-		{"with a slash", home + "/", oidc(""), 404, []string{oidc(""), "/keys"}},
-		{"with a path and a slash", home + "/a/", oidc("/a"), 404, []string{oidc("/a"), "/keys"}},
-		{"RFC 8414", home, rfc8414(""), 404, []string{oidc(""), rfc8414(""), "/keys"}},
-		{"RFC 8414 with a path", home + "/a/b", rfc8414("/a/b"), 404, []string{oidc("/a/b"), rfc8414("/a/b"), "/keys"}},
-		{"RFC 8414 with a slash", home + "/", rfc8414(""), 404, []string{oidc(""), rfc8414(""), "/keys"}},
-		{"neither", home, "/elsewhere", 404, []string{oidc(""), rfc8414("")}},
-		{"RFC 8414 only after a 404", home, rfc8414(""), 500, []string{oidc("")}},
+		{
+			"OpenID Connect", home, oidc(""), 404,
+			[]string{oidc(""), "/keys"},
+		},
+		{
+			"with a path", home + "/a/b", oidc("/a/b"), 404,
+			[]string{oidc("/a/b"), "/keys"},
+		},
+		{
+			"with a slash", home + "/", oidc(""), 404,
+			[]string{oidc(""), "/keys"},
+		},
+		{
+			"with a path and a slash", home + "/a/", oidc("/a"), 404,
+			[]string{oidc("/a"), "/keys"},
+		},
+		{
+			"RFC 8414", home, rfc8414(""), 404,
+			[]string{oidc(""), rfc8414(""), "/keys"},
+		},
+		{
+			"RFC 8414 with a path", home + "/a/b", rfc8414("/a/b"), 404,
+			[]string{oidc("/a/b"), rfc8414("/a/b"), "/keys"},
+		},
+		{
+			"RFC 8414 with a slash", home + "/", rfc8414(""), 404,
+			[]string{oidc(""), rfc8414(""), "/keys"},
+		},
+		{
+			"neither", home, "/elsewhere", 404,
+			[]string{oidc(""), rfc8414("")},
+		},
+		{
+			"RFC 8414 only after a 404", home, rfc8414(""), 500,
+			[]string{oidc("")},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,107 +119,140 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// The keys of an issuer with a problem cannot be read. Those of another one are.
-func TestHostileIssuers(t *testing.T) {
+// body serves a text.
+func body(format string, args ...any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, args...) }
+}
+
+// padding makes a document too large.
+var padding = strings.Repeat(" ", fetchBytes)
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	var err error
+	for err == nil {
+		_, err = io.WriteString(w, padding)
+	}
+}
+
+// slow serves a byte each second.
+func slow(w http.ResponseWriter, r *http.Request) {
+	for r.Context().Err() == nil {
+		_, _ = io.WriteString(w, " ")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func redirect(to string) http.HandlerFunc {
+	return http.RedirectHandler(to, http.StatusFound).ServeHTTP
+}
+
+func metadata(issuer, keys string) http.HandlerFunc {
+	return document(values{"issuer": issuer, "jwks_uri": keys})
+}
+
+const (
+	tooLarge = "more than 524288 bytes"
+	tooSlow  = "deadline exceeded"
+)
+
+func TestHostileMetadata(t *testing.T) {
 	long := "http://" + strings.Repeat("a", 1000)
-	padding := strings.Repeat(" ", fetchBytes)
-	body := func(format string, args ...any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, args...) }
+	huge := body(`{"issuer":%q,"jwks_uri":%q}%s`, otherIssuer, otherIssuer+"/keys", padding)
+	const (
+		stranger = `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`
+		slash    = `it is of the issuer \"https://other.example.com/tenant/\", want`
+		insecure = "jwks_uri is"
+	)
+	for _, tt := range []struct {
+		name     string
+		metadata http.HandlerFunc
+		want     string // in the log
+	}{
+		{"endless", endless, tooLarge},
+		{"huge", huge, tooLarge},
+		{"slow", slow, tooSlow},
+		{"silent", silent, tooSlow},
+		{"HTML", body("<html>"), "invalid character '<'"},
+		{"redirect", redirect(home + "/.well-known/openid-configuration"), "HTTP 302"},
+		{"another issuer", metadata(home, home+"/keys"), stranger},
+		{"issuer with a slash", metadata(otherIssuer+"/", home+"/keys"), slash},
+		{"long issuer", metadata(long, home+"/keys"), `aaa…\", want`},
+		{"no issuer", metadata("", home+"/keys"), `it is of the issuer \"\"`},
+		{"keys over http", metadata(otherIssuer, "http://other.example.com/keys"), insecure},
+		{"keys on loopback", metadata(otherIssuer, "http://127.0.0.1/keys"), insecure},
+		{"keys without a host", metadata(otherIssuer, "https:///keys"), insecure},
+		{"keys at a long address", metadata(otherIssuer, long), `aaa…\", want`},
+		{"no keys", metadata(otherIssuer, ""), insecure},
+	} {
+		t.Run(tt.name, func(t *testing.T) { checkHostile(t, tt.metadata, tt.want) })
 	}
-	endless := func(w http.ResponseWriter, _ *http.Request) {
-		var err error
-		for err == nil {
-			_, err = io.WriteString(w, padding)
-		}
-	}
-	slow := func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte(" "))
-			_ = http.NewResponseController(w).Flush()
-			select {
-			case <-r.Context().Done():
-			case <-time.After(time.Second):
-			}
-		}
-	}
-	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	redirect := func(to string) http.Handler { return http.RedirectHandler(home+to, http.StatusFound) }
-	metadata := func(issuer, keys string) http.HandlerFunc {
-		return document(values{"issuer": issuer, "jwks_uri": keys})
-	}
+}
+
+func TestHostileKeys(t *testing.T) {
 	many := make([]values, maxKeys+1)
 	for n := range many {
 		many[n] = keyP256.jwk()
 	}
 
 	for _, tt := range []struct {
-		name     string
-		metadata http.Handler // nil: as it should be
-		keys     http.Handler
-		want     string // in the log
+		name string
+		keys http.HandlerFunc
+		want string // in the log
 	}{
-		{name: "metadata: endless", metadata: http.HandlerFunc(endless), want: "more than 524288 bytes"},
-		{name: "metadata: huge", metadata: body(`{"issuer":%q,"jwks_uri":%q}%s`, otherIssuer, otherIssuer+"/keys", padding), want: "more than 524288 bytes"},
-		{name: "metadata: slow", metadata: http.HandlerFunc(slow), want: "deadline exceeded"},
-		{name: "metadata: silent", metadata: http.HandlerFunc(silent), want: "deadline exceeded"},
-		{name: "metadata: HTML", metadata: body("<html>"), want: "invalid character '<'"},
-		{name: "metadata: redirect", metadata: redirect("/.well-known/openid-configuration"), want: "HTTP 302"},
-		{name: "metadata: another issuer", metadata: metadata(home, home+"/keys"), want: `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`},
-		{name: "metadata: issuer with a slash", metadata: metadata(otherIssuer+"/", home+"/keys"), want: `it is of the issuer \"https://other.example.com/tenant/\", want`},
-		{name: "metadata: long issuer", metadata: metadata(long, home+"/keys"), want: `aaa…\", want`},
-		{name: "metadata: no issuer", metadata: metadata("", home+"/keys"), want: `it is of the issuer \"\"`},
-		{name: "metadata: keys over http", metadata: metadata(otherIssuer, "http://other.example.com/keys"), want: "jwks_uri is"},
-		{name: "metadata: long address of the keys", metadata: metadata(otherIssuer, long), want: `aaa…\", want`},
-		{name: "metadata: keys on loopback", metadata: metadata(otherIssuer, "http://127.0.0.1/keys"), want: "jwks_uri is"},
-		{name: "metadata: keys without a host", metadata: metadata(otherIssuer, "https:///keys"), want: "jwks_uri is"},
-		{name: "metadata: no keys", metadata: metadata(otherIssuer, ""), want: "jwks_uri is"},
-		{name: "keys: endless", keys: http.HandlerFunc(endless), want: "more than 524288 bytes"},
-		{name: "keys: huge", keys: body(`{"keys":[]}%s`, padding), want: "more than 524288 bytes"},
-		{name: "keys: slow", keys: http.HandlerFunc(slow), want: "deadline exceeded"},
-		{name: "keys: silent", keys: http.HandlerFunc(silent), want: "deadline exceeded"},
-		{name: "keys: HTML", keys: body("<html>"), want: "invalid character '<'"},
-		{name: "keys: redirect", keys: redirect("/keys"), want: "HTTP 302"},
-		{name: "keys: status", keys: http.NotFoundHandler(), want: "HTTP 404"},
-		{name: "keys: too many", keys: document(values{"keys": many}), want: "there are 101, at most 100 are accepted"},
-		{name: "keys: none", keys: body("{}"), want: "the document has no list of keys"},
-		{name: "keys: not a list", keys: body(`{"keys":{}}`), want: "cannot unmarshal object"},
+		{"endless", endless, tooLarge},
+		{"huge", body(`{"keys":[]}%s`, padding), tooLarge},
+		{"slow", slow, tooSlow},
+		{"silent", silent, tooSlow},
+		{"HTML", body("<html>"), "invalid character '<'"},
+		{"redirect", redirect(home + "/keys"), "HTTP 302"},
+		{"status", http.NotFound, "HTTP 404"},
+		{"too many", document(values{"keys": many}), "there are 101, at most 100 are accepted"},
+		{"none", body("{}"), "the document has no list of keys"},
+		{"not a list", body(`{"keys":{}}`), "cannot unmarshal object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home, keyP256.jwk())
-				answer := map[bool]http.Handler{
-					false: metadata(otherIssuer, "https://other.example.com/keys"),
-					true:  document(values{"keys": []values{keyP256.jwk()}}),
+			checkHostile(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/keys" {
+					tt.keys(w, r)
+					return
 				}
-				if tt.metadata != nil {
-					answer[false] = tt.metadata
-				}
-				if tt.keys != nil {
-					answer[true] = tt.keys
-				}
-				hostile := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					answer[r.URL.Path == "/keys"].ServeHTTP(w, r)
-				})
-
-				r, log := start(t, Options{Issuers: []string{home, otherIssuer}}, hosts(idp, hostile))
-				time.Sleep(5*time.Second + time.Millisecond)
-				synctest.Wait()
-				if got := log.String(); !strings.Contains(got, tt.want) {
-					t.Errorf("log %s, want %s", got, tt.want)
-				}
-				check(t, r, "token of the hostile issuer", keyP256, otherIssuer, http.StatusServiceUnavailable)
-				check(t, r, "token of the other issuer", keyP256, home, http.StatusOK)
-				if err := r.Ready(); err == nil || err.Error() != "the keys of https://other.example.com/tenant have not been read" {
-					t.Errorf("Ready() = %v, want an error that names the issuer", err)
-				}
-
-				time.Sleep(time.Minute)
-				if got := strings.Count(log.String(), "level=WARN"); got != 1 {
-					t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
-				}
-			})
+				metadata(otherIssuer, "https://other.example.com/keys")(w, r)
+			}, tt.want)
 		})
 	}
+}
+
+// checkHostile runs a resource with two issuers, of which the second is hostile: its keys cannot be
+// read, the log says so once, and those of the first are in use.
+func checkHostile(t *testing.T, hostile http.HandlerFunc, want string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		idp := newProvider(home, keyP256.jwk())
+		r, log := start(t, Options{Issuers: []string{home, otherIssuer}}, hosts(idp, hostile))
+		time.Sleep(5*time.Second + time.Millisecond)
+		synctest.Wait()
+
+		if got := log.String(); !strings.Contains(got, want) {
+			t.Errorf("log %s, want %s", got, want)
+		}
+		check(t, r, "token of the hostile issuer", keyP256, otherIssuer, http.StatusServiceUnavailable)
+		check(t, r, "token of the other issuer", keyP256, home, http.StatusOK)
+		ready := fmt.Sprint(r.Ready())
+		if want := "the keys of https://other.example.com/tenant have not been read"; ready != want {
+			t.Errorf("Ready() = %s, want %s", ready, want)
+		}
+
+		time.Sleep(time.Minute)
+		if got := strings.Count(log.String(), "level=WARN"); got != 1 {
+			t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
+		}
+	})
 }
 
 func TestKeysOnLoopback(t *testing.T) {
@@ -474,7 +534,9 @@ func TestUnavailable(t *testing.T) {
 		idp := newProvider(home, keyP256.jwk())
 		idp.down = true
 		r, log := start(t, Options{}, hosts(idp))
-		took := elapsed(func() { check(t, r, "down at the start", keyP256, home, http.StatusServiceUnavailable) })
+		took := elapsed(func() {
+			check(t, r, "down at the start", keyP256, home, http.StatusServiceUnavailable)
+		})
 		if took > 0 {
 			t.Errorf("refused after %s, want at once", took)
 		}
@@ -515,7 +577,9 @@ func TestFirstRead(t *testing.T) {
 		}
 		r, _ := start(t, Options{}, hosts(idp))
 
-		took := elapsed(func() { check(t, r, "during the first read", keyP256, home, http.StatusServiceUnavailable) })
+		took := elapsed(func() {
+			check(t, r, "during the first read", keyP256, home, http.StatusServiceUnavailable)
+		})
 		if took > 0 {
 			t.Errorf("refused after %s, want at once", took)
 		}

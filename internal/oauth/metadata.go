@@ -25,13 +25,15 @@ const MetadataPath = "/.well-known/oauth-protected-resource"
 const (
 	fetchTime  = 5 * time.Second
 	fetchBytes = 512 << 10
+	maxLogged  = 200 // characters of a value from an issuer
 )
 
 // errNotFound is an answer with the status 404.
 var errNotFound = errors.New("HTTP 404")
 
 // Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
-// public URL and at path, the one that this server has. It needs no token, and any web page may read it.
+// public URL and at path, the one that this server has. It needs no token, and any web page may
+// read it.
 func (r *Resource) Metadata(path string) http.Handler {
 	document := auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource:               r.options.PublicURL,
@@ -53,7 +55,8 @@ func (r *Resource) Metadata(path string) http.Handler {
 }
 
 // Challenge returns the WWW-Authenticate header of a response with the status 401 or 403. reason is
-// the error of Verify, or nil for a request without a token (RFC 6750 section 3, RFC 9728 section 5.1).
+// the error of Verify, or nil for a request without a token (RFC 6750 section 3, RFC 9728 section
+// 5.1).
 func (r *Resource) Challenge(reason error) string {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, r.metadataURL)
 	if len(r.options.Scopes) > 0 {
@@ -89,14 +92,16 @@ func (i *issuer) discover(ctx context.Context) (keysURL string, err error) {
 	case err != nil:
 		return "", err
 	case metadata.Issuer != i.url:
-		return "", fmt.Errorf("it is of the issuer %q, want %q", text.Truncate(metadata.Issuer, 200), i.url)
+		name := text.Truncate(metadata.Issuer, maxLogged)
+		return "", fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	case !mayHold(issuer, metadata.KeysURL):
-		return "", fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, 200))
+		return "", fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}
 	return metadata.KeysURL, nil
 }
 
-// mayHold reports whether the keys of an issuer may be at a URL: https, or loopback if the issuer is there.
+// mayHold reports whether the keys of an issuer may be at a URL: https, or loopback if the issuer
+// is there too.
 func mayHold(issuer *url.URL, keysURL string) bool {
 	u, err := url.Parse(keysURL)
 	if err != nil || u.Hostname() == "" {

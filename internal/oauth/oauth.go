@@ -7,7 +7,8 @@
 //	metadata.go  discovery: of the issuer by us, of this server by clients
 //
 // Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose
-// parses them and verifies signatures; every other check is here. No error contains a token or a part of it.
+// parses them and verifies signatures; every other check is here. No error contains a token or a
+// part of it.
 package oauth
 
 import (
@@ -18,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,7 +77,9 @@ func New(o Options) (*Resource, error) {
 	}
 
 	client := *o.Client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 
 	r := &Resource{options: o}
 	for _, u := range o.Issuers {
@@ -83,7 +87,8 @@ func New(o Options) (*Resource, error) {
 	}
 
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
-	r.metadataURL = r.public.Scheme + "://" + r.public.Host + MetadataPath + strings.TrimSuffix(r.public.EscapedPath(), "/")
+	origin := r.public.Scheme + "://" + r.public.Host
+	r.metadataURL = origin + MetadataPath + strings.TrimSuffix(r.public.EscapedPath(), "/")
 	return r, nil
 }
 
@@ -105,10 +110,8 @@ func (o Options) check() error {
 		return err
 	}
 
-	for _, audience := range o.Audiences {
-		if audience == "" {
-			return errors.New(`--oauth-audience "" is empty`)
-		}
+	if slices.Contains(o.Audiences, "") {
+		return errors.New(`--oauth-audience "" is empty`)
 	}
 	for _, scope := range o.Scopes {
 		if scope == "" || strings.ContainsFunc(scope, notQuotable) {
@@ -124,15 +127,19 @@ func (o Options) check() error {
 
 // checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
 func checkURL(flag, s string) error {
-	u, err := url.Parse(s)
 	plain := !strings.ContainsFunc(s, notQuotable) && !strings.ContainsAny(s, "?#'")
-	if err == nil && plain && u.Hostname() != "" && u.User == nil && (u.Scheme == "https" || onLoopback(u)) {
-		return nil
+	u, err := url.Parse(s)
+	if err == nil && plain && u.Hostname() != "" && u.User == nil {
+		if u.Scheme == "https" || onLoopback(u) {
+			return nil
+		}
 	}
-	return fmt.Errorf("%s %q is not a URL with https, or http on loopback, without query, fragment, user and quotes", flag, s)
+	const want = "https, or http on loopback, without query, fragment, user and quotes"
+	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
 }
 
-// notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section 3.3).
+// notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section
+// 3.3).
 func notQuotable(r rune) bool {
 	return r <= ' ' || r > '~' || r == '"' || r == '\\'
 }

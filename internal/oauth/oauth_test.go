@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,118 +22,161 @@ import (
 
 const entra = "api://6f8c"
 
-// Rows with a description are refused with the status 401.
-func TestTokens(t *testing.T) {
+// verifyChanged returns what a resource says about a token that change makes of a signed one. The clock
+// is that of a bubble.
+func verifyChanged(
+	t *testing.T,
+	key signingKey,
+	header, claims values,
+	change func(token string) string,
+) (identity Identity, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		idp := newProvider(home,
+			keyRSA.jwk(),
+			keyP256.jwk(),
+			keyP384.jwk(),
+			keyP521.jwk(),
+			keyEd.jwk(),
+			smallRSA.jwk(),
+			keyRSA.named("PS384 only").jwk(values{"alg": "PS384"}))
+		r, _ := start(t, Options{Audiences: []string{public, entra}}, hosts(idp))
+
+		token := key.sign(t, values{"typ": "JWT"}.with(header), claimsOf(home).with(claims))
+		if change != nil {
+			token = change(token)
+		}
+		identity, err = r.Verify(t.Context(), token)
+	})
+	return identity, err
+}
+
+func TestAcceptedTokens(t *testing.T) {
+	accessToken := values{"typ": "at+jwt"}
+	for _, tt := range []struct {
+		name           string
+		key            signingKey
+		header, claims values
+	}{
+		{"RS256", keyRSA, nil, nil},
+		{"RS384", keyRSA.using(jose.RS384), nil, nil},
+		{"RS512", keyRSA.using(jose.RS512), nil, nil},
+		{"PS256", keyRSA.using(jose.PS256), nil, nil},
+		{"PS384", keyRSA.using(jose.PS384), nil, nil},
+		{"PS512", keyRSA.using(jose.PS512), nil, nil},
+		{"ES256", keyP256, nil, nil},
+		{"ES384", keyP384, nil, nil},
+		{"ES512", keyP521, nil, nil},
+		{"EdDSA", keyEd, nil, nil},
+		{"no key id", keyP256.named(""), nil, nil},
+		{"no type", keyP256, values{"typ": nil}, nil},
+		{"at+jwt", keyP256, accessToken, nil},
+		{"application/at+jwt", keyP256, values{"typ": "application/at+jwt"}, nil},
+		{"type in upper case", keyP256, values{"typ": "AT+JWT"}, nil},
+		{"audience in a list", keyP256, nil, values{"aud": []string{"other", public}}},
+		{"second audience", keyP256, nil, values{"aud": entra}},
+		{"expired within the skew", keyP256, nil, values{"exp": -29 * time.Second}},
+		{"not valid yet within the skew", keyP256, nil, values{"nbf": 30 * time.Second}},
+		{"nonce and typ Bearer", keyP256, nil, values{"nonce": "n", "typ": "Bearer"}},
+		{"nonce and at+jwt", keyP256, accessToken, values{"nonce": "n"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := verifyChanged(t, tt.key, tt.header, tt.claims, nil)
+			want := Identity{Issuer: home, Subject: "alice", Name: "alice"}
+			if got != want {
+				t.Errorf("%+v, error %v, want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+func TestRefusedClaims(t *testing.T) {
+	const (
+		endless   = "the token does not expire"
+		expired   = "the token has expired"
+		subject   = "the token has no subject"
+		audience  = "the token is for another audience"
+		issuer    = "the token is from another issuer"
+		notAccess = "the token is not an access token"
+		malformed = "the claims of the token are malformed"
+	)
+	for _, tt := range []struct {
+		name   string
+		claims values
+		want   string
+	}{
+		{"expired", values{"exp": -30 * time.Second}, expired},
+		{"no exp", values{"exp": nil}, endless},
+		{"exp is null", values{"exp": json.RawMessage("null")}, endless},
+		{"exp is text", values{"exp": "soon"}, malformed},
+		{"not valid yet", values{"nbf": 31 * time.Second}, "the token is not valid yet"},
+		{"no sub", values{"sub": nil}, subject},
+		{"empty sub", values{"sub": ""}, subject},
+		{"wrong issuer", values{"iss": "https://evil.example.com"}, issuer},
+		{"no issuer", values{"iss": nil}, issuer},
+		{"issuer with a slash", values{"iss": home + "/"}, issuer},
+		{"wrong audience", values{"aud": "https://mcp.example.com"}, audience},
+		{"no audience", values{"aud": nil}, audience},
+		{"empty audience", values{"aud": []string{}}, audience},
+		{"ID token with typ", values{"typ": "ID"}, notAccess},
+		{"ID token with nonce", values{"nonce": "n"}, notAccess},
+		{"ID token with at_hash", values{"at_hash": "h"}, notAccess},
+		{"ID token with c_hash", values{"c_hash": "h"}, notAccess},
+		{"logout token", values{"events": values{}}, notAccess},
+		{"16 KB", values{"x": strings.Repeat("x", maxToken)}, "the token is too long"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := verifyChanged(t, keyP256, nil, tt.claims, nil)
+			if diff := cmp.Diff(error(invalid(tt.want)), err); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedTokens(t *testing.T) {
 	const (
 		malformed = "the token is malformed"
 		opaque    = "the token is not a JWT in compact form; opaque tokens are not supported"
 		algorithm = "the algorithm of the signature is not accepted"
 		signature = "the signature of the token is wrong"
-		expired   = "the token has expired"
-		audience  = "the token is for another audience"
-		issuer    = "the token is from another issuer"
-		notAccess = "the token is not an access token"
 		headerTyp = "the type of the token is not that of an access token"
 		unknown   = "the key of the token is unknown"
 	)
+	becomes := func(token string) func(string) string { return func(string) string { return token } }
+	critical := values{"crit": []string{"b64"}, "b64": true}
 
 	for _, tt := range []struct {
-		name    string
-		key     signingKey
-		header  values
-		claims  values
-		change  func(token string) string
-		refused string
+		name   string
+		key    signingKey
+		header values
+		change func(token string) string
+		want   string
 	}{
-		{name: "RS256", key: keyRSA},
-		{name: "RS384", key: keyRSA.using(jose.RS384)},
-		{name: "RS512", key: keyRSA.using(jose.RS512)},
-		{name: "PS256", key: keyRSA.using(jose.PS256)},
-		{name: "PS384", key: keyRSA.using(jose.PS384)},
-		{name: "PS512", key: keyRSA.using(jose.PS512)},
-		{name: "ES256", key: keyP256},
-		{name: "ES384", key: keyP384},
-		{name: "ES512", key: keyP521},
-		{name: "EdDSA", key: keyEd},
-		{name: "no key id", key: keyP256.named("")},
-
-		{name: "no type", header: values{"typ": nil}},
-		{name: "at+jwt", header: values{"typ": "at+jwt"}},
-		{name: "application/at+jwt", header: values{"typ": "application/at+jwt"}},
-		{name: "type in upper case", header: values{"typ": "AT+JWT"}},
-		{name: "audience in a list", claims: values{"aud": []string{"other", public}}},
-		{name: "second audience", claims: values{"aud": entra}},
-		{name: "expired within the skew", claims: values{"exp": -29 * time.Second}},
-		{name: "not valid yet within the skew", claims: values{"nbf": 30 * time.Second}},
-		{name: "nonce and typ Bearer", claims: values{"nonce": "n", "typ": "Bearer"}},
-		{name: "nonce and at+jwt", header: values{"typ": "at+jwt"}, claims: values{"nonce": "n"}},
-
-		{name: "expired", claims: values{"exp": -30 * time.Second}, refused: expired},
-		{name: "no exp", claims: values{"exp": nil}, refused: "the token does not expire"},
-		{name: "exp is null", claims: values{"exp": json.RawMessage("null")}, refused: "the token does not expire"},
-		{name: "exp is text", claims: values{"exp": "soon"}, refused: "the claims of the token are malformed"},
-		{name: "not valid yet", claims: values{"nbf": 31 * time.Second}, refused: "the token is not valid yet"},
-		{name: "no sub", claims: values{"sub": nil}, refused: "the token has no subject"},
-		{name: "empty sub", claims: values{"sub": ""}, refused: "the token has no subject"},
-		{name: "wrong issuer", claims: values{"iss": "https://evil.example.com"}, refused: issuer},
-		{name: "no issuer", claims: values{"iss": nil}, refused: issuer},
-		{name: "issuer with a slash", claims: values{"iss": home + "/"}, refused: issuer},
-		{name: "wrong audience", claims: values{"aud": "https://mcp.example.com"}, refused: audience},
-		{name: "no audience", claims: values{"aud": nil}, refused: audience},
-		{name: "empty audience", claims: values{"aud": []string{}}, refused: audience},
-
-		{name: "id token with typ", claims: values{"typ": "ID"}, refused: notAccess},
-		{name: "id token with nonce", claims: values{"nonce": "n"}, refused: notAccess},
-		{name: "id token with at_hash", claims: values{"at_hash": "h"}, refused: notAccess},
-		{name: "id token with c_hash", claims: values{"c_hash": "h"}, refused: notAccess},
-		{name: "logout token", claims: values{"events": values{}}, refused: notAccess},
-		{name: "header logout+jwt", header: values{"typ": "logout+jwt"}, refused: headerTyp},
-		{name: "header typ is a number", header: values{"typ": 1}, refused: headerTyp},
-		{name: "crit", header: values{"crit": []string{"b64"}, "b64": true}, refused: "the token has critical headers"},
-
-		{name: "key of another issuer", key: otherRSA, refused: signature},
-		{name: "changed payload", change: changePayload, refused: signature},
-		{name: "changed signature", change: changeSignature, refused: signature},
-		{name: "RSA of 1024 bits", key: smallRSA, refused: unknown},
-		{name: "unknown key id", key: keyRSA.named("new"), refused: unknown},
-		{name: "key with another algorithm", key: keyRSA.named("PS384 only"), refused: signature},
-		{name: "algorithm none", change: unsigned, refused: algorithm},
-		{name: "HMAC with the public key", change: hmacWithPublicKey, refused: algorithm},
-
-		{name: "opaque", change: func(string) string { return "gho_16C7e42F292c6912E7710c838347Ae178B4a" }, refused: opaque},
-		{name: "empty", change: func(string) string { return "" }, refused: opaque},
-		{name: "JSON serialization", change: jsonSerialization, refused: malformed},
-		{name: "encrypted", change: func(token string) string { return token + ".x.x" }, refused: opaque},
-		{name: "three words", change: func(string) string { return "one.two.three" }, refused: malformed},
-		{name: "duplicate claims", change: duplicateClaims, refused: "the claims of the token are malformed"},
-		{name: "16 KB", claims: values{"x": strings.Repeat("x", maxToken)}, refused: "the token is too long"},
-		{name: "100 KB", change: func(string) string { return strings.Repeat("x.", 50<<10) }, refused: "the token is too long"},
+		{"header logout+jwt", keyRSA, values{"typ": "logout+jwt"}, nil, headerTyp},
+		{"header typ is a number", keyRSA, values{"typ": 1}, nil, headerTyp},
+		{"crit", keyRSA, critical, nil, "the token has critical headers"},
+		{"key of another issuer", otherRSA, nil, nil, signature},
+		{"changed payload", keyRSA, nil, changePayload, signature},
+		{"changed signature", keyRSA, nil, changeSignature, signature},
+		{"RSA of 1024 bits", smallRSA, nil, nil, unknown},
+		{"unknown key id", keyRSA.named("new"), nil, nil, unknown},
+		{"key with another algorithm", keyRSA.named("PS384 only"), nil, nil, signature},
+		{"algorithm none", keyRSA, nil, unsigned, algorithm},
+		{"HMAC with the public key", keyRSA, nil, hmacWithPublicKey, algorithm},
+		{"opaque", keyRSA, nil, becomes("gho_16C7e42F292c6912E7710c838347Ae178B4a"), opaque},
+		{"empty", keyRSA, nil, becomes(""), opaque},
+		{"JSON serialization", keyRSA, nil, jsonSerialization, malformed},
+		{"encrypted", keyRSA, nil, func(token string) string { return token + ".x.x" }, opaque},
+		{"three words", keyRSA, nil, becomes("one.two.three"), malformed},
+		{"duplicate claims", keyRSA, nil, duplicateClaims, "the claims of the token are malformed"},
+		{"100 KB", keyRSA, nil, becomes(strings.Repeat("x.", 50<<10)), "the token is too long"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home,
-					keyRSA.jwk(), keyP256.jwk(), keyP384.jwk(), keyP521.jwk(), keyEd.jwk(), smallRSA.jwk(),
-					keyRSA.named("PS384 only").jwk(values{"alg": "PS384"}))
-				r, _ := start(t, Options{Audiences: []string{public, entra}}, map[string]http.Handler{"id.example.com": idp})
-
-				key := tt.key
-				if key.private == nil {
-					key = keyRSA
-				}
-				token := key.sign(t, values{"typ": "JWT"}.with(tt.header), claimsOf(home).with(tt.claims))
-				if tt.change != nil {
-					token = tt.change(token)
-				}
-
-				identity, err := r.Verify(t.Context(), token)
-				var got, want any = identity, Identity{Issuer: home, Subject: "alice", Name: "alice"}
-				if tt.refused != "" {
-					got, want = err, invalid(tt.refused)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("error %v, -want +got:\n%s", err, diff)
-				}
-			})
+			_, err := verifyChanged(t, tt.key, tt.header, nil, tt.change)
+			if diff := cmp.Diff(error(invalid(tt.want)), err); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
 		})
 	}
 }
@@ -168,47 +212,62 @@ func hmacWithPublicKey(token string) string {
 
 func jsonSerialization(token string) string {
 	parts := strings.Split(token, ".")
-	return `{"protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` + parts[2] + `","x":".."}`
+	const format = `{"protected":%q,"payload":%q,"signature":%q,"x":".."}`
+	return fmt.Sprintf(format, parts[0], parts[1], parts[2])
 }
 
 func duplicateClaims(token string) string {
-	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"https://id.example.com","iss":"https://id.example.com"}`))
+	const twice = `{"iss":"https://id.example.com","iss":"https://id.example.com"}`
+	claims := base64.RawURLEncoding.EncodeToString([]byte(twice))
 	parts := strings.Split(token, ".")
 	return parts[0] + "." + claims + "." + parts[2]
 }
 
 // The token is for the audiences public and entra.
 func TestScopes(t *testing.T) {
+	const (
+		ok        = http.StatusOK
+		forbidden = http.StatusForbidden
+	)
+	one := []string{"mcp"}
+	both := []string{"mcp", "ask"}
+	full := []string{entra + "/mcp"}
+
 	for _, tt := range []struct {
 		name     string
 		required []string
 		claims   values
 		want     int
 	}{
-		{"none required", nil, nil, http.StatusOK},
-		{"in scope", []string{"mcp"}, values{"scope": "openid mcp"}, http.StatusOK},
-		{"in scp as text", []string{"mcp"}, values{"scp": "mcp openid"}, http.StatusOK},
-		{"in scp as a list", []string{"mcp"}, values{"scp": []string{"openid", "mcp"}}, http.StatusOK},
-		{"two in two claims", []string{"mcp", "ask"}, values{"scope": "mcp", "scp": "ask"}, http.StatusOK},
-		{"in full", []string{entra + "/mcp"}, values{"scp": entra + "/mcp"}, http.StatusOK},
-		{"without the audience", []string{entra + "/mcp"}, values{"scp": "mcp"}, http.StatusOK},
-		{"without another audience", []string{"api://other/mcp"}, values{"scp": "mcp"}, http.StatusForbidden},
-		{"prefix of the audience", []string{entra + "mcp"}, values{"scp": "mcp"}, http.StatusForbidden},
-		{"missing", []string{"mcp"}, nil, http.StatusForbidden},
-		{"second missing", []string{"mcp", "ask"}, values{"scope": "mcp"}, http.StatusForbidden},
-		{"part of a scope", []string{"mcp"}, values{"scope": "mcp:read"}, http.StatusForbidden},
-		{"in other case", []string{"mcp"}, values{"scope": "MCP"}, http.StatusForbidden},
-		{"scope is a list", []string{"mcp"}, values{"scope": []string{"mcp"}}, http.StatusForbidden},
-		{"blank in a list", []string{"mcp"}, values{"scp": []string{"openid mcp"}}, http.StatusForbidden},
-		{"missing and expired", []string{"mcp"}, values{"exp": 1}, http.StatusUnauthorized},
-		{"missing in an id token", []string{"mcp"}, values{"nonce": "n"}, http.StatusUnauthorized},
+		{"none required", nil, nil, ok},
+		{"in scope", one, values{"scope": "openid mcp"}, ok},
+		{"in scp as text", one, values{"scp": "mcp openid"}, ok},
+		{"in scp as a list", one, values{"scp": []string{"openid", "mcp"}}, ok},
+		{"two in two claims", both, values{"scope": "mcp", "scp": "ask"}, ok},
+		{"in full", full, values{"scp": entra + "/mcp"}, ok},
+		{"without the audience", full, values{"scp": "mcp"}, ok},
+		{"without another audience", []string{"api://other/mcp"}, values{"scp": "mcp"}, forbidden},
+		{"prefix of the audience", []string{entra + "mcp"}, values{"scp": "mcp"}, forbidden},
+		{"missing", one, nil, forbidden},
+		{"second missing", both, values{"scope": "mcp"}, forbidden},
+		{"part of a scope", one, values{"scope": "mcp:read"}, forbidden},
+		{"in other case", one, values{"scope": "MCP"}, forbidden},
+		{"scope is a list", one, values{"scope": []string{"mcp"}}, forbidden},
+		{"blank in a list", one, values{"scp": []string{"openid mcp"}}, forbidden},
+		{"missing and expired", one, values{"exp": 1}, http.StatusUnauthorized},
+		{"missing in an id token", one, values{"nonce": "n"}, http.StatusUnauthorized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				idp := newProvider(home, keyP256.jwk())
-				r, _ := start(t, Options{Scopes: tt.required, Audiences: []string{public, entra}}, map[string]http.Handler{"id.example.com": idp})
+				o := Options{
+					Scopes:    tt.required,
+					Audiences: []string{public, entra},
+				}
+				r, _ := start(t, o, hosts(idp))
 
-				_, err := r.Verify(t.Context(), keyP256.sign(t, nil, claimsOf(home).with(tt.claims)))
+				token := keyP256.sign(t, nil, claimsOf(home).with(tt.claims))
+				_, err := r.Verify(t.Context(), token)
 				if got := status(t, err); got != tt.want {
 					t.Errorf("status %d (%v), want %d", got, err, tt.want)
 				}
@@ -237,9 +296,10 @@ func TestNames(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				idp := newProvider(home, keyP256.jwk())
-				r, _ := start(t, Options{UserClaim: "email"}, map[string]http.Handler{"id.example.com": idp})
+				r, _ := start(t, Options{UserClaim: "email"}, hosts(idp))
 
-				got, err := r.Verify(t.Context(), keyP256.sign(t, nil, claimsOf(home).with(values{"email": tt.claim})))
+				token := keyP256.sign(t, nil, claimsOf(home).with(values{"email": tt.claim}))
+				got, err := r.Verify(t.Context(), token)
 				want := Identity{Issuer: home, Subject: "alice", Name: tt.want}
 				if got != want {
 					t.Errorf("%+v, error %v, want %+v", got, err, want)
@@ -249,48 +309,84 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A value replaces what valid options have for its flag.
 func TestOptions(t *testing.T) {
-	const notURL = ` is not a URL with https, or http on loopback, without query, fragment, user and quotes`
+	const (
+		publicURL = "--public-url"
+		issuer    = "--oauth-issuer"
+		scope     = "--oauth-scope"
+		notURL    = " is not a URL with https, or http on loopback, without query, fragment, user and quotes"
+		notScope  = " is not a scope: no blanks, no quotes"
+		empty     = " is empty"
+	)
 	for _, tt := range []struct {
-		name   string
-		change func(*Options)
-		want   string // of the error
+		name, flag, value string
+		want              string // of the error, after flag and value
 	}{
-		{"fine", func(*Options) {}, ""},
-		{"loopback", func(o *Options) { o.PublicURL = "http://127.0.0.1:8080/mcp" }, ""},
-		{"IPv6 loopback", func(o *Options) { o.PublicURL = "http://[::1]:8080/mcp" }, ""},
-		{"localhost", func(o *Options) { o.Issuers = []string{"http://localhost:3000"} }, ""},
-		{"no issuer", func(o *Options) { o.Issuers = nil }, "--public-url and the flags of OAuth need --oauth-issuer"},
-		{"no public URL", func(o *Options) { o.PublicURL = "" }, "--oauth-issuer needs --public-url, the URL that clients connect to"},
-		{"http", func(o *Options) { o.PublicURL = "http://mcp.example.com/mcp" }, `--public-url "http://mcp.example.com/mcp"` + notURL},
-		{"name like loopback", func(o *Options) { o.PublicURL = "http://localhost.example.com" }, `--public-url "http://localhost.example.com"` + notURL},
-		{"another scheme", func(o *Options) { o.PublicURL = "ftp://localhost" }, `--public-url "ftp://localhost"` + notURL},
-		{"no scheme", func(o *Options) { o.PublicURL = "mcp.example.com" }, `--public-url "mcp.example.com"` + notURL},
-		{"no host", func(o *Options) { o.PublicURL = "https://:8080" }, `--public-url "https://:8080"` + notURL},
-		{"bad port", func(o *Options) { o.PublicURL = "https://example.com:x" }, `--public-url "https://example.com:x"` + notURL},
-		{"empty issuer", func(o *Options) { o.Issuers = []string{home, ""} }, `--oauth-issuer ""` + notURL},
-		{"query", func(o *Options) { o.Issuers = []string{home + "?"} }, `--oauth-issuer "https://id.example.com?"` + notURL},
-		{"fragment", func(o *Options) { o.Issuers = []string{home + "#"} }, `--oauth-issuer "https://id.example.com#"` + notURL},
-		{"user", func(o *Options) { o.Issuers = []string{"https://me@id.example.com"} }, `--oauth-issuer "https://me@id.example.com"` + notURL},
-		{"quote", func(o *Options) { o.Issuers = []string{home + `/"`} }, `--oauth-issuer "https://id.example.com/\""` + notURL},
-		{"single quote", func(o *Options) { o.Issuers = []string{home + `/'`} }, `--oauth-issuer "https://id.example.com/'"` + notURL},
-		{"line break", func(o *Options) { o.PublicURL = public + "\n" }, `--public-url "https://mcp.example.com/mcp\n"` + notURL},
-		{"not ASCII", func(o *Options) { o.PublicURL = "https://日本語.jp" }, `--public-url "https://日本語.jp"` + notURL},
-		{"empty audience", func(o *Options) { o.Audiences = []string{""} }, `--oauth-audience "" is empty`},
-		{"empty scope", func(o *Options) { o.Scopes = []string{""} }, `--oauth-scope "" is not a scope: no blanks, no quotes`},
-		{"blank in a scope", func(o *Options) { o.Scopes = []string{"mcp", "a b"} }, `--oauth-scope "a b" is not a scope: no blanks, no quotes`},
-		{"quote in a scope", func(o *Options) { o.Scopes = []string{`a"b`} }, `--oauth-scope "a\"b" is not a scope: no blanks, no quotes`},
-		{"backslash in a scope", func(o *Options) { o.Scopes = []string{`a\b`} }, `--oauth-scope "a\\b" is not a scope: no blanks, no quotes`},
-		{"empty claim", func(o *Options) { o.UserClaim = "" }, `--oauth-user "" is empty`},
+		{"https", publicURL, "https://mcp.example.com:8443/a/b", ""},
+		{"loopback", publicURL, "http://127.0.0.1:8080/mcp", ""},
+		{"IPv6 loopback", publicURL, "http://[::1]:8080/mcp", ""},
+		{"localhost", issuer, "http://localhost:3000", ""},
+		{"http", publicURL, "http://mcp.example.com/mcp", notURL},
+		{"name like loopback", publicURL, "http://localhost.example.com", notURL},
+		{"another scheme", publicURL, "ftp://localhost", notURL},
+		{"no scheme", publicURL, "mcp.example.com", notURL},
+		{"no host", publicURL, "https://:8080", notURL},
+		{"bad port", publicURL, "https://example.com:x", notURL},
+		{"line break", publicURL, public + "\n", notURL},
+		{"not ASCII", publicURL, "https://日本語.jp", notURL},
+		{"empty issuer", issuer, "", notURL},
+		{"query", issuer, home + "?", notURL},
+		{"fragment", issuer, home + "#", notURL},
+		{"user", issuer, "https://me@id.example.com", notURL},
+		{"quote", issuer, home + `/"`, notURL},
+		{"single quote", issuer, home + "/'", notURL},
+		{"empty audience", "--oauth-audience", "", empty},
+		{"empty claim", "--oauth-user", "", empty},
+		{"scope", scope, "api://mcp/read", ""},
+		{"empty scope", scope, "", notScope},
+		{"blank in a scope", scope, "a b", notScope},
+		{"quote in a scope", scope, `a"b`, notScope},
+		{"backslash in a scope", scope, `a\b`, notScope},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := ""
-			_, err := New(with(tt.change))
-			if err != nil {
-				got = err.Error()
+			_, err := New(with(func(o *Options) {
+				switch tt.flag {
+				case publicURL:
+					o.PublicURL = tt.value
+				case issuer:
+					o.Issuers = []string{home, tt.value}
+				case scope:
+					o.Scopes = []string{"mcp", tt.value}
+				case "--oauth-audience":
+					o.Audiences = []string{public, tt.value}
+				case "--oauth-user":
+					o.UserClaim = tt.value
+				}
+			}))
+			want := "<nil>"
+			if tt.want != "" {
+				want = fmt.Sprintf("%s %q%s", tt.flag, tt.value, tt.want)
 			}
-			if got != tt.want {
-				t.Errorf("error %q, want %q", got, tt.want)
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("error %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestMissingOptions(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		change func(*Options)
+	}{
+		{"--public-url and the flags of OAuth need --oauth-issuer", func(o *Options) { o.Issuers = nil }},
+		{"--oauth-issuer needs --public-url, the URL that clients connect to", func(o *Options) { o.PublicURL = "" }},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			_, err := New(with(tt.change))
+			if got := fmt.Sprint(err); got != tt.want {
+				t.Errorf("error %s, want %s", got, tt.want)
 			}
 		})
 	}
@@ -310,32 +406,37 @@ func with(change func(*Options)) Options {
 }
 
 func TestChallenge(t *testing.T) {
-	missing := &Error{http.StatusForbidden, "insufficient_scope", "the token lacks a scope"}
-	scoped := func(o *Options) { o.Scopes = []string{"mcp", "ask"} }
+	missing := &Error{http.StatusForbidden, "insufficient_scope", "it lacks a scope"}
+	two := []string{"mcp", "ask"}
 	const (
-		metadata = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"`
-		scopes   = `, scope="mcp ask"`
-		root     = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource"`
-		port     = `Bearer resource_metadata="http://[::1]:8080/.well-known/oauth-protected-resource/a%20b"`
+		root        = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource"`
+		metadata    = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"`
+		port        = `Bearer resource_metadata="http://[::1]:8080/.well-known/oauth-protected-resource/a%20b"`
+		scopes      = `, scope="mcp ask"`
+		wrongText   = `, error="invalid_token", error_description="it is wrong"`
+		missingText = `, error="insufficient_scope", error_description="it lacks a scope"`
 	)
-
 	for _, tt := range []struct {
 		name   string
-		change func(*Options)
+		url    string
+		scopes []string
 		reason error
 		want   string
 	}{
-		{"no token", scoped, nil, metadata + scopes},
-		{"no scopes", func(*Options) {}, nil, metadata},
-		{"invalid token", scoped, invalid("it is wrong"), metadata + scopes + `, error="invalid_token", error_description="it is wrong"`},
-		{"missing scope", scoped, missing, metadata + scopes + `, error="insufficient_scope", error_description="the token lacks a scope"`},
-		{"no path", func(o *Options) { o.PublicURL = "https://mcp.example.com" }, nil, root},
-		{"only a slash", func(o *Options) { o.PublicURL = "https://mcp.example.com/" }, nil, root},
-		{"slash at the end", func(o *Options) { o.PublicURL = public + "/" }, nil, metadata},
-		{"port and escapes", func(o *Options) { o.PublicURL = "http://[::1]:8080/a%20b" }, nil, port},
+		{"no token", public, two, nil, metadata + scopes},
+		{"no scopes", public, nil, nil, metadata},
+		{"invalid token", public, two, invalid("it is wrong"), metadata + scopes + wrongText},
+		{"missing scope", public, two, missing, metadata + scopes + missingText},
+		{"no path", "https://mcp.example.com", nil, nil, root},
+		{"only a slash", "https://mcp.example.com/", nil, nil, root},
+		{"slash at the end", public + "/", nil, nil, metadata},
+		{"port and escapes", "http://[::1]:8080/a%20b", nil, nil, port},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := New(with(tt.change))
+			r, err := New(with(func(o *Options) {
+				o.PublicURL = tt.url
+				o.Scopes = tt.scopes
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}
