@@ -55,6 +55,7 @@ func TestOpen(t *testing.T) {
 		{"cut off", id[:len(id)-4], []string{now}, alice, false},
 		{"short", "AAAA", []string{now}, alice, false},
 		{"empty", "", []string{now}, alice, false},
+		{"line break", id + "\n", []string{now}, alice, false},
 		{"not base64", "resp_1!", []string{now}, alice, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
