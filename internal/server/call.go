@@ -26,11 +26,11 @@ import (
 // handle returns the handler of a tool. Its calls also end with session.
 func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(session, cancel)()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
-		call := Call{Tool: tool, Client: client(req), Outcome: "error"}
+		call := Call{Tool: tool, Client: client(req.Extra), Outcome: "error"}
 		ctx = llm.WithPerson(ctx, call.Client)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
@@ -41,6 +41,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if s.options.Observe != nil {
 			began := time.Now()
 			defer func() {
+				if hasBegun(ctx) {
+					return // its end is observed
+				}
 				if ctx.Err() != nil {
 					call.Outcome = "cancelled"
 				}
@@ -53,11 +56,11 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 }
 
 // client returns the user of the bearer token of a request, or "" without one, as over stdio.
-func client(req *mcp.CallToolRequest) string {
-	if req.Extra == nil || req.Extra.TokenInfo == nil {
+func client(extra *mcp.RequestExtra) string {
+	if extra == nil || extra.TokenInfo == nil {
 		return ""
 	}
-	return req.Extra.TokenInfo.UserID
+	return extra.TokenInfo.UserID
 }
 
 // traceparent returns what a request says about its trace, in its _meta or in a header.
@@ -83,16 +86,19 @@ func (s *Server) call(
 		call.Err = err
 		reason := s.options.Redactor.Line(err.Error())
 		message := call.Tool + ": invalid arguments: " + reason
-		return s.failure(req, message, reason, map[string]any{"reason": reason})
+		return s.failure(req.Params.Meta, message, reason, map[string]any{"reason": reason})
 	}
 
-	a, err := s.ask(ctx, call.Tool, q, req)
+	a, err := s.ask(ctx, call, q, req)
 	if err != nil {
 		call.Err = err
 		if e, ok := errors.AsType[*llm.Error](err); ok {
 			call.Meta.Retries = max(0, e.Attempts-1)
 		}
-		return s.failed(req, call.Tool, err)
+		return s.failed(req.Params.Meta, call.Tool, err)
+	}
+	if hasBegun(ctx) {
+		return &mcp.CallToolResult{}, nil // the task takes its place
 	}
 
 	call.Outcome = "ok"
@@ -100,40 +106,59 @@ func (s *Server) call(
 	return s.result(a), nil
 }
 
-// ask waits until the call may run, and runs it. A panic fails this call only.
+// ask waits until the call may run, and runs it or begins a task (see hasBegun). A panic fails this
+// call only.
 func (s *Server) ask(
-	ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest,
+	ctx context.Context, call *Call, q answer.Question, req *mcp.CallToolRequest,
 ) (a *answer.Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			stack := string(debug.Stack())
-			s.options.Log.Error("panic in a call", "tool", profile, "panic", p, "stack", stack)
-			err = errors.New("internal error")
-		}
-	}()
+	defer s.recoverCall(call.Tool, &err)
 
+	created := now()
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
 
-	if err := s.acquire(ctx); err != nil {
+	release, err := s.acquire(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { <-s.running }()
-	return s.options.Ask(ctx, profile, q, watch)
+	defer func() {
+		if !hasBegun(ctx) {
+			release()
+		}
+	}()
+
+	if begun, ok := ctx.Value(beginKey{}).(*task); ok {
+		a, err := s.begin(ctx, begun, *call, q, created, release)
+		if !errors.Is(err, llm.ErrNoBackground) {
+			return a, err
+		}
+	}
+	return s.options.Ask(ctx, call.Tool, q, watch)
 }
 
-// acquire waits until a call may run, and then counts it in running.
-func (s *Server) acquire(ctx context.Context) error {
+// recoverCall, when deferred, turns a panic into the error of a call.
+func (s *Server) recoverCall(tool string, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	stack := string(debug.Stack())
+	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
+	*err = errors.New("internal error")
+}
+
+// acquire waits until a call may run. release ends the call.
+func (s *Server) acquire(ctx context.Context) (release func(), err error) {
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
 
 	select {
 	case s.running <- struct{}{}:
-		return nil
+		return func() { <-s.running }, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -167,10 +192,10 @@ func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 	return res
 }
 
-// failed reports a call without an answer. Its data (spec §8.2) holds neither content nor
-// instructions nor the key.
+// failed reports a call without an answer, to a request with meta. Its data (spec §8.2) holds
+// neither content nor instructions nor the key.
 func (s *Server) failed(
-	req *mcp.CallToolRequest, tool string, err error,
+	meta mcp.Meta, tool string, err error,
 ) (*mcp.CallToolResult, error) {
 	clean := s.options.Redactor.Line
 	reason := text.Truncate(clean(s.options.Explain(tool, err)), 400)
@@ -186,22 +211,22 @@ func (s *Server) failed(
 		}
 		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
 	}
-	return s.failure(req, "answer failed: "+reason, reason, data)
+	return s.failure(meta, "answer failed: "+reason, reason, data)
 }
 
 // failure reports why a call has no answer, with the code of spec appendix B: as an error of the
 // protocol, whose data also has the reason as message, or as a result, whose _meta has the data.
 func (s *Server) failure(
-	req *mcp.CallToolRequest, message, reason string, data map[string]any,
+	meta mcp.Meta, message, reason string, data map[string]any,
 ) (*mcp.CallToolResult, error) {
 	const code = -32001
-	if s.failsAsResult(req) {
-		meta := mcp.Meta{version.Name + "/code": code}
+	if s.failsAsResult(meta) {
+		about := mcp.Meta{version.Name + "/code": code}
 		for name, value := range data {
-			meta[version.Name+"/"+name] = value
+			about[version.Name+"/"+name] = value
 		}
 		return &mcp.CallToolResult{
-			Meta:    meta,
+			Meta:    about,
 			IsError: true,
 			Content: []mcp.Content{&mcp.TextContent{Text: message}},
 		}, nil
@@ -212,13 +237,13 @@ func (s *Server) failure(
 	return nil, &jsonrpc.Error{Code: code, Message: message, Data: b}
 }
 
-// failsAsResult reports whether a failure of a request is a result with isError.
-func (s *Server) failsAsResult(req *mcp.CallToolRequest) bool {
+// failsAsResult reports whether a failure of a request with meta is a result with isError.
+func (s *Server) failsAsResult(meta mcp.Meta) bool {
 	switch s.options.ToolErrors {
 	case "protocol":
 		return false
 	case "result":
 		return true
 	}
-	return isStateless(req.Params.Meta)
+	return isStateless(meta)
 }

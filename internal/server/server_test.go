@@ -186,8 +186,8 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.query, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// The end of the session ends the call.
-				session, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
+				session, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(2*time.Second, cancel)
 				s, calls := newServer(func(*Options) {})
 				_, err := s.handle(session, "answer")(t.Context(), request(tt.query))
 
