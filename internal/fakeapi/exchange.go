@@ -53,6 +53,7 @@ func (s *Server) arrive(x *exchange, body []byte) {
 	r := Recorded{
 		Method: x.r.Method,
 		Path:   x.r.URL.Path,
+		Query:  x.r.URL.RawQuery,
 		Header: x.r.Header.Clone(),
 		Body:   body,
 	}

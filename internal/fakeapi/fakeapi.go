@@ -28,9 +28,9 @@ import (
 
 // Recorded is a request as it arrived.
 type Recorded struct {
-	Method, Path string
-	Header       http.Header
-	Body         []byte
+	Method, Path, Query string
+	Header              http.Header
+	Body                []byte
 }
 
 // Server is a running API. It accepts every key and model.
