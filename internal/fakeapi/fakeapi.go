@@ -1,5 +1,5 @@
-// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses and
-// GET /models/{id} in the shapes of the real one, and fails on request. It serves --offline and
+// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses,
+// the requests about background responses, and GET /models/{id} in the shapes of the real one, and fails on request. It serves --offline and
 // the tests of the program.
 //
 // A turn of the model is described once, as a finished response, from which its stream is derived.
@@ -10,6 +10,7 @@
 //	exchange.go  the answer to a request: the endpoints
 //	turn.go      what the model says
 //	stream.go    the events of a response
+//	background.go  responses that run without a connection
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
@@ -27,9 +28,9 @@ import (
 
 // Recorded is a request as it arrived.
 type Recorded struct {
-	Method, Path string
-	Header       http.Header
-	Body         []byte
+	Method, Path, Query string
+	Header              http.Header
+	Body                []byte
 }
 
 // Server is a running API. It accepts every key and model.
@@ -40,22 +41,29 @@ type Server struct {
 	ended  chan struct{} // closed when serving has ended
 
 	mu       sync.Mutex
-	queue    []step        // of the next requests
-	always   step          // of the requests after them
+	queue    []step // of the next requests
+	always   step   // of the requests after them
+	jobs     map[string]*job
 	recorded []Recorded    // the last requests
 	arrived  int           // all requests so far
 	aborted  int           // requests whose client left early
 	changed  chan struct{} // closed and replaced when arrived or aborted changes
 }
 
-// Start serves the API on a free loopback port. It answers as a model would, except for what
-// the steps say: see [Server.Script].
-func Start(steps ...string) (*Server, error) {
+// New returns an API that is not on a port. It answers as a model would, except for what the steps
+// say: see [Server.Script].
+func New(steps ...string) (*Server, error) {
 	s := &Server{
 		ended:   make(chan struct{}),
 		changed: make(chan struct{}),
+		jobs:    map[string]*job{},
 	}
-	err := s.Script(steps...)
+	return s, s.Script(steps...)
+}
+
+// Start serves the API of New on a free loopback port.
+func Start(steps ...string) (*Server, error) {
+	s, err := New(steps...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +74,7 @@ func Start(steps ...string) (*Server, error) {
 	}
 	s.URL = "http://" + listener.Addr().String() + "/v1"
 	s.server = &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
+		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() {

@@ -39,7 +39,8 @@ type accumulator struct {
 	types   map[itemNumber]string // of the items that are known
 	blocks  map[blockKey]*block
 
-	job *job // nil: runs in the foreground
+	job  *job // nil: runs in the foreground
+	size int  // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
 	doneSize int    // elements of done
@@ -98,8 +99,12 @@ func (ev *streamEvent) isError() bool {
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
-		if len(data) > maxEvent {
+		a.size += len(data)
+		switch {
+		case len(data) > maxEvent:
 			return nil, bufio.ErrTooLong
+		case a.size > maxBody: // over several connections
+			return nil, tooLarge(tooLong)
 		}
 		if !isObject(data) {
 			continue

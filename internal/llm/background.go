@@ -219,7 +219,6 @@ func (c *Client) resume(
 			return nil, c.failed(ctx, err, 1)
 		}
 
-		j.skip = j.last
 		r, failure := c.fetch(ctx, acc, eventStream)
 		if !j.running() || failure != nil && failure.lost {
 			return r, failure
@@ -282,6 +281,7 @@ func (c *Client) state(
 // fetch makes one GET of a response, for an object, or for the stream after the last event.
 func (c *Client) fetch(ctx context.Context, acc *accumulator, accept string) (*Response, *Error) {
 	j := acc.job
+	j.skip = j.last
 	var resp *http.Response
 	query := responses.ResponseGetParams{Include: j.include}
 	options := []option.RequestOption{
@@ -298,14 +298,16 @@ func (c *Client) fetch(ctx context.Context, acc *accumulator, accept string) (*R
 	if err == nil {
 		r, err = c.readAnswer(ctx, resp, acc)
 	}
-	if err == nil {
+	isFound := err == nil || j.last > j.skip || !j.running()
+	if isFound {
 		c.found.Store(j.model, nil)
-		return r, nil
 	}
-
-	failure := c.failed(ctx, err, 1)
-	failure.lost = j.running() && isLost(failure)
-	return nil, failure
+	if err != nil {
+		failure := c.failed(ctx, err, 1)
+		failure.lost = j.running() && isLost(failure)
+		return nil, failure
+	}
+	return r, nil
 }
 
 // isLost reports whether a GET shows that the API does not have a response, or has no GET.

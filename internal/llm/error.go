@@ -375,7 +375,7 @@ func readError(resp *http.Response, err error) *Error {
 	switch {
 	case ok:
 	case long:
-		e = tooLarge("the answer is larger than 64 MiB")
+		e = tooLarge(tooLong)
 	case errors.Is(err, bufio.ErrTooLong):
 		e = tooLarge("an event of the answer is larger than 32 MiB")
 	default:

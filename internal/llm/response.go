@@ -209,7 +209,11 @@ func (r *Response) check(data []byte) error {
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
 
-const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+// Messages of tooLarge.
+const (
+	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+	tooLong = "the answer is larger than 64 MiB"
+)
 
 // flatList is a JSON array that is counted before it is decoded, so that a small answer cannot
 // become large in memory. Any other JSON value is no list: it leaves nil.
