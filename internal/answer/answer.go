@@ -34,6 +34,7 @@ type Profile struct {
 	MaxOutputTokens  int
 	MaxToolCalls     int
 	ServiceTier      string
+	Background       bool
 }
 
 // Options configures an Answerer.

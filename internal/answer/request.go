@@ -63,6 +63,7 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 		MaxOutputTokens:  p.MaxOutputTokens,
 		MaxToolCalls:     p.MaxToolCalls,
 		ServiceTier:      p.ServiceTier,
+		Background:       p.Background,
 		Extra:            a.o.ExtraBody,
 		Plain:            a.o.Stream == "false",
 	}

@@ -34,6 +34,7 @@ type deps struct {
 	api      llm.Options
 	profiles map[string]answer.Profile
 	server   server.Options // what stdio and HTTP share, with the function that answers
+	answerer *answer.Answerer
 	close    func()
 }
 
@@ -81,7 +82,7 @@ func (a *app) connect(d *deps, instructions string) {
 		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
 		Domains:     cfg.Search.Defaults.Domains,
 	}
-	answerer := answer.New(answer.Options{
+	d.answerer = answer.New(answer.Options{
 		Client:          client,
 		Instructions:    instructions,
 		Profiles:        d.profiles,
@@ -99,7 +100,7 @@ func (a *app) connect(d *deps, instructions string) {
 		return a.advisor(cfg).Explain(profile, err)
 	}
 	d.server = server.Options{
-		Ask:        answerer.Ask,
+		Ask:        d.answerer.Ask,
 		Explain:    explain,
 		Waiting:    client.Waiting,
 		Defaults:   defaults,

@@ -6,6 +6,7 @@
 //	build.go    the configuration, as the options of the other packages and for advice
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
+//	tasks.go    tasks that outlive the process, and their secrets
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli

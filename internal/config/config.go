@@ -107,6 +107,7 @@ type (
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
 		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
+		Background       bool   `yaml:"background" doc:"x"`
 	}
 
 	Policy struct {
