@@ -97,6 +97,10 @@ func (v Advisor) explain(profile string, err error) explanation {
 	if ok {
 		return withoutText(noText)
 	}
+	if errors.Is(err, answer.ErrGone) {
+		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
+		return explanation{problem: err.Error(), hint: hint}
+	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return explanation{problem: err.Error()}

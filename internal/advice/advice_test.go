@@ -70,6 +70,11 @@ func TestQuestion(t *testing.T) {
 			"ask fewer questions at once, or raise request.timeout_ms or OPENAI_API_TIMEOUT",
 		},
 		{
+			answer.ErrGone,
+			"the API does not have the answer any more",
+			"it keeps answers for about ten minutes, with responses.store: true for longer",
+		},
+		{
 			answer.NoTextError("incomplete: content_filter"),
 			"incomplete: content_filter; the model wrote no answer",
 			"rephrase the question",

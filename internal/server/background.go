@@ -50,9 +50,9 @@ type job struct {
 	seal.Task
 	release func() // gives back the person's place, if the task was started here
 
-	mu      sync.Mutex // held while the API is asked
-	state   *task      // what the API said within shareTime, or nil
-	counted bool       // the end is observed
+	turn    chan struct{} // holds a value while the API is asked; guards state and counted
+	state   *task         // what the API said within shareTime, or nil
+	counted bool          // the end is observed
 }
 
 // jobs are the tasks that this process has started or was asked about, until they expire.
@@ -134,7 +134,11 @@ func (s *Server) job(t seal.Task) *job {
 
 	j := s.jobs.byResponse[t.Response]
 	if j == nil {
-		j = &job{Task: t, release: func() {}}
+		j = &job{
+			Task:    t,
+			release: func() {},
+			turn:    make(chan struct{}, 1),
+		}
 		s.jobs.byResponse[t.Response] = j
 		time.AfterFunc(time.Until(t.Created.Add(s.backgroundTTL())), func() { s.forget(t.Response) })
 	}
@@ -163,8 +167,8 @@ func (s *Server) describe(t seal.Task, id string) task {
 // state returns a task as the API says, to a request with meta of a client. The request may end
 // early: others share its answer.
 func (s *Server) state(ctx context.Context, j *job, p *TaskParams, client string) *task {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.turn <- struct{}{}
+	defer func() { <-j.turn }()
 	if j.state != nil {
 		return j.state
 	}
@@ -178,12 +182,15 @@ func (s *Server) state(ctx context.Context, j *job, p *TaskParams, client string
 	}
 
 	j.state = &t
-	time.AfterFunc(shareTime, func() {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.state = nil
-	})
+	time.AfterFunc(shareTime, j.ask)
 	return &t
+}
+
+// ask lets the next request about a task ask the API.
+func (j *job) ask() {
+	j.turn <- struct{}{}
+	j.state = nil
+	<-j.turn
 }
 
 // fetch asks the API about a task. One that runs beyond the time limit is cancelled.
@@ -201,7 +208,7 @@ func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error
 	return a, err
 }
 
-// outcome returns the end of a task, and observes it once. The caller holds j.mu.
+// outcome returns the end of a task, and observes it once. The caller has the turn of j.
 func (s *Server) outcome(
 	j *job, a *answer.Answer, err error, meta mcp.Meta, client string,
 ) (end task) {
@@ -243,8 +250,6 @@ func (s *Server) cancelJob(ctx context.Context, j *job, p *TaskParams, client st
 		s.options.Log.Warn("cancelling a task", "err", err)
 	}
 
-	j.mu.Lock()
-	j.state = nil
-	j.mu.Unlock()
+	j.ask()
 	s.state(ctx, j, p, client)
 }

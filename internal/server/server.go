@@ -88,6 +88,8 @@ func (c Call) Kind() string {
 		return llm.KindTimeout.Label()
 	case errors.Is(c.Err, context.Canceled):
 		return llm.KindCanceled.Label()
+	case errors.Is(c.Err, answer.ErrGone):
+		return "gone"
 	case c.Outcome == "invalid":
 		return "arguments"
 	}
