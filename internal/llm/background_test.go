@@ -241,7 +241,6 @@ func TestBackground(t *testing.T) {
 			"POST background, GET 4, GET 9, POST",
 			2, 1, 0,
 		},
-		{"no GET", "cut-after=5 405", "POST background, GET 4, POST", 1, 1, 1},
 		{"ignored", "ignores-background", "POST background", 0, 0, 0},
 		{
 			"ignored and cut",
@@ -539,8 +538,9 @@ func TestOtherStreams(t *testing.T) {
 		fmt.Sprintf(completed, number(3)),
 	}
 	for _, tt := range []struct {
-		name  string
-		steps []step
+		name     string
+		steps    []step
+		requests int
 	}{
 		{
 			"not numbered",
@@ -548,23 +548,36 @@ func TestOtherStreams(t *testing.T) {
 				sseStep(fmt.Sprintf(created, ""), fmt.Sprintf(delta, "", "Ye")),
 				answer(200, finished),
 			},
+			2,
 		},
 		{
 			"from the start again",
 			[]step{sseStep(all[:2]...), sseStep(all...)},
+			2,
 		},
 		{
 			"an object in place of the stream",
 			[]step{sseStep(all[:2]...), answer(200, finished)},
+			2,
+		},
+		{
+			"no GET",
+			[]step{sseStep(all[:2]...), answer(405, ""), sseStep(all...)},
+			3,
+		},
+		{
+			"a web page in place of the response",
+			[]step{sseStep(all[:2]...), answer(200, "<html>"), answer(200, finished)},
+			3,
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newClient(t, 0, tt.steps...)
+			c, api, _ := newClient(t, 1, tt.steps...)
 			events, _, err := collect(c.Stream(t.Context(), backgroundQuestion()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			api.wantRequests(t, 2)
+			api.wantRequests(t, tt.requests)
 			if got := textOf(events); got != "Yes." {
 				t.Errorf("text = %q, want %q", got, "Yes.")
 			}

@@ -73,6 +73,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if failure.lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
+			if e.takesRunning {
+				continue
+			}
 		}
 
 		wait, ok := c.retryWait(ctx, failure, delays)
@@ -172,8 +175,7 @@ func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Respons
 		return nil, err
 	}
 	r, err := c.readAnswer(ctx, resp, acc)
-	startsOnly := e.takesRunning && err == nil
-	if !acc.job.running() || startsOnly {
+	if !acc.job.running() {
 		return r, err
 	}
 	return c.follow(ctx, acc, err)
