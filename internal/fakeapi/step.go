@@ -219,10 +219,6 @@ var apiErrors = map[string]apiError{
 		Type:    serverError,
 		Code:    serverError,
 	},
-	"gone": {
-		status: http.StatusNotFound,
-		Type:   invalidRequest,
-	},
 	"too-old": {
 		status: http.StatusBadRequest,
 		Message: "This response can no longer be streamed " +
