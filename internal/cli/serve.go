@@ -163,7 +163,7 @@ func listen(flag, address string) (net.Listener, error) {
 // authenticate sets who may send requests to ln. An address that others reach needs a way to
 // authenticate.
 func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) error {
-	tokens, err := a.tokens()
+	tokens, file, err := a.tokens(log)
 	if err != nil {
 		return usageError("name:token, separated by commas or blanks", "%v", err)
 	}
@@ -172,7 +172,9 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 	o.Access.Loopback = httpd.IsLoopback(ln)
 	if tokens != nil {
 		o.Access.Authenticators = append(o.Access.Authenticators, tokens)
-		o.Background = append(o.Background, func(ctx context.Context) { tokens.Follow(ctx, log) })
+	}
+	if file != nil {
+		o.Background = append(o.Background, func(ctx context.Context) { file.follow(ctx, log) })
 	}
 
 	open := !o.Access.Loopback && !o.Access.Authenticates()
@@ -189,23 +191,40 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 	return nil
 }
 
-// tokens returns the bearer tokens of the environment, or nil. The redactor knows all of them.
-func (a *app) tokens() (*httpd.Tokens, error) {
+// tokens returns the bearer tokens of the environment, or nil, and the file that they come from, or
+// nil. The redactor knows all of them.
+func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	list := a.variable(tokensVariable)
-	file := a.variable(tokensFileVariable)
+	path := a.variable(tokensFileVariable)
 	learn := func(secret string) { a.redactor.Add(secret) }
-
-	switch {
-	case list != "" && file != "":
-		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	case list != "":
-		read := func() ([]byte, error) { return []byte(list), nil }
-		return httpd.NewTokens(tokensVariable, read, learn)
-	case file != "":
-		read := func() ([]byte, error) { return config.ReadFile(file) }
-		return httpd.NewTokens(file, read, learn)
+	if list != "" && path != "" {
+		return nil, nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
 	}
-	return nil, nil
+	if list != "" {
+		tokens, err := httpd.NewTokens(tokensVariable, []byte(list), learn)
+		return tokens, nil, err
+	}
+	if path == "" {
+		return nil, nil, nil
+	}
+
+	file := &watchedFile{what: "tokens"}
+	file.read = func() ([]byte, error) { return config.ReadFile(path) }
+	data, err := file.read()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading tokens: %w", err)
+	}
+	file.current = newReading(data, nil)
+
+	tokens, err := httpd.NewTokens(path, data, learn)
+	file.accept = func(data []byte) error {
+		if err := tokens.Set(data); err != nil {
+			return err
+		}
+		log.Info("read the tokens again", "names", tokens.Names())
+		return nil
+	}
+	return tokens, file, err
 }
 
 // run serves requests on ln until ctx is done.
