@@ -15,6 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -87,16 +88,25 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
 	f.Func("max-calls-per-user", "", given(&f.perUser))
-	f.StringVar(&a.logFormat, "log-format", "text", "")
+	f.StringVar(&a.logFormat, "log-format", logging.Text, "")
 
 	words, err := f.parse(joinDebug(args))
 	if err != nil {
+		if wantsJSON(args) { // after the wrong flag
+			a.logFormat = logging.JSON
+		}
 		return nil, err
 	}
 	if len(words) > 0 {
 		return nil, usageError(f.seeHelp(), "unexpected argument %q", words[0])
 	}
 	return f, f.check(a.logFormat)
+}
+
+// wantsJSON reports whether a command line has --log-format json.
+func wantsJSON(args []string) bool {
+	line := strings.Join(args, " ") + " "
+	return strings.Contains(strings.ReplaceAll(line, "=", " "), "-log-format json ")
 }
 
 // allowHost adds an accepted Host header.
@@ -133,7 +143,7 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
 	case o.Notice < 0:
 		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
-	case logFormat != "text" && logFormat != "json":
+	case logFormat != logging.Text && logFormat != logging.JSON:
 		problem = fmt.Sprintf("--log-format %s is not text or json", logFormat)
 	default:
 		return nil
@@ -173,9 +183,7 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 	if tokens != nil {
 		o.Access.Authenticators = append(o.Access.Authenticators, tokens)
 	}
-	if file != nil {
-		o.Background = append(o.Background, func(ctx context.Context) { file.follow(ctx, log) })
-	}
+	f.follow(file, log)
 
 	open := !o.Access.Loopback && !o.Access.Authenticates()
 	if open && !f.anonymous {
@@ -227,8 +235,17 @@ func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	return tokens, file, err
 }
 
+// follow reads a file again while the server runs. nil is no file.
+func (f *serveFlags) follow(file *watchedFile, log *slog.Logger) {
+	if file != nil {
+		run := func(ctx context.Context) { file.follow(ctx, log) }
+		f.options.Background = append(f.options.Background, run)
+	}
+}
+
 // run serves requests on ln until ctx is done.
 func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
+	f.follow(d.keyFile, d.log)
 	o := f.options
 	if o.MetricsListener != nil {
 		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
@@ -237,6 +254,9 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
+	if err := d.ready(); err != nil {
+		d.log.Warn("all calls fail: " + err.Error())
+	}
 
 	o.Log = d.log
 	o.Metrics = httpd.NewMetrics()
@@ -249,12 +269,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 	o.Server = server.New(d.server)
 
-	o.Ready = func() error {
-		if !f.offline && !d.config.KeySet {
-			return errors.New("Missing API key: set " + d.config.KeyEnv)
-		}
-		return nil
-	}
+	o.Ready = d.ready
 	if o.Drain == drainNotGiven {
 		o.Drain = d.config.Timeout()
 	}

@@ -6,11 +6,17 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
 // A change of a file counts when a read a second later agrees. Broken data changes nothing, and is
@@ -117,5 +123,38 @@ func TestWatchedFile(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A new key is in force and is redacted.
+func TestWatchKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte("sk\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{redactor: redact.New()}
+	client := llm.New(llm.Options{KeyInFile: true})
+	cfg := &config.Config{Derived: &config.Derived{KeyFile: path, KeyErr: fs.ErrNotExist}}
+	f := a.watchKey(cfg, client, slog.New(slog.DiscardHandler))
+	if f.current.problem == "" {
+		t.Error("the file is not broken at first")
+	}
+
+	const key = "new-key-0123"
+	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, err := f.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.accept(data); err != nil {
+		t.Error(err)
+	}
+	if err := client.Ready(); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+	if got := a.redactor.Line(key); got != redact.Redacted {
+		t.Errorf("the key is %q in the log", got)
 	}
 }
