@@ -19,65 +19,70 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
+// broken is content that is not accepted.
+const broken = "broken"
+
+// watchTests are files that change.
+var watchTests = []struct {
+	name    string
+	content map[time.Duration]string // from a time on; "" is no file
+	want    map[time.Duration]string // what is in force at a time
+	logged  string                   // once; "" is nothing
+}{
+	{
+		"no change",
+		nil,
+		map[time.Duration]string{time.Hour: "old"},
+		"",
+	},
+	{
+		"change",
+		map[time.Duration]string{1: "new"},
+		map[time.Duration]string{5 * time.Second: "old", 6 * time.Second: "new"},
+		"",
+	},
+	{
+		"half written",
+		map[time.Duration]string{
+			5*time.Second - 1: "ne",
+			6*time.Second - 1: "new",
+		},
+		map[time.Duration]string{6 * time.Second: "old", 7 * time.Second: "new"},
+		"",
+	},
+	{
+		"change for a moment",
+		map[time.Duration]string{
+			5*time.Second - 1: "new",
+			6*time.Second - 1: "old",
+		},
+		map[time.Duration]string{time.Minute: "old"},
+		"",
+	},
+	{
+		"no file",
+		map[time.Duration]string{1: ""},
+		map[time.Duration]string{time.Minute: "old"},
+		`msg="keeping the old data" err="file does not exist"`,
+	},
+	{
+		"broken",
+		map[time.Duration]string{1: broken},
+		map[time.Duration]string{time.Minute: "old"},
+		`msg="keeping the old data" err="it is broken"`,
+	},
+	{
+		"corrected",
+		map[time.Duration]string{1: broken, 20 * time.Second: "new"},
+		map[time.Duration]string{time.Minute: "new"},
+		`msg="keeping the old data" err="it is broken"`,
+	},
+}
+
 // A change of a file counts when a read a second later agrees. Broken data changes nothing, and is
 // logged once.
 func TestWatchedFile(t *testing.T) {
-	const broken = "broken"
-	for _, tt := range []struct {
-		name    string
-		content map[time.Duration]string // from a time on; "" is no file
-		want    map[time.Duration]string // what is in force at a time
-		logged  string                   // once; "" is nothing
-	}{
-		{
-			"no change",
-			nil,
-			map[time.Duration]string{time.Hour: "old"},
-			"",
-		},
-		{
-			"change",
-			map[time.Duration]string{1: "new"},
-			map[time.Duration]string{5 * time.Second: "old", 6 * time.Second: "new"},
-			"",
-		},
-		{
-			"half written",
-			map[time.Duration]string{
-				5*time.Second - 1: "ne",
-				6*time.Second - 1: "new",
-			},
-			map[time.Duration]string{6 * time.Second: "old", 7 * time.Second: "new"},
-			"",
-		},
-		{
-			"change for a moment",
-			map[time.Duration]string{
-				5*time.Second - 1: "new",
-				6*time.Second - 1: "old",
-			},
-			map[time.Duration]string{time.Minute: "old"},
-			"",
-		},
-		{
-			"no file",
-			map[time.Duration]string{1: ""},
-			map[time.Duration]string{time.Minute: "old"},
-			`msg="keeping the old data" err="file does not exist"`,
-		},
-		{
-			"broken",
-			map[time.Duration]string{1: broken},
-			map[time.Duration]string{time.Minute: "old"},
-			`msg="keeping the old data" err="it is broken"`,
-		},
-		{
-			"corrected",
-			map[time.Duration]string{1: broken, 20 * time.Second: "new"},
-			map[time.Duration]string{time.Minute: "new"},
-			`msg="keeping the old data" err="it is broken"`,
-		},
-	} {
+	for _, tt := range watchTests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var content, inForce atomic.Value

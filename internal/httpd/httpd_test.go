@@ -117,12 +117,10 @@ type ask func(
 ) (*answer.Answer, error)
 
 // newTokens returns the tokens of alice and bob.
-func newTokens(t *testing.T) *Tokens { return tokensOf(t, "alice:"+secret+" bob:"+bob) }
-
-// tokensOf returns the tokens of a list.
-func tokensOf(t *testing.T, list string) *Tokens {
+func newTokens(t *testing.T) *Tokens {
 	t.Helper()
-	tokens, err := NewTokens("test", []byte(list), func(string) {})
+	list := []byte("alice:" + secret + " bob:" + bob)
+	tokens, err := NewTokens("test", list, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

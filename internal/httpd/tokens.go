@@ -23,9 +23,11 @@ type Tokens struct {
 	holders atomic.Pointer[holders]
 }
 
-// holders are the names of the holders by the hash of their token: the time of a lookup reveals
-// nothing about a token.
-type holders map[[sha256.Size]byte]string
+// holders are the people who have tokens. They do not change.
+type holders struct {
+	byHash map[[sha256.Size]byte]string // names: the time of a lookup reveals nothing about a token
+	names  int                          // different ones
+}
 
 // NewTokens returns the tokens in data: name:token, separated by commas or white space. source names
 // them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
@@ -38,7 +40,7 @@ func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, 
 
 // Authenticate returns the holder of token.
 func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
-	name, ok := (*t.holders.Load())[sha256.Sum256([]byte(token))]
+	name, ok := t.holders.Load().byHash[sha256.Sum256([]byte(token))]
 	if !ok {
 		return Person{}, auth.ErrInvalidToken
 	}
@@ -46,17 +48,12 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
 }
 
 // Names counts the names of the holders.
-func (t *Tokens) Names() int {
-	names := map[string]bool{}
-	for _, name := range *t.holders.Load() {
-		names[name] = true
-	}
-	return len(names)
-}
+func (t *Tokens) Names() int { return t.holders.Load().names }
 
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
-	names := holders{}
+	byHash := map[[sha256.Size]byte]string{}
+	names := map[string]bool{}
 	var secrets []string
 	list := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
 	for i, entry := range strings.FieldsFunc(list, separatesTokens) {
@@ -71,7 +68,8 @@ func (t *Tokens) Set(data []byte) error {
 			return fmt.Errorf("the token of entry %d of %s has fewer than %d characters",
 				i+1, t.source, minSecret)
 		}
-		names[sha256.Sum256([]byte(secret))] = name
+		byHash[sha256.Sum256([]byte(secret))] = name
+		names[name] = true
 		secrets = append(secrets, secret)
 	}
 	if len(names) == 0 {
@@ -81,7 +79,7 @@ func (t *Tokens) Set(data []byte) error {
 	for _, secret := range secrets {
 		t.learn(secret)
 	}
-	t.holders.Store(&names)
+	t.holders.Store(&holders{byHash, len(names)})
 	return nil
 }
 
