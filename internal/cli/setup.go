@@ -103,15 +103,18 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 }
 
 // standardVia is how a client reaches the server unless --via says otherwise: a release through
-// npx if this machine has it. Other builds are not published.
+// npx if this machine has it, or through docker from a container. Other builds are not published.
 func standardVia(c clients.Client) string {
-	if c.Web() {
-		return clients.ViaHTTP
-	}
-
 	_, err := exec.LookPath("npx")
-	if version.IsRelease() && err == nil {
+	switch {
+	case c.Web():
+		return clients.ViaHTTP
+	case !version.IsRelease():
+		return clients.ViaBinary
+	case err == nil:
 		return clients.ViaNPX
+	case os.Getpid() == 1: // the image, whose program a client outside cannot start
+		return clients.ViaDocker
 	}
 	return clients.ViaBinary
 }

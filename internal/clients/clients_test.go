@@ -346,6 +346,8 @@ func fence(c Client, s Server) string {
 		language = "text"
 	case language == "":
 		language = "json"
+	case language == "yaml": // TestBlocks reads blocks of yaml as files of the program
+		language = "yml"
 	}
 	return fmt.Sprintf("```%s\n%s```\n\n", language, c.Snippet(s))
 }
