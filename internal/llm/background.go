@@ -110,8 +110,8 @@ func (c *Client) Start(ctx context.Context, r Request) (*Response, error) {
 // see Response.Failure. include is that of the request. Get makes one request. Every error is an
 // *Error; Error.Lost tells that the API does not have the response any more.
 func (c *Client) Get(ctx context.Context, id string, include []string) (*Response, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 
 	acc := c.newAccumulator(ctx, &emitter{})
@@ -132,8 +132,8 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 // Cancel cancels a background response. Every error is an *Error. That the response has ended
 // already is no error.
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	if c.configErr != nil {
-		return c.configErr
+	if err := c.Ready(); err != nil {
+		return err
 	}
 
 	var resp *http.Response
