@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -31,6 +34,11 @@ func TestServeFlags(t *testing.T) {
 		{"--log-format xml", "--log-format xml is not text or json"},
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
+		{"--max-calls-per-user=-1", "--max-calls-per-user -1 is not in 1..256"},
+		{"--max-calls-per-user many", "--max-calls-per-user many is not in 1..256"},
+		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},
+		{"--max-calls-per-user 0", "--max-calls-per-user 0 is not in 1..256"},
+		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},
 		{"--allowed-host=", "--allowed-host: not a host"},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
@@ -111,6 +119,60 @@ func TestServeTokens(t *testing.T) {
 	}
 }
 
+// With --log-format json every line of the start is JSON.
+func TestServeJSON(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	empty := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args string
+		env  []string
+		want []string // parts of lines
+	}{
+		{"wrong flag", "--bogus", nil, []string{
+			`"level":"ERROR","msg":"unknown flag --bogus"`,
+			`"level":"INFO","msg":"see openai-responses-mcp serve --help"`,
+		}},
+		{"wrong value", "--max-calls 0", nil, []string{`"level":"ERROR","msg":"--max-calls 0 is`}},
+		{"no tokens", "--http :0", nil, []string{`"level":"ERROR","msg":"an address other than`}},
+		{"wrong setting", "", []string{"MAX_CITATIONS=0"}, []string{`"level":"ERROR","msg":"MAX_CIT`}},
+		{"plain http", "", []string{"OPENAI_BASE_URL=http://api.example"}, []string{
+			`"level":"WARN","msg":"openai.base_url is plain http`,
+		}},
+		{"offline", "--offline", nil, []string{`"level":"INFO","msg":"offline: answers are samples`}},
+		{"no key", "", []string{"OPENAI_API_KEY="}, []string{
+			`"level":"WARN","msg":"all calls fail: Missing API key: set OPENAI_API_KEY"`,
+		}},
+		{"no key in the file", "", []string{"OPENAI_API_KEY=", "OPENAI_API_KEY_FILE=" + empty}, []string{
+			`"level":"WARN","msg":"reading the key: `,
+			`"level":"WARN","msg":"all calls fail: Missing API key: write it to the file of ` +
+				`OPENAI_API_KEY_FILE"`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := "serve --http 127.0.0.1:0 --notice 0s --drain 0s " + tt.args + " --log-format json"
+			var stderr strings.Builder
+			env := append([]string{"OPENAI_API_KEY=sk-test"}, tt.env...)
+			Run(ended, strings.Fields(args), env, nil, io.Discard, &stderr)
+
+			for line := range strings.Lines(stderr.String()) {
+				if !gjson.Valid(line) {
+					t.Errorf("not JSON: %s", line)
+				}
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("stderr lacks %s:\n%s", want, &stderr)
+				}
+			}
+		})
+	}
+}
+
 // A failed call is logged with its reason, but the API's message only in debug.
 func TestLogCall(t *testing.T) {
 	const message = "slow down, Alice"
@@ -146,19 +208,17 @@ func TestLogCall(t *testing.T) {
 	}
 }
 
-// serveInBackground runs serve until stop, with tokens from a file, and returns the URL of MCP.
-// end returns the exit code and the log from then on.
-func serveInBackground(t *testing.T, file string) (url string, end func() (int, string)) {
+// serveInBackground runs serve until stop and returns the URL of MCP. end returns the exit code and
+// the log from then on.
+func serveInBackground(t *testing.T, args string, env ...string) (url string, end func() (int, string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	pipe, stderr := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		args := "serve --http 127.0.0.1:0 --offline --debug --drain 0s --notice 0s " +
-			"--allowed-host MCP.example:443"
-		env := []string{"MCP_HTTP_TOKENS_FILE=" + file}
-		ended <- Run(ctx, strings.Fields(args), env, nil, io.Discard, stderr)
+		words := strings.Fields("serve --http 127.0.0.1:0 --drain 0s --notice 0s " + args)
+		ended <- Run(ctx, words, env, nil, io.Discard, stderr)
 		stderr.Close()
 	}()
 
@@ -224,7 +284,8 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("alice:"+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, end := serveInBackground(t, file)
+	const args = "--offline --debug --allowed-host MCP.example:443"
+	url, end := serveInBackground(t, args, "MCP_HTTP_TOKENS_FILE="+file)
 
 	answer := post(t, url, question, http.Header{
 		"Authorization":        {"Bearer " + token},
@@ -255,5 +316,62 @@ func TestServe(t *testing.T) {
 	}
 	if strings.Contains(log, token) {
 		t.Errorf("the log contains the token:\n%s", log)
+	}
+}
+
+// A response in the background is cancelled at the API when its client has left, and when the
+// server ends.
+func TestServeCancels(t *testing.T) {
+	const question = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+		"name":"answer","arguments":{"query":"x"}}}`
+	for _, name := range []string{"the client has left", "the server ends"} {
+		t.Run(name, func(t *testing.T) {
+			api, err := fakeapi.Start("cut-after=1+slow=1m", "hang")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer api.Close()
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			profile := []byte("model_profiles: {answer: {background: true}}\n")
+			if err := os.WriteFile(file, profile, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			url, end := serveInBackground(t, "--config "+file,
+				"OPENAI_BASE_URL="+api.URL, "OPENAI_API_KEY=sk-test-0123456789")
+
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			body := strings.NewReader(question)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			go func() {
+				resp, err := http.DefaultClient.Do(req)
+				if err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}()
+
+			wait := func(n int) {
+				if err := api.WaitRequests(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wait(2) // the second one is a GET
+			if name == "the server ends" {
+				end()
+			} else {
+				leave()
+			}
+			wait(3)
+			last := api.Requests()[2]
+			if !strings.HasSuffix(last.Path, "/cancel") {
+				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+			}
+		})
 	}
 }

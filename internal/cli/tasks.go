@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -41,11 +42,13 @@ func (a *app) outlive(d *deps) error {
 	if !inBackground || !d.config.Server.Tasks {
 		return nil
 	}
+	list := func() []string { return secrets }
 	key := strings.TrimSpace(d.api.APIKey)
-	if len(secrets) == 0 && len(key) >= minSealingKey {
-		secrets = []string{key}
-	}
-	if len(secrets) == 0 {
+	switch {
+	case len(secrets) > 0:
+	case len(key) >= minSealingKey:
+		list = d.sealWithKey(key)
+	default:
 		a.warn(fmt.Sprintf("tasks do not outlive the process, and over HTTP calls are no tasks: "+
 			"set %s, because there is no API key of at least %d characters",
 			taskSecretsVariable, minSealingKey))
@@ -60,11 +63,31 @@ func (a *app) outlive(d *deps) error {
 		Start:   d.answerer.Start,
 		Fetch:   d.answerer.Fetch,
 		Cancel:  d.answerer.CancelResponse,
-		Secrets: func() []string { return secrets },
+		Secrets: list,
 		BaseURL: d.api.BaseURL,
 		Keep:    keep,
 	}
 	return nil
+}
+
+// sealWithKey returns the secrets where the API key is one: after a change of its file also the
+// previous key.
+func (d *deps) sealWithKey(key string) func() []string {
+	keys := &atomic.Pointer[[]string]{}
+	keys.Store(&[]string{key})
+	if d.keyFile == nil {
+		return func() []string { return *keys.Load() }
+	}
+
+	accept := d.keyFile.accept
+	d.keyFile.accept = func(data []byte) error {
+		next := strings.TrimSpace(string(data))
+		if len(next) >= minSealingKey {
+			keys.Store(&[]string{next, (*keys.Load())[0]})
+		}
+		return accept(data)
+	}
+	return func() []string { return *keys.Load() }
 }
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.

@@ -1,28 +1,26 @@
 package fakeapi
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
 )
 
-// keepTime is how long a background response can be fetched.
-const keepTime = 10 * time.Minute
-
 // job is a response that is written by the clock: event i of its stream exists from start + i*slow
 // on. In the background that needs no connection.
 type job struct {
-	step   step // of the request that created it
-	start  time.Time
-	final  gjson.Result
-	events []object
-
-	cancelled bool // guarded by Server.mu
-	gets      int  // likewise
+	step      step // of the request that created it
+	start     time.Time
+	final     gjson.Result
+	events    []object
+	cancelled atomic.Bool
+	gets      atomic.Int32
 }
 
 func newJob(step step, final []byte) *job {
@@ -32,9 +30,6 @@ func newJob(step step, final []byte) *job {
 		final: gjson.ParseBytes(final),
 	}
 	j.events = events(j.final)
-	for i, e := range j.events {
-		e["sequence_number"] = i
-	}
 	return j
 }
 
@@ -48,64 +43,44 @@ func (j *job) exists(i int) bool { return !time.Now().Before(j.due(i)) }
 func (j *job) hasEnded() bool { return j.exists(len(j.events) - 1) }
 
 // state returns the response as it is now.
-func (s *Server) state(j *job) any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
+func (j *job) state() any {
 	state := maps.Clone(j.events[0]["response"].(object)) // queued
 	switch {
-	case j.cancelled:
+	case j.cancelled.Load():
 		state["status"] = "cancelled"
 	case j.hasEnded():
-		return j.final.Value()
+		return json.RawMessage(j.final.Raw)
 	case j.exists(2):
 		state["status"] = "in_progress"
 	}
 	return state
 }
 
-// keep lets a response be fetched.
-func (s *Server) keep(j *job) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	isOld := func(_ string, j *job) bool { return time.Since(j.start) > keepTime }
-	maps.DeleteFunc(s.jobs, isOld)
-	s.jobs[j.final.Get("id").Str] = j
-}
-
-// find returns a response that can be fetched, and counts its GETs.
-func (s *Server) find(id, method string) (j *job, gets int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	j = s.jobs[id]
-	if j == nil || j.step.get == "gone" {
-		return nil, 0
-	}
-	if method == http.MethodGet {
-		j.gets++
-	}
-	return j, j.gets
-}
-
 // fetch answers GET /responses/{id} and POST /responses/{id}/cancel.
 func (x *exchange) fetch(name string) {
 	id, isCancel := strings.CutSuffix(name, "/cancel")
-	j, gets := x.s.find(id, x.r.Method)
+	kept, _ := x.s.jobs.Load(id)
+	j, ok := kept.(*job)
+	if !ok || j.step.get == "gone" {
+		x.fail(apiError{
+			status:  http.StatusNotFound,
+			Message: "Response with id '" + id + "' not found.",
+			Type:    invalidRequest,
+		})
+		return
+	}
+
 	query := x.r.URL.Query()
 	asStream := query.Get("stream") == "true"
-
 	switch {
-	case j == nil:
-		e := apiErrors["gone"]
-		e.Message = "Response with id '" + id + "' not found."
-		x.fail(e)
+	case isCancel && j.hasEnded():
+		x.fail(apiErrors["ended"])
 	case isCancel:
-		x.cancel(j)
-	case j.step.get == "poll-429" && gets == 1:
+		j.cancelled.Store(true)
+		x.sendJSON(http.StatusOK, j.state())
+	case j.step.get == "poll-429" && j.gets.Add(1) == 1:
 		x.fail(apiErrors["429"])
-	case j.step.get == "too-old" && asStream:
+	case asStream && j.step.get == "too-old":
 		x.fail(apiErrors["too-old"])
 	case asStream:
 		after, err := strconv.Atoi(query.Get("starting_after"))
@@ -114,22 +89,6 @@ func (x *exchange) fetch(name string) {
 		}
 		x.stream(j, after+1)
 	default:
-		x.sendJSON(http.StatusOK, x.s.state(j))
+		x.sendJSON(http.StatusOK, j.state())
 	}
-}
-
-// cancel ends a response, unless it has ended.
-func (x *exchange) cancel(j *job) {
-	x.s.mu.Lock()
-	hasEnded := j.hasEnded()
-	if !hasEnded {
-		j.cancelled = true
-	}
-	x.s.mu.Unlock()
-
-	if hasEnded {
-		x.fail(apiErrors["ended"])
-		return
-	}
-	x.sendJSON(http.StatusOK, x.s.state(j))
 }

@@ -143,7 +143,7 @@ func (x *exchange) respond() {
 	j := newJob(x.step, final)
 	isKept := isBackground && mode != "echoes-background"
 	if isKept {
-		x.s.keep(j)
+		x.s.jobs.Store(j.final.Get("id").Str, j)
 	}
 	switch {
 	case x.req.Get("stream").Bool():

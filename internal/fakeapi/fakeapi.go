@@ -1,15 +1,15 @@
-// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses,
-// the requests about background responses, and GET /models/{id} in the shapes of the real one, and fails on request. It serves --offline and
-// the tests of the program.
+// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses, the
+// requests about responses in the background, and GET /models/{id} in the shapes of the real one,
+// and fails on request. It serves --offline and the tests of the program.
 //
 // A turn of the model is described once, as a finished response, from which its stream is derived.
 // A step changes what the next request gets: another turn, an error, a broken connection, a file.
 //
-//	fakeapi.go   the server, what it records, and what can be waited for
-//	step.go      the behaviours that can be scripted
-//	exchange.go  the answer to a request: the endpoints
-//	turn.go      what the model says
-//	stream.go    the events of a response
+//	fakeapi.go     the server, what it records, and what can be waited for
+//	step.go        the behaviours that can be scripted
+//	exchange.go    the answer to a request: the endpoints
+//	turn.go        what the model says
+//	stream.go      the events of a response
 //	background.go  responses that run without a connection
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
@@ -39,11 +39,11 @@ type Server struct {
 
 	server *http.Server
 	ended  chan struct{} // closed when serving has ended
+	jobs   sync.Map      // *job by id, of the responses in the background
 
 	mu       sync.Mutex
-	queue    []step // of the next requests
-	always   step   // of the requests after them
-	jobs     map[string]*job
+	queue    []step        // of the next requests
+	always   step          // of the requests after them
 	recorded []Recorded    // the last requests
 	arrived  int           // all requests so far
 	aborted  int           // requests whose client left early
@@ -56,7 +56,6 @@ func New(steps ...string) (*Server, error) {
 	s := &Server{
 		ended:   make(chan struct{}),
 		changed: make(chan struct{}),
-		jobs:    map[string]*job{},
 	}
 	return s, s.Script(steps...)
 }

@@ -44,7 +44,7 @@ const asked = "asked"
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
 //	incomplete, failed                    the status of the response
-//	400, 401, 404, 405, 429, quota, 500, 503 errors; with =SECONDS they have Retry-After
+//	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter
 //	refuses-background[=PARAM]            400 for background that names PARAM
@@ -193,11 +193,6 @@ var apiErrors = map[string]apiError{
 		Param:   "model",
 		Code:    "model_not_found",
 	},
-	"405": {
-		status:  http.StatusMethodNotAllowed,
-		Message: "Method Not Allowed",
-		Type:    invalidRequest,
-	},
 	"429": {
 		status: http.StatusTooManyRequests,
 		Message: "Rate limit reached for gpt-5.2 in organization org-offline on requests per min " +
@@ -223,10 +218,6 @@ var apiErrors = map[string]apiError{
 		Message: "The server is overloaded or not ready yet.",
 		Type:    serverError,
 		Code:    serverError,
-	},
-	"gone": {
-		status: http.StatusNotFound,
-		Type:   invalidRequest,
 	},
 	"too-old": {
 		status: http.StatusBadRequest,

@@ -40,6 +40,10 @@ func events(final gjson.Result) []object {
 		all = append(all, itemEvents(i, item)...)
 	}
 	add(final.Get("status").String(), json.RawMessage(final.Raw))
+
+	for i, e := range all {
+		e["sequence_number"] = i
+	}
 	return all
 }
 
@@ -98,7 +102,7 @@ func (x *exchange) stream(j *job, first int) {
 	all := j.events
 	failure, isFailure := apiErrors[x.step.failure]
 	if isFailure {
-		all = append(all[:2:2], object{"type": "error", "error": failure})
+		all = append(all[:2:2], object{"type": "error", "error": failure, "sequence_number": 2})
 	}
 	for i := first; i < len(all); i++ {
 		if x.step.stop != "" && i-first >= x.step.stopAfter {

@@ -47,7 +47,8 @@ type job struct {
 	skip float64
 }
 
-// newJob returns the job of a request. The API refuses to repeat encrypted reasoning.
+// newJob returns the job of a request with these elements of include. The API refuses to repeat
+// encrypted reasoning.
 func newJob(model string, include []string) *job {
 	j := &job{
 		model: model,
@@ -98,40 +99,19 @@ func (j *job) skips(ev streamEvent) bool {
 // runs, it has fetched it once. If ctx ends earlier, the response is cancelled.
 //
 // Every error is an *Error. It is ErrNoBackground where the API refuses background or does not find
-// the response that it named. Then the same request can be made with Create or Stream, which know
-// by then whether the model is to be asked in the foreground.
+// the response that it named. Then the same request can be made with Create or Stream.
 func (c *Client) Start(ctx context.Context, r Request) (*Response, error) {
 	r.Plain = true
 	r.Background = true
-	e := &emitter{takesRunning: true}
-	started, err := c.do(ctx, r, e)
-	if err != nil || !started.Running() {
-		return started, err
-	}
-
-	acc := c.newAccumulator(ctx, e)
-	acc.job = newJob(r.Model, r.Include)
-	acc.job.id = started.ID
-	found, failure := c.state(ctx, acc, 0, newDelays())
-	attempts := started.Retries + 1
-	switch {
-	case failure == nil:
-		found.Retries = started.Retries
-		return found, nil
-	case failure.lost:
-		c.lose(r.Model, failure)
-		return nil, c.failed(ctx, noBackground(), attempts)
-	}
-	c.abandon(ctx, acc.job)
-	return nil, c.failed(ctx, failure, attempts)
+	return c.do(ctx, r, &emitter{takesRunning: true})
 }
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. include is that of the request. Get makes one request. Every error is an
 // *Error; Error.Lost tells that the API does not have the response any more.
 func (c *Client) Get(ctx context.Context, id string, include []string) (*Response, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 
 	acc := c.newAccumulator(ctx, &emitter{})
@@ -152,8 +132,8 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 // Cancel cancels a background response. Every error is an *Error. That the response has ended
 // already is no error.
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	if c.configErr != nil {
-		return c.configErr
+	if err := c.Ready(); err != nil {
+		return err
 	}
 
 	var resp *http.Response
@@ -178,26 +158,30 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 	_ = c.Cancel(own, j.id) // logged
 }
 
-// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
-// the API has answered that it runs.
+// follow waits until a response ends that runs at the API, or only until it is found if that is
+// all that the caller wants. broken is why its connection ended; nil: the API has answered that it
+// runs.
 func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
 	delays := newDelays()
 	var r *Response
 	var failure *Error
-	if broken == nil {
-		r, failure = c.poll(ctx, acc, delays)
-	} else {
+	switch {
+	case broken != nil:
 		r, failure = c.resume(ctx, acc, c.failed(ctx, broken, 1), delays)
+	case acc.emitter.takesRunning:
+		r, failure = c.state(ctx, acc, 0, delays)
+	default:
+		r, failure = c.poll(ctx, acc, delays)
 	}
 
-	if failure == nil {
+	switch {
+	case failure == nil:
 		return r, nil
-	}
-	if failure.lost {
+	case failure.lost:
 		failure.Kind = KindServer // so that the request is made again
-		return nil, failure
+	default:
+		c.abandon(ctx, acc.job)
 	}
-	c.abandon(ctx, acc.job)
 	return nil, failure
 }
 
@@ -328,7 +312,7 @@ func (c *Client) lose(model string, failure *Error) {
 	}
 }
 
-// noBackground is the error of Start where the request is to be made in the foreground.
+// noBackground is the error where the request is to be made in the foreground.
 func noBackground() *Error {
 	return &Error{
 		Kind:    KindFailed,

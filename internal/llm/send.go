@@ -44,8 +44,8 @@ const (
 // Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
 // loop ends.
 func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 	body, err := c.encode(r)
 	if err != nil {
@@ -73,6 +73,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if failure.lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
+			if e.takesRunning {
+				continue
+			}
 		}
 
 		wait, ok := c.retryWait(ctx, failure, delays)
@@ -172,8 +175,7 @@ func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Respons
 		return nil, err
 	}
 	r, err := c.readAnswer(ctx, resp, acc)
-	startsOnly := e.takesRunning && err == nil
-	if !acc.job.running() || startsOnly {
+	if !acc.job.running() {
 		return r, err
 	}
 	return c.follow(ctx, acc, err)
@@ -259,6 +261,9 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
 	c.setHeaders(req.Header)
+	if c.bearer {
+		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
+	}
 	c.setTraceparent(req)
 	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
 
@@ -333,8 +338,8 @@ func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
 // request is not repeated. It does not use openai-go, whose service for models is in a package of
 // 13 MB.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 	data, err := c.getModel(ctx, id)
 	if err != nil {

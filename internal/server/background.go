@@ -98,7 +98,7 @@ func (s *Server) begin(
 	}
 	s.job(sealed).release = release
 
-	*begun = s.describe(sealed, s.seal(sealed, call.Client))
+	*begun = s.describe(sealed, s.seal(sealed, call.UserID))
 	begun.Type = "task"
 	return nil, nil
 }
@@ -164,9 +164,9 @@ func (s *Server) describe(t seal.Task, id string) task {
 	}
 }
 
-// state returns a task as the API says, to a request with meta of a client. The request may end
-// early: others share its answer.
-func (s *Server) state(ctx context.Context, j *job, p *TaskParams, client string) *task {
+// state returns a task as the API says. The request of who asks may end early: others share the
+// answer.
+func (s *Server) state(ctx context.Context, j *job, p *TaskParams, who Call) *task {
 	j.turn <- struct{}{}
 	defer func() { <-j.turn }()
 	if j.state != nil {
@@ -178,7 +178,7 @@ func (s *Server) state(ctx context.Context, j *job, p *TaskParams, client string
 	a, err := s.fetch(ctx, j)
 	t := s.describe(j.Task, p.ID)
 	if !errors.Is(err, answer.ErrRunning) {
-		t.set(s.outcome(j, a, err, p.Meta, client))
+		t.set(s.outcome(j, a, err, p.Meta, who))
 	}
 
 	j.state = &t
@@ -208,17 +208,14 @@ func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error
 	return a, err
 }
 
-// outcome returns the end of a task, and observes it once. The caller has the turn of j.
+// outcome returns the end of a task, and observes it once, as a call of its person. The caller has the turn of j.
 func (s *Server) outcome(
-	j *job, a *answer.Answer, err error, meta mcp.Meta, client string,
+	j *job, a *answer.Answer, err error, meta mcp.Meta, call Call,
 ) (end task) {
-	call := Call{
-		Tool:     j.Tool,
-		Client:   client,
-		Outcome:  "error",
-		Duration: time.Since(j.Created),
-		Err:      err,
-	}
+	call.Tool = j.Tool
+	call.Outcome = "error"
+	call.Duration = time.Since(j.Created)
+	call.Err = err
 	switch {
 	case err == nil:
 		call.Outcome = "ok"
@@ -242,7 +239,7 @@ func (s *Server) outcome(
 }
 
 // cancelJob cancels a task at the API and asks how it ended.
-func (s *Server) cancelJob(ctx context.Context, j *job, p *TaskParams, client string) {
+func (s *Server) cancelJob(ctx context.Context, j *job, p *TaskParams, who Call) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
 	err := s.options.Background.Cancel(ctx, j.Response)
@@ -251,5 +248,5 @@ func (s *Server) cancelJob(ctx context.Context, j *job, p *TaskParams, client st
 	}
 
 	j.ask()
-	s.state(ctx, j, p, client)
+	s.state(ctx, j, p, who)
 }

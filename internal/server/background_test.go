@@ -212,16 +212,16 @@ func TestShareFetch(t *testing.T) {
 		a.created = []time.Time{j.Created}
 
 		for range 10 {
-			go s.state(t.Context(), j, &TaskParams{}, "")
+			go s.state(t.Context(), j, &TaskParams{}, Call{})
 		}
 		time.Sleep(time.Second)
-		s.state(t.Context(), j, &TaskParams{}, "")
+		s.state(t.Context(), j, &TaskParams{}, Call{})
 		if a.fetches != 1 {
 			t.Errorf("%d requests in a second, want 1", a.fetches)
 		}
 
 		time.Sleep(20 * time.Millisecond)
-		s.state(t.Context(), j, &TaskParams{}, "")
+		s.state(t.Context(), j, &TaskParams{}, Call{})
 		if a.fetches != 2 {
 			t.Errorf("%d requests in two seconds, want 2", a.fetches)
 		}
@@ -254,10 +254,10 @@ func TestBackgroundPlace(t *testing.T) {
 
 				began := time.Now()
 				if tt.poll {
-					j := s.open(begun.ID, "alice")
-					time.AfterFunc(time.Minute, func() { s.state(ctx, j, &TaskParams{}, "alice") })
+					j := s.open(begun.ID, "token:alice")
+					time.AfterFunc(time.Minute, func() { s.state(ctx, j, &TaskParams{}, Call{}) })
 				}
-				release, err := s.acquire(t.Context())
+				release, err := s.places.acquire(t.Context(), "")
 				if err != nil {
 					t.Fatal(err)
 				}

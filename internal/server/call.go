@@ -30,8 +30,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		defer cancel(nil)
 		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
-		call := Call{Tool: tool, Client: client(req.Extra), Outcome: "error"}
-		ctx = llm.WithPerson(ctx, call.Client)
+		call := Call{Tool: tool, Outcome: "error"}
+		call.UserID, call.Client = user(req.Extra)
+		ctx = llm.WithPerson(ctx, call.UserID)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced
@@ -55,12 +56,18 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	}
 }
 
-// client returns the user of the bearer token of a request, or "" without one, as over stdio.
-func client(extra *mcp.RequestExtra) string {
+// UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
+const UserName = "name"
+
+// user returns the id and the name of the user of the bearer token of a request. Both are "" without
+// one, as over stdio.
+func user(extra *mcp.RequestExtra) (id, name string) {
 	if extra == nil || extra.TokenInfo == nil {
-		return ""
+		return "", ""
 	}
-	return extra.TokenInfo.UserID
+	token := extra.TokenInfo
+	name, _ = token.Extra[UserName].(string)
+	return token.UserID, name
 }
 
 // traceparent returns what a request says about its trace, in its _meta or in a header.
@@ -119,7 +126,9 @@ func (s *Server) ask(
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
 
-	release, err := s.acquire(ctx)
+	s.waiting.Add(1)
+	release, err := s.places.acquire(ctx, call.UserID)
+	s.waiting.Add(-1)
 	if err != nil {
 		return nil, err
 	}
@@ -147,19 +156,6 @@ func (s *Server) recoverCall(tool string, err *error) {
 	stack := string(debug.Stack())
 	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
 	*err = errors.New("internal error")
-}
-
-// acquire waits until a call may run. release ends the call.
-func (s *Server) acquire(ctx context.Context) (release func(), err error) {
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
-
-	select {
-	case s.running <- struct{}{}:
-		return func() { <-s.running }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are

@@ -134,8 +134,9 @@ var acknowledgement = &task{Type: "complete"}
 // handleJob answers a request about a task that the API runs.
 func (s *Server) handleJob(ctx context.Context, method string, p *TaskParams) (*task, error) {
 	extra, _ := ctx.Value(extraKey{}).(*mcp.RequestExtra)
-	person := client(extra)
-	j := s.open(p.ID, person)
+	var who Call
+	who.UserID, who.Client = user(extra)
+	j := s.open(p.ID, who.UserID)
 	if j == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,
@@ -145,9 +146,9 @@ func (s *Server) handleJob(ctx context.Context, method string, p *TaskParams) (*
 
 	switch method {
 	case "tasks/get":
-		return s.state(ctx, j, p, person), nil
+		return s.state(ctx, j, p, who), nil
 	case "tasks/cancel":
-		s.cancelJob(ctx, j, p, person)
+		s.cancelJob(ctx, j, p, who)
 	}
 	return acknowledgement, nil
 }
