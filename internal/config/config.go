@@ -153,7 +153,7 @@ type (
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
-		Tasks             bool   `yaml:"tasks" doc:"Over stdio, run answer_detailed as a task for clients that can poll for its result."`
+		Tasks             bool   `yaml:"tasks" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
 		ToolErrors        string `yaml:"tool_errors" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
