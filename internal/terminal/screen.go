@@ -245,7 +245,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 
 	line, _, _ := strings.Cut(own, "\n")
 	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
-	s.write(s.layout.sourceRows(heading+":", s.width()))
+	s.write(s.layout.sourceRows(heading+":", s.width(), s.interrupted))
 }
 
 // written returns the last message, as the answer has it.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -339,6 +340,22 @@ func TestPlainScreen(t *testing.T) {
 
 			if got := out.String(); got != want {
 				t.Errorf("the terminal got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// An interrupted call does not list thousands of sources.
+func TestLongList(t *testing.T) {
+	var r renderer
+	for i := range maxBlock {
+		r.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
+	}
+	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
+		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
+			rows := r.sourceRows("Sources:", 80, func() bool { return interrupted })
+			if got := len(rows); got < most/2 || got > most {
+				t.Errorf("the list has %d bytes, want %d to %d", got, most/2, most)
 			}
 		})
 	}

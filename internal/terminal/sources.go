@@ -70,13 +70,17 @@ func (s *sources) add(c cite.Citation) int {
 	return n
 }
 
-// sourceRows returns the rows of the list of sources.
-func (r *renderer) sourceRows(heading string, width int) string {
+// sourceRows returns the rows of the list of sources. When the call has been interrupted, the list
+// ends after maxBlock bytes.
+func (r *renderer) sourceRows(heading string, width int, interrupted func() bool) string {
 	r.width = width
 	r.out.Reset()
 	r.paragraph(in(bold, heading))
 
 	for i, c := range r.sources.list {
+		if r.out.Len() > maxBlock && interrupted() {
+			break
+		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		indent := strings.Repeat(" ", len(number))
 		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })
