@@ -117,29 +117,24 @@ func columnWidths(rows [][]styled, room int) []int {
 	return nil
 }
 
-// wrapCells returns the lines of a row. Each has a part of each cell, which may be empty.
+// wrapCells returns the lines of a row. Each has a part of each cell, which may be empty. Words that
+// are wider than their column are broken.
 func wrapCells(row []styled, widths []int) [][]styled {
 	lines := [][]styled{make([]styled, len(row))}
 	for i, cell := range row {
-		for k, part := range cell.wrapAll(widths[i]) {
-			if k == len(lines) {
-				lines = append(lines, make([]styled, len(row)))
+		n := 0
+		for _, rest := range cell.wrap(widths[i], widths[i]) {
+			for part := range strings.SplitSeq(cells.Wrap(rest.String(), widths[i]), "\n") {
+				if n == len(lines) {
+					lines = append(lines, make([]styled, len(row)))
+				}
+				lines[n][i] = rest[:len(part)]
+				rest = rest[len(part):]
+				n++
 			}
-			lines[k][i] = part
 		}
 	}
 	return lines
-}
-
-// wrapAll divides a text into rows of at most width cells. Words that are wider are broken.
-func (s styled) wrapAll(width int) (rows []styled) {
-	for _, row := range s.wrap(width, width) {
-		for part := range strings.SplitSeq(cells.Wrap(row.String(), width), "\n") {
-			rows = append(rows, row[:len(part)])
-			row = row[len(part):]
-		}
-	}
-	return rows
 }
 
 // columns shows the cells of a table side by side. Where a row has several lines, empty rows
