@@ -217,6 +217,7 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 	return advice.Advisor{
 		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
 		Models:    models(cfg),
+		Streams:   cfg.Responses.Stream != "false",
 		Key:       cfg.KeyEnv,
 		KeyFlaw:   keyFlaw(a.variable(cfg.KeyEnv)),
 		Headers:   cfg.HeaderVariables,
