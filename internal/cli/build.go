@@ -29,6 +29,7 @@ import (
 // deps is everything between the configuration and an answer.
 type deps struct {
 	config   *config.Config
+	warnings []string // those that are not printed: one line each, or empty
 	log      *slog.Logger
 	logErr   error // why the debug file cannot be written
 	api      llm.Options
@@ -37,7 +38,7 @@ type deps struct {
 	close    func()
 }
 
-// build loads the configuration, prints its warnings and connects the packages.
+// build loads the configuration, prints its warnings, unless f.show, and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
 func (a *app) build(f *flags) (*deps, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
@@ -64,7 +65,11 @@ func (a *app) build(f *flags) (*deps, error) {
 	system := cfg.Policy.System
 	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
 	warnings = append(warnings, warning, doctor.ClearText(d.api.BaseURL))
-	a.warn(warnings...)
+	if f.show {
+		d.warnings = warnings
+	} else {
+		a.warn(warnings...)
+	}
 
 	a.connect(d, instructions)
 	return d, nil

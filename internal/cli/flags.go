@@ -21,6 +21,7 @@ type flags struct {
 	config  config.Flags
 	offline bool
 	keyless bool // smoke: offline when there is no key
+	show    bool // --show-config alone, whose JSON has the warnings
 }
 
 // newConfigFlag returns the flags of a command that takes --config only.

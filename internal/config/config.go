@@ -123,19 +123,19 @@ type (
 	}
 
 	Search struct {
-		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
+		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
-		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
+		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
 	}
 
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
 		MaxResults  int      `yaml:"max_results" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
-		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
+		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
 	Location struct {
