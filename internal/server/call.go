@@ -31,6 +31,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		defer context.AfterFunc(session, cancel)()
 
 		call := Call{Tool: tool, Client: client(req), Outcome: "error"}
+		ctx = llm.WithPerson(ctx, call.Client)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced
