@@ -7,7 +7,7 @@
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
-//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
+//	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
 import (
@@ -63,12 +63,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 // commands are the commands by name.
 func (a *app) commands() map[string]func(context.Context, []string) error {
 	return map[string]func(context.Context, []string) error{
-		"serve":  a.serve,
-		"ask":    a.ask,
-		"smoke":  a.smoke,
-		"doctor": a.doctor,
-		"setup":  a.setup,
-		"help":   a.help,
+		"serve":      a.serve,
+		"ask":        a.ask,
+		"smoke":      a.smoke,
+		"doctor":     a.doctor,
+		"setup":      a.setup,
+		"completion": a.completion,
+		"help":       a.help,
 	}
 }
 
