@@ -72,8 +72,11 @@ func (a *Answerer) Fetch(
 	if err != nil {
 		return nil, err
 	}
-	seconds := max(0, resp.CompletedAt-resp.CreatedAt)
-	ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
+	ans.Meta.Elapsed = a.o.Now().Sub(began)
+	if resp.CompletedAt > 0 { // the API says it of complete responses only
+		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
+		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
+	}
 	return ans, nil
 }
 

@@ -547,6 +547,11 @@ func TestOtherStreams(t *testing.T) {
 			2,
 		},
 		{
+			"refused in words",
+			[]step{refusedAs("", "background can only be used with store"), sseStep(all...)},
+			2,
+		},
+		{
 			"no GET",
 			[]step{sseStep(all[:2]...), answer(405, ""), sseStep(all...)},
 			3,

@@ -11,11 +11,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/seal"
 )
 
 const (
 	maxTasks     = 1000
+	maxHeld      = 64 << 20  // bytes of the results of all tasks
 	keepTasks    = time.Hour // after the time limit, for clients that fetch the result late
 	pollInterval = 2 * time.Second
 	nameTime     = 2 * time.Second // for the API to name the response of a task
@@ -36,11 +38,12 @@ type task struct {
 	Result       mcp.Result     `json:"result,omitempty"` // of the call, if completed
 	Error        *jsonrpc.Error `json:"error,omitempty"`  // of the call, if failed
 
+	size   int // of Result as JSON, in bytes
 	cancel context.CancelFunc
 }
 
 // taskList holds the tasks of a session. It has at most maxTasks, and none of them changes after it
-// has ended.
+// has ended. Their results have at most maxHeld bytes together, unless the last one alone has more.
 type taskList struct {
 	server *Server
 
@@ -177,7 +180,12 @@ func (l *taskList) run(
 			}
 		},
 	}
-	l.change(t, ended(call(context.WithValue(ctx, taskCallKey{}, about))))
+	end := ended(call(context.WithValue(ctx, taskCallKey{}, about)))
+	if end.Result != nil {
+		body, _ := jsonx.Marshal(end.Result) // the SDK sends it, too
+		end.size = len(body)
+	}
+	l.change(t, end)
 }
 
 // ended returns the end of a task whose call returned res and err.
@@ -193,18 +201,45 @@ func ended(res mcp.Result, err error) task {
 func (l *taskList) change(t *task, to task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.Status == working {
-		t.set(to)
+	if t.Status != working {
+		return
+	}
+	t.set(to)
+	if t.size > 0 {
+		l.makeRoomLocked(t)
 	}
 }
 
-// set gives t the status, message, result and error of to.
+// set gives t the status, message, result, error and size of to.
 func (t *task) set(to task) {
 	t.Status = to.Status
 	t.Message = to.Message
 	t.Result = to.Result
 	t.Error = to.Error
 	t.Updated = now()
+	t.size = to.size
+}
+
+// makeRoomLocked drops the tasks that completed first until the results, with that of t, are small
+// enough.
+func (l *taskList) makeRoomLocked(t *task) {
+	total := t.size
+	var completed []*task // without t
+	for _, other := range l.tasks {
+		if other != t && other.size > 0 {
+			completed = append(completed, other)
+			total += other.size
+		}
+	}
+
+	slices.SortStableFunc(completed, func(a, b *task) int { return a.Updated.Compare(b.Updated) })
+	for _, oldest := range completed {
+		if total <= maxHeld {
+			break
+		}
+		total -= oldest.size
+		l.tasks = slices.DeleteFunc(l.tasks, func(other *task) bool { return other == oldest })
+	}
 }
 
 // now is the time in the precision that clients can parse.
