@@ -82,7 +82,8 @@ func TestTaskWarning(t *testing.T) {
 			if code != exitOK {
 				t.Errorf("exit code %d, want %d: %s", code, exitOK, stderr)
 			}
-			if n := strings.Count(stderr, "warning: tasks do not outlive the process"); n != tt.want {
+			n := strings.Count(stderr, "warning: tasks do not outlive the process")
+			if n != tt.want {
 				t.Errorf("%d warnings, want %d: %s", n, tt.want, stderr)
 			}
 		})

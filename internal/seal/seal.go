@@ -44,8 +44,8 @@ func Seal(t Task, secret string, owner Owner) string {
 	return encoding.EncodeToString(newAEAD(secret).Seal(nil, nil, plain, owner.data()))
 }
 
-// Open returns the task of an id that was sealed with one of the secrets for owner. It returns false
-// for any other id.
+// Open returns the task of an id that was sealed with one of the secrets for owner. It returns
+// false for any other id.
 func Open(id string, secrets []string, owner Owner) (Task, bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example

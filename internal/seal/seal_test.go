@@ -49,7 +49,7 @@ func TestOpen(t *testing.T) {
 		{"another person", id, []string{now}, Owner{"token:bob", alice.BaseURL}, false},
 		{"anonymous", id, []string{now}, Owner{"", alice.BaseURL}, false},
 		{"another API", id, []string{now}, Owner{alice.Person, "https://b.example/v1"}, false},
-		{"NUL in the person", id, []string{now}, Owner{alice.Person + "\x00" + alice.BaseURL, ""}, false},
+		{"NUL in the person", id, []string{now}, Owner{Person: string(alice.data())}, false},
 		{"changed", changed, []string{now}, alice, false},
 		{"longer", id + "AAAA", []string{now}, alice, false},
 		{"cut off", id[:len(id)-4], []string{now}, alice, false},

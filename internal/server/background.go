@@ -50,8 +50,8 @@ type job struct {
 	seal.Task
 	release func() // gives back the person's place, if the task was started here
 
-	turn    chan struct{} // holds a value while the API is asked; guards state and counted
-	state   *task         // what the API said within shareTime, or nil
+	turn    chan struct{} // holds a value while the API is asked; guards what follows
+	state   *task         // what the API said within shareTime, or that there will be no answer
 	counted bool          // the end is observed
 }
 
@@ -61,8 +61,8 @@ type jobs struct {
 	byResponse map[string]*job
 }
 
-// beginKey is the key of a context's *task, which a call fills in when it becomes a task that the API
-// runs.
+// beginKey is the key of a context's *task, which a call fills in when it becomes a task that the
+// API runs.
 type beginKey struct{}
 
 // hasBegun reports whether the call of ctx has become a task that the API runs.
@@ -72,8 +72,8 @@ func hasBegun(ctx context.Context) bool {
 }
 
 // begin starts a call at the API. If the API runs it then, it fills in begun; otherwise it returns
-// what Start does. The task keeps the place of its call until its end is seen here, or until its time
-// limit passes.
+// what Start does. The task keeps the place of its call until its end is seen here, or until its
+// time limit passes.
 func (s *Server) begin(
 	ctx context.Context,
 	begun *task,
@@ -125,7 +125,9 @@ func (s *Server) open(id, person string) *job {
 }
 
 // backgroundTTL is for how long after its creation a task can be asked about.
-func (s *Server) backgroundTTL() time.Duration { return s.options.Timeout + s.options.Background.Keep }
+func (s *Server) backgroundTTL() time.Duration {
+	return s.options.Timeout + s.options.Background.Keep
+}
 
 // job returns what this process knows about a task.
 func (s *Server) job(t seal.Task) *job {
@@ -133,15 +135,18 @@ func (s *Server) job(t seal.Task) *job {
 	defer s.jobs.mu.Unlock()
 
 	j := s.jobs.byResponse[t.Response]
-	if j == nil {
-		j = &job{
-			Task:    t,
-			release: func() {},
-			turn:    make(chan struct{}, 1),
-		}
-		s.jobs.byResponse[t.Response] = j
-		time.AfterFunc(time.Until(t.Created.Add(s.backgroundTTL())), func() { s.forget(t.Response) })
+	if j != nil {
+		return j
 	}
+
+	j = &job{
+		Task:    t,
+		release: func() {},
+		turn:    make(chan struct{}, 1),
+	}
+	s.jobs.byResponse[t.Response] = j
+	end := t.Created.Add(s.backgroundTTL())
+	time.AfterFunc(time.Until(end), func() { s.forget(t.Response) })
 	return j
 }
 
@@ -177,12 +182,16 @@ func (s *Server) state(ctx context.Context, j *job, p *TaskParams, who Call) *ta
 	defer cancel()
 	a, err := s.fetch(ctx, j)
 	t := s.describe(j.Task, p.ID)
-	if !errors.Is(err, answer.ErrRunning) {
+	j.state = &t
+	running := errors.Is(err, answer.ErrRunning)
+	if !running {
 		t.set(s.outcome(j, a, err, p.Meta, who))
 	}
 
-	j.state = &t
-	time.AfterFunc(shareTime, j.ask)
+	// An answer is not kept: the API has it.
+	if running || err == nil {
+		time.AfterFunc(shareTime, j.ask)
+	}
 	return &t
 }
 
@@ -208,7 +217,8 @@ func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error
 	return a, err
 }
 
-// outcome returns the end of a task, and observes it once, as a call of its person. The caller has the turn of j.
+// outcome returns the end of a task, and observes it once, as a call of its person. The caller has
+// the turn of j.
 func (s *Server) outcome(
 	j *job, a *answer.Answer, err error, meta mcp.Meta, call Call,
 ) (end task) {
@@ -238,8 +248,12 @@ func (s *Server) outcome(
 	return end
 }
 
-// cancelJob cancels a task at the API and asks how it ended.
+// cancelJob cancels a task at the API and asks how it ended, unless its end is known.
 func (s *Server) cancelJob(ctx context.Context, j *job, p *TaskParams, who Call) {
+	if s.state(ctx, j, p, who).Status != working {
+		return
+	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
 	err := s.options.Background.Cancel(ctx, j.Response)

@@ -69,10 +69,14 @@ func (a *api) cancel(_ context.Context, response string) error {
 	return nil
 }
 
-// overHTTP returns what makes a server of inSession one over HTTP, with tasks that the API runs.
+// overHTTP makes a server of inSession one over HTTP, with tasks that the API runs.
 func (a *api) overHTTP(o *Options) {
 	o.Tasks = false
-	o.Background = &Background{
+	o.Background = a.background()
+}
+
+func (a *api) background() *Background {
+	return &Background{
 		Start:   a.start,
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
@@ -159,6 +163,10 @@ func TestBackgroundEnds(t *testing.T) {
 				id := p.call(withTasks, detailed, tt.query).Get("taskId").Str
 				time.Sleep(tt.wait)
 				p.want(p.task("get", id), tt.want)
+				if tt.outcome != "" { // it does not change any more
+					time.Sleep(10 * time.Second)
+					p.want(p.task("get", id), tt.want)
+				}
 				if timedOut := tt.kind == "timeout"; timedOut != (len(a.cancelled) == 1) {
 					t.Errorf("cancelled: %v", a.cancelled)
 				}
@@ -196,7 +204,8 @@ func TestBackgroundPlain(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			a := &api{}
 			inSession(t, a.overHTTP, func(t *testing.T, p *peer) {
-				p.want(p.call(withTasks, detailed, query), `\"answer\":\"`+query, `"resultType":"complete"`)
+				r := p.call(withTasks, detailed, query)
+				p.want(r, `\"answer\":\"`+query, `"resultType":"complete"`)
 			})
 		})
 	}
@@ -301,7 +310,8 @@ func TestBackgroundStdio(t *testing.T) {
 				if got := time.Since(began); got != tt.want {
 					t.Errorf("a task after %v, want %v", got, tt.want)
 				}
-				_, sealed := seal.Open(id, []string{"a secret"}, seal.Owner{BaseURL: "https://api.example/v1"})
+				b := a.background()
+				_, sealed := seal.Open(id, b.Secrets(), seal.Owner{BaseURL: b.BaseURL})
 				if sealed != tt.sealed {
 					t.Errorf("the id is sealed: %t, want %t", sealed, tt.sealed)
 				}
@@ -311,7 +321,8 @@ func TestBackgroundStdio(t *testing.T) {
 				p.want(p.task("get", id), `"status":"working","statusMessage":"searching: a"`)
 				time.Sleep(time.Minute)
 				r := p.task("get", id)
-				if got := r.Get("result.content.0.text").Str; gjson.Get(got, "answer").Str != "why" {
+				got := r.Get("result.content.0.text").Str
+				if gjson.Get(got, "answer").Str != "why" {
 					t.Errorf("the task is %s, want its answer", r)
 				}
 				if a.fetches > 0 || strings.Contains(r.Raw, `"isError"`) {

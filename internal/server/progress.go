@@ -67,7 +67,7 @@ func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) 
 // only the last one is, but each search and page is: the API names them when they are over, just
 // before the next stage.
 type stages struct {
-	created func(response string) // if set, is called when the API runs a response in the background
+	created func(response string) // if set, is called when the API runs a response without us
 
 	mu      sync.Mutex
 	current string   // the current stage

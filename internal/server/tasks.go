@@ -127,8 +127,8 @@ func (l *taskList) handle(ctx context.Context, method string, p *TaskParams) (*t
 	return acknowledgement, nil
 }
 
-// acknowledgement is the result of tasks/cancel, and of tasks/update, which has no effect: a task asks
-// for nothing.
+// acknowledgement is the result of tasks/cancel, and of tasks/update, which has no effect: a task
+// asks for nothing.
 var acknowledgement = &task{Type: "complete"}
 
 // handleJob answers a request about a task that the API runs.
