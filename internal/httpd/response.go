@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -55,13 +56,18 @@ func (t *tracker) quiet(notice time.Duration) bool {
 	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= notice
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each status.
+// reject counts a rejected request, and logs it: at most one line a second for each status. A client
+// begins with a GET, which gets 405.
 func (t *tracker) reject(status int, remote string) {
-	t.o.Metrics.reject(status, 1)
+	t.o.Metrics.reject(status, "", 1)
 
+	level := slog.LevelInfo
+	if status == http.StatusMethodNotAllowed {
+		level = slog.LevelDebug
+	}
 	now := time.Now().Unix()
 	if t.logged[status-400].Swap(now) != now {
-		t.o.Log.Info("rejected", "status", status, "remote", remote)
+		t.o.Log.Log(t.ctx, level, "rejected", "status", status, "remote", remote)
 	}
 }
 

@@ -81,7 +81,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 func (c *Client) takeTurn(ctx context.Context, model string, body []byte, attempt int, e *emitter) (*Response, *Error) {
 	turns := c.pacer(model)
 	last := attempt > 2 && attempt > c.o.MaxRetries
+	queued := time.Now()
 	err := turns.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
+	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
@@ -145,6 +147,8 @@ func sleep(ctx context.Context, wait time.Duration) error {
 
 // attempt sends the body and reads the answer to its end. Then all blocks have stopped.
 func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
+	defer statsOf(ctx).ended(time.Now())
+
 	acc := newAccumulator(e, func(data []byte) {
 		c.logBody(ctx, "openai(client): response", data)
 	})
@@ -232,6 +236,7 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if err != nil {
 		return nil, err
 	}
+	statsOf(req.Context()).RequestID = requestID(resp)
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)

@@ -64,17 +64,23 @@ type Options struct {
 
 // Call describes a call of a tool that has ended.
 type Call struct {
+	ID       string // X-Request-Id of a proxy, or a random one
 	Tool     string
 	Client   string // user of the bearer token; "" without one, as over stdio
+	App      string // name and version of the client program, "" if it does not say
 	Outcome  string // ok, error, invalid or cancelled
 	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
+	Stats    llm.Stats
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, or nil
 }
 
 // Kind is the kind of Err for metrics and logs.
 func (c Call) Kind() string {
+	if errors.Is(c.Err, answer.ErrShutdown) {
+		return "shutdown"
+	}
 	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		return e.Kind.Label()
 	}
@@ -87,6 +93,18 @@ func (c Call) Kind() string {
 		return "arguments"
 	}
 	return "internal"
+}
+
+// Outcomes returns the values of Call.Outcome.
+func Outcomes() []string { return []string{"ok", "error", "invalid", "cancelled"} }
+
+// Kinds returns the values of Call.Kind.
+func Kinds() []string {
+	kinds := []string{"shutdown", "arguments", "internal"}
+	for _, kind := range llm.Kinds() {
+		kinds = append(kinds, kind.Label())
+	}
+	return kinds
 }
 
 // Server answers tool calls.
