@@ -33,7 +33,7 @@
 //	whether a list of sources is appended  answer  Answerer.compose
 //	whether a list ends the text           cite    Document.readList
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
-//	when a call may go out after a 429     llm     pacer.wait, pacer.refused
+//	when a call may go out after a 429     llm     pacedCall.wait, pacedCall.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut
 //	which value of a setting wins          config  Load
 //	what is removed from logs and errors   redact  Redactor

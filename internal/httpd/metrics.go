@@ -62,9 +62,9 @@ func NewMetrics(models map[string]string) *Metrics {
 	m.gauge("build_info{"+labels("version", version.String())+"}", func() int { return 1 })
 
 	// Zeros, so that the first one is an increase.
-	m.reject(http.StatusUnauthorized, "", 0)
-	m.reject(http.StatusForbidden, "", 0)
-	m.reject(http.StatusTooManyRequests, "", 0)
+	m.reject(rejection{status: http.StatusUnauthorized}, 0)
+	m.reject(rejection{status: http.StatusForbidden}, 0)
+	m.reject(rejection{status: http.StatusTooManyRequests}, 0)
 	for tool := range models {
 		for _, kind := range server.Kinds() {
 			m.count("errors_total", labels("tool", tool, "kind", kind), 0)
@@ -165,12 +165,11 @@ func (m *Metrics) observe(name, labels string, took time.Duration, n int64) {
 	m.set.GetOrCreateFloatCounter(sum).Add(seconds)
 }
 
-// reject counts n requests that were refused. reason tells those of one status apart; it may be
-// empty.
-func (m *Metrics) reject(status int, reason string, n int64) {
-	pairs := []string{"status", strconv.Itoa(status)}
-	if reason != "" {
-		pairs = append(pairs, "reason", reason)
+// reject counts n requests that were refused.
+func (m *Metrics) reject(kind rejection, n int64) {
+	pairs := []string{"status", strconv.Itoa(kind.status)}
+	if kind.reason != "" {
+		pairs = append(pairs, "reason", kind.reason)
 	}
 	m.count("rejected_requests_total", labels(pairs...), n)
 }

@@ -2,10 +2,12 @@ package httpd
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -100,4 +102,15 @@ func TestManyClients(t *testing.T) {
 	if !strings.Contains(got, others) {
 		t.Errorf("the page lacks %s", others)
 	}
+}
+
+// The GET with which an SDK begins is counted, but not worth a line of the log.
+func TestGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, slow)
+		s.request(get("/mcp"), http.StatusMethodNotAllowed)
+		s.metrics(`rejected_requests_total{status="405"} 1`)
+		s.end()
+		s.logged("rejected", 0)
+	})
 }

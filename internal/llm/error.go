@@ -112,8 +112,9 @@ type Error struct {
 	RetryAfter time.Duration
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	final bool   // not retried although its kind is
-	body  string // the error body, for the debug log
+	wait  time.Duration // of the pacer, after a refusal
+	final bool          // not retried although its kind is
+	body  string        // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not show, for errors.Is.

@@ -2,179 +2,515 @@ package llm
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
 
-// The pace of a limited model, in requests per second. It grows by half and half
-// again until the API refuses a request, then with each request by a fiftieth of
-// what was refused. A refusal cuts it to seven tenths.
+// Times of the pacer.
 const (
-	minPace    = 1.0 / 60
-	maxPace    = 100.0
-	startPace  = 1.0 // at least, after the first refusal
-	startGain  = 1.5
-	paceGain   = 0.02
-	paceCut    = 0.7
-	firstPause = 500 * time.Millisecond // after a refusal that names no time; up to 16 times as long while others follow
-	paceMemory = time.Minute            // without a refusal and without a queue the limit is forgotten
+	firstGap    = 500 * time.Millisecond // where the API names no time
+	maxFirstGap = time.Second            // where it does
+	minGap      = 10 * time.Millisecond
+	maxGap      = 30 * time.Second
+
+	firstPause = 500 * time.Millisecond // after a refusal that names no time; doubled by each further one
+	maxPause   = 8 * time.Second
+
+	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
+	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
+	reportEvery = time.Second // how often a waiting call looks how many calls are ahead
 )
 
-// pacer lets the calls of one model share the API's rate limit. Until the API refuses a request
-// with a 429 it does nothing. From then on the calls wait in the order of their arrival and go out
-// one by one, at a pace that follows what the API accepts.
+// The factors by which refused and accepted requests change the gap.
+const (
+	refusedFactor  = 1.5
+	acceptedFactor = 0.95
+	risingFactor   = 0.75 // until the first guess is confirmed
+)
+
+// pacer lets the calls of one model share the API's rate limit.
+//
+// The requests of a person go out at once until the API refuses one of them. From then on the
+// person is limited, and the calls wait in a queue that the limited people share. The queue sends
+// one request after each gap. While the lock is free, this holds:
+//
+//   - A call is in the list of its person exactly while it waits for its turn.
+//   - The people in the map are limited. Each has a waiting call, or was refused within the last
+//     minute, or is forgotten by the next event or the timer.
+//   - If a person is in the map, the timer is set to the time when the next call may go out, or
+//     earlier. Whatever brings that time forward calls scheduleLocked.
 type pacer struct {
-	mu      sync.Mutex
-	queue   []chan struct{} // of the calls that wait; a value says that the queue has changed
-	pace    float64         // 0: no limit is known
-	refusal float64         // pace at the last refusal; 0: still growing from the start
-	next    time.Time       // when the next call may go out
-	resume  time.Time       // the end of the wait that the API asked for
-	cut     time.Time       // when a refusal changed the pace
-	sent    int             // requests since then
-	grown   time.Time       // when the pace grew by half
-	delay   time.Duration   // from the last request that was refused to its refusal
-	streak  int             // refusals in a row
+	mu     sync.Mutex
+	people map[string]*person // by name
+	places int                // that calls have got so far
+	timer  *time.Timer        // nil until the first refusal
+
+	gap     time.Duration // between two requests of the queue; 0: the limit is not known
+	next    time.Time     // when the queue may send its next request
+	counted time.Time     // when the last counted refusal came
+	untried bool          // the gap is from the API, and no counted refusal has followed
+	rising  bool          // the same, but the gap is a guess
+	grown   time.Time     // when the rate rose last; only while rising
+
+	slowest   time.Duration // the longest time from a request to its refusal, in the last minute
+	slowestAt time.Time
 }
 
-// wait returns when a call may send its request, and meanwhile reports how many calls are ahead.
-// The last request of a call that was refused several times goes out later than its pace, when the
-// API will hardly refuse it. wait fails as soon as the turn is known to be after the deadline of
-// ctx.
-func (p *pacer) wait(ctx context.Context, last bool, report func(ahead int)) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.queue) == 0 && time.Since(p.cut) > paceMemory && time.Now().After(p.resume) {
-		p.pace, p.refusal, p.streak, p.next = 0, 0, 0, time.Time{}
-	}
-	if p.pace == 0 {
-		return nil
-	}
-	me := make(chan struct{}, 1)
-	p.queue = append(p.queue, me)
-	defer p.leaveLocked(me)
-	for {
-		ahead := slices.Index(p.queue, me)
-		delay := time.Until(p.next)
-		if last {
-			delay += p.intervalLocked()
-		}
-		if ahead == 0 && delay <= 0 {
-			p.sendLocked()
-			return nil
-		}
-		earliest := time.Until(p.resume)
-		var turn <-chan time.Time
-		if ahead == 0 {
-			earliest = delay
-			turn = time.After(delay)
-		}
-		deadline, ok := ctx.Deadline()
-		if ok && earliest > time.Until(deadline) {
-			message := fmt.Sprintf("no turn before the time limit of the call, %d calls ahead", ahead)
-			return &Error{Kind: KindRateLimit, Message: message, RetryAfter: earliest, final: true}
-		}
-		p.yieldLocked(func() {
-			report(ahead)
-			select {
-			case <-turn:
-			case <-me:
-			case <-ctx.Done():
-			}
-		})
-		if ctx.Err() != nil {
-			return QueuedError(slices.Index(p.queue, me))
-		}
-	}
+// person is the state of a limited person.
+type person struct {
+	calls     []*pacedCall // that wait, by place
+	served    time.Time    // when the last request was sent
+	refused   time.Time    // when the last refusal came
+	refusals  int          // since the last accepted request
+	pause     time.Duration
+	undecided int // requests of the queue that are neither accepted nor refused yet
 }
 
-// yieldLocked calls f without the lock.
-func (p *pacer) yieldLocked(f func()) {
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	f()
+// pacedCall is a call with all its attempts, which follow each other.
+type pacedCall struct {
+	pacer  *pacer
+	person string
+	place  int           // order of the first wait among all calls; 0: the call has not waited
+	turn   chan struct{} // receives a value when the request may be sent
+
+	last  bool          // the next attempt is the last one
+	pause time.Duration // after the last refusal that named no time
+	ready time.Time     // end of the wait after the last refusal
+
+	sent    time.Time
+	queued  *person     // whose undecided requests include this one; nil: none
+	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
-// leaveLocked removes a call from the queue and tells those behind it.
-func (p *pacer) leaveLocked(me chan struct{}) {
-	i := slices.Index(p.queue, me)
-	p.queue = slices.Delete(p.queue, i, i+1)
-	for _, behind := range p.queue[i:] {
-		select {
-		case behind <- struct{}{}:
-		default: // it has not seen the last change yet
-		}
-	}
+type personKey struct{} // key of a context's value
+
+// WithPerson returns a context whose calls belong to person. The API's rate limit is shared among
+// people: they take turns, and the refusals of one person do not delay another. Calls without a
+// person belong to one and the same.
+func WithPerson(ctx context.Context, person string) context.Context {
+	return context.WithValue(ctx, personKey{}, person)
 }
 
-// sendLocked counts a request and sets the time of the next one. A request counts as accepted until
-// the API refuses it, which it does at once.
-func (p *pacer) sendLocked() {
-	p.next = time.Now().Add(p.intervalLocked())
-	p.sent++
-	if time.Since(p.cut) > paceMemory/4 {
-		p.refusal = 0 // the limit is gone or was not reached: grow as at the start
-	}
-	switch {
-	case p.refusal > 0:
-		p.pace += paceGain * p.refusal / max(1, p.pace*p.delay.Seconds())
-	case time.Since(p.grown) >= 2*p.delay: // else a refusal may be on its way
-		p.pace *= startGain
-		p.grown = time.Now()
-	}
-	p.pace = min(p.pace, maxPace)
-}
+type pacedKey struct{} // key of a context's value
 
-// intervalLocked is the time between two requests.
-func (p *pacer) intervalLocked() time.Duration {
-	return time.Duration(float64(time.Second) / p.pace)
-}
-
-// refused slows the model down after a 429 for a request sent at sent; after is the wait that
-// the API asks for, or 0. Of requests on their way together only the first refusal changes the pace.
-func (p *pacer) refused(sent time.Time, after time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	if p.pace == 0 || sent.After(p.cut) {
-		p.delay = min(now.Sub(sent), time.Second)
-		p.streak++
-		if p.sent > 1 {
-			p.streak = 1
-		}
-		switch {
-		case p.pace == 0:
-			p.pace, p.refusal = startPace, 0
-			if after > 0 {
-				p.pace = min(max(startPace, 1/after.Seconds()), maxPace)
-			}
-		case p.refusal == 0: // the start overshoots: what was accepted counts
-			p.refusal = min(p.pace, float64(max(p.sent, 1))/now.Sub(p.cut).Seconds())
-			p.pace = max(p.refusal*paceCut, minPace)
-		case p.streak == 1: // else the pause grows
-			p.refusal = p.pace
-			p.pace = max(p.pace*paceCut, minPace)
-		}
-		p.cut, p.sent = now, 0
-	}
-	pause := after
-	if after == 0 || p.streak > 1 {
-		pause = firstPause << min(p.streak-1, 4)
-	}
-	if end := now.Add(after); end.After(p.resume) {
-		p.resume = end
-	}
-	if end := now.Add(max(pause, after)); end.After(p.next) {
-		p.next = end
-	}
+// context returns a context whose request tells the pacer when it is accepted.
+func (c *pacedCall) context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pacedKey{}, c)
 }
 
 // pacer returns the pacer of a model.
 func (c *Client) pacer(model string) *pacer {
-	p, _ := c.pacers.LoadOrStore(model, &pacer{})
+	p, _ := c.pacers.LoadOrStore(model, &pacer{people: map[string]*person{}})
 	return p.(*pacer)
+}
+
+// newCall returns a call of the person of ctx.
+func (p *pacer) newCall(ctx context.Context) *pacedCall {
+	name, _ := ctx.Value(personKey{}).(string)
+	return &pacedCall{pacer: p, person: name, turn: make(chan struct{}, 1)}
+}
+
+// wait returns when the call may send its next request. Meanwhile it reports how many calls are
+// ahead, unless report is nil. If ctx ends first, the error is a QueuedError.
+func (c *pacedCall) wait(ctx context.Context, last bool, report func(ahead int)) error {
+	if c.enter(last) {
+		return nil
+	}
+
+	var tick <-chan time.Time
+	reported := 0
+	if report != nil {
+		ticker := time.NewTicker(reportEvery)
+		defer ticker.Stop()
+		tick = ticker.C
+		reported = c.ahead()
+		report(reported)
+	}
+
+	for {
+		select {
+		case <-c.turn:
+			return nil
+		case <-tick:
+			ahead := c.ahead()
+			if ahead != reported {
+				reported = ahead
+				report(ahead)
+			}
+		case <-ctx.Done():
+			return c.leave()
+		}
+	}
+}
+
+// enter reports whether the call may send its request at once. Otherwise the call waits.
+func (c *pacedCall) enter(last bool) bool {
+	p := c.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.forgetLocked()
+	c.last = last
+	owner := p.people[c.person]
+	if owner == nil {
+		c.sendLocked()
+		return true
+	}
+
+	if c.place == 0 {
+		p.places++
+		c.place = p.places
+	}
+	i, _ := owner.find(c)
+	owner.calls = slices.Insert(owner.calls, i, c)
+	p.scheduleLocked()
+
+	select {
+	case <-c.turn:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave ends the wait of a call whose context has ended.
+func (c *pacedCall) leave() error {
+	p := c.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	ahead := c.aheadLocked()
+	p.removeLocked(c)
+	c.decideLocked() // in case its turn has just come
+	p.scheduleLocked()
+	return QueuedError(ahead)
+}
+
+func (c *pacedCall) ahead() int {
+	c.pacer.mu.Lock()
+	defer c.pacer.mu.Unlock()
+	return c.aheadLocked()
+}
+
+// aheadLocked returns how many calls are ahead of c. People take turns, so these are the calls of
+// its person before it, and as many of each other person.
+func (c *pacedCall) aheadLocked() int {
+	owner := c.pacer.people[c.person]
+	if owner == nil {
+		return 0
+	}
+	place, _ := owner.find(c)
+	if place == 0 {
+		return 0
+	}
+
+	ahead := place
+	for _, other := range c.pacer.people {
+		if other != owner {
+			ahead += min(place, len(other.calls))
+		}
+	}
+	return ahead
+}
+
+// sendLocked notes that the request of c goes out. Without a refusal in twice the time that a
+// refusal takes, it counts as accepted: a plain answer sends its headers at its end.
+func (c *pacedCall) sendLocked() {
+	p := c.pacer
+	c.sent = time.Now()
+
+	limit := maxVerdict
+	if p.recentLocked(p.slowestAt) {
+		limit = min(limit, 2*p.slowest)
+	}
+	var verdict *time.Timer
+	verdict = time.AfterFunc(limit, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if c.verdict == verdict {
+			c.acceptLocked()
+		}
+	})
+	c.verdict = verdict
+}
+
+// accepted notes that the headers of a 2xx have arrived.
+func (c *pacedCall) accepted() {
+	p := c.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.verdict != nil {
+		c.acceptLocked()
+	}
+}
+
+// acceptLocked ends the refusals of the person and shortens the gap.
+func (c *pacedCall) acceptLocked() {
+	p := c.pacer
+	c.decideLocked()
+	owner := p.people[c.person]
+	if owner == nil {
+		return // a request without a limit says nothing about the queue
+	}
+	outage := owner.pause == maxPause
+	owner.refusals = 0
+	owner.pause = 0
+
+	// Requests that were on their way when the gap changed do not tell whether it is right: an
+	// accepted burst says little about the rate. They shorten only a first gap longer than
+	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess
+	// again.
+	switch {
+	case p.gap == 0:
+	case outage:
+		p.gap = min(p.gap, firstGap/2)
+		p.rising = true
+		p.grown = time.Now()
+	case p.rising && c.sent.After(p.grown):
+		p.gap = max(minGap, scale(p.gap, risingFactor))
+		p.grown = time.Now()
+	case p.rising:
+	case c.sent.After(p.counted):
+		p.gap = max(minGap, scale(p.gap, acceptedFactor))
+	case p.untried && p.gap > firstGap:
+		p.gap = max(firstGap, scale(p.gap, risingFactor))
+	}
+	p.scheduleLocked()
+}
+
+// ended notes that the request ended in some other way than with a 2xx or a refusal.
+func (c *pacedCall) ended() {
+	p := c.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.decideLocked()
+	p.scheduleLocked()
+}
+
+// decideLocked ends the time in which the request of c is undecided, if there is one.
+func (c *pacedCall) decideLocked() {
+	if c.verdict == nil {
+		return
+	}
+	c.verdict.Stop()
+	c.verdict = nil
+	if c.queued != nil {
+		c.queued.undecided--
+		c.queued = nil
+	}
+}
+
+// refused notes that the API refused the request with a 429. asked is the wait that the API asks
+// for, or 0. refused returns how long this call has to wait; no other call has to.
+func (c *pacedCall) refused(asked time.Duration) time.Duration {
+	p := c.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	now := time.Now()
+	p.forgetLocked()
+	c.decideLocked()
+	p.measureLocked(now.Sub(c.sent))
+
+	wait := asked
+	if wait == 0 {
+		c.pause = nextPause(c.pause)
+		wait = c.pause
+	}
+	c.ready = now.Add(wait)
+
+	owner := p.people[c.person]
+	if owner == nil {
+		owner = &person{served: c.sent}
+		p.people[c.person] = owner
+	}
+	owner.refusals++
+	switch {
+	case owner.refusals == 1:
+		p.countLocked(c.sent, asked)
+	case owner.pause == 0, c.sent.After(owner.refused): // else it was on its way with the last one
+		owner.pause = nextPause(owner.pause)
+	}
+	owner.refused = now
+	p.scheduleLocked()
+	return wait
+}
+
+// countLocked makes the gap longer after a refusal of a request that was sent at sent. Of requests
+// that were on their way together only the first refusal does.
+func (p *pacer) countLocked(sent time.Time, asked time.Duration) {
+	now := time.Now()
+	switch {
+	case p.gap == 0:
+		p.gap = firstGap
+		p.untried = asked > 0
+		p.rising = asked == 0
+		p.grown = now
+		if asked > 0 {
+			p.gap = min(max(asked, minGap), maxFirstGap)
+		}
+		p.next = now.Add(p.gap)
+	case sent.After(p.counted):
+		p.gap = min(scale(p.gap, refusedFactor), maxGap)
+		p.untried = false
+		p.rising = false
+		p.next = now.Add(p.gap)
+	}
+	p.counted = now
+}
+
+// measureLocked notes how long a refusal took.
+func (p *pacer) measureLocked(took time.Duration) {
+	if took >= p.slowest || !p.recentLocked(p.slowestAt) {
+		p.slowest = took
+		p.slowestAt = time.Now()
+	}
+}
+
+// recentLocked reports whether t is within the last minute.
+func (p *pacer) recentLocked(t time.Time) bool {
+	return !t.IsZero() && time.Since(t) < limitMemory
+}
+
+func nextPause(pause time.Duration) time.Duration {
+	return min(max(firstPause, 2*pause), maxPause)
+}
+
+func scale(d time.Duration, factor float64) time.Duration {
+	return time.Duration(factor * float64(d))
+}
+
+// scheduleLocked sends the requests that are due, and sets the timer for what is next.
+func (p *pacer) scheduleLocked() {
+	p.forgetLocked()
+	for len(p.people) > 0 {
+		c, due := p.nextLocked()
+		delay := time.Until(due)
+		switch {
+		case delay <= 0:
+			p.releaseLocked(c)
+		case p.timer == nil:
+			p.timer = time.AfterFunc(delay, p.onTimer)
+			return
+		default:
+			p.timer.Reset(delay)
+			return
+		}
+	}
+}
+
+func (p *pacer) onTimer() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scheduleLocked()
+}
+
+// releaseLocked lets a waiting call send its request.
+func (p *pacer) releaseLocked(c *pacedCall) {
+	now := time.Now()
+	p.removeLocked(c)
+	p.next = now.Add(p.gap)
+
+	owner := p.people[c.person]
+	owner.served = now
+	owner.undecided++
+	c.queued = owner
+	c.sendLocked()
+	c.turn <- struct{}{}
+}
+
+// nextLocked returns the next call of the queue and when it may go out. Next is the person who was
+// served longest ago, among those who have a call that is ready. If there is none, nextLocked
+// returns nil and when to look again.
+func (p *pacer) nextLocked() (*pacedCall, time.Time) {
+	now := time.Now()
+	var next *pacedCall
+	var served time.Time
+	again := now.Add(limitMemory) // to forget
+	for _, owner := range p.people {
+		c, ready := owner.next(now)
+		switch {
+		case c == nil:
+		case ready.After(now):
+			if ready.Before(again) {
+				again = ready
+			}
+		case next == nil, owner.served.Before(served):
+			next = c
+			served = owner.served
+		}
+	}
+
+	if next == nil {
+		return nil, again
+	}
+	due := p.next
+	if next.last { // there is more room later
+		if next.ready.After(due) {
+			due = next.ready
+		}
+		due = due.Add(p.gap)
+	}
+	return next, due
+}
+
+// next returns the person's next call and when it is ready: the first in the list that is ready
+// now, else the one that is ready first. After a second refusal the person sends one request at a
+// time, each after a pause. next returns nil if no call waits or a request has to be decided first.
+func (owner *person) next(now time.Time) (*pacedCall, time.Time) {
+	alone := owner.pause > 0
+	if len(owner.calls) == 0 || alone && owner.undecided > 0 {
+		return nil, time.Time{}
+	}
+
+	next := owner.calls[0]
+	for _, c := range owner.calls {
+		if !next.ready.After(now) {
+			break
+		}
+		if c.ready.Before(next.ready) {
+			next = c
+		}
+	}
+
+	resume := owner.refused.Add(owner.pause)
+	if alone && resume.After(next.ready) {
+		return next, resume
+	}
+	return next, next.ready
+}
+
+// find returns where c is in the list, or where it belongs, and whether it is there.
+func (owner *person) find(c *pacedCall) (int, bool) {
+	return slices.BinarySearchFunc(owner.calls, c, func(a, b *pacedCall) int { return a.place - b.place })
+}
+
+// removeLocked takes c out of the list of its person, if it is there.
+func (p *pacer) removeLocked(c *pacedCall) {
+	owner := p.people[c.person]
+	if owner == nil {
+		return
+	}
+	i, found := owner.find(c)
+	if found {
+		owner.calls = slices.Delete(owner.calls, i, i+1)
+	}
+}
+
+// forgetLocked ends the limits of people, and the gap, after a minute without a refusal and without
+// a waiting call.
+func (p *pacer) forgetLocked() {
+	waiting := 0
+	for name, owner := range p.people {
+		waiting += len(owner.calls)
+		if len(owner.calls) == 0 && !p.recentLocked(owner.refused) {
+			delete(p.people, name)
+		}
+	}
+	if waiting == 0 && !p.recentLocked(p.counted) {
+		p.gap = 0
+	}
 }
 
 // Waiting returns how many calls wait for the rate limit.
@@ -182,7 +518,9 @@ func (c *Client) Waiting() (n int) {
 	for _, v := range c.pacers.Range {
 		p := v.(*pacer)
 		p.mu.Lock()
-		n += len(p.queue)
+		for _, owner := range p.people {
+			n += len(owner.calls)
+		}
 		p.mu.Unlock()
 	}
 	return n

@@ -115,7 +115,7 @@ func TestWaitBetweenAttempts(t *testing.T) {
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newClient(t, 1, tt.first, answer(200, finished))
+			c, api, _ := newClient(t, 2, tt.first, answer(200, finished))
 			err := createError(t, c)
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,9 +51,10 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message, Err: err}, 0)
 	}
 
+	paced := c.pacer(r.Model).newCall(ctx)
 	delays := newDelays()
 	for attempt := 1; ; {
-		resp, failure := c.takeTurn(ctx, r.Model, body, attempt, e)
+		resp, failure := c.takeTurn(ctx, paced, body, attempt, e)
 		if failure == nil {
 			resp.Retries = attempt - 1
 			return resp, nil
@@ -68,6 +70,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if !ok {
 			return nil, failure
 		}
+
 		attempt++
 		e.send(Retrying{Attempt: attempt, Err: failure})
 		err := sleep(ctx, wait)
@@ -77,25 +80,29 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	}
 }
 
-// takeTurn waits until the pacer lets an attempt go, makes it, and reports a refusal to the pacer.
-func (c *Client) takeTurn(ctx context.Context, model string, body []byte, attempt int, e *emitter) (*Response, *Error) {
-	turns := c.pacer(model)
-	last := attempt > 2 && attempt > c.o.MaxRetries
+// takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
+func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, attempt int, e *emitter) (*Response, *Error) {
+	var report func(ahead int)
+	if e.watched() {
+		report = func(ahead int) { e.send(Waiting{ahead}) }
+	}
+	last := attempt > 1 && attempt > c.o.MaxRetries
 	queued := time.Now()
-	err := turns.wait(ctx, last, func(ahead int) { e.send(Waiting{ahead}) })
+	err := paced.wait(ctx, last, report)
 	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
 
-	sent := time.Now()
-	resp, err := c.attempt(ctx, body, e)
+	resp, err := c.attempt(paced.context(ctx), body, e)
 	if err == nil {
 		return resp, nil
 	}
 	failure := c.failed(ctx, err, attempt)
 	if failure.rateLimited() {
-		turns.refused(sent, failure.RetryAfter)
+		failure.wait = paced.refused(failure.RetryAfter)
+	} else {
+		paced.ended()
 	}
 	return nil, failure
 }
@@ -118,12 +125,13 @@ func (c *Client) retryWait(ctx context.Context, failure *Error, delays *backoff.
 		return 0, false
 	}
 
-	wait := failure.RetryAfter
-	if wait == 0 && !failure.rateLimited() {
+	wait := cmp.Or(failure.wait, failure.RetryAfter)
+	if wait == 0 {
 		wait = delays.NextBackOff()
 	}
 	deadline, ok := ctx.Deadline()
 	if ok && wait >= time.Until(deadline) {
+		failure.RetryAfter = wait
 		return 0, false
 	}
 	if failure.rateLimited() {
@@ -241,6 +249,9 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}
+	if paced, ok := req.Context().Value(pacedKey{}).(*pacedCall); ok {
+		paced.accepted()
+	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil
 }
@@ -275,7 +286,7 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
 		start := (*s)[:min(len(*s), maxErrorText)]
 		redacted := c.o.Redactor.Line(start) // first: a part of a secret would not be found
-		*s = text.Truncate(redacted, 400)
+		*s = text.Truncate(redacted, 300)
 	}
 
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",

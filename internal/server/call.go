@@ -39,6 +39,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 			App:     app(req),
 			Outcome: "error",
 		}
+		ctx = llm.WithPerson(ctx, call.Client)
 		ctx = llm.WithStats(ctx, &call.Stats)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one

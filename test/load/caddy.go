@@ -25,7 +25,7 @@ func (a *scenarios) behindCaddy(caddy string, restarts int) error {
 
 	servers := make([]*process, len(backends))
 	for i, address := range backends {
-		servers[i], err = startAt(address, a.binary, a.api.URL, a.maxCalls)
+		servers[i], err = startAt(address, a.binary, a.api.URL, a.maxCalls, "load")
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (a *scenarios) behindCaddy(caddy string, restarts int) error {
 	for n := range restarts {
 		i := n % len(servers)
 		failed = errors.Join(failed, servers[i].stop()) // drains, while the other one serves
-		next, err := startAt(backends[i], a.binary, a.api.URL, a.maxCalls)
+		next, err := startAt(backends[i], a.binary, a.api.URL, a.maxCalls, "load")
 		if err != nil {
 			failed = errors.Join(failed, err)
 			break

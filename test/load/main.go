@@ -8,6 +8,7 @@
 //
 //	main.go    the scenarios
 //	limit.go   calls that share the rate limit of the API
+//	people.go  one person's refused requests, and another person
 //	caddy.go   restarts behind Caddy with config/Caddyfile
 //	server.go  a server, and calls of it
 package main
@@ -41,10 +42,11 @@ func main() {
 	restarts := flag.Int("restarts", 20, "restarts under load")
 	calls := flag.Int("calls", 1000, "calls at once")
 	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
-	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, a minute")
+	limits := flag.Bool("limits", true, "send waves to APIs with a rate limit, and refuse one person, two minutes")
+	earlier := flag.Duration("earlier", 10*time.Second, "how long one person is refused before another asks")
 	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it, too")
 	flag.Parse()
-	if err := run(*calls, *lasts, *restarts, *limits, *caddy); err != nil {
+	if err := run(*calls, *lasts, *restarts, *limits, *earlier, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
@@ -57,7 +59,7 @@ type scenarios struct {
 	maxCalls int
 }
 
-func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string) error {
+func run(calls int, lasts time.Duration, restarts int, limits bool, earlier time.Duration, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string
 		return err
 	}
 	if limits {
-		if err := limited(binary); err != nil {
+		if err := errors.Join(limited(binary), people(binary, earlier)); err != nil {
 			return err
 		}
 	}
@@ -271,7 +273,7 @@ func (l *traffic) user(i int) error {
 		}
 		l.sent.Add(1)
 		var err error
-		c, err = ask(c, l.address, "load")
+		c, err = ask(c, l.address, "load", "load")
 		if err != nil {
 			l.lost.Add(1)
 			first = cmp.Or(first, err)

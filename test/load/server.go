@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-const token = "0123456789abcdef"
+// token is that of a user.
+func token(user string) string { return user + "-0123456789abcdef" }
 
 // process is a running server.
 type process struct {
@@ -29,15 +30,19 @@ var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
 // start starts a server on a free port of loopback.
 func start(binary, base string, maxCalls int) (*process, error) {
-	return startAt("127.0.0.1:0", binary, base, maxCalls)
+	return startAt("127.0.0.1:0", binary, base, maxCalls, "load")
 }
 
-func startAt(address, binary, base string, maxCalls int) (*process, error) {
+func startAt(address, binary, base string, maxCalls int, users ...string) (*process, error) {
+	var tokens []string
+	for _, user := range users {
+		tokens = append(tokens, user+":"+token(user))
+	}
 	cmd := exec.Command(binary, "serve", "--http", address, "--max-calls", fmt.Sprint(maxCalls))
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + base,
-		"MCP_HTTP_TOKENS=load:" + token,
+		"MCP_HTTP_TOKENS=" + strings.Join(tokens, " "),
 	}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -106,9 +111,11 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 }
 
 // call makes one call on a new connection and measures it.
-func (s *process) call(query string) (time.Duration, error) {
+func (s *process) call(query string) (time.Duration, error) { return s.callAs("load", query) }
+
+func (s *process) callAs(user, query string) (time.Duration, error) {
 	began := time.Now()
-	c, err := ask(nil, s.address, query)
+	c, err := ask(nil, s.address, user, query)
 	if c != nil {
 		c.Close()
 	}
@@ -117,7 +124,7 @@ func (s *process) call(query string) (time.Duration, error) {
 
 // ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.
 // It returns the connection if it can be used again.
-func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
+func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
 	if c == nil {
 		c, err = net.Dial("tcp", address)
 		if err != nil {
@@ -130,7 +137,7 @@ func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
 		}
 	}()
 
-	if err := send(c, query); err != nil {
+	if err := send(c, user, query); err != nil {
 		return nil, err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -152,13 +159,13 @@ func ask(c net.Conn, address, query string) (kept net.Conn, err error) {
 }
 
 // send writes the request of a call.
-func send(c net.Conn, query string) error {
+func send(c net.Conn, user, query string) error {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
 		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
 	header := []string{
 		"POST /mcp HTTP/1.1",
 		"Host: localhost",
-		"Authorization: Bearer " + token,
+		"Authorization: Bearer " + token(user),
 		"Content-Type: application/json",
 		"Accept: application/json, text/event-stream",
 		"Mcp-Protocol-Version: 2025-06-18",

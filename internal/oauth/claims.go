@@ -1,0 +1,153 @@
+package oauth
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/json"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+const (
+	skew            = 30 * time.Second // between the clocks of the issuer and this machine
+	maxName         = 64               // characters
+	accessTokenType = "at+jwt"         // RFC 9068 section 2.1
+)
+
+// Error says why a request is refused. Its text is fixed: it has nothing from the token.
+type Error struct {
+	Status      int    // the HTTP status: 401, 403 or 503
+	Code        string // invalid_token or insufficient_scope (RFC 6750 section 3.1); empty for 503
+	Description string
+}
+
+func (e *Error) Error() string { return e.Description }
+
+func invalid(description string) *Error {
+	return &Error{http.StatusUnauthorized, "invalid_token", description}
+}
+
+// claims are those of a token. The registered ones are decoded, all has every one.
+type claims struct {
+	jwt.Claims
+	all map[string]any
+}
+
+// UnmarshalJSON decodes the claims twice. go-jose's decoder refuses duplicate names.
+func (c *claims) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &c.Claims); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &c.all)
+}
+
+// accept checks the claims of a token with a valid signature. A missing scope comes last: a client
+// with a bad token has to sign in again, whatever its scopes are.
+func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
+	accepted := func(audience string) bool { return slices.Contains(r.options.Audiences, audience) }
+	switch {
+	case c.Expiry == nil:
+		return invalid("the token does not expire")
+	case !now.Before(c.Expiry.Time().Add(skew)):
+		return invalid("the token has expired")
+	case now.Before(c.NotBefore.Time().Add(-skew)): // without nbf the zero time
+		return invalid("the token is not valid yet")
+	case !slices.ContainsFunc(c.Audience, accepted):
+		return invalid("the token is for another audience")
+	case c.Subject == "":
+		return invalid("the token has no subject")
+	case !c.ofAccessToken(header):
+		return invalid("the token is not an access token")
+	}
+
+	granted := c.scopes()
+	for _, scope := range r.options.Scopes {
+		if !r.grants(granted, scope) {
+			return &Error{http.StatusForbidden, "insufficient_scope", "the token lacks a scope"}
+		}
+	}
+	return nil
+}
+
+// ofAccessToken reports whether the claims are those of an access token. An ID token, a logout
+// token or a security event shows by one of the other claims what it is. Keycloak before version 25
+// puts nonce into access tokens too, which have the claim typ: Bearer.
+func (c claims) ofAccessToken(header jose.Header) bool {
+	marked := strings.HasSuffix(mediaType(header.ExtraHeaders), accessTokenType)
+	if marked || c.all["typ"] == "Bearer" {
+		return true
+	}
+
+	for _, name := range []string{"typ", "nonce", "at_hash", "c_hash", "events"} {
+		if _, ok := c.all[name]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+// mediaType returns the header typ in lower case. It may be absent from a JWT.
+func mediaType(header map[jose.HeaderKey]any) string {
+	name, ok := header[jose.HeaderType]
+	if !ok {
+		return "jwt"
+	}
+	return strings.ToLower(fmt.Sprint(name))
+}
+
+// scopes returns the granted scopes: those of scope, a text, and of scp, a text or a list.
+func (c claims) scopes() []string {
+	scope, _ := c.all["scope"].(string)
+	granted := strings.Fields(scope)
+
+	switch scp := c.all["scp"].(type) {
+	case string:
+		granted = append(granted, strings.Fields(scp)...)
+	case []any:
+		for _, one := range scp {
+			if name, ok := one.(string); ok {
+				granted = append(granted, name)
+			}
+		}
+	}
+	return granted
+}
+
+// grants reports whether scope is granted. Entra ID writes api://ID/read, where api://ID is the
+// audience, as read.
+func (r *Resource) grants(granted []string, scope string) bool {
+	if slices.Contains(granted, scope) {
+		return true
+	}
+
+	for _, audience := range r.options.Audiences {
+		short, ok := strings.CutPrefix(scope, audience+"/")
+		if ok && slices.Contains(granted, short) {
+			return true
+		}
+	}
+	return false
+}
+
+// name returns the value of the claim for logs and metrics, or the subject if there is none.
+func (c claims) name(claim string) string {
+	name, _ := c.all[claim].(string)
+	if name == "" {
+		name = c.Subject
+	}
+
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	return text.Truncate(printable, maxName)
+}

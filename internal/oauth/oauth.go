@@ -1,0 +1,258 @@
+// Package oauth makes a server an OAuth 2.1 protected resource: it checks access tokens that
+// authorization servers (issuers) signed, and tells clients where to get one.
+//
+//	oauth.go     options, and the check of a token
+//	claims.go    what a token says
+//	keys.go      the keys of an issuer, which are read in the background
+//	metadata.go  discovery: of the issuer by us, of this server by clients
+//
+// Tokens are JWTs in compact form (RFC 9068, and what identity providers issued before it). go-jose
+// parses them and verifies signatures; every other check is here. No error contains a token or a
+// part of it.
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// maxToken bounds a token in bytes. Those of Entra ID with a hundred groups have about 5 KB.
+const maxToken = 16 << 10
+
+// algorithms are the accepted ones. None works with a shared secret.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512,
+	jose.PS256, jose.PS384, jose.PS512,
+	jose.ES256, jose.ES384, jose.ES512,
+	jose.EdDSA,
+}
+
+// Options configures a Resource.
+type Options struct {
+	PublicURL string   // what clients connect to
+	Issuers   []string // URLs of authorization servers, exactly as their tokens have them
+	Audiences []string // a token is for one of them; none: for PublicURL
+	Scopes    []string // a token needs each of them
+	UserClaim string   // the claim with the name for logs and metrics, such as sub or email
+
+	Client *http.Client // reads the keys, and never follows a redirect
+	Log    *slog.Logger
+}
+
+// Resource is a protected resource.
+type Resource struct {
+	options     Options
+	public      *url.URL
+	metadataURL string
+	issuers     []*issuer
+}
+
+// Identity is who a token was issued to.
+type Identity struct {
+	Issuer  string
+	Subject string // unique at its issuer
+	Name    string // for logs and metrics: printable, at most 64 characters, not unique
+}
+
+// New returns the resource. Its errors are one line and name the flag of `serve` and the value.
+func New(o Options) (*Resource, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+
+	if len(o.Audiences) == 0 {
+		o.Audiences = []string{o.PublicURL}
+	}
+
+	client := *o.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
+
+	r := &Resource{options: o}
+	for _, u := range o.Issuers {
+		r.issuers = append(r.issuers, newIssuer(u, &client, o.Log.With("issuer", u)))
+	}
+
+	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
+	origin := r.public.Scheme + "://" + r.public.Host
+	r.metadataURL = origin + MetadataPath + strings.TrimSuffix(r.public.EscapedPath(), "/")
+	return r, nil
+}
+
+// check reports the first malformed option.
+func (o Options) check() error {
+	if len(o.Issuers) == 0 {
+		return errors.New("--public-url and the flags of OAuth need --oauth-issuer")
+	}
+	for _, u := range o.Issuers {
+		if err := checkURL("--oauth-issuer", u); err != nil {
+			return err
+		}
+	}
+
+	if o.PublicURL == "" {
+		return errors.New("--oauth-issuer needs --public-url, the URL that clients connect to")
+	}
+	if err := checkURL("--public-url", o.PublicURL); err != nil {
+		return err
+	}
+
+	if slices.Contains(o.Audiences, "") {
+		return errors.New(`--oauth-audience "" is empty`)
+	}
+	for _, scope := range o.Scopes {
+		if scope == "" || strings.ContainsFunc(scope, notQuotable) {
+			return fmt.Errorf("--oauth-scope %q is not a scope: no blanks, no quotes", scope)
+		}
+	}
+
+	if o.UserClaim == "" {
+		return errors.New(`--oauth-user "" is empty`)
+	}
+	return nil
+}
+
+// checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
+func checkURL(flag, s string) error {
+	plain := !strings.ContainsFunc(s, notQuotable) && !strings.ContainsAny(s, "?#'")
+	u, err := url.Parse(s)
+	if err == nil && plain && u.Hostname() != "" && u.User == nil {
+		if u.Scheme == "https" || onLoopback(u) {
+			return nil
+		}
+	}
+	const want = "https, or http on loopback, without query, fragment, user and quotes"
+	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
+}
+
+// notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section
+// 3.3).
+func notQuotable(r rune) bool {
+	return r <= ' ' || r > '~' || r == '"' || r == '\\'
+}
+
+// onLoopback reports whether u is http on this machine, which needs no TLS.
+func onLoopback(u *url.URL) bool {
+	host := u.Hostname()
+	return u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
+}
+
+// Run reads the keys of the issuers until ctx ends.
+func (r *Resource) Run(ctx context.Context) {
+	var issuers sync.WaitGroup
+	defer issuers.Wait()
+
+	for _, i := range r.issuers {
+		issuers.Go(func() { i.run(ctx) })
+	}
+}
+
+// Ready returns an error that names an issuer whose keys were never read, or nil.
+func (r *Resource) Ready() error {
+	for _, i := range r.issuers {
+		if !i.ready() {
+			return fmt.Errorf("the keys of %s have not been read", i.url)
+		}
+	}
+	return nil
+}
+
+// Verify returns who token was issued to. The error is an *Error, or that of ctx, which bounds the
+// wait for a key.
+func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
+	parsed, err := parse(token)
+	if err != nil {
+		return Identity{}, err
+	}
+
+	unverified := claims{}
+	if parsed.UnsafeClaimsWithoutVerification(&unverified) != nil {
+		return Identity{}, invalid("the claims of the token are malformed")
+	}
+	from := r.issuer(unverified.Issuer)
+	if from == nil {
+		return Identity{}, invalid("the token is from another issuer")
+	}
+
+	header := parsed.Headers[0]
+	keys, err := from.find(ctx, header.KeyID, header.Algorithm)
+	if err != nil {
+		return Identity{}, err
+	}
+	verified, err := verify(parsed, keys)
+	if err != nil {
+		return Identity{}, err
+	}
+
+	err = r.accept(verified, header, time.Now())
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{
+		Issuer:  from.url,
+		Subject: verified.Subject,
+		Name:    verified.name(r.options.UserClaim),
+	}, nil
+}
+
+// issuer returns the issuer of that URL, or nil.
+func (r *Resource) issuer(u string) *issuer {
+	for _, i := range r.issuers {
+		if i.url == u {
+			return i
+		}
+	}
+	return nil
+}
+
+// parse parses a token and checks its header.
+func parse(token string) (*jwt.JSONWebToken, error) {
+	switch {
+	case len(token) > maxToken:
+		return nil, invalid("the token is too long")
+	case strings.Count(token, ".") != 2:
+		return nil, invalid("the token is not a JWT in compact form; opaque tokens are not supported")
+	}
+
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if _, ok := errors.AsType[*jose.ErrUnexpectedSignatureAlgorithm](err); ok {
+		return nil, invalid("the algorithm of the signature is not accepted")
+	}
+	if err != nil {
+		return nil, invalid("the token is malformed")
+	}
+
+	header := parsed.Headers[0].ExtraHeaders
+	if _, ok := header["crit"]; ok {
+		return nil, invalid("the token has critical headers")
+	}
+	switch mediaType(header) {
+	case "jwt", accessTokenType, "application/" + accessTokenType:
+		return parsed, nil
+	}
+	return nil, invalid("the type of the token is not that of an access token")
+}
+
+// verify returns the claims if one of the keys made the signature.
+func verify(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims, error) {
+	for _, key := range keys {
+		verified := claims{}
+		if token.Claims(key.Key, &verified) == nil {
+			return verified, nil
+		}
+	}
+	return claims{}, invalid("the signature of the token is wrong")
+}
