@@ -119,51 +119,46 @@ type ask func(
 // newTokens returns the tokens of alice and bob.
 func newTokens(t *testing.T) *Tokens {
 	t.Helper()
-	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:" + bob), nil }
-	tokens, err := NewTokens("test", read, func(string) {})
+	list := []byte("alice:" + secret + " bob:" + bob)
+	tokens, err := NewTokens("test", list, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tokens
 }
 
-// withTokens makes tokens, which may change, the only way to authenticate.
+// withTokens makes tokens the only way to authenticate.
 func withTokens(tokens *Tokens) func(*Options) {
-	return func(o *Options) {
-		follow := func(ctx context.Context) { tokens.Follow(ctx, o.Log) }
-		o.Background = []func(context.Context){follow}
-		o.Access.Authenticators = []Authenticator{tokens}
-	}
+	return func(o *Options) { o.Access.Authenticators = []Authenticator{tokens} }
 }
 
 // serve serves ask until the end of the test, with options that set may change.
 func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 	t.Helper()
 	s := &service{pipes: newPipes(), t: t}
-	m := NewMetrics(map[string]string{"answer": "gpt-5.2"})
-	tools := server.New(server.Options{
-		Ask:      ask,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Observe:  m.Observe,
-		Waiting:  func() int { return 0 },
-		MaxCalls: 1,
-		Log:      slog.New(slog.DiscardHandler),
-	})
 	o := Options{
-		Server:   tools,
 		Path:     "/mcp",
 		Ready:    func() error { return nil },
 		Notice:   2 * time.Second,
 		Drain:    time.Minute,
 		MaxCalls: 1,
 		Access:   Access{Loopback: true},
-		Metrics:  m,
+		Metrics:  NewMetrics(map[string]string{"answer": "gpt-5.2"}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	withTokens(newTokens(t))(&o)
 	for _, change := range set {
 		change(&o)
 	}
+	o.Server = server.New(server.Options{
+		Ask:      ask,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Observe:  o.Metrics.Observe,
+		Waiting:  func() int { return 0 },
+		MaxCalls: o.MaxCalls,
+		PerUser:  o.CallsPerUser,
+		Log:      slog.New(slog.DiscardHandler),
+	})
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -336,35 +337,156 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies get 429. Afterwards there is room for as many bytes as
-// before: neither the requests that have ended nor those that were refused count.
-func TestBodies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		l := &limiter{max: 1000}
-		h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-		padding := strings.Repeat(" ", maxBody-len(ping))
-		send := func(want int) {
-			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if w.Code != want {
-				t.Errorf("status %d, want %d", w.Code, want)
-			}
-		}
+// crowd is the number of calls that alice makes.
+const crowd = 80
 
-		for range 2 {
-			for range maxBodies / maxBody {
-				go send(http.StatusOK)
-			}
-			synctest.Wait() // each has been read, and none has ended
-			for range 3 {
-				send(http.StatusTooManyRequests)
-			}
+// begins is when a call ends that begins at once.
+const begins = time.Second
 
-			close(release)
+var placesTests = []struct {
+	name     string
+	maxCalls int
+	set      func(*Options)
+	accepted int           // calls of alice
+	reason   string        // of the refusals of the others
+	took     time.Duration // the call of bob; 0: he makes none
+}{
+	{"16 calls", 16, standard, 8, "person", begins},
+	{"2 calls", 2, standard, 2, "person", begins},
+	{"2 for each user", 16, perUser(2), 4, "person", begins},
+	{"all for each user", 16, perUser(16), 32, "person", 0},
+	{"one name", 16, oneName, 32, "server", 0},
+	{"no tokens", 16, loopback, 32, "server", 0},
+}
+
+func standard(*Options) {}
+
+func perUser(n int) func(*Options) {
+	return func(o *Options) { o.MaxCallsPerUser = n }
+}
+
+func oneName(o *Options) {
+	tokens := &Tokens{learn: func(string) {}}
+	_ = tokens.Set([]byte("alice:" + secret + " alice:" + bob))
+	withTokens(tokens)(o)
+}
+
+// A person has a quarter of the places, and as many calls again wait. Their further calls get 429,
+// and other people's calls begin at once.
+func TestPlaces(t *testing.T) {
+	for _, tt := range placesTests {
+		inBubble(t, tt.name, func(t *testing.T) {
+			maxCalls := func(o *Options) { o.MaxCalls = tt.maxCalls }
+			s := serve(t, after(begins), tt.set, maxCalls)
+			var accepted atomic.Int64
+			for range crowd {
+				c := s.send(post(tool, ""))
+				go func() {
+					res, _ := receive(t, c)
+					if res.StatusCode == http.StatusOK {
+						accepted.Add(1)
+					}
+				}()
+			}
 			synctest.Wait()
-			release = make(chan struct{})
-		}
-	})
+
+			if tt.took > 0 {
+				began := time.Now()
+				s.request(by(bob, post(tool, "")), http.StatusOK)
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("the call of bob took %v, want %v", took, tt.took)
+				}
+			}
+
+			time.Sleep(10 * time.Second)
+			if got := int(accepted.Load()); got != tt.accepted {
+				t.Errorf("%d calls of alice are accepted, want %d", got, tt.accepted)
+			}
+			const line = `rejected_requests_total{status="429",reason=%q} %d`
+			s.metrics(fmt.Sprintf(line, tt.reason, crowd-tt.accepted))
+			s.end()
+			s.logged("msg=rejected status=429 reason="+tt.reason, 1)
+		})
+	}
+}
+
+// A 429 says whose limit it is.
+func TestBusy(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		tokens bool
+		want   string
+	}{
+		{
+			"person", true,
+			"too many calls: at most 1 of your calls run at a time, and as many wait\n",
+		},
+		{
+			"server", false,
+			"too many calls: at most 1 of the calls of all users run at a time, and as many wait\n",
+		},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow, func(o *Options) {
+				if !tt.tokens {
+					loopback(o)
+				}
+			})
+			s.send(post(tool, ""))
+			s.send(post(tool, ""))
+			synctest.Wait()
+
+			body := s.request(post(ping, ""), http.StatusTooManyRequests)
+			if body != tt.want {
+				t.Errorf("got %q, want %q", body, tt.want)
+			}
+		})
+	}
+}
+
+// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Afterwards there is room
+// for as many bytes as before: neither the requests that have ended nor those that were refused
+// count.
+func TestBodies(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		perUser int
+		places  int // for bodies of the largest size
+		want    string
+	}{
+		{"all", 0, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
+		{"person", 500, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			release := make(chan struct{})
+			l := newLimiter(500, func() int { return tt.perUser })
+			h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+			padding := strings.Repeat(" ", maxBody-len(ping))
+			send := func(want string) {
+				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if got := w.Body.String(); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+
+			for range 2 {
+				for range tt.places {
+					go send("")
+				}
+				synctest.Wait() // each has been read, and none has ended
+				for range 3 {
+					send(tt.want)
+				}
+
+				close(release)
+				synctest.Wait()
+				release = make(chan struct{})
+			}
+			if len(l.people) > 0 {
+				t.Errorf("%d people without requests are remembered", len(l.people))
+			}
+		})
+	}
 }

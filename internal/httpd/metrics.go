@@ -64,7 +64,9 @@ func NewMetrics(models map[string]string) *Metrics {
 	// Zeros, so that the first one is an increase.
 	m.reject(rejection{status: http.StatusUnauthorized}, 0)
 	m.reject(rejection{status: http.StatusForbidden}, 0)
-	m.reject(rejection{status: http.StatusTooManyRequests}, 0)
+	for _, reason := range []string{"person", "server", "bytes"} {
+		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
+	}
 	for tool := range models {
 		for _, kind := range server.Kinds() {
 			m.count("errors_total", labels("tool", tool, "kind", kind), 0)

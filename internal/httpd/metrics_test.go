@@ -39,7 +39,7 @@ func TestFirstPage(t *testing.T) {
 	for _, series := range []string{
 		`errors_total{tool="answer",kind="auth"}`,
 		`errors_total{tool="answer",kind="shutdown"}`,
-		`rejected_requests_total{status="429"}`,
+		`rejected_requests_total{status="429",reason="person"}`,
 		`call_seconds_bucket{tool="answer",outcome="ok",le="120"}`,
 		`call_seconds_count{tool="answer",outcome="error"}`,
 	} {

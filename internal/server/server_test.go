@@ -104,7 +104,10 @@ func request(query string) *mcp.CallToolRequest {
 				"X-Request-Id": {"proxy-7"},
 				"User-Agent":   {"codex/1.0"},
 			},
-			TokenInfo: &auth.TokenInfo{UserID: "alice"},
+			TokenInfo: &auth.TokenInfo{
+				UserID: "token:alice",
+				Extra:  map[string]any{UserName: "alice"},
+			},
 		},
 	}
 }
@@ -142,6 +145,7 @@ func TestAnswer(t *testing.T) {
 			App:      "codex/1.0",
 			Tool:     "answer",
 			Client:   "alice",
+			UserID:   "token:alice",
 			Outcome:  "ok",
 			Trace:    someTrace,
 			Duration: time.Second,
