@@ -259,17 +259,17 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 
 	o.Log = d.log
-	models := make(map[string]string)
+	modelByTool := make(map[string]string)
 	for tool, p := range d.profiles {
-		models[tool] = p.Model
+		modelByTool[tool] = p.Model
 	}
-	o.Metrics = httpd.NewMetrics(models)
+	o.Metrics = httpd.NewMetrics(modelByTool)
 	d.server.MaxCalls = o.MaxCalls
 	d.server.PerUser = o.CallsPerUser
 	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)
-		logCall(d.log, c, models[c.Tool])
+		logCall(d.log, c, modelByTool[c.Tool])
 	}
 	o.Server = server.New(d.server)
 

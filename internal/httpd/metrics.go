@@ -59,7 +59,7 @@ func NewMetrics(models map[string]string) *Metrics {
 		models:  models,
 		clients: map[string]bool{},
 	}
-	m.gauge("build_info{"+labels("version", version.String())+"}", func() int { return 1 })
+	m.gauge("build_info{"+labelSet("version", version.String())+"}", func() int { return 1 })
 
 	// Zeros, so that the first one is an increase.
 	m.reject(rejection{status: http.StatusUnauthorized}, 0)
@@ -69,7 +69,7 @@ func NewMetrics(models map[string]string) *Metrics {
 	}
 	for tool := range models {
 		for _, kind := range server.Kinds() {
-			m.count("errors_total", labels("tool", tool, "kind", kind), 0)
+			m.count("errors_total", labelSet("tool", tool, "kind", kind), 0)
 		}
 		for _, outcome := range server.Outcomes() {
 			m.observeTimes(server.Call{Tool: tool, Outcome: outcome}, 0)
@@ -89,8 +89,8 @@ func (m *Metrics) count(name, labels string, n int64) {
 // quotes escapes a value of a label.
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// labels formats pairs of a name and a value. Unprintable characters become _.
-func labels(pairs ...string) string {
+// labelSet formats pairs of a name and a value. Unprintable characters become _.
+func labelSet(pairs ...string) string {
 	printable := func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -120,16 +120,16 @@ func (m *Metrics) client(name string) string {
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.Call) {
-	caller := labels("tool", c.Tool, "client", m.client(c.Client))
-	m.count("calls_total", caller+","+labels("outcome", c.Outcome), 1)
+	caller := labelSet("tool", c.Tool, "client", m.client(c.Client))
+	m.count("calls_total", caller+","+labelSet("outcome", c.Outcome), 1)
 	m.count("retries_total", caller, int64(c.Meta.Retries))
 	if c.Err != nil {
-		m.count("errors_total", labels("tool", c.Tool, "kind", c.Kind()), 1)
+		m.count("errors_total", labelSet("tool", c.Tool, "kind", c.Kind()), 1)
 	}
 
-	priced := caller + "," + labels("model", m.models[c.Tool])
+	priced := caller + "," + labelSet("model", m.models[c.Tool])
 	tokens := func(kind string, n int64) {
-		m.count("tokens_total", priced+","+labels("kind", kind), n)
+		m.count("tokens_total", priced+","+labelSet("kind", kind), n)
 	}
 	tokens("input", c.Meta.Usage.Input)
 	tokens("cached", c.Meta.Usage.Cached)
@@ -142,8 +142,8 @@ func (m *Metrics) Observe(c server.Call) {
 
 // observeTimes adds the times of a call to the histograms, n times.
 func (m *Metrics) observeTimes(c server.Call, n int64) {
-	tool := labels("tool", c.Tool)
-	ended := tool + "," + labels("outcome", c.Outcome)
+	tool := labelSet("tool", c.Tool)
+	ended := tool + "," + labelSet("outcome", c.Outcome)
 	m.observe("call_seconds", ended, c.Duration, n)
 	m.observe("api_seconds", ended, c.Stats.Time, n)
 	m.observe("rate_limit_wait_seconds", tool, c.Stats.Waited, n)
@@ -173,7 +173,7 @@ func (m *Metrics) reject(kind rejection, n int64) {
 	if kind.reason != "" {
 		pairs = append(pairs, "reason", kind.reason)
 	}
-	m.count("rejected_requests_total", labels(pairs...), n)
+	m.count("rejected_requests_total", labelSet(pairs...), n)
 }
 
 // ServeHTTP is GET /metrics.
