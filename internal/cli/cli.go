@@ -8,7 +8,7 @@
 //	serve.go    serve --http
 //	watch.go    files with the key or with tokens, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
-//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
+//	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
 import (
@@ -66,12 +66,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 // commands are the commands by name.
 func (a *app) commands() map[string]func(context.Context, []string) error {
 	return map[string]func(context.Context, []string) error{
-		"serve":  a.serve,
-		"ask":    a.ask,
-		"smoke":  a.smoke,
-		"doctor": a.doctor,
-		"setup":  a.setup,
-		"help":   a.help,
+		"serve":      a.serve,
+		"ask":        a.ask,
+		"smoke":      a.smoke,
+		"doctor":     a.doctor,
+		"setup":      a.setup,
+		"completion": a.completion,
+		"help":       a.help,
 	}
 }
 
