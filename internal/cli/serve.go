@@ -259,17 +259,13 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 
 	o.Log = d.log
-	modelByTool := make(map[string]string)
-	for tool, p := range d.profiles {
-		modelByTool[tool] = p.Model
-	}
-	o.Metrics = httpd.NewMetrics(modelByTool)
+	o.Metrics = httpd.NewMetrics(d.profiles)
 	d.server.MaxCalls = o.MaxCalls
 	d.server.PerUser = o.CallsPerUser
 	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)
-		logCall(d.log, c, modelByTool[c.Tool])
+		logCall(d.log, c, d.profiles[c.Tool].Model)
 	}
 	o.Server = server.New(d.server)
 

@@ -143,7 +143,7 @@ func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 		Drain:    time.Minute,
 		MaxCalls: 1,
 		Access:   Access{Loopback: true},
-		Metrics:  NewMetrics(map[string]string{"answer": "gpt-5.2"}),
+		Metrics:  NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	withTokens(newTokens(t))(&o)

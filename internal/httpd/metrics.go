@@ -15,6 +15,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -45,19 +46,19 @@ var families = []struct{ name, kind, help string }{
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type Metrics struct {
-	set    *metrics.Set
-	models map[string]string // by tool
+	set      *metrics.Set
+	profiles map[string]answer.Profile // by tool
 
 	mu      sync.Mutex
 	clients map[string]bool // names in the metrics
 }
 
-// NewMetrics returns metrics without any calls. models are the configured ones, by tool.
-func NewMetrics(models map[string]string) *Metrics {
+// NewMetrics returns metrics without any calls. The profiles of the tools name the models.
+func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
-		set:     metrics.NewSet(),
-		models:  models,
-		clients: map[string]bool{},
+		set:      metrics.NewSet(),
+		profiles: profiles,
+		clients:  map[string]bool{},
 	}
 	m.gauge("build_info{"+labelSet("version", version.String())+"}", func() int { return 1 })
 
@@ -67,13 +68,12 @@ func NewMetrics(models map[string]string) *Metrics {
 	for _, reason := range []string{"person", "server", "bytes"} {
 		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
 	}
-	for tool := range models {
+	for tool := range profiles {
 		for _, kind := range server.Kinds() {
 			m.count("errors_total", labelSet("tool", tool, "kind", kind), 0)
 		}
-		for _, outcome := range server.Outcomes() {
-			m.observeTimes(server.Call{Tool: tool, Outcome: outcome}, 0)
-		}
+		m.observeTimes(server.Call{Tool: tool, Outcome: "ok"}, 0)
+		m.observeTimes(server.Call{Tool: tool, Outcome: "error"}, 0)
 	}
 	return m
 }
@@ -127,7 +127,7 @@ func (m *Metrics) Observe(c server.Call) {
 		m.count("errors_total", labelSet("tool", c.Tool, "kind", c.Kind()), 1)
 	}
 
-	priced := caller + "," + labelSet("model", m.models[c.Tool])
+	priced := caller + "," + labelSet("model", m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
 		m.count("tokens_total", priced+","+labelSet("kind", kind), n)
 	}

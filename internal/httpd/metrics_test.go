@@ -9,12 +9,13 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 // newTestMetrics returns metrics for the tools, and a function that returns the page.
 func newTestMetrics() (*Metrics, func() string) {
-	m := NewMetrics(map[string]string{"answer": `a"b\c`})
+	m := NewMetrics(map[string]answer.Profile{"answer": {Model: `a"b\c`}})
 	return m, func() string {
 		res := httptest.NewRecorder()
 		m.ServeHTTP(res, nil)

@@ -98,9 +98,6 @@ func (c Call) Kind() string {
 	return "internal"
 }
 
-// Outcomes returns the values of Call.Outcome.
-func Outcomes() []string { return []string{"ok", "error", "invalid", "cancelled"} }
-
 // Kinds returns the values of Call.Kind.
 func Kinds() []string {
 	kinds := []string{"shutdown", "arguments", "internal"}
