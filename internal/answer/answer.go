@@ -34,6 +34,7 @@ type Profile struct {
 	MaxOutputTokens  int
 	MaxToolCalls     int
 	ServiceTier      string
+	Background       bool // runs at the API without a connection
 }
 
 // Options configures an Answerer.

@@ -166,6 +166,9 @@ func (s *Screen) Watch(ev llm.Event) {
 		}
 	case llm.BlockDelta:
 		s.message.WriteString(e.Text)
+		if e.Text != "" {
+			s.stage = "writing" // also after reconnecting
+		}
 	case llm.Retrying:
 		s.divide("starting again")
 	}
