@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/seal"
 )
 
@@ -98,7 +99,7 @@ func (s *Server) begin(
 	}
 	s.job(sealed).release = release
 
-	*begun = s.describe(sealed, s.seal(sealed, call.UserID))
+	*begun = s.working(sealed, s.seal(sealed, call.UserID))
 	begun.Type = "task"
 	return nil, nil
 }
@@ -156,8 +157,8 @@ func (s *Server) forget(response string) {
 	delete(s.jobs.byResponse, response)
 }
 
-// describe returns a working task.
-func (s *Server) describe(t seal.Task, id string) task {
+// working returns a working task.
+func (s *Server) working(t seal.Task, id string) task {
 	return task{
 		Type:         "complete",
 		ID:           id,
@@ -180,8 +181,8 @@ func (s *Server) state(ctx context.Context, j *job, p *TaskParams, who Call) *ta
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
-	a, err := s.fetch(ctx, j)
-	t := s.describe(j.Task, p.ID)
+	a, err := s.fetch(llm.WithStats(ctx, &who.Stats), j)
+	t := s.working(j.Task, p.ID)
 	j.state = &t
 	running := errors.Is(err, answer.ErrRunning)
 	if !running {

@@ -147,8 +147,8 @@ func TestBackgroundEnds(t *testing.T) {
 		{"endless", "", limit - 2*time.Second, `"status":"working"`, "", ""},
 		{"endless", "", limit, failed + `timed out after 300 s"`, "error", "timeout"},
 		{"endless", "protocol", limit, `"status":"failed"`, "error", "timeout"},
-		{"gone", "", time.Minute, failed + `the API does not have`, "error", "gone"},
-		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`, "error", "gone"},
+		{"gone", "", time.Minute, failed + `the API does not have`, "error", "not_found"},
+		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`, "error", "not_found"},
 		{"panic", "", time.Minute, failed + `internal error"`, "error", "internal"},
 	} {
 		t.Run(tt.query+" "+tt.mode, func(t *testing.T) {

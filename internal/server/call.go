@@ -3,12 +3,14 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,9 +32,11 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		defer cancel(nil)
 		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
-		call := Call{Tool: tool, Outcome: "error"}
-		call.UserID, call.Client = user(req.Extra)
+		call := describe(req)
+		call.Tool = tool
+		call.Outcome = "error"
 		ctx = llm.WithPerson(ctx, call.UserID)
+		ctx = llm.WithStats(ctx, &call.Stats)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced
@@ -45,7 +49,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 				if hasBegun(ctx) {
 					return // its end is observed
 				}
-				if ctx.Err() != nil {
+				if ctx.Err() != nil && !errors.Is(context.Cause(ctx), answer.ErrShutdown) {
 					call.Outcome = "cancelled"
 				}
 				call.Duration = time.Since(began)
@@ -54,6 +58,17 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		}
 		return s.call(ctx, req, &call)
 	}
+}
+
+// describe returns who sends a request.
+func describe(req mcp.Request) Call {
+	extra := req.GetExtra()
+	call := Call{
+		ID:  callID(extra),
+		App: app(req, extra),
+	}
+	call.UserID, call.Client = user(extra)
+	return call
 }
 
 // UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
@@ -70,13 +85,37 @@ func user(extra *mcp.RequestExtra) (id, name string) {
 	return token.UserID, name
 }
 
+// header returns a header of a request, or "" if there is none, as over stdio.
+func header(extra *mcp.RequestExtra, name string) string {
+	if extra == nil {
+		return ""
+	}
+	return extra.Header.Get(name)
+}
+
+// callID returns the id that a proxy has given a request, or a random one.
+func callID(extra *mcp.RequestExtra) string {
+	return cmp.Or(label(header(extra, "X-Request-Id")), rand.Text())
+}
+
+// app returns the name and version of a client. Over HTTP a client of 2025-06-18 tells them only in
+// initialize, which another server may have answered: there it is the header User-Agent.
+func app(req mcp.Request, extra *mcp.RequestExtra) string {
+	client, ok := req.(interface{ ClientInfo() *mcp.Implementation })
+	if !ok || client.ClientInfo() == nil {
+		return label(header(extra, "User-Agent"))
+	}
+	info := client.ClientInfo()
+	return label(strings.TrimSuffix(info.Name+"/"+info.Version, "/"))
+}
+
+// label returns what a client says about itself in one short line, for the log.
+func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
+
 // traceparent returns what a request says about its trace, in its _meta or in a header.
 func traceparent(req *mcp.CallToolRequest) string {
 	trace, _ := req.Params.Meta["traceparent"].(string)
-	if req.Extra != nil { // over HTTP
-		trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
-	}
-	return trace
+	return cmp.Or(trace, header(req.Extra, "traceparent"))
 }
 
 // call answers a request and completes the description of its call, except for Duration.

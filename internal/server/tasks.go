@@ -35,9 +35,9 @@ func (s *Server) addTasks(m *mcp.Server) {
 	m.AddReceivingMiddleware(list.middleware)
 }
 
-// extraKey is the key of a context's *mcp.RequestExtra: the SDK does not pass it to the handlers of
-// addTasks.
-type extraKey struct{}
+// callerKey is the key of a context's Call, which says who sends a request: the SDK does not tell the
+// handlers of addTasks.
+type callerKey struct{}
 
 // middleware declares the extension, except in initialize, and starts tasks.
 func (l *taskList) middleware(next mcp.MethodHandler) mcp.MethodHandler {
@@ -46,7 +46,7 @@ func (l *taskList) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return l.startOrCall(ctx, method, req, next)
 		}
 
-		ctx = context.WithValue(ctx, extraKey{}, req.GetExtra())
+		ctx = context.WithValue(ctx, callerKey{}, describe(req))
 		res, err := next(ctx, method, req)
 		if d, ok := res.(*mcp.DiscoverResult); ok {
 			d.Capabilities.AddExtension(tasksExtension, nil)
@@ -133,9 +133,7 @@ var acknowledgement = &task{Type: "complete"}
 
 // handleJob answers a request about a task that the API runs.
 func (s *Server) handleJob(ctx context.Context, method string, p *TaskParams) (*task, error) {
-	extra, _ := ctx.Value(extraKey{}).(*mcp.RequestExtra)
-	var who Call
-	who.UserID, who.Client = user(extra)
+	who, _ := ctx.Value(callerKey{}).(Call)
 	j := s.open(p.ID, who.UserID)
 	if j == nil {
 		return nil, &jsonrpc.Error{
