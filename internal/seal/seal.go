@@ -38,10 +38,12 @@ type Owner struct {
 
 // Seal returns the id of a task.
 func Seal(t Task, secret string, owner Owner) string {
-	plain := binary.BigEndian.AppendUint64([]byte{version}, uint64(t.Created.UnixMilli()))
+	plain := []byte{version}
+	plain = binary.BigEndian.AppendUint64(plain, uint64(t.Created.UnixMilli()))
 	plain = append(plain, t.Tool+"\x00"+t.Response...)
 
-	return encoding.EncodeToString(newAEAD(secret).Seal(nil, nil, plain, owner.data()))
+	sealed := newAEAD(secret).Seal(nil, nil, plain, owner.data())
+	return encoding.EncodeToString(sealed)
 }
 
 // Open returns the task of an id that was sealed with one of the secrets for owner. It returns
@@ -54,13 +56,26 @@ func Open(id string, secrets []string, owner Owner) (Task, bool) {
 
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner.data())
-		if err == nil && len(plain) > header && plain[0] == version {
-			created := binary.BigEndian.Uint64(plain[1:header])
-			tool, response, _ := strings.Cut(string(plain[header:]), "\x00")
-			return Task{time.UnixMilli(int64(created)).UTC(), tool, response}, true
+		if err == nil {
+			return parse(plain)
 		}
 	}
 	return Task{}, false
+}
+
+// parse reads what Seal has sealed.
+func parse(plain []byte) (Task, bool) {
+	if len(plain) < header || plain[0] != version {
+		return Task{}, false
+	}
+
+	created := binary.BigEndian.Uint64(plain[1:header])
+	tool, response, _ := strings.Cut(string(plain[header:]), "\x00")
+	return Task{
+		Created:  time.UnixMilli(int64(created)).UTC(),
+		Tool:     tool,
+		Response: response,
+	}, true
 }
 
 // data is what the id is bound to. The base URL has no NUL, so no two owners have the same.
