@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,6 +69,7 @@ type serveFlags struct {
 	options   httpd.Options
 	http      string
 	metrics   string
+	perUser   *string // --max-calls-per-user
 	anonymous bool
 }
 
@@ -84,6 +86,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.DurationVar(&o.Drain, "drain", drainNotGiven, "")
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
+	f.Func("max-calls-per-user", "", given(&f.perUser))
 	f.StringVar(&a.logFormat, "log-format", "text", "")
 
 	words, err := f.parse(joinDebug(args))
@@ -108,7 +111,11 @@ func (f *serveFlags) allowHost(s string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check(logFormat string) error {
+	if f.perUser != nil {
+		f.options.MaxCallsPerUser, _ = strconv.Atoi(*f.perUser) // 0 is refused, too
+	}
 	o := f.options
+	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
 	problem := ""
 	switch {
 	case f.http == "":
@@ -119,6 +126,9 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = fmt.Sprintf("--path %s is taken", o.Path)
 	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
+	case f.perUser != nil && isPerUserBad:
+		const text = "--max-calls-per-user %s is not in 1..%d, up to --max-calls"
+		problem = fmt.Sprintf(text, *f.perUser, o.MaxCalls)
 	case o.Drain != drainNotGiven && o.Drain < 0:
 		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
 	case o.Notice < 0:
@@ -171,6 +181,11 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 			"an address other than loopback needs bearer tokens in %s or %s",
 			tokensVariable, tokensFileVariable)
 	}
+	if f.perUser != nil && !o.Access.Authenticates() {
+		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
+			"--max-calls-per-user needs bearer tokens in %s or %s",
+			tokensVariable, tokensFileVariable)
+	}
 	return nil
 }
 
@@ -207,6 +222,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Log = d.log
 	o.Metrics = httpd.NewMetrics()
 	d.server.MaxCalls = o.MaxCalls
+	d.server.PerUser = o.CallsPerUser
 	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)

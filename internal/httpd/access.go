@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 // Person is who sent a request.
@@ -41,6 +43,16 @@ type Access struct {
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
 func (a Access) Authenticates() bool { return len(a.Authenticators) > 0 }
+
+// isAlone reports whether all requests are of one person, at least for now: none needs a token, or
+// all tokens have the same name.
+func (a Access) isAlone() bool {
+	if len(a.Authenticators) != 1 {
+		return len(a.Authenticators) == 0
+	}
+	tokens, ok := a.Authenticators[0].(*Tokens)
+	return ok && tokens.names() == 1
+}
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
 // under a name of its own.
@@ -109,11 +121,11 @@ func (a Access) authenticate(r *http.Request) (Person, error) {
 	return Person{}, err
 }
 
-// withPerson makes requests those of p. The name reaches the tools as the user id of the SDK's
-// token info, which only the SDK's own check can pass on.
+// withPerson makes requests those of p, who reaches the limiter and the tools in the SDK's token
+// info, which only the SDK's own check can pass on.
 func withPerson(p Person, next http.Handler) http.Handler {
 	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: p.Name}, nil
+		return &auth.TokenInfo{UserID: p.ID, Extra: map[string]any{server.UserName: p.Name}}, nil
 	}
 	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 	return auth.RequireBearerToken(verify, options)(next)

@@ -14,6 +14,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +49,12 @@ type Options struct {
 
 	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
 	MaxCalls int
-	Access   Access
-	Metrics  *Metrics
+
+	// MaxCallsPerUser is how many of them are of one person. As many again may wait. 0: a quarter
+	// of MaxCalls if there are several persons, see CallsPerUser.
+	MaxCallsPerUser int
+	Access          Access
+	Metrics         *Metrics
 
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
@@ -106,6 +111,15 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
+// CallsPerUser returns how many requests of one person run at once, or 0 if MaxCalls is the only
+// bound. It changes when tokens do.
+func (o Options) CallsPerUser() int {
+	if o.MaxCallsPerUser == 0 && o.Access.isAlone() {
+		return 0
+	}
+	return cmp.Or(o.MaxCallsPerUser, max(1, o.MaxCalls/4))
+}
+
 // newServer returns a server that gives a connection little time and memory.
 func (o Options) newServer(h http.Handler) *http.Server {
 	return &http.Server{
@@ -134,8 +148,8 @@ func (t *tracker) drain() {
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
 // cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
-	limit := &limiter{max: 2 * int64(o.MaxCalls)}
-	o.Metrics.gauge("requests_in_flight", func() int { return int(limit.requests.Load()) })
+	limit := newLimiter(o.MaxCalls, o.CallsPerUser)
+	o.Metrics.gauge("requests_in_flight", limit.requests)
 	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
 
 	guarded := http.NewServeMux()

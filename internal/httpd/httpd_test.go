@@ -117,9 +117,12 @@ type ask func(
 ) (*answer.Answer, error)
 
 // newTokens returns the tokens of alice and bob.
-func newTokens(t *testing.T) *Tokens {
+func newTokens(t *testing.T) *Tokens { return tokensOf(t, "alice:"+secret+" bob:"+bob) }
+
+// tokensOf returns the tokens of a list.
+func tokensOf(t *testing.T, list string) *Tokens {
 	t.Helper()
-	read := func() ([]byte, error) { return []byte("alice:" + secret + " bob:" + bob), nil }
+	read := func() ([]byte, error) { return []byte(list), nil }
 	tokens, err := NewTokens("test", read, func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -140,30 +143,29 @@ func withTokens(tokens *Tokens) func(*Options) {
 func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 	t.Helper()
 	s := &service{pipes: newPipes(), t: t}
-	m := NewMetrics()
-	tools := server.New(server.Options{
-		Ask:      ask,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Observe:  m.Observe,
-		Waiting:  func() int { return 0 },
-		MaxCalls: 1,
-		Log:      slog.New(slog.DiscardHandler),
-	})
 	o := Options{
-		Server:   tools,
 		Path:     "/mcp",
 		Ready:    func() error { return nil },
 		Notice:   2 * time.Second,
 		Drain:    time.Minute,
 		MaxCalls: 1,
 		Access:   Access{Loopback: true},
-		Metrics:  m,
+		Metrics:  NewMetrics(),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	withTokens(newTokens(t))(&o)
 	for _, change := range set {
 		change(&o)
 	}
+	o.Server = server.New(server.Options{
+		Ask:      ask,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Observe:  o.Metrics.Observe,
+		Waiting:  func() int { return 0 },
+		MaxCalls: o.MaxCalls,
+		PerUser:  o.CallsPerUser,
+		Log:      slog.New(slog.DiscardHandler),
+	})
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -336,35 +336,145 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies get 429. Afterwards there is room for as many bytes as
-// before: neither the requests that have ended nor those that were refused count.
-func TestBodies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		l := &limiter{max: 1000}
-		h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-		padding := strings.Repeat(" ", maxBody-len(ping))
-		send := func(want int) {
-			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if w.Code != want {
-				t.Errorf("status %d, want %d", w.Code, want)
+// A person has a quarter of the places, and as many calls again wait. Their further calls get 429,
+// and other people's calls begin at once.
+func TestPlaces(t *testing.T) {
+	oneName := func(o *Options) { withTokens(tokensOf(t, "alice:"+secret+" alice:"+bob))(o) }
+	perUser := func(n int) func(*Options) {
+		return func(o *Options) { o.MaxCallsPerUser = n }
+	}
+	all := func(*Options) {}
+	const begins = time.Second // when the call of bob ends, if it begins at once
+	for _, tt := range []struct {
+		name     string
+		maxCalls int
+		set      func(*Options)
+		accepted int           // of 80 calls of alice
+		reason   string        // of the others
+		took     time.Duration // the call of bob
+	}{
+		{"16 calls", 16, all, 8, "person", begins},
+		{"2 calls", 2, all, 2, "person", begins},
+		{"2 for each user", 16, perUser(2), 4, "person", begins},
+		{"all for each user", 16, perUser(16), 32, "person", 0},
+		{"one name", 16, oneName, 32, "server", 0},
+		{"no tokens", 16, loopback, 32, "server", 0},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, after(time.Second), tt.set, func(o *Options) { o.MaxCalls = tt.maxCalls })
+			answers := make(chan string, 80)
+			for range cap(answers) {
+				c := s.send(post(tool, ""))
+				go func() {
+					res, body := receive(t, c)
+					answers <- fmt.Sprint(res.StatusCode, " ", body)
+				}()
 			}
-		}
-
-		for range 2 {
-			for range maxBodies / maxBody {
-				go send(http.StatusOK)
-			}
-			synctest.Wait() // each has been read, and none has ended
-			for range 3 {
-				send(http.StatusTooManyRequests)
-			}
-
-			close(release)
 			synctest.Wait()
-			release = make(chan struct{})
-		}
-	})
+
+			if tt.took > 0 {
+				began := time.Now()
+				s.request(by(bob, post(tool, "")), http.StatusOK)
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("the call of bob took %v, want %v", took, tt.took)
+				}
+			}
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			accepted := 0
+			for range cap(answers) {
+				if strings.HasPrefix(<-answers, "200 ") {
+					accepted++
+				}
+			}
+			if accepted != tt.accepted {
+				t.Errorf("%d calls of alice are accepted, want %d", accepted, tt.accepted)
+			}
+			line := `rejected_requests_total{status="429",reason=%q} %d`
+			s.metrics(fmt.Sprintf(line, tt.reason, 80-tt.accepted))
+			s.end()
+			s.logged("msg=rejected status=429 reason="+tt.reason, 1)
+		})
+	}
+}
+
+// A 429 says whose limit it is.
+func TestBusy(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		tokens bool
+		want   string
+	}{
+		{
+			"person", true,
+			"too many calls: at most 1 of your calls run at a time, and as many wait\n",
+		},
+		{
+			"server", false,
+			"too many calls: at most 1 of the calls of all users run at a time, and as many wait\n",
+		},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow, func(o *Options) {
+				if !tt.tokens {
+					loopback(o)
+				}
+			})
+			s.send(post(tool, ""))
+			s.send(post(tool, ""))
+			synctest.Wait()
+
+			body := s.request(post(ping, ""), http.StatusTooManyRequests)
+			if body != tt.want {
+				t.Errorf("got %q, want %q", body, tt.want)
+			}
+		})
+	}
+}
+
+// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Afterwards there is room
+// for as many bytes as before: neither the requests that have ended nor those that were refused
+// count.
+func TestBodies(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		perUser int
+		places  int // for bodies of the largest size
+		want    string
+	}{
+		{"all", 0, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
+		{"person", 500, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			release := make(chan struct{})
+			l := newLimiter(500, func() int { return tt.perUser })
+			h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+			padding := strings.Repeat(" ", maxBody-len(ping))
+			send := func(want string) {
+				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if got := w.Body.String(); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+
+			for range 2 {
+				for range tt.places {
+					go send("")
+				}
+				synctest.Wait() // each has been read, and none has ended
+				for range 3 {
+					send(tt.want)
+				}
+
+				close(release)
+				synctest.Wait()
+				release = make(chan struct{})
+			}
+			if len(l.people) > 0 {
+				t.Errorf("%d people without requests are remembered", len(l.people))
+			}
+		})
+	}
 }

@@ -24,9 +24,11 @@ func NewMetrics() *Metrics {
 	m.gauge(build, func() int { return 1 })
 
 	// Zeros, so that the first rejection is an increase.
-	m.reject(http.StatusUnauthorized, 0)
-	m.reject(http.StatusForbidden, 0)
-	m.reject(http.StatusTooManyRequests, 0)
+	m.reject(rejection{status: http.StatusUnauthorized}, 0)
+	m.reject(rejection{status: http.StatusForbidden}, 0)
+	for _, reason := range []string{"person", "server", "bytes"} {
+		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
+	}
 	return m
 }
 
@@ -77,8 +79,12 @@ func (m *Metrics) observeTime(labels string, seconds float64) {
 }
 
 // reject counts n requests that were refused.
-func (m *Metrics) reject(status int, n int64) {
-	m.count("rejected_requests_total", fmt.Sprintf(`status="%d"`, status), n)
+func (m *Metrics) reject(kind rejection, n int64) {
+	labels := fmt.Sprintf(`status="%d"`, kind.status)
+	if kind.reason != "" {
+		labels += fmt.Sprintf(`,reason=%q`, kind.reason)
+	}
+	m.count("rejected_requests_total", labels, n)
 }
 
 // ServeHTTP is GET /metrics.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,8 +28,13 @@ type tracker struct {
 	active atomic.Int64
 	kept   atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
 
-	// logged is when a rejection was last logged, in Unix seconds, by its status from 400 on.
-	logged [100]atomic.Int64
+	logged sync.Map // when a rejection was last logged, in Unix seconds
+}
+
+// rejection is a kind of rejected requests.
+type rejection struct {
+	status int
+	reason string // of a 429: person, server or bytes
 }
 
 // track passes requests to next with a response of the tracker.
@@ -55,14 +61,20 @@ func (t *tracker) quiet(notice time.Duration) bool {
 	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= notice
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each status.
-func (t *tracker) reject(status int, remote string) {
-	t.o.Metrics.reject(status, 1)
+// reject counts a rejected request, and logs it: at most one line a second for each kind.
+func (t *tracker) reject(kind rejection, remote string) {
+	t.o.Metrics.reject(kind, 1)
 
 	now := time.Now().Unix()
-	if t.logged[status-400].Swap(now) != now {
-		t.o.Log.Info("rejected", "status", status, "remote", remote)
+	last, _ := t.logged.Swap(kind, now)
+	if last == now {
+		return
 	}
+	log := t.o.Log.With("status", kind.status)
+	if kind.reason != "" {
+		log = log.With("reason", kind.reason)
+	}
+	log.Info("rejected", "remote", remote)
 }
 
 // requestBody is the body of a request.
@@ -87,7 +99,8 @@ type response struct {
 	tracker *tracker
 	request *requestBody
 	remote  string
-	begun   bool // the header is out
+	reason  string // of a rejection
+	begun   bool   // the header is out
 }
 
 // Unwrap lets [http.ResponseController] flush the response.
@@ -106,7 +119,7 @@ func (r *response) WriteHeader(status int) {
 
 	rejected := status/100 == 4
 	if rejected {
-		r.tracker.reject(status, r.remote)
+		r.tracker.reject(rejection{status, r.reason}, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.Header().Set("Connection", "close")

@@ -52,6 +52,15 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
 	return Person{ID: "token:" + name, Name: name}, nil
 }
 
+// names counts the names of the holders.
+func (t *Tokens) names() int {
+	names := map[string]bool{}
+	for _, name := range *t.holders.Load() {
+		names[name] = true
+	}
+	return len(names)
+}
+
 // Follow reads the tokens again until ctx ends. A problem is logged once.
 func (t *Tokens) Follow(ctx context.Context, log *slog.Logger) {
 	last := ""

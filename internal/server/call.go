@@ -30,8 +30,10 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		defer cancel()
 		defer context.AfterFunc(session, cancel)()
 
-		call := Call{Tool: tool, Client: client(req), Outcome: "error"}
-		ctx = llm.WithPerson(ctx, call.Client)
+		call := Call{Tool: tool, Outcome: "error"}
+		call.UserID, call.Client = user(req)
+		ctx = llm.WithPerson(ctx, call.UserID)
+
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced
@@ -52,12 +54,18 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	}
 }
 
-// client returns the user of the bearer token of a request, or "" without one, as over stdio.
-func client(req *mcp.CallToolRequest) string {
+// UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
+const UserName = "name"
+
+// user returns the id and the name of the user of the bearer token of a request. Both are "" without
+// one, as over stdio.
+func user(req *mcp.CallToolRequest) (id, name string) {
 	if req.Extra == nil || req.Extra.TokenInfo == nil {
-		return ""
+		return "", ""
 	}
-	return req.Extra.TokenInfo.UserID
+	token := req.Extra.TokenInfo
+	name, _ = token.Extra[UserName].(string)
+	return token.UserID, name
 }
 
 // traceparent returns what a request says about its trace, in its _meta or in a header.
@@ -86,7 +94,7 @@ func (s *Server) call(
 		return s.failure(req, message, reason, map[string]any{"reason": reason})
 	}
 
-	a, err := s.ask(ctx, call.Tool, q, req)
+	a, err := s.ask(ctx, call, q, req)
 	if err != nil {
 		call.Err = err
 		if e, ok := errors.AsType[*llm.Error](err); ok {
@@ -102,12 +110,12 @@ func (s *Server) call(
 
 // ask waits until the call may run, and runs it. A panic fails this call only.
 func (s *Server) ask(
-	ctx context.Context, profile string, q answer.Question, req *mcp.CallToolRequest,
+	ctx context.Context, call *Call, q answer.Question, req *mcp.CallToolRequest,
 ) (a *answer.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := string(debug.Stack())
-			s.options.Log.Error("panic in a call", "tool", profile, "panic", p, "stack", stack)
+			s.options.Log.Error("panic in a call", "tool", call.Tool, "panic", p, "stack", stack)
 			err = errors.New("internal error")
 		}
 	}()
@@ -117,24 +125,14 @@ func (s *Server) ask(
 	watch, stop := progress(ctx, req)
 	defer stop() // before the result is sent
 
-	if err := s.acquire(ctx); err != nil {
+	s.waiting.Add(1)
+	release, err := s.places.acquire(ctx, call.UserID)
+	s.waiting.Add(-1)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { <-s.running }()
-	return s.options.Ask(ctx, profile, q, watch)
-}
-
-// acquire waits until a call may run, and then counts it in running.
-func (s *Server) acquire(ctx context.Context) error {
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
-
-	select {
-	case s.running <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	defer release()
+	return s.options.Ask(ctx, call.Tool, q, watch)
 }
 
 // result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are

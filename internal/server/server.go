@@ -5,6 +5,7 @@
 //	tools.go     the tools as tools/list shows them
 //	question.go  the arguments of a call
 //	call.go      a call, its result and its errors
+//	places.go    how many calls run at a time, of a person and of all
 //	progress.go  messages about a call
 //	tasks.go     calls whose client fetches the result later: the methods of the extension
 //	tasklist.go  the tasks of a session: their ids, start, changes and end
@@ -56,6 +57,7 @@ type Options struct {
 	Redactor *redact.Redactor // removes secrets from errors
 	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
 	MaxCalls int              // calls that run at the same time; others wait. 0: 256
+	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
 	Timeout  time.Duration    // of a call, the wait for others included. 0: none
 	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
 	Observe  func(Call)       // if set, is called at the end of each call, also concurrently
@@ -65,7 +67,8 @@ type Options struct {
 // Call describes a call of a tool that has ended.
 type Call struct {
 	Tool     string
-	Client   string // user of the bearer token; "" without one, as over stdio
+	Client   string // name of the user for metrics and logs; "" without a token, as over stdio
+	UserID   string // unique; "" without a token
 	Outcome  string // ok, error, invalid or cancelled
 	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
@@ -93,16 +96,24 @@ func (c Call) Kind() string {
 type Server struct {
 	options Options
 	tools   []*mcp.Tool
-	running chan struct{} // holds a value for each running call
-	waiting atomic.Int64  // calls that are not in running yet
+	places  *places
+	waiting atomic.Int64 // calls that have no place yet
 }
 
 // New returns a Server.
 func New(o Options) *Server {
+	if o.PerUser == nil {
+		o.PerUser = func() int { return 0 }
+	}
+
 	return &Server{
 		options: o,
 		tools:   tools(o.Defaults, o.Structured),
-		running: make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
+		places: &places{
+			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
+			perPerson: o.PerUser,
+			people:    map[string]*person{},
+		},
 	}
 }
 

@@ -99,8 +99,11 @@ func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Arguments: fmt.Appendf(nil, `{"query":%q}`, query)},
 		Extra: &mcp.RequestExtra{
-			Header:    http.Header{"Traceparent": {someTrace}},
-			TokenInfo: &auth.TokenInfo{UserID: "alice"},
+			Header: http.Header{"Traceparent": {someTrace}},
+			TokenInfo: &auth.TokenInfo{
+				UserID: "token:alice",
+				Extra:  map[string]any{UserName: "alice"},
+			},
 		},
 	}
 }
@@ -136,6 +139,7 @@ func TestAnswer(t *testing.T) {
 		wantCall := Call{
 			Tool:     "answer",
 			Client:   "alice",
+			UserID:   "token:alice",
 			Outcome:  "ok",
 			Trace:    someTrace,
 			Duration: time.Second,
