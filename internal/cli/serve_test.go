@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 // Wrong flags end the start.
 func TestServeFlags(t *testing.T) {
+	const needIssuer = "--public-url and the flags of OAuth need --oauth-issuer"
 	for _, tt := range []struct{ args, want string }{
 		{"", "serve needs --http ADDRESS"},
 		{"--path mcp", "--path mcp is not a path"},
@@ -26,6 +28,8 @@ func TestServeFlags(t *testing.T) {
 		{"--path /mcp/", "--path /mcp/ is not a path"},
 		{"--path /a/../b", "--path /a/../b is not a path"},
 		{"--path /metrics", "--path /metrics is taken"},
+		{"--path " + oauth.MetadataPath, "is taken"},
+		{"--path " + oauth.MetadataPath + "/mcp", "is taken"},
 		{"--drain -1s", "--drain -1s is negative"},
 		{"--notice -1s", "--notice -1s is negative"},
 		{"--log-format xml", "--log-format xml is not text or json"},
@@ -39,6 +43,13 @@ func TestServeFlags(t *testing.T) {
 		{"--allowed-host=", "--allowed-host: not a host"},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
+		{"--public-url https://mcp.example.com/mcp", needIssuer},
+		{"--oauth-audience mcp", needIssuer},
+		{"--oauth-scope mcp", needIssuer},
+		{"--oauth-user email", needIssuer},
+		{"--oauth-issuer https://id.example.com", "--oauth-issuer needs --public-url"},
+		{"--oauth-issuer id.example.com", `--oauth-issuer "id.example.com" is not a URL`},
+		{"--oauth-issuer x --allow-anonymous", "--allow-anonymous contradicts --oauth-issuer"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			args := []string{"serve"}
@@ -53,6 +64,9 @@ func TestServeFlags(t *testing.T) {
 			}
 			if !strings.Contains(stderr, tt.want) {
 				t.Errorf("stderr: %s, want %s", stderr, tt.want)
+			}
+			if n := strings.Count(stderr, "error: "); n != 1 {
+				t.Errorf("%d errors, want 1: %s", n, stderr)
 			}
 		})
 	}
@@ -151,8 +165,8 @@ func TestLogCall(t *testing.T) {
 	}
 }
 
-// serveInBackground runs serve until stop, with tokens from a file, and returns the URL of MCP.
-// end returns the exit code and the log from then on.
+// serveInBackground runs serve until stop, with tokens from a file and an issuer that is down, and
+// returns the URL of MCP. end returns the exit code and the log.
 func serveInBackground(t *testing.T, file string) (url string, end func() (int, string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -161,25 +175,28 @@ func serveInBackground(t *testing.T, file string) (url string, end func() (int, 
 	ended := make(chan int, 1)
 	go func() {
 		args := "serve --http 127.0.0.1:0 --offline --debug --drain 0s --notice 0s " +
-			"--allowed-host MCP.example:443"
+			"--allowed-host MCP.example:443 " +
+			"--public-url https://mcp.example --oauth-issuer http://127.0.0.1:1"
 		env := []string{"MCP_HTTP_TOKENS_FILE=" + file}
 		ended <- Run(ctx, strings.Fields(args), env, nil, io.Discard, stderr)
 		stderr.Close()
 	}()
 
+	start := ""
 	log := bufio.NewReader(pipe)
 	for url == "" {
 		line, err := log.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
+		start += line
 		_, url, _ = strings.Cut(strings.TrimSpace(line), "serving MCP on ")
 	}
 
 	rest := make(chan string, 1)
 	go func() {
 		all, _ := io.ReadAll(log)
-		rest <- string(all)
+		rest <- start + string(all)
 	}()
 	return url, func() (int, string) {
 		stop()
@@ -253,6 +270,8 @@ func TestServe(t *testing.T) {
 		"traceparent=" + trace + " tool=answer_detailed client=alice outcome=ok request_id=req_",
 		"tokens=1500 searches=0",
 		"drain=0s",
+		"without --oauth-scope, ID tokens and tokens for other purposes may be accepted",
+		"the keys cannot be read",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)

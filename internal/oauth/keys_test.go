@@ -597,7 +597,7 @@ func TestWaitEnds(t *testing.T) {
 		call, stop time.Duration // when the context ends
 		want       string        // error
 	}{
-		{"with the request", time.Second, never, "context deadline exceeded"},
+		{"with the request", time.Second, never, "the keys of the issuer cannot be read"},
 		{"with Run", never, time.Second, "the keys of the issuer cannot be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
