@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -11,10 +10,11 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 const (
@@ -78,9 +79,9 @@ func (k signingKey) as(id string, algorithm jose.SignatureAlgorithm) signingKey 
 }
 
 // jwk returns the public key as the issuer publishes it, with changed members.
-func (k signingKey) jwk(changes string) any {
+func (k signingKey) jwk(changes ...string) any {
 	key := must(jose.JSONWebKey{Key: k.private.Public(), KeyID: k.id}.MarshalJSON())
-	return object(string(key), changes)
+	return object(slices.Insert(changes, 0, string(key))...)
 }
 
 // sign returns a token of alice with changed claims, of which exp and nbf are seconds from now.
@@ -100,15 +101,36 @@ func (k signingKey) sign(header, changes string) string {
 	if k.id != "" {
 		options.WithHeader("kid", k.id)
 	}
-	key := jose.SigningKey{Algorithm: k.algorithm, Key: k.private}
-	signed := must(must(jose.NewSigner(key, options)).Sign(must(json.Marshal(claims))))
-	return must(signed.CompactSerialize())
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: k.algorithm, Key: k.private}, options))
+	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
-// web is the network of a test. Other pages do not exist.
+// page is the response to a request.
+type page func(*http.Request) *http.Response
+
+// body serves a text.
+func body(format string, args ...any) page { return reply(http.StatusOK, fmt.Sprintf(format, args...)) }
+
+// document serves JSON.
+func document(v any) page { return body("%s", must(json.Marshal(v))) }
+
+func metadata(issuer, keys string) page {
+	return document(map[string]string{"issuer": issuer, "jwks_uri": keys})
+}
+
+func reply(status int, text string) page {
+	return func(*http.Request) *http.Response { return response(status, strings.NewReader(text)) }
+}
+
+func response(status int, body io.Reader) *http.Response {
+	header := http.Header{"Location": {home + oidc}} // for a redirect
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(body)}
+}
+
+// web is the network of a test, as the transport of an HTTP client. Other pages do not exist.
 type web struct {
-	pages   sync.Map    // http.HandlerFunc by host and path
-	fetched chan string // hosts and paths
+	pages   sync.Map    // by URL
+	fetched chan string // URLs
 }
 
 // newWeb returns a network where home publishes keys.
@@ -120,23 +142,17 @@ func newWeb(keys ...any) *web {
 
 // publish replaces the keys of an issuer.
 func (w *web) publish(issuer string, keys ...any) {
-	w.page(issuer+oidc, metadata(issuer, issuer+"/keys"))
-	w.page(issuer+"/keys", document(map[string]any{"keys": append([]any{}, keys...)}))
+	w.pages.Store(issuer+oidc, metadata(issuer, issuer+"/keys"))
+	w.pages.Store(issuer+"/keys", document(map[string]any{"keys": append([]any{}, keys...)}))
 }
 
-func (w *web) page(u string, handler http.HandlerFunc) {
-	_, address, _ := strings.Cut(u, "://")
-	w.pages.Store(address, handler)
-}
-
-func (w *web) ServeHTTP(res http.ResponseWriter, req *http.Request) {
-	address := req.Host + req.URL.Path
-	w.fetched <- address
-	page, ok := w.pages.Load(address)
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.fetched <- r.URL.String()
+	found, ok := w.pages.Load(r.URL.String())
 	if !ok {
-		page = http.HandlerFunc(http.NotFound)
+		found = reply(http.StatusNotFound, "")
 	}
-	page.(http.HandlerFunc)(res, req)
+	return found.(page)(r), nil
 }
 
 // fetches returns what was fetched since the last call.
@@ -146,47 +162,6 @@ func (w *web) fetches() (all []string) {
 		all = append(all, <-w.fetched)
 	}
 	return all
-}
-
-// body serves a text.
-func body(format string, args ...any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, args...) }
-}
-
-// document serves JSON.
-func document(v any) http.HandlerFunc { return body("%s", must(json.Marshal(v))) }
-
-func metadata(issuer, keys string) http.HandlerFunc {
-	return document(map[string]string{"issuer": issuer, "jwks_uri": keys})
-}
-
-// listener accepts the connections that are sent to it.
-type listener chan net.Conn
-
-func (l listener) Close() error   { close(l); return nil }
-func (l listener) Addr() net.Addr { return nil }
-
-func (l listener) Accept() (net.Conn, error) {
-	conn, ok := <-l
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-// client returns one that reaches the web for any host, in the bubble of the test and without TLS.
-func (w *web) client(t *testing.T) *http.Client {
-	ln := make(listener)
-	srv := &http.Server{Handler: w}
-	go srv.Serve(ln)
-	t.Cleanup(func() { srv.Close() })
-
-	dial := func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		ln <- there
-		return here, nil
-	}
-	return &http.Client{Transport: &http.Transport{DialContext: dial, DialTLSContext: dial}}
 }
 
 // valid returns valid options with a change.
@@ -207,7 +182,7 @@ func start(t *testing.T, w *web, change func(*Options)) (*Resource, *bytes.Buffe
 	t.Helper()
 	log := &bytes.Buffer{}
 	o := valid(change)
-	o.Client = w.client(t)
+	o.Client = &http.Client{Transport: w}
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
 
 	r := must(New(o))
@@ -223,22 +198,6 @@ func unchanged(*Options) {}
 // inBubble runs a subtest in a synctest bubble.
 func inBubble(t *testing.T, name string, test func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-}
-
-// verdict returns status, code and description of an error of Verify, or "".
-func verdict(err error) string {
-	if err == nil {
-		return ""
-	}
-	return fmt.Sprint(*err.(*Error))
-}
-
-// invalidToken is the verdict of a description, or "" of none.
-func invalidToken(description string) string {
-	if description == "" {
-		return ""
-	}
-	return verdict(invalid(description))
 }
 
 // check fails unless a token has the wanted status now.

@@ -2,10 +2,10 @@ package oauth
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -24,21 +24,19 @@ func TestDiscovery(t *testing.T) {
 		issuer, at, fetched string // paths
 	}{
 		{"", oidc, oidc + " /keys"},
-		{"/", oidc, oidc + " /keys"},
 		{"/a/b", "/a/b" + oidc, "/a/b" + oidc + " /keys"},
 		{"/a/", "/a" + oidc, "/a" + oidc + " /keys"},
 		{"", rfc8414, oidc + " " + rfc8414 + " /keys"},
-		{"/", rfc8414, oidc + " " + rfc8414 + " /keys"},
 		{"/a/b", rfc8414 + "/a/b", "/a/b" + oidc + " " + rfc8414 + "/a/b /keys"},
 		{"", "/elsewhere", oidc + " " + rfc8414},
 	} {
 		inBubble(t, tt.issuer+" "+tt.at, func(t *testing.T) {
-			w := newWeb(keyP256.jwk(""))
-			w.pages.Delete("id.example.com" + oidc)
-			w.page(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
+			w := newWeb(keyP256.jwk())
+			w.pages.Delete(home + oidc)
+			w.pages.Store(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
 			r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home + tt.issuer} })
 
-			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), "id.example.com", "")
+			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
 			if got != tt.fetched {
 				t.Errorf("fetched %s, want %s", got, tt.fetched)
 			}
@@ -60,7 +58,6 @@ func TestMayHold(t *testing.T) {
 		{home, "http://id.example.com/keys", false},
 		{home, "http://127.0.0.1/keys", false},
 		{home, "https:///keys", false},
-		{home, "", false},
 		{loopback, "http://127.0.0.1:9000/keys", true},
 		{loopback, "https://id.example.com/keys", true},
 		{loopback, "http://id.example.com/keys", false},
@@ -73,78 +70,60 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
-// padding makes a document too large.
-var padding = strings.Repeat(" ", fetchBytes)
+func endless(*http.Request) *http.Response { return response(http.StatusOK, rand.Reader) }
 
-func endless(w http.ResponseWriter, _ *http.Request) {
-	var err error
-	for err == nil {
-		_, err = io.WriteString(w, padding)
+// slow is a body of a byte each second.
+type slow struct{ ctx context.Context }
+
+func (s slow) Read(b []byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(time.Second):
+		b[0] = ' '
+		return 1, nil
 	}
 }
 
-// slow serves a byte each second.
-func slow(w http.ResponseWriter, r *http.Request) {
-	for r.Context().Err() == nil {
-		_, _ = io.WriteString(w, " ")
-		_ = http.NewResponseController(w).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+func slowly(r *http.Request) *http.Response { return response(http.StatusOK, slow{r.Context()}) }
 
 // A hostile issuer beside home changes nothing for home, and is in the log once.
 func TestHostileIssuers(t *testing.T) {
 	const (
-		tooLarge = "more than 524288 bytes"
-		tooSlow  = "deadline exceeded"
 		isHTML   = "invalid character '<'"
 		stranger = `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`
 		keys     = "/keys"
 	)
 	long := "http://" + strings.Repeat("a", 1000)
 	many := document(map[string]any{"keys": make([]int, maxKeys+1)})
-	moved := http.RedirectHandler(home+oidc, http.StatusFound).ServeHTTP
-	movedKeys := http.RedirectHandler(home+keys, http.StatusFound).ServeHTTP
-	huge := body(`{"issuer":%q,"jwks_uri":%q}%s`, other, other+keys, padding)
+	huge := body(`{"keys":[]}%s`, strings.Repeat(" ", fetchBytes))
 
 	for _, tt := range []struct {
 		name, path string
-		page       http.HandlerFunc
+		page       page
 		want       string // in the log
 	}{
-		{"endless", oidc, endless, tooLarge},
-		{"huge", oidc, huge, tooLarge},
-		{"slow", oidc, slow, tooSlow},
-		{"silent", oidc, silent, tooSlow},
 		{"HTML", oidc, body("<html>"), isHTML},
-		{"redirect", oidc, moved, "HTTP 302"},
 		{"another issuer", oidc, metadata(home, home+keys), stranger},
 		{"issuer with a slash", oidc, metadata(other+"/", home+keys), `/tenant/\", want`},
 		{"long issuer", oidc, metadata(long, home+keys), `aaa…\", want`},
 		{"no issuer", oidc, metadata("", home+keys), `it is of the issuer \"\"`},
 		{"no https", oidc, metadata(other, "http://a.example"), "jwks_uri is"},
 		{"long address", oidc, metadata(other, long), `aaa…\", want`},
-		{"not found only is", oidc, body(""), "unexpected end"},
-		{"endless", keys, endless, tooLarge},
-		{"huge", keys, body(`{"keys":[]}%s`, padding), tooLarge},
-		{"slow", keys, slow, tooSlow},
-		{"silent", keys, silent, tooSlow},
+		{"endless", keys, endless, "more than 524288 bytes"},
+		{"huge", keys, huge, "more than 524288 bytes"},
+		{"slow", keys, slowly, "deadline exceeded"},
 		{"HTML", keys, body("<html>"), isHTML},
-		{"redirect", keys, movedKeys, "HTTP 302"},
-		{"status", keys, http.NotFound, "HTTP 404"},
+		{"redirect", keys, reply(302, "{}"), "HTTP 302"},
+		{"status", keys, reply(404, "{}"), "HTTP 404"},
 		{"too many", keys, many, "there are 101, at most 100 are accepted"},
 		{"none", keys, body("{}"), "the document has no list of keys"},
 		{"not a list", keys, body(`{"keys":{}}`), "cannot unmarshal object"},
 	} {
 		inBubble(t, tt.name+" "+tt.path, func(t *testing.T) {
-			w := newWeb(keyP256.jwk(""))
-			w.publish(other, keyP256.jwk(""))
-			w.page(other+tt.path, tt.page)
+			w := newWeb(keyP256.jwk())
+			w.publish(other, keyP256.jwk())
+			w.pages.Store(other+tt.path, tt.page)
 			r, log := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
 			time.Sleep(5*time.Second + time.Millisecond)
 			synctest.Wait()
@@ -154,10 +133,6 @@ func TestHostileIssuers(t *testing.T) {
 			}
 			check(t, r, keyP256, "", http.StatusOK)
 			check(t, r, keyP256, `{"iss":"`+other+`"}`, http.StatusServiceUnavailable)
-			ready := fmt.Sprint(r.Ready())
-			if want := "the keys of " + other + " have not been read"; ready != want {
-				t.Errorf("Ready() = %s, want %s", ready, want)
-			}
 
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -208,7 +183,7 @@ func TestDecodeKeys(t *testing.T) {
 		{"null", nil, malformed},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, log := start(t, newWeb(tt.key, keyP256.jwk("")), unchanged)
+			r, log := start(t, newWeb(tt.key, keyP256.jwk()), unchanged)
 
 			check(t, r, keyP256, "", http.StatusOK)
 			accepted := len(r.issuers[0].keys) == 2
@@ -225,7 +200,7 @@ func TestDecodeKeys(t *testing.T) {
 // Metadata and keys are read every 10 minutes, and 5 s after a failure.
 func TestReadTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(keyP256.jwk(""))
+		w := newWeb(keyP256.jwk())
 		start(t, w, unchanged)
 		for _, step := range []struct {
 			down  bool
@@ -241,9 +216,9 @@ func TestReadTimes(t *testing.T) {
 			{false, 5 * time.Second, 2},
 			{false, 9 * time.Minute, 0},
 		} {
-			w.publish(home, keyP256.jwk(""))
+			w.publish(home, keyP256.jwk())
 			if step.down {
-				w.page(home+oidc, body("down"))
+				w.pages.Store(home+oidc, body("down"))
 			}
 			time.Sleep(step.after)
 			if got := w.fetches(); len(got) != step.want {
@@ -265,7 +240,7 @@ func TestUnknownKeys(t *testing.T) {
 		{"for a minute", 20, time.Minute, 10, 14},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			w := newWeb(keyP256.jwk(""))
+			w := newWeb(keyP256.jwk())
 			r, _ := start(t, w, unchanged)
 			time.Sleep(time.Minute)
 			w.fetches()
@@ -310,17 +285,17 @@ func TestNewKey(t *testing.T) {
 		{"during a read", 10*time.Minute + time.Millisecond, time.Second},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			w := newWeb(keyP256.jwk(""))
+			w := newWeb(keyP256.jwk())
 			r, _ := start(t, w, unchanged)
-			old := document(map[string]any{"keys": []any{keyP256.jwk("")}})
-			w.page(home+"/keys", func(res http.ResponseWriter, req *http.Request) {
+			old, _ := w.pages.Load(home + "/keys")
+			w.pages.Store(home+"/keys", page(func(r *http.Request) *http.Response {
 				time.Sleep(tt.read)
-				old(res, req)
-			})
+				return old.(page)(r)
+			}))
 			time.Sleep(tt.since)
 			synctest.Wait()
 
-			w.publish(home, keyP256.jwk(""), keyP384.jwk(""))
+			w.publish(home, keyP256.jwk(), keyP384.jwk())
 			began := time.Now()
 			check(t, r, keyP384, "", http.StatusOK)
 			if took := time.Since(began); took > 6*time.Second {
@@ -334,11 +309,11 @@ func TestNewKey(t *testing.T) {
 // A removed key is refused, and the URL of the keys changes, with the next read of the metadata.
 func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(keyP256.jwk(""))
-		w.publish(other, keyP384.jwk(""))
+		w := newWeb(keyP256.jwk())
+		w.publish(other, keyP384.jwk())
 		r, _ := start(t, w, unchanged)
-		w.page(home+oidc, metadata(home, other+"/keys"))
-		w.page(home+"/keys", http.NotFound)
+		w.pages.Store(home+oidc, metadata(home, other+"/keys"))
+		w.pages.Delete(home + "/keys")
 
 		check(t, r, keyP256, "", http.StatusOK)
 		check(t, r, keyP384, "", http.StatusServiceUnavailable)
@@ -347,7 +322,7 @@ func TestRemovedKey(t *testing.T) {
 		check(t, r, keyP384, "", http.StatusOK)
 		check(t, r, keyP256, "", http.StatusUnauthorized)
 
-		w.page(other+"/keys", body(`{"keys":[]}`))
+		w.pages.Store(other+"/keys", body(`{"keys":[]}`))
 		time.Sleep(refreshTime)
 		synctest.Wait()
 		check(t, r, keyP384, "", http.StatusUnauthorized)
@@ -363,7 +338,7 @@ func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const unavailable = http.StatusServiceUnavailable
 		w := newWeb()
-		w.page(home+oidc, silent)
+		w.pages.Store(home+oidc, page(slowly))
 		r, log := start(t, w, unchanged)
 		began := time.Now()
 		check(t, r, keyP256, "", unavailable)
@@ -371,8 +346,8 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("refused after %s, want at once", took)
 		}
 
-		w.publish(home, keyP256.jwk(""))
-		time.Sleep(fetchTime + RetryTime)
+		w.publish(home, keyP256.jwk())
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		check(t, r, keyP256, "", http.StatusOK)
 
@@ -400,8 +375,8 @@ func TestWaitEnds(t *testing.T) {
 		{"with Run", time.Hour, time.Second},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			w := newWeb(keyP256.jwk(""))
-			r := must(New(valid(func(o *Options) { o.Client = w.client(t) })))
+			w := newWeb(keyP256.jwk())
+			r := must(New(valid(func(o *Options) { o.Client = &http.Client{Transport: w} })))
 			until := func(d time.Duration) context.Context {
 				ctx, cancel := context.WithTimeout(t.Context(), d)
 				t.Cleanup(cancel)
@@ -425,17 +400,13 @@ func TestWaitEnds(t *testing.T) {
 // An issuer does not sign for another.
 func TestTwoIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(keyRSA.jwk(""))
-		w.publish(other, otherRSA.jwk(""))
+		w := newWeb(keyRSA.jwk())
+		w.publish(other, otherRSA.jwk())
 		r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
 
 		const ofOther = `{"iss":"` + other + `"}`
 		check(t, r, keyRSA, "", http.StatusOK)
 		check(t, r, otherRSA, ofOther, http.StatusOK)
 		check(t, r, keyRSA, ofOther, http.StatusUnauthorized)
-		got := must(r.Verify(t.Context(), otherRSA.sign("", ofOther)))
-		if want := (Identity{other, "alice", "alice"}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
 	})
 }
