@@ -31,7 +31,8 @@ const raiseTimeout = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 // one line and no configuration, so the line says which setting it is about.
 type Advisor struct {
 	BaseURL   Setting            // openai.base_url, without user and query
-	Key       string             // variable of the key
+	Key       string             // variable of the key, or of the name of its file
+	KeyInFile bool               // the key is in a file
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key
 	Models    map[string]Setting // by profile

@@ -13,7 +13,7 @@ import (
 func (v Advisor) byKind(profile string, e *llm.Error) explanation {
 	switch kindOf(e) {
 	case llm.KindMissingKey:
-		return explanation{"Missing API key", "set " + v.Key, ""}
+		return explanation{"Missing API key", v.setMissingKey(), ""}
 	case llm.KindAuth:
 		return v.refusedKey(e)
 	case llm.KindUnverified:
@@ -69,7 +69,7 @@ func kindOf(e *llm.Error) llm.Kind {
 // accepted. What the API says repeats a part of the key, so it is left out.
 func (v Advisor) refusedKey(e *llm.Error) explanation {
 	if e.Status == 0 {
-		return explanation{e.Message, "set " + v.Key + " to the key alone, in one line", ""}
+		return explanation{e.Message, v.SetKey("the key alone, in one line"), ""}
 	}
 	return explanation{"the API refused the key", v.newKey(), ""}
 }

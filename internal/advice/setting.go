@@ -47,7 +47,7 @@ func (v Advisor) NoModels(e *llm.Error) string {
 
 // GetKey says how to get a key when there is none.
 func (v Advisor) GetKey() string {
-	hint := v.setKey("a key")
+	hint := v.setKeyOfAPI("a key")
 	if v.openAI() {
 		return hint
 	}
@@ -56,9 +56,9 @@ func (v Advisor) GetKey() string {
 
 // newKey says how to replace a key that the API refused.
 func (v Advisor) newKey() string {
-	hint := v.setKey("a complete and current key")
+	hint := v.setKeyOfAPI("a complete and current key")
 	if v.KeyFlaw != "" {
-		hint = "set " + v.Key + " to the key alone: " + v.KeyFlaw
+		hint = v.SetKey("the key alone") + ": " + v.KeyFlaw
 	}
 	if len(v.Headers) > 0 {
 		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
@@ -66,13 +66,28 @@ func (v Advisor) newKey() string {
 	return hint
 }
 
-// setKey says which key to set, and where keys for the API come from.
-func (v Advisor) setKey(which string) string {
-	hint := "set " + v.Key + " to " + which
-	if v.openAI() {
-		return hint + " from https://platform.openai.com/api-keys"
+// setMissingKey says where the key has to be.
+func (v Advisor) setMissingKey() string {
+	if v.KeyInFile {
+		return v.SetKey("it")
 	}
-	return hint + " for " + v.host()
+	return "set " + v.Key
+}
+
+// SetKey says where to put which key.
+func (v Advisor) SetKey(which string) string {
+	if v.KeyInFile {
+		return "write " + which + " to the file of " + v.Key
+	}
+	return "set " + v.Key + " to " + which
+}
+
+// setKeyOfAPI is SetKey with where keys for the API come from.
+func (v Advisor) setKeyOfAPI(which string) string {
+	if v.openAI() {
+		return v.SetKey(which + " from https://platform.openai.com/api-keys")
+	}
+	return v.SetKey(which + " for " + v.host())
 }
 
 // otherModel names the setting that the model of a profile comes from.

@@ -69,6 +69,12 @@ func TestSettings(t *testing.T) {
 			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
 		},
 		{
+			"key in a file",
+			Advisor{BaseURL: Setting{Value: "http://a"}, Key: "K_FILE", KeyInFile: true},
+			refused,
+			"write a complete and current key for a to the file of K_FILE",
+		},
+		{
 			"default model",
 			model("gpt-5.2", "the default"),
 			noModel,

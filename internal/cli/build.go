@@ -34,6 +34,8 @@ type deps struct {
 	api      llm.Options
 	profiles map[string]answer.Profile
 	server   server.Options // what stdio and HTTP share, with the function that answers
+	ready    func() error   // why calls cannot be answered, or nil
+	keyFile  *watchedFile   // nil: the key is not in a file
 	close    func()
 }
 
@@ -49,7 +51,8 @@ func (a *app) build(f *flags) (*deps, error) {
 		return nil, err
 	}
 
-	if f.keyless && !f.offline && !cfg.KeySet {
+	hasKey := cfg.KeySet || cfg.KeyErr != nil // or is meant to have one
+	if f.keyless && !f.offline && !hasKey {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
@@ -64,6 +67,9 @@ func (a *app) build(f *flags) (*deps, error) {
 	system := cfg.Policy.System
 	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
 	warnings = append(warnings, warning, doctor.ClearText(d.api.BaseURL))
+	if cfg.KeyErr != nil && !f.offline {
+		warnings = append(warnings, cfg.KeyErr.Error())
+	}
 	a.warn(warnings...)
 
 	a.connect(d, instructions)
@@ -75,6 +81,9 @@ func (a *app) connect(d *deps, instructions string) {
 	cfg := d.config
 	d.api.MaxRetries = cfg.Request.MaxRetries
 	client := llm.New(d.api)
+	if d.api.KeyInFile {
+		d.keyFile = a.watchKey(cfg, client, d.log)
+	}
 
 	defaults := answer.Defaults{
 		RecencyDays: cfg.Search.Defaults.RecencyDays,
@@ -98,6 +107,12 @@ func (a *app) connect(d *deps, instructions string) {
 	explain := func(profile string, err error) string {
 		return a.advisor(cfg).Explain(profile, err)
 	}
+	d.ready = func() error {
+		if err := client.Ready(); err != nil {
+			return errors.New(explain("answer", err))
+		}
+		return nil
+	}
 	d.server = server.Options{
 		Ask:        answerer.Ask,
 		Explain:    explain,
@@ -109,6 +124,21 @@ func (a *app) connect(d *deps, instructions string) {
 		Debug:      cfg.Server.Debug,
 		Log:        d.log,
 		Redactor:   a.redactor,
+	}
+}
+
+// watchKey returns the file of the key, whose changes reach client.
+func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger) *watchedFile {
+	return &watchedFile{
+		what:    "key",
+		read:    func() ([]byte, error) { return config.ReadKey(cfg.KeyFile) },
+		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
+		accept: func(key []byte) error {
+			a.redactor.Add(string(key))
+			client.SetKey(string(key))
+			log.Info("read the key again", "variable", cfg.KeyEnv)
+			return nil
+		},
 	}
 }
 
@@ -138,6 +168,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 		Project:      cfg.OpenAI.Project,
 		APIKey:       cfg.APIKey,
 		KeyEnv:       cfg.KeyEnv,
+		KeyInFile:    cfg.KeyFile != "",
 		Headers:      cfg.SentHeaders,
 		Store:        cfg.Responses.Store,
 		UserAgent:    version.Name + "/" + version.String(),
@@ -161,6 +192,7 @@ func (a *app) goOffline(d *deps) error {
 
 	d.api.BaseURL = api.URL
 	d.api.APIKey = "offline"
+	d.api.KeyInFile = false
 	d.api.Organization = ""
 	d.api.Project = ""
 	d.api.Headers = nil
@@ -213,12 +245,17 @@ func search(cfg *config.Config) answer.Search {
 
 // advisor has what advice about errors may name: settings and their origins, but no secrets.
 func (a *app) advisor(cfg *config.Config) advice.Advisor {
+	key := a.variable(cfg.KeyEnv)
+	if cfg.KeyFile != "" {
+		key = cfg.APIKey
+	}
 	roots := a.variable("SSL_CERT_FILE")
 	return advice.Advisor{
 		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
 		Models:    models(cfg),
 		Key:       cfg.KeyEnv,
-		KeyFlaw:   keyFlaw(a.variable(cfg.KeyEnv)),
+		KeyInFile: cfg.KeyFile != "",
+		KeyFlaw:   keyFlaw(key),
 		Headers:   cfg.HeaderVariables,
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,

@@ -6,8 +6,9 @@
 //	build.go    the configuration, as the options of the other packages and for advice
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
+//	watch.go    files with the key or with tokens, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
-//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
+//	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
 import (
@@ -16,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -63,12 +66,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 // commands are the commands by name.
 func (a *app) commands() map[string]func(context.Context, []string) error {
 	return map[string]func(context.Context, []string) error{
-		"serve":  a.serve,
-		"ask":    a.ask,
-		"smoke":  a.smoke,
-		"doctor": a.doctor,
-		"setup":  a.setup,
-		"help":   a.help,
+		"serve":      a.serve,
+		"ask":        a.ask,
+		"smoke":      a.smoke,
+		"doctor":     a.doctor,
+		"setup":      a.setup,
+		"completion": a.completion,
+		"help":       a.help,
 	}
 }
 
@@ -131,10 +135,10 @@ func (a *app) report(err error) int {
 		f = &failure{exitFailed, err.Error(), ""}
 	}
 	for line := range strings.Lines(f.problem) {
-		a.note("error: %s", line)
+		a.say(slog.LevelError, program+"error: ", line)
 	}
 	if f.hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", a.redactor.Line(f.hint))
+		a.say(slog.LevelInfo, "hint: ", f.hint)
 	}
 	return f.code
 }
@@ -148,17 +152,35 @@ func isClosed(err error) bool {
 	return errors.Is(err, syscall.EPIPE)
 }
 
-// note prints a line for the user on stderr.
+// program begins the lines for the user.
+const program = version.Name + ": "
+
+// say prints a line for the user on stderr, with a prefix, or as a record where the log is JSON.
+func (a *app) say(level slog.Level, prefix, line string) {
+	if a.logFormat != logging.JSON {
+		fmt.Fprintln(a.stderr, prefix+a.redactor.Line(line))
+		return
+	}
+
+	o := logging.Options{
+		Format:   logging.JSON,
+		Stderr:   a.stderr,
+		Redactor: a.redactor,
+	}
+	log, _, _ := logging.New(o) // without a file nothing fails
+	log.Log(context.Background(), level, line)
+}
+
+// note prints a line for the user.
 func (a *app) note(format string, args ...any) {
-	line := a.redactor.Line(fmt.Sprintf(format, args...))
-	fmt.Fprintf(a.stderr, "%s: %s\n", version.Name, line)
+	a.say(slog.LevelInfo, program, fmt.Sprintf(format, args...))
 }
 
 // warn prints warnings. Empty ones are left out.
 func (a *app) warn(warnings ...string) {
 	for _, s := range warnings {
 		if s != "" {
-			a.note("warning: %s", s)
+			a.say(slog.LevelWarn, program+"warning: ", s)
 		}
 	}
 }

@@ -23,10 +23,16 @@ type flags struct {
 	keyless bool // smoke: offline when there is no key
 }
 
-// newConfigFlag returns the flags of a command that takes --config only.
-func newConfigFlag(name string) *flags {
+// newNoFlags returns the flags of a command that takes --help only.
+func newNoFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // report prints the errors
+	return f
+}
+
+// newConfigFlag returns the flags of a command that takes --config only.
+func newConfigFlag(name string) *flags {
+	f := newNoFlags(name)
 	f.Func("config", "", given(&f.config.Config))
 	return f
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -95,16 +96,25 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
 	f.Func("max-calls-per-user", "", given(&f.perUser))
-	f.StringVar(&a.logFormat, "log-format", "text", "")
+	f.StringVar(&a.logFormat, "log-format", logging.Text, "")
 
 	words, err := f.parse(joinDebug(args))
 	if err != nil {
+		if wantsJSON(args) { // after the wrong flag
+			a.logFormat = logging.JSON
+		}
 		return nil, err
 	}
 	if len(words) > 0 {
 		return nil, usageError(f.seeHelp(), "unexpected argument %q", words[0])
 	}
 	return f, f.check(a.logFormat)
+}
+
+// wantsJSON reports whether a command line has --log-format json.
+func wantsJSON(args []string) bool {
+	line := strings.Join(args, " ") + " "
+	return strings.Contains(strings.ReplaceAll(line, "=", " "), "-log-format json ")
 }
 
 // allowHost adds an accepted Host header.
@@ -151,7 +161,7 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = "--allow-anonymous contradicts --oauth-issuer"
 	case o.Notice < 0:
 		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
-	case logFormat != "text" && logFormat != "json":
+	case logFormat != logging.Text && logFormat != logging.JSON:
 		problem = fmt.Sprintf("--log-format %s is not text or json", logFormat)
 	default:
 		return nil
@@ -181,7 +191,7 @@ func listen(flag, address string) (net.Listener, error) {
 // authenticate sets who may send requests to ln. An address that others reach needs a way to
 // authenticate.
 func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) error {
-	tokens, err := a.tokens()
+	tokens, file, err := a.tokens(log)
 	if err != nil {
 		return usageError("name:token, separated by commas or blanks", "%v", err)
 	}
@@ -190,8 +200,8 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 	o.Access.Loopback = httpd.IsLoopback(ln)
 	if tokens != nil {
 		o.Access.Authenticators = append(o.Access.Authenticators, tokens)
-		o.Background = append(o.Background, func(ctx context.Context) { tokens.Follow(ctx, log) })
 	}
+	f.follow(file, log)
 
 	err = f.signIn(log)
 	if err != nil {
@@ -239,27 +249,53 @@ func (f *serveFlags) signIn(log *slog.Logger) error {
 	return nil
 }
 
-// tokens returns the bearer tokens of the environment, or nil. The redactor knows all of them.
-func (a *app) tokens() (*httpd.Tokens, error) {
+// tokens returns the bearer tokens of the environment, or nil, and the file that they come from, or
+// nil. The redactor knows all of them.
+func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	list := a.variable(tokensVariable)
-	file := a.variable(tokensFileVariable)
+	path := a.variable(tokensFileVariable)
 	learn := func(secret string) { a.redactor.Add(secret) }
-
-	switch {
-	case list != "" && file != "":
-		return nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	case list != "":
-		read := func() ([]byte, error) { return []byte(list), nil }
-		return httpd.NewTokens(tokensVariable, read, learn)
-	case file != "":
-		read := func() ([]byte, error) { return config.ReadFile(file) }
-		return httpd.NewTokens(file, read, learn)
+	if list != "" && path != "" {
+		return nil, nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
 	}
-	return nil, nil
+	if list != "" {
+		tokens, err := httpd.NewTokens(tokensVariable, []byte(list), learn)
+		return tokens, nil, err
+	}
+	if path == "" {
+		return nil, nil, nil
+	}
+
+	file := &watchedFile{what: "tokens"}
+	file.read = func() ([]byte, error) { return config.ReadFile(path) }
+	data, err := file.read()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading tokens: %w", err)
+	}
+	file.current = newReading(data, nil)
+
+	tokens, err := httpd.NewTokens(path, data, learn)
+	file.accept = func(data []byte) error {
+		if err := tokens.Set(data); err != nil {
+			return err
+		}
+		log.Info("read the tokens again", "names", tokens.Names())
+		return nil
+	}
+	return tokens, file, err
+}
+
+// follow reads a file again while the server runs. nil is no file.
+func (f *serveFlags) follow(file *watchedFile, log *slog.Logger) {
+	if file != nil {
+		run := func(ctx context.Context) { file.follow(ctx, log) }
+		f.options.Background = append(f.options.Background, run)
+	}
 }
 
 // run serves requests on ln until ctx is done.
 func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
+	f.follow(d.keyFile, d.log)
 	o := f.options
 	if o.MetricsListener != nil {
 		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
@@ -268,6 +304,9 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
+	if err := d.ready(); err != nil {
+		d.log.Warn("all calls fail: " + err.Error())
+	}
 
 	o.Log = d.log
 	o.Metrics = httpd.NewMetrics()
@@ -280,12 +319,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 	o.Server = server.New(d.server)
 
-	o.Ready = func() error {
-		if !f.offline && !d.config.KeySet {
-			return errors.New("Missing API key: set " + d.config.KeyEnv)
-		}
-		return nil
-	}
+	o.Ready = d.ready
 	if o.Drain == drainNotGiven {
 		o.Drain = d.config.Timeout()
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -125,6 +127,60 @@ func TestServeTokens(t *testing.T) {
 			}
 			if strings.Contains(stderr, token) {
 				t.Errorf("stderr has the token: %s", stderr)
+			}
+		})
+	}
+}
+
+// With --log-format json every line of the start is JSON.
+func TestServeJSON(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	empty := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args string
+		env  []string
+		want []string // parts of lines
+	}{
+		{"wrong flag", "--bogus", nil, []string{
+			`"level":"ERROR","msg":"unknown flag --bogus"`,
+			`"level":"INFO","msg":"see openai-responses-mcp serve --help"`,
+		}},
+		{"wrong value", "--max-calls 0", nil, []string{`"level":"ERROR","msg":"--max-calls 0 is`}},
+		{"no tokens", "--http :0", nil, []string{`"level":"ERROR","msg":"an address other than`}},
+		{"wrong setting", "", []string{"MAX_CITATIONS=0"}, []string{`"level":"ERROR","msg":"MAX_CIT`}},
+		{"plain http", "", []string{"OPENAI_BASE_URL=http://api.example"}, []string{
+			`"level":"WARN","msg":"openai.base_url is plain http`,
+		}},
+		{"offline", "--offline", nil, []string{`"level":"INFO","msg":"offline: answers are samples`}},
+		{"no key", "", []string{"OPENAI_API_KEY="}, []string{
+			`"level":"WARN","msg":"all calls fail: Missing API key: set OPENAI_API_KEY"`,
+		}},
+		{"no key in the file", "", []string{"OPENAI_API_KEY=", "OPENAI_API_KEY_FILE=" + empty}, []string{
+			`"level":"WARN","msg":"reading the key: `,
+			`"level":"WARN","msg":"all calls fail: Missing API key: write it to the file of ` +
+				`OPENAI_API_KEY_FILE"`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := "serve --http 127.0.0.1:0 --notice 0s --drain 0s " + tt.args + " --log-format json"
+			var stderr strings.Builder
+			env := append([]string{"OPENAI_API_KEY=sk-test"}, tt.env...)
+			Run(ended, strings.Fields(args), env, nil, io.Discard, &stderr)
+
+			for line := range strings.Lines(stderr.String()) {
+				if !gjson.Valid(line) {
+					t.Errorf("not JSON: %s", line)
+				}
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr.String(), want) {
+					t.Errorf("stderr lacks %s:\n%s", want, &stderr)
+				}
 			}
 		})
 	}

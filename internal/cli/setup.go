@@ -23,25 +23,23 @@ import (
 // setupFlags is the command line of setup.
 type setupFlags struct {
 	*flags
-	via string
-	url string
+	via   string // "" until client knows the default
+	url   string
+	oauth bool
 }
 
 // setup prints the configuration of a client on stdout and notes on stderr. It prints no key.
 func (a *app) setup(_ context.Context, args []string) error {
 	f := &setupFlags{flags: newConfigFlag("setup")}
-	standard := clients.ViaBinary // other builds are not published
-	if version.IsRelease() {
-		standard = clients.ViaNPX
-	}
-	f.StringVar(&f.via, "via", standard, "")
+	f.StringVar(&f.via, "via", "", "")
 	f.StringVar(&f.url, "url", "", "")
+	f.BoolVar(&f.oauth, "oauth", false, "")
 	words, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 
-	if !slices.Contains(clients.Vias(), f.via) {
+	if f.via != "" && !slices.Contains(clients.Vias(), f.via) {
 		vias := strings.Join(clients.Vias(), ", ")
 		return usageError(f.seeHelp(), "--via %q is not one of %s", f.via, vias)
 	}
@@ -66,17 +64,9 @@ func (a *app) setup(_ context.Context, args []string) error {
 	return nil
 }
 
-// client returns the client of that name, if it can reach the server as the flags say.
+// client returns the client of that name, if it can reach the server as the flags say. It completes
+// the flags.
 func (f *setupFlags) client(name string) (c clients.Client, err error) {
-	overHTTP := f.via == clients.ViaHTTP
-	if !overHTTP && f.url != "" {
-		return c, usageError("add --via http", "--url is for servers over HTTP")
-	}
-	if overHTTP && !isServerURL(f.url) {
-		const hint = "add --url https://HOST/mcp, without a user"
-		return c, usageError(hint, "--via http needs the http or https URL of the server")
-	}
-
 	c, ok := clients.Find(name)
 	if !ok {
 		var ids []string
@@ -85,11 +75,48 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 		}
 		return c, usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
 	}
-	if overHTTP && c.NoHTTP != "" {
+
+	f.via = cmp.Or(f.via, standardVia(c))
+	f.oauth = f.oauth || c.Web()
+	overHTTP := f.via == clients.ViaHTTP
+
+	switch {
+	case !overHTTP && c.Web():
+		const problem = "%s starts no program: it connects to a server over HTTP"
+		return c, usageError("leave --via out", problem, c.Name)
+	case !overHTTP && f.url != "":
+		return c, usageError("add --via http", "--url is for servers over HTTP")
+	case !overHTTP && f.oauth:
+		return c, usageError("add --via http", "--oauth is for servers over HTTP")
+	case overHTTP && c.NoHTTP != "":
 		const hint = "use --via npx, docker or binary"
-		return c, usageError(hint, "%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+		const problem = "%s does not connect to servers over HTTP: %s"
+		return c, usageError(hint, problem, c.Name, c.NoHTTP)
+	case overHTTP && !isServerURL(f.url):
+		const hint = "add --url https://HOST/mcp, without a user"
+		return c, usageError(hint, "--via http needs the http or https URL of the server")
+	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
+		const hint = "add --url https://HOST/mcp"
+		return c, usageError(hint, "%s connects from the internet, over https only", c.Name)
 	}
 	return c, nil
+}
+
+// standardVia is how a client reaches the server unless --via says otherwise: a release through
+// npx if this machine has it, or through docker from a container. Other builds are not published.
+func standardVia(c clients.Client) string {
+	_, err := exec.LookPath("npx")
+	switch {
+	case c.Web():
+		return clients.ViaHTTP
+	case !version.IsRelease():
+		return clients.ViaBinary
+	case err == nil:
+		return clients.ViaNPX
+	case os.Getpid() == 1: // the image, whose program a client outside cannot start
+		return clients.ViaDocker
+	}
+	return clients.ViaBinary
 }
 
 // isServerURL reports whether s is a URL that a client can connect to.
@@ -106,8 +133,7 @@ func isServerURL(s string) bool {
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
 
-	file := c.File(s.OS)
-	say("%s reads %s; if the file has other entries, merge this one into it.\n", c.Name, file)
+	say("%s\n", c.Where(s.OS))
 
 	link := c.Link(s)
 	if link != "" {
@@ -121,6 +147,10 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 		say(incomplete+"\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
+	}
+
+	if s.OAuth {
+		say("Then sign in: %s.\n", c.SignIn())
 	}
 
 	notes := append(c.Notes(s), s.Notes()...)
@@ -149,6 +179,7 @@ func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
 	s := clients.Server{
 		Via:   f.via,
 		URL:   f.url,
+		OAuth: f.oauth,
 		OS:    runtime.GOOS,
 		Keys:  []string{"OPENAI_API_KEY"},
 		Limit: 5 * time.Minute,

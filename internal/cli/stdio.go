@@ -66,6 +66,9 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // cancels the tasks
+	if d.keyFile != nil {
+		go d.keyFile.follow(session, d.log)
+	}
 	mcp := server.New(d.server).MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()

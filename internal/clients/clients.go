@@ -24,25 +24,32 @@ type Client struct {
 	alias       string // another name that users type, or ""
 	path        string // of the file, with / between folders; ~ and DATA are the folders of File
 	windowsPath string // where it differs
+	place       string // where a user enters the snippet in place of a file, or ""
 	reference   string // how an entry refers to a variable; %s stands for its name
 
 	content string // template of a JSON file, with $ENTRY in it; "": the entry is the whole file
-	local   string // template of an entry that starts a program
+	local   string // template of an entry that starts a program; "": the client starts none
 	remote  string // template of an entry for a server over HTTP
+	auth    string // template of the part of remote that sends a token; "": headers
 
 	add       string // template of the client's own command for local, or ""
 	addRemote string // template of the client's own command for remote, or ""
 	omits     string // what add leaves out of the entry, or ""
 	link      string // template of a URL that adds the server when it is opened, or ""
-	notes     string // template of a list that splitNotes reads
+	signIn    string // how a user signs in to a server with OAuth; "": as SignIn says
+	notes     string // template of a list that Server.pick reads
 }
 
 // All returns the clients in the order of the documentation.
 func All() []Client { return slices.Clone(table) }
 
-// Find looks a client up by id, name or alias. Case, blanks, - and _ make no difference.
+// Web reports whether the client is a website. It starts no program, and connects to servers from
+// the internet.
+func (c Client) Web() bool { return c.local == "" }
+
+// Find looks a client up by id, name or alias. Case, blanks, and the signs - _ . make no difference.
 func Find(s string) (Client, bool) {
-	letters := strings.NewReplacer(" ", "", "-", "", "_", "").Replace
+	letters := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace
 	s = letters(strings.ToLower(s))
 	if s == "" {
 		return Client{}, false
@@ -56,8 +63,28 @@ func Find(s string) (Client, bool) {
 	return Client{}, false
 }
 
-// File is what the client reads on a GOOS. DATA is where Electron applications keep their settings.
+// Where says where the snippet belongs on a GOOS.
+func (c Client) Where(goos string) string {
+	if c.place != "" {
+		return "Enter this in " + c.place + "."
+	}
+	const merge = "; if the file has other entries, merge this one into it."
+	return c.Name + " reads " + c.File(goos) + merge
+}
+
+// SignIn says how a user signs in to a server with OAuth.
+func (c Client) SignIn() string {
+	const usual = "the client opens the page when it connects; if not, look for a button in its " +
+		"list of MCP servers"
+	return cmp.Or(c.signIn, usual)
+}
+
+// File is what the client reads on a GOOS, or the place of the snippet. DATA is where Electron
+// applications keep their settings.
 func (c Client) File(goos string) string {
+	if c.place != "" {
+		return c.place
+	}
 	switch goos {
 	case "windows":
 		folders := strings.NewReplacer("~", "%USERPROFILE%", "DATA", "%APPDATA%", "/", `\`)

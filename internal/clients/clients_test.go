@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
@@ -32,6 +33,7 @@ func TestFind(t *testing.T) {
 		"gemini":         "gemini-cli",
 		"gemini_cli":     "gemini-cli",
 		"opencode":       "opencode",
+		"claude.ai":      "claude-ai",
 		"curser":         "",
 		"日本":             "",
 		"":               "",
@@ -79,6 +81,15 @@ func servers() map[string]Server {
 			URL:   "https://mcp.example.com/mcp",
 			Limit: limit,
 		},
+		"http, signing in": {
+			Via:   ViaHTTP,
+			URL:   "https://mcp.example.com/mcp",
+			OAuth: true,
+		},
+		"http, this machine": {
+			Via: ViaHTTP,
+			URL: "http://LocalHost:8080/mcp",
+		},
 	}
 }
 
@@ -107,10 +118,13 @@ func TestCommandLine(t *testing.T) {
 func eachSetup(t *testing.T, test func(t *testing.T, c Client, s Server)) {
 	for title, s := range servers() {
 		for _, c := range All() {
-			if s.Via == ViaHTTP && c.NoHTTP != "" {
-				continue
+			reachable := s.Via != ViaHTTP || c.NoHTTP == ""
+			if c.Web() {
+				reachable = s.OAuth
 			}
-			t.Run(c.ID+", "+title, func(t *testing.T) { test(t, c, s) })
+			if reachable {
+				t.Run(c.ID+", "+title, func(t *testing.T) { test(t, c, s) })
+			}
 		}
 	}
 }
@@ -125,8 +139,13 @@ func TestSnippet(t *testing.T) {
 		}
 
 		for _, value := range values {
-			if !json.Valid([]byte(strings.TrimPrefix(value, " = "))) {
-				t.Errorf("not JSON:\n%s", value)
+			value = strings.TrimPrefix(value, " = ")
+			valid := json.Valid([]byte(value))
+			if c.ID == "goose" || c.Web() {
+				valid = yaml.Unmarshal([]byte(value), new(any)) == nil
+			}
+			if !valid {
+				t.Errorf("not valid:\n%s", value)
 			}
 		}
 
@@ -135,6 +154,20 @@ func TestSnippet(t *testing.T) {
 			if !strings.Contains(text, v) {
 				t.Errorf("%s is named neither in the file nor in a note", v)
 			}
+		}
+	})
+}
+
+// A client sends a token only where the server needs one.
+func TestToken(t *testing.T) {
+	eachSetup(t, func(t *testing.T, c Client, s Server) {
+		command, _ := c.Command(s)
+		text := c.Snippet(s) + command + strings.Join(c.Notes(s), "\n") + c.Link(s)
+		got := regexp.MustCompile(`(?i)authorization":|bearer|MCP_HTTP_TOKEN`).FindString(text)
+
+		want := s.Via == ViaHTTP && s.URL == servers()["http"].URL && !s.OAuth
+		if (got != "") != want {
+			t.Errorf("%q is in the entry, want a token: %t", got, want)
 		}
 	})
 }
@@ -190,6 +223,7 @@ func TestDocuments(t *testing.T) {
 			"clients":  clientFiles(),
 			"snippets": snippets(),
 			"http":     httpSnippets(),
+			"sign-in":  signIns(),
 		},
 		"README.md":    {"buttons": buttons("Add to")},
 		"README.ja.md": {"buttons": buttons("追加:")},
@@ -258,6 +292,9 @@ func snippets() string {
 	s := servers()["npx"]
 	text := ""
 	for _, c := range All() {
+		if c.Web() {
+			continue
+		}
 		text += "\n### " + c.Name + "\n\n" + fence(c, s)
 		if link := c.Link(s); link != "" {
 			text += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
@@ -279,16 +316,38 @@ func snippets() string {
 func httpSnippets() string {
 	parts := ""
 	for _, c := range All() {
-		if c.NoHTTP == "" {
+		if c.NoHTTP == "" && !c.Web() {
 			parts += c.Name + ":\n\n" + fence(c, servers()["http"])
 		}
 	}
 	return strings.TrimSuffix(parts, "\n")
 }
 
+func signIns() string {
+	table := "| Client | Sign-in |\n|---|---|\n"
+	forms := ""
+	for _, c := range All() {
+		if c.NoHTTP == "" {
+			table += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
+		}
+		if c.Web() {
+			forms += "\n" + c.Name + ":\n\n" + strings.TrimSuffix(fence(c, servers()["http"]), "\n")
+		}
+	}
+	return table + forms
+}
+
 // fence is the file of a client as a block of code.
 func fence(c Client, s Server) string {
-	path, _, _ := strings.Cut(c.File("linux"), " ")
+	path, _, _ := strings.Cut(c.path, " ")
 	language := strings.TrimPrefix(filepath.Ext(path), ".")
+	switch {
+	case c.Web():
+		language = "text"
+	case language == "":
+		language = "json"
+	case language == "yaml": // TestBlocks reads blocks of yaml as files of the program
+		language = "yml"
+	}
 	return fmt.Sprintf("```%s\n%s```\n\n", language, c.Snippet(s))
 }

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -39,10 +40,17 @@ func (c Client) entry(s Server) string {
 		"$ENV", encode(env),
 		"$NAMES", list(s.secrets()),
 		"$URL", encode(s.URL),
+		"$ADDRESS", s.URL,
 		"$TOKEN", c.refer(tokenEnv),
 		"$SECONDS", fmt.Sprint(s.callLimit()),
 	)
-	return values.Replace(s.choose(c.local, c.remote))
+
+	auth := ""
+	if s.sendsToken() {
+		auth = cmp.Or(c.auth, headers)
+	}
+	template := strings.Replace(s.choose(c.local, c.remote), "$AUTH", auth, 1)
+	return values.Replace(template)
 }
 
 // choose returns local when the client starts the server, and remote otherwise.
@@ -66,7 +74,7 @@ type input struct {
 
 // inputs are the secrets as a JSON array of inputs.
 func inputs(s Server) string {
-	var all []input
+	all := []input{}
 	for _, v := range s.secrets() {
 		all = append(all, input{Description: v, ID: v, Password: true, Type: "promptString"})
 	}
@@ -91,6 +99,12 @@ func (c Client) words(s Server) []string {
 		env = append(env, "--env", v+"="+c.refer(v))
 	}
 
+	var header, bearer []string
+	if s.sendsToken() {
+		header = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
+		bearer = []string{"--bearer-token-env-var", tokenEnv}
+	}
+
 	var words []string
 	for w := range strings.FieldsSeq(s.choose(c.add, c.addRemote)) {
 		switch w {
@@ -103,7 +117,9 @@ func (c Client) words(s Server) []string {
 		case "$URL":
 			words = append(words, s.URL)
 		case "$HEADER":
-			words = append(words, "Authorization: Bearer "+c.refer(tokenEnv))
+			words = append(words, header...)
+		case "$BEARER":
+			words = append(words, bearer...)
 		case "$JSON":
 			words = append(words, c.named(s))
 		default:
@@ -151,15 +167,12 @@ func (c Client) Notes(s Server) []string {
 		"$CLIENT", c.Name,
 		"$VARS", strings.Join(s.secrets(), ", "),
 		"$MILLISECONDS", fmt.Sprint(s.callLimit()*1000),
+		"$SECONDS", fmt.Sprint(s.callLimit()),
 	)
-	this := s.choose("stdio: ", "http: ")
-	other := s.choose("http: ", "stdio: ")
 
-	var notes []string
-	for _, note := range splitNotes(c.notes) {
-		if !strings.HasPrefix(note, other) {
-			notes = append(notes, values.Replace(strings.TrimPrefix(note, this)))
-		}
+	notes := s.pick(c.notes)
+	for i, note := range notes {
+		notes[i] = values.Replace(note)
 	}
 	return notes
 }

@@ -1,10 +1,12 @@
 package clients
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -37,6 +39,7 @@ type Server struct {
 	OS     string        // a GOOS
 	Binary string        // full path of the program, for ViaBinary
 	URL    string        // of the MCP endpoint, for ViaHTTP
+	OAuth  bool          // the client signs in to the server at URL
 	Keys   []string      // variables of the API key and of openai.headers
 	Config string        // full path of a YAML file for the server, or ""
 	Limit  time.Duration // of a call, as the server is configured
@@ -49,10 +52,22 @@ func (s Server) callLimit() int64 {
 
 // secrets are the variables that the client passes on.
 func (s Server) secrets() []string {
-	if s.Via == ViaHTTP {
+	switch {
+	case s.sendsToken():
 		return []string{tokenEnv}
+	case s.Via == ViaHTTP:
+		return nil
 	}
 	return s.Keys
+}
+
+// sendsToken reports whether the entry has a token. A server on this machine needs none.
+func (s Server) sendsToken() bool { return s.Via == ViaHTTP && !s.OAuth && !s.onLoopback() }
+
+// onLoopback reports whether URL is on this machine.
+func (s Server) onLoopback() bool {
+	u, err := url.Parse(s.URL)
+	return err == nil && text.IsLoopback(u.Hostname())
 }
 
 // command is the command line that starts the server, the program first.
@@ -98,48 +113,62 @@ func (s Server) docker() []string {
 	return append(line, image)
 }
 
-// Lists that splitNotes reads.
-const (
-	npxNotes = `
-		- The first start downloads the package, which a client may not wait for. Do it once in a
-		  terminal: npx -y ` + pinned + ` --version
-		- The version is pinned; raise the number to update.
-		- Applications started from the desktop have a shorter PATH: if npx is not found, write its
-		  full path.`
-	dockerNotes = `
-		- Fetch the image before the first start, which may be too slow otherwise: docker pull
-		  ` + image + `
-		- The container has only the variables that -e names: behind a proxy add "-e",
-		  "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
-		  MODEL_ANSWER and the like if you use them.
-		- In the container 127.0.0.1 is the container itself; of your files it sees only the
-		  configuration's folder, as /config.`
-	binaryNotes = `
-		- The path is that of this program. Move the program to its final place first, or correct
-		  the path.`
-	httpNotes = `
-		- ` + tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before the
-		  colon. A server on a loopback address needs none: leave it out of the entry.`
-	plainHTTPNotes = `
-		- Plain http sends the token and the questions unencrypted: use https unless the server is
-		  on this machine.`
-)
+// serverNotes are what a user has to know about each way to the server.
+const serverNotes = `
+	- npx: The first start downloads the package, which a client may not wait for. Do it once in a
+	  terminal: npx -y ` + pinned + ` --version
+	- npx: The version is pinned; raise the number to update.
+	- npx: Applications started from the desktop have a shorter PATH: if npx is not found, write its
+	  full path.
+	- docker: Fetch the image before the first start, which may be too slow otherwise: docker pull
+	  ` + image + `
+	- docker: The container has only the variables that -e names: behind a proxy add "-e",
+	  "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
+	  MODEL_ANSWER and the like if you use them.
+	- docker: In the container 127.0.0.1 is the container itself; of your files it sees only the
+	  configuration's folder, as /config.
+	- binary: The path is that of this program. Move the program to its final place first, or
+	  correct the path.
+	- token: ` + tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before
+	  the colon.
+	- loopback: The entry has no token, since a server on this machine needs none. If the server has
+	  MCP_HTTP_TOKENS all the same, the client must send Authorization: Bearer TOKEN.
+	- oauth: The server has to run with --oauth-issuer. If the sign-in asks for a client id, register
+	  the client with your identity provider.
+	- plain: Plain http sends the token and the questions unencrypted: use https unless the server
+	  is on this machine.`
 
 // Notes are what a user has to know about the way to the server. Each is a line.
-func (s Server) Notes() []string {
-	switch s.Via {
-	case ViaNPX:
-		return splitNotes(npxNotes)
-	case ViaDocker:
-		return splitNotes(dockerNotes)
-	case ViaBinary:
-		return splitNotes(binaryNotes)
+func (s Server) Notes() []string { return s.pick(serverNotes) }
+
+// pick returns the notes of a list that concern s. Those that begin with a condition and a colon
+// are for servers for which it holds.
+func (s Server) pick(list string) []string {
+	conditions := map[string]bool{
+		"stdio":    s.Via != ViaHTTP,
+		"npx":      s.Via == ViaNPX,
+		"docker":   s.Via == ViaDocker,
+		"binary":   s.Via == ViaBinary,
+		"http":     s.Via == ViaHTTP,
+		"secret":   len(s.secrets()) > 0,
+		"token":    s.sendsToken(),
+		"oauth":    s.OAuth,
+		"loopback": s.onLoopback() && !s.OAuth,
+		"plain":    strings.HasPrefix(s.URL, "http:") && !s.onLoopback(),
 	}
 
-	if strings.HasPrefix(s.URL, "http:") {
-		return splitNotes(httpNotes + plainHTTPNotes)
+	var notes []string
+	for _, note := range splitNotes(list) {
+		before, after, _ := strings.Cut(note, ": ")
+		holds, conditional := conditions[before]
+		switch {
+		case !conditional:
+			notes = append(notes, note)
+		case holds:
+			notes = append(notes, after)
+		}
 	}
-	return splitNotes(httpNotes)
+	return notes
 }
 
 // splitNotes returns the notes of a list, each as one line. A note begins with - on a line of its

@@ -4,22 +4,30 @@ package clients
 const (
 	mcpServers = `{"mcpServers": {"` + name + `": $ENTRY}}`
 	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
-	endpoint   = `{"type": "http", "url": $URL, "headers": ` + headers + `}`
-	serverURL  = `{"serverUrl": $URL, "headers": ` + headers + `}`
-	headers    = `{"Authorization": "Bearer $TOKEN"}`
+	endpoint   = `{"type": "http", "url": $URL$AUTH}`
+	address    = `{"url": $URL$AUTH}`
+	serverURL  = `{"serverUrl": $URL$AUTH}`
+	headers    = `, "headers": {"Authorization": "Bearer $TOKEN"}`
 )
 
 // Notes of several clients: fromEnvironment is for those that replace variables, inherited and
 // literalToken are for the others. Their entry need not name the key, as a server inherits it.
+// literal is for clients whose entry has the value itself, asOf for websites.
 const (
 	fromEnvironment = `
-		- The file holds no secret: $CLIENT takes $VARS from the environment that it is started in.`
+		- secret: The file holds no secret: $CLIENT takes $VARS from the environment that it is
+		  started in.`
 	inherited = `
 		- stdio: The file holds no secret: $CLIENT replaces no variables, but the server inherits
 		  $VARS when $CLIENT is started from a shell that has it.`
 	literalToken = `
-		- http: $CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the
+		- token: $CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the
 		  file private.`
+	asOf = `
+			- The steps are those of November 2026 and may have moved.`
+	literal = `
+		- secret: $CLIENT replaces no variables: write the value of $VARS in place of YOUR_… and
+		  keep the file private.`
 )
 
 // table has a row for each client. The linked pages were read in November 2026.
@@ -37,9 +45,12 @@ var table = []Client{
 
 		// -e takes several values, up to --.
 		add:       "claude mcp add --scope project " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "claude mcp add --scope project --transport http " + name + " $URL --header $HEADER",
+		addRemote: "claude mcp add --scope project --transport http " + name + " $URL $HEADER",
+		signIn:    "claude mcp login " + name + ", or /mcp in a session",
 
 		notes: fromEnvironment + `
+			- Claude Code does not start the server of a project before you approve it: run claude
+			  in the project once and answer its question.
 			- For all your projects, put the entry under mcpServers of ~/.claude.json instead, or
 			  use --scope user in the command.
 			- Claude Code waits about 28 hours for a call and moves it to the background after
@@ -50,19 +61,31 @@ var table = []Client{
 	{ // https://modelcontextprotocol.io/docs/develop/connect-local-servers
 		ID:        "claude-desktop",
 		Name:      "Claude Desktop",
-		NoHTTP:    "its file has no entry for them, and its connectors send no token of yours",
+		NoHTTP:    "its file has no entry for them; setup claude-ai says how to add a connector",
 		path:      "DATA/Claude/claude_desktop_config.json",
 		reference: "YOUR_%s",
 
 		content: mcpServers,
 		local:   program,
 
-		notes: `
-			- Claude Desktop replaces no variables: write the value of $VARS in place of YOUR_… and
-			  keep the file private.
+		notes: literal + `
 			- Quit and start Claude Desktop afterwards; closing the window is not enough.
 			- Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be changed. Use
 			  answer_quick then.`,
+	},
+	{ // https://support.claude.com/en/articles/11175166
+		ID:     "claude-ai",
+		Name:   "claude.ai",
+		place:  "claude.ai under Customize, Connectors, +, Add custom connector",
+		remote: "Name: " + name + "\nRemote MCP server URL: $ADDRESS\n",
+		signIn: "press Add, then Connect",
+
+		notes: `
+			- Claude Desktop, Cowork and the mobile apps then have the connector too.
+			- Claude connects from the servers of Anthropic: the URL must be reachable from the
+			  internet.
+			- In Team and Enterprise plans an owner adds the connector for the organization first.` +
+			asOf,
 	},
 	{ // https://developers.openai.com/codex/mcp
 		ID:   "codex",
@@ -77,16 +100,19 @@ startup_timeout_sec = 60
 tool_timeout_sec = $SECONDS
 `,
 		remote: "[mcp_servers." + name + `]
-url = $URL
-bearer_token_env_var = "` + tokenEnv + `"
+url = $URL$AUTH
 tool_timeout_sec = $SECONDS
 `,
+		auth: `
+bearer_token_env_var = "` + tokenEnv + `"`,
+
 		add:       "codex mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "codex mcp add " + name + " --url $URL --bearer-token-env-var " + tokenEnv,
+		addRemote: "codex mcp add " + name + " --url $URL $BEARER",
 		omits:     "env_vars for the key, and the time limits",
+		signIn:    "codex mcp login " + name,
 
 		notes: `
-			- http: The file holds no secret: $CLIENT takes $VARS from the environment that it is
+			- token: The file holds no secret: $CLIENT takes $VARS from the environment that it is
 			  started in.
 			- stdio: Codex starts servers with an almost empty environment. env_vars names what it
 			  passes on; $VARS must be set where Codex is started.
@@ -97,6 +123,19 @@ tool_timeout_sec = $SECONDS
 			  it waits a little longer, so that the server's own error arrives; codex mcp add has
 			  no option for it.`,
 	},
+	{ // https://developers.openai.com/api/docs/guides/custom-mcp-server
+		ID:     "chatgpt",
+		Name:   "ChatGPT",
+		place:  "ChatGPT on the web, at chatgpt.com/plugins under +, Add custom MCP server",
+		remote: "Name: " + name + "\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
+		signIn: "accept the warning and press Create as a plugin; ChatGPT opens the page",
+
+		notes: `
+			- ChatGPT connects from the servers of OpenAI: the URL must be reachable from the
+			  internet.
+			- In a workspace its administrators decide who may add servers; some plans need the
+			  developer mode in the settings.` + asOf,
+	},
 	{ // https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
 		ID:        "cursor",
 		Name:      "Cursor",
@@ -105,7 +144,8 @@ tool_timeout_sec = $SECONDS
 
 		content: mcpServers,
 		local:   program,
-		remote:  `{"url": $URL, "headers": ` + headers + `}`,
+		remote:  address,
+		signIn:  "Needs login in the MCP list of the settings, or agent mcp login " + name,
 		link:    "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
 
 		notes: fromEnvironment + `
@@ -127,10 +167,31 @@ tool_timeout_sec = $SECONDS
 		link: "vscode:mcp/install?$JSON",
 
 		notes: `
-			- The file holds no secret: VS Code asks for it at the first start and keeps it in its
+			- secret: The file holds no secret: VS Code asks for it at the first start and keeps it in its
 			  secret storage.
 			- MCP: Open User Configuration opens this file; for one workspace it is
 			  .vscode/mcp.json there.`,
+	},
+	{ // https://docs.cline.bot/mcp/adding-and-configuring-servers
+		ID:        "cline",
+		Name:      "Cline",
+		path:      "~/.cline/data/settings/cline_mcp_settings.json",
+		reference: "YOUR_%s",
+
+		content:   mcpServers,
+		local:     `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
+		remote:    `{"type": "streamableHttp", "url": $URL$AUTH, "timeout": $SECONDS}`,
+		add:       "cline mcp add --yes " + name + " -- $PROGRAM $ARGUMENTS",
+		addRemote: "cline mcp add --yes --transport http $HEADER " + name + " $URL",
+		omits:     "the time limit",
+
+		notes: inherited + `
+			- stdio: An extension of Cline that does not pass variables on needs "env":
+			  {"NAME": "${env:NAME}"} in the entry, for each of $VARS. The CLI does not replace
+			  that.` + literalToken + `
+			- Configure MCP Servers in an editor opens the file that the extension reads. Older
+			  ones have it in the editor's globalStorage.
+			- The timeout is in seconds and bounds a call; without it Cline gives up after 60.`,
 	},
 	{ // https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
 		ID:        "copilot-cli",
@@ -142,9 +203,9 @@ tool_timeout_sec = $SECONDS
 		content: mcpServers,
 		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
 			"tools": ["*"]}`,
-		remote:    `{"type": "http", "url": $URL, "headers": ` + headers + `, "tools": ["*"]}`,
+		remote:    `{"type": "http", "url": $URL$AUTH, "tools": ["*"]}`,
 		add:       "copilot mcp add " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "copilot mcp add --transport http --header $HEADER " + name + " $URL",
+		addRemote: "copilot mcp add --transport http $HEADER " + name + " $URL",
 
 		notes: fromEnvironment + `
 			- stdio: The env entry is needed: Copilot CLI passes on few variables that no entry
@@ -165,9 +226,12 @@ tool_timeout_sec = $SECONDS
 		// It takes -e in the arguments for its own option, and a -- before the program for the
 		// program.
 		add:       "gemini mcp add --scope user $ENV " + name + " $PROGRAM -- $ARGUMENTS",
-		addRemote: "gemini mcp add --scope user --transport http --header $HEADER " + name + " $URL",
+		addRemote: "gemini mcp add --scope user --transport http $HEADER " + name + " $URL",
+		signIn:    "/mcp auth " + name + " in a session",
 
 		notes: fromEnvironment + `
+			- Gemini CLI starts servers only in folders that you trust: answer its question at the
+			  first start in a folder, or use /permissions there.
 			- stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets
 			  from servers that do not name them.
 			- For one project only, the file is .gemini/settings.json in it.`,
@@ -183,7 +247,7 @@ tool_timeout_sec = $SECONDS
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS}`,
 		remote:    serverURL,
 		add:       "agy mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "agy mcp add --header $HEADER " + name + " $URL",
+		addRemote: "agy mcp add $HEADER " + name + " $URL",
 
 		notes: inherited + literalToken + `
 			- The Antigravity editor reads the same file. For one project only, it is
@@ -199,7 +263,8 @@ tool_timeout_sec = $SECONDS
 
 		content: `{"mcp": {"` + name + `": $ENTRY}}`,
 		local:   `{"type": "local", "command": $COMMAND, "enabled": true, "environment": $ENV}`,
-		remote:  `{"type": "remote", "url": $URL, "headers": ` + headers + `, "enabled": true}`,
+		remote:  `{"type": "remote", "url": $URL$AUTH, "enabled": true}`,
+		signIn:  "opencode mcp auth " + name,
 
 		notes: fromEnvironment + `
 			- stdio: opencode 1 gives a server 30 s to start, older versions 5 s: if it is too slow,
@@ -230,11 +295,98 @@ tool_timeout_sec = $SECONDS
 
 		content: `{"context_servers": {"` + name + `": $ENTRY}}`,
 		local:   `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
-		remote:  `{"url": $URL, "headers": ` + headers + `, "timeout": $SECONDS}`,
+		remote:  `{"url": $URL$AUTH, "timeout": $SECONDS}`,
 
 		notes: inherited + `
 			- stdio: Otherwise add env to the entry, as for Claude Desktop, and write the key
 			  there.` + literalToken + `
 			- The timeout is in seconds and bounds a call; without it Zed gives up after 60.`,
+	},
+	{ // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html
+		ID:        "junie",
+		Name:      "Junie",
+		path:      "~/.junie/mcp/mcp.json",
+		reference: "YOUR_%s",
+		content:   mcpServers,
+		local:     program,
+		remote:    address,
+		signIn:    "Authorize in the settings of the IDE, under Tools, Junie, MCP Settings",
+
+		notes: literal + `
+			- The CLI and the plugin of JetBrains' IDEs read the same file. For one project only, it
+			  is .junie/mcp/mcp.json in it.
+			- http: Older versions of Junie start programs only.`,
+	},
+	{ // https://kiro.dev/docs/mcp/configuration
+		ID:        "kiro",
+		Name:      "Kiro",
+		path:      "~/.kiro/settings/mcp.json",
+		reference: "${%s}",
+		content:   mcpServers,
+		local:     program,
+		remote:    address,
+		signIn:    "Kiro opens the page when the file is saved",
+
+		notes: fromEnvironment + `
+			- secret: Kiro asks before it uses a variable: allow $VARS, or add it to Mcp Approved Env
+			  Vars in its settings.
+			- Kiro CLI reads the same file. For one workspace only, it is .kiro/settings/mcp.json
+			  there.`,
+	},
+	{ // https://block.github.io/goose/docs/guides/config-files
+		ID:          "goose",
+		Name:        "Goose",
+		path:        "~/.config/goose/config.yaml",
+		windowsPath: "DATA/Block/goose/config/config.yaml",
+		reference:   "${%s}",
+
+		local: `extensions:
+  ` + name + `:
+    name: ` + name + `
+    description: Web-searched, cited answers
+    type: stdio
+    cmd: $PROGRAM
+    args: $ARGUMENTS
+    env_keys: $NAMES
+    enabled: true
+    timeout: $SECONDS
+`,
+		remote: `extensions:
+  ` + name + `:
+    name: ` + name + `
+    description: Web-searched, cited answers
+    type: streamable_http
+    uri: $URL$AUTH
+    enabled: true
+    timeout: $SECONDS
+`,
+		auth: `
+    env_keys: $NAMES
+    headers: {"Authorization": "Bearer $TOKEN"}`,
+
+		notes: `
+			- secret: The file holds no secret: Goose takes $VARS from the environment that it is
+			  started in, or from its own secret storage (goose configure).
+			- The timeout is in seconds and bounds a call; goose configure proposes 300.`,
+	},
+	{
+		ID:        "generic",
+		Name:      "Other clients",
+		place:     "the file that the documents of your client name",
+		reference: "YOUR_%s",
+		content:   mcpServers,
+		local:     program,
+		remote:    address,
+
+		notes: `
+			- secret: Write the value of $VARS in place of YOUR_… and keep the file private, or refer
+			  to a variable if your client replaces them: the forms are ${NAME}, ${env:NAME} and
+			  {env:NAME}.
+			- Some clients call mcpServers servers, mcp or context_servers.
+			- stdio: Some want "type": "stdio" or "local" in the entry, the program and its
+			  arguments in one list, or "environment" in place of "env".
+			- http: Some want "type": "http", "streamable-http" or "remote" in the entry, or call
+			  the address serverUrl, httpUrl or uri.
+			- Calls take up to $SECONDS s: raise the client's time limit to that if it has one.`,
 	},
 }

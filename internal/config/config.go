@@ -50,10 +50,12 @@ type Derived struct {
 	Keys         []string // that have a value, in the order of the structs
 	Location     *time.Location
 
-	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, or
-	// openai.api_key_env.
-	KeyEnv string
-	KeySet bool // whether KeyEnv is set
+	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, the
+	// one that names KeyFile, or openai.api_key_env.
+	KeyEnv  string
+	KeySet  bool   // whether there is a credential
+	KeyFile string // the file with the API key, see ReadKey; "" if it is in a variable or a header
+	KeyErr  error  // why KeyFile has no key, or nil
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
@@ -73,7 +75,7 @@ type Derived struct {
 // The sections of the file.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. The key itself is never read from this file."`
+		APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key. The key itself is never read from the configuration."`
 		BaseURL      string            `yaml:"base_url" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`

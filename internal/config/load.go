@@ -25,7 +25,7 @@ type Flags struct {
 }
 
 // Load layers defaults, YAML, environment (NAME=value) and flags and checks the result. It reads
-// one file. The warnings are one line each.
+// the YAML file and that of the key. The warnings are one line each.
 //
 // The error has a line for every problem, with source, key, value and what is allowed:
 //

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -46,8 +48,7 @@ func checkHeaders(headers map[string]string) (problems []string) {
 // resolveSecrets looks up the API key and the variables of openai.headers, and collects the
 // secrets.
 func (l *loader) resolveSecrets() {
-	l.KeyEnv = l.OpenAI.APIKeyEnv
-	l.APIKey = l.lookup(l.KeyEnv)
+	l.resolveKey()
 	l.Secrets = append(l.Secrets, l.APIKey)
 
 	variables := map[string]bool{}
@@ -64,7 +65,7 @@ func (l *loader) resolveSecrets() {
 			l.SentHeaders[name] = value
 		}
 	}
-	l.KeySet = l.environ[l.KeyEnv] != ""
+	l.KeySet = l.environ[l.KeyEnv] != "" && l.KeyErr == nil
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 
@@ -74,11 +75,55 @@ func (l *loader) resolveSecrets() {
 	}
 }
 
+// resolveKey looks up the API key, in its variable or in the file that the variable NAME_FILE names.
+// A file without a key is no error: the server starts, and reads it again.
+func (l *loader) resolveKey() {
+	l.KeyEnv = l.OpenAI.APIKeyEnv
+	l.APIKey = l.lookup(l.KeyEnv)
+	variable := l.KeyEnv + keyFileSuffix
+	path := l.lookup(variable)
+	if path == "" {
+		return
+	}
+	if l.APIKey != "" {
+		l.problems = append(l.problems, l.KeyEnv+" and "+variable+" are both set: use one of them")
+		return
+	}
+
+	l.KeyEnv = variable
+	l.KeyFile = l.expand(path)
+	var key []byte
+	key, l.KeyErr = ReadKey(l.KeyFile)
+	l.APIKey = string(key)
+}
+
+// keyFileSuffix ends the name of the variable that names the file of the API key.
+const keyFileSuffix = "_FILE"
+
+// ReadKey returns the API key in a file, without the white space around it.
+func ReadKey(path string) ([]byte, error) {
+	data, err := ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+
+	key := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))) // a byte order mark
+	switch {
+	case len(key) == 0:
+		return nil, fmt.Errorf("reading the key: %s is empty", path)
+	case bytes.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, fmt.Errorf("reading the key: %s has more than a key in it", path)
+	}
+	return key, nil
+}
+
 // resolveHeader returns the value of a header that refers to a variable, or "" if the variable is
 // not set. A header with a credential replaces the API key, even then.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 		l.KeyEnv = variable
+		l.KeyFile = ""
+		l.KeyErr = nil
 		l.APIKey = ""
 	}
 

@@ -1,7 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +104,76 @@ func TestKey(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The file of the key is read. One without a key is no error of the configuration.
+func TestKeyFile(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		content string
+		key     string
+		problem string
+	}{
+		{"key", "sk-key", "sk-key", ""},
+		{"blanks around it", "\ufeff\n sk-key\r\n", "sk-key", ""},
+		{"empty", " \n", "", "reading the key: key is empty"},
+		{"two lines", "sk-key\nsk-other", "", "reading the key: key has more than a key in it"},
+		{"UTF-16", "\xff\xfes\x00k\x00", "", "reading the key: key has more than a key in it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			flags := write(t, "openai: {api_key_env: MINE}")
+			if err := os.WriteFile("key", []byte(tt.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c := mustLoad(t, flags, "MINE_FILE=key", "OPENAI_API_KEY=sk-unused")
+			problem := ""
+			if c.KeyErr != nil {
+				problem = c.KeyErr.Error()
+			}
+			if problem != tt.problem {
+				t.Errorf("KeyErr = %q, want %q", problem, tt.problem)
+			}
+			if c.APIKey != tt.key {
+				t.Errorf("APIKey = %q, want %q", c.APIKey, tt.key)
+			}
+			if want := tt.key != ""; c.KeySet != want {
+				t.Errorf("KeySet = %t, want %t", c.KeySet, want)
+			}
+			if c.KeyEnv != "MINE_FILE" {
+				t.Errorf("KeyEnv = %q, want MINE_FILE", c.KeyEnv)
+			}
+			isSecret := slices.Contains(c.Secrets, tt.key)
+			if tt.key != "" && !isSecret {
+				t.Errorf("Secrets = %q, want the key in it", c.Secrets)
+			}
+		})
+	}
+
+	t.Run("home", func(t *testing.T) {
+		c := mustLoad(t, write(t, "openai: {}"), "OPENAI_API_KEY_FILE=~/no/such/file")
+		if want := filepath.Join("/home/u", "no/such/file"); c.KeyFile != want {
+			t.Errorf("KeyFile = %q, want %q", c.KeyFile, want)
+		}
+		if !errors.Is(c.KeyErr, fs.ErrNotExist) {
+			t.Errorf("KeyErr = %v, want %v", c.KeyErr, fs.ErrNotExist)
+		}
+	})
+	t.Run("header in its place", func(t *testing.T) {
+		flags := write(t, "openai: {headers: {api-key: '${AZURE}'}}")
+		c := mustLoad(t, flags, "OPENAI_API_KEY_FILE=no/such/file", "AZURE=azure")
+		if c.KeyEnv != "AZURE" || !c.KeySet || c.KeyErr != nil || c.KeyFile != "" {
+			t.Errorf("KeyEnv = %q, KeySet = %t, KeyErr = %v, KeyFile = %q",
+				c.KeyEnv, c.KeySet, c.KeyErr, c.KeyFile)
+		}
+	})
+	t.Run("both", func(t *testing.T) {
+		environ := []string{"OPENAI_API_KEY=sk-key", "OPENAI_API_KEY_FILE=f"}
+		_, _, err := Load(write(t, "openai: {}"), environ)
+		const want = "OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set"
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("Load(): %v, want %s", err, want)
+		}
+	})
 }
 
 // The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -118,19 +117,11 @@ func baseURLCheck(base advice.Setting) Check {
 // and "" otherwise.
 func ClearText(base string) string {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
 		return ""
 	}
 	const problem = "openai.base_url is plain http to %s: the API key is sent unencrypted"
 	return fmt.Sprintf(problem, u.Hostname())
-}
-
-// isLoopback reports whether a host name is this machine (RFC 6761 for localhost).
-func isLoopback(host string) bool {
-	host = strings.ToLower(host)
-	isName := host == "localhost" || strings.HasSuffix(host, ".localhost")
-
-	return isName || net.ParseIP(host).IsLoopback()
 }
 
 // proxyCheck says which proxy requests to base go through, or why none. rule is that of the HTTP
@@ -148,7 +139,7 @@ func proxyCheck(
 		return pass("proxy", fmt.Sprintf("%s://%s (%s)", proxy.Scheme, proxy.Host, variable))
 	case getenv(variable) == "":
 		return pass("proxy", "none")
-	case isLoopback(u.Hostname()):
+	case text.IsLoopback(u.Hostname()):
 		return pass("proxy", "none, as the API is on this machine")
 	case hasExceptions:
 		return pass("proxy", "none, because of NO_PROXY")

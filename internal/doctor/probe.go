@@ -147,6 +147,10 @@ func (p *probe) key() Check {
 	if p.Offline {
 		return pass("key", "none is needed with --offline")
 	}
+	if p.Config.KeyErr != nil {
+		hint := "correct the path in " + variable + ", or " + p.Advisor.GetKey()
+		return fail("key", p.Config.KeyErr.Error(), hint)
+	}
 	if !p.Config.KeySet {
 		hint := p.Advisor.GetKey() + " where the client starts the server; " +
 			"setup CLIENT shows how, --offline needs none"
@@ -161,7 +165,7 @@ func (p *probe) key() Check {
 		problem, hint := p.Advisor.Advise("", p.fault)
 		return fail("key", set+", but "+problem, hint)
 	case p.Advisor.KeyFlaw != "":
-		return warn("key", set+", but "+p.Advisor.KeyFlaw, "put the key alone into "+variable)
+		return warn("key", set+", but "+p.Advisor.KeyFlaw, p.Advisor.SetKey("the key alone"))
 	}
 	return pass("key", set)
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,6 +96,22 @@ var probes = []struct {
 		},
 	},
 	{
+		name: "file without a key",
+		api:  api{status: 401, body: refusedKey},
+		change: func(o *Options) {
+			o.Config.KeySet = false
+			o.Config.KeyErr = errors.New("reading the key: f is empty")
+			o.Advisor.KeyInFile = true
+		},
+		want: []string{
+			"fail key: reading the key: f is empty -> correct the path in K, " +
+				"or write a key for api.example to the file of K " +
+				"(any text if that server needs none)",
+			answers,
+			isUnknown,
+		},
+	},
+	{
 		name: "refused key",
 		api:  api{status: 401, body: refusedKey},
 		want: []string{
@@ -108,7 +125,7 @@ var probes = []struct {
 		name:   "key in quotes and no connection",
 		change: func(o *Options) { o.Advisor.KeyFlaw = "it has quotes around it" },
 		want: []string{
-			"warn key: K is set, but it has quotes around it -> put the key alone into K",
+			"warn key: K is set, but it has quotes around it -> set K to the key alone",
 			"fail http: connection failed " +
 				"-> check the network, openai.base_url, HTTPS_PROXY and the firewall",
 			isUnknown,

@@ -54,7 +54,7 @@ func (a Access) isAlone() bool {
 		return len(a.Authenticators) == 0
 	}
 	tokens, ok := a.Authenticators[0].(*Tokens)
-	return ok && tokens.names() == 1
+	return ok && tokens.Names() == 1
 }
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only

@@ -3,11 +3,9 @@ package httpd
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,57 +217,80 @@ func TestMetricsListener(t *testing.T) {
 	})
 }
 
-// Changed tokens are in force within 10 s. Broken or missing ones change nothing and are logged
-// once.
+// New tokens replace the old ones. Broken ones change nothing.
 func TestTokensChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var learned []string
-		var content atomic.Value
-		content.Store("alice:" + secret)
-		read := func() ([]byte, error) {
-			text := content.Load().(string)
-			if text == "no file" {
-				return nil, fs.ErrNotExist
-			}
-			return []byte(text), nil
-		}
-		tokens, err := NewTokens("test", read, func(s string) { learned = append(learned, s) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := serve(t, slow, withTokens(tokens))
+	var learned []string
+	list := "alice:" + secret
+	tokens, err := NewTokens("test", []byte(list), func(s string) { learned = append(learned, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
 
-		holder := func(token, want string) {
-			t.Helper()
-			person, _ := tokens.Authenticate(t.Context(), token)
-			if person.ID != want {
-				t.Errorf("the token belongs to %q, want %q", person.ID, want)
+	const alice = "token:alice"
+	for _, step := range []struct {
+		name, list      string
+		problem         string
+		ofSecret, ofBob string
+		names           int
+	}{
+		{"second token", "alice:" + secret + "\nalice:" + bob + "\n", "", alice, alice, 1},
+		{"empty", "", "test has no tokens", alice, alice, 1},
+		{
+			"swapped", bob + ":alice",
+			"the token of entry 1 of test has fewer than 16 characters", alice, alice, 1,
+		},
+		{"other name", "bob:" + bob, "", "", "token:bob", 1},
+		{"byte order mark", "\ufeffalice:" + secret + ",bob:" + bob, "", alice, "token:bob", 2},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			problem := ""
+			if err := tokens.Set([]byte(step.list)); err != nil {
+				problem = err.Error()
 			}
-		}
-		const alice = "token:alice"
-		for _, step := range []struct{ text, ofSecret, ofBob string }{
-			{"alice:" + secret + "\nalice:" + bob + "\n", alice, alice},
-			{"", alice, alice},
-			{bob + ":alice", alice, alice},
-			{"bob:" + bob, "", "token:bob"},
-			{"no file", "", "token:bob"},
-		} {
-			content.Store(step.text)
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			holder(secret, step.ofSecret)
-			holder(bob, step.ofBob)
-		}
+			if problem != step.problem {
+				t.Errorf("problem %q, want %q", problem, step.problem)
+			}
+			for token, want := range map[string]string{secret: step.ofSecret, bob: step.ofBob} {
+				person, _ := tokens.Authenticate(t.Context(), token)
+				if person.ID != want {
+					t.Errorf("%s belongs to %q, want %q", token, person.ID, want)
+				}
+			}
+			if names := tokens.Names(); names != step.names {
+				t.Errorf("%d names, want %d", names, step.names)
+			}
+		})
+	}
+	if want := []string{secret, secret, bob, bob, secret, bob}; !slices.Equal(learned, want) {
+		t.Errorf("learned %q, want %q", learned, want)
+	}
+}
 
-		s.end()
-		if want := []string{secret, secret, bob, bob}; !slices.Equal(learned, want) {
-			t.Errorf("learned %q, want %q", learned, want)
-		}
-		s.logged("has no tokens", 1)
-		s.logged("fewer than 16 characters", 1)
-		s.logged(fs.ErrNotExist.Error(), 1)
-		s.logged(bob, 0)
-	})
+// A name is what logs and metrics can show.
+func TestNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"alice@example.com": true,
+		"山田":                true,
+		"a\u00a0b":          false,
+		"a\u2028b":          false,
+		"\ufeffa":           false,
+		"a\u200bb":          false,
+		`a"b`:               false,
+		"a'b":               false,
+		`a\b`:               false,
+		"a\xffb":            false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewTokens("test", []byte("x:"+secret+" "+name+":"+bob), func(string) {})
+			if ok && err != nil {
+				t.Error(err)
+			}
+			const refused = "the name of entry 2 of test has a quote"
+			if !ok && (err == nil || !strings.HasPrefix(err.Error(), refused)) {
+				t.Errorf("error %v, want %s", err, refused)
+			}
+		})
+	}
 }
 
 // Rejected requests are counted, and logged at most once a second for each status.

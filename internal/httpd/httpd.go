@@ -62,8 +62,8 @@ type Options struct {
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
-	// Background are functions that run until the calls in flight have ended, such as
-	// Tokens.Follow.
+	// Background are functions that run until the calls in flight have ended. They follow the
+	// files of tokens and of the key.
 	Background []func(context.Context)
 	Log        *slog.Logger
 }

@@ -117,26 +117,19 @@ type ask func(
 ) (*answer.Answer, error)
 
 // newTokens returns the tokens of alice and bob.
-func newTokens(t *testing.T) *Tokens { return tokensOf(t, "alice:"+secret+" bob:"+bob) }
-
-// tokensOf returns the tokens of a list.
-func tokensOf(t *testing.T, list string) *Tokens {
+func newTokens(t *testing.T) *Tokens {
 	t.Helper()
-	read := func() ([]byte, error) { return []byte(list), nil }
-	tokens, err := NewTokens("test", read, func(string) {})
+	list := []byte("alice:" + secret + " bob:" + bob)
+	tokens, err := NewTokens("test", list, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tokens
 }
 
-// withTokens makes tokens, which may change, the only way to authenticate.
+// withTokens makes tokens the only way to authenticate.
 func withTokens(tokens *Tokens) func(*Options) {
-	return func(o *Options) {
-		follow := func(ctx context.Context) { tokens.Follow(ctx, o.Log) }
-		o.Background = []func(context.Context){follow}
-		o.Access.Authenticators = []Authenticator{tokens}
-	}
+	return func(o *Options) { o.Access.Authenticators = []Authenticator{tokens} }
 }
 
 // serve serves ask until the end of the test, with options that set may change.

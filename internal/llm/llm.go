@@ -29,6 +29,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/openai/openai-go/v3/option"
@@ -42,8 +43,9 @@ const defaultBaseURL = "https://api.openai.com/v1"
 // Options configures a Client.
 type Options struct {
 	BaseURL      string            // with or without a trailing slash; "": OpenAI's
-	APIKey       string            // sent as a bearer token
+	APIKey       string            // sent as a bearer token, see Client.SetKey
 	KeyEnv       string            // variable that the key comes from, for messages; "": OPENAI_API_KEY
+	KeyInFile    bool              // KeyEnv names the file of the key
 	Organization string            // OpenAI-Organization header; "": none
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
@@ -61,17 +63,20 @@ type Client struct {
 	http        *http.Client
 	base        string            // without a trailing slash
 	query       string            // of the base URL
-	setHeaders  func(http.Header) // a closure, so that a printed Client shows no key
-	configErr   *Error            // why no request can be sent, or nil
-	o           Options           // without APIKey and Headers
-	unsupported sync.Map          // set of modelParam
-	pacers      sync.Map          // *pacer by model
+	setHeaders  func(http.Header) // a closure, so that a printed Client shows no secret
+	bearer      bool              // requests carry key
+	key         atomic.Pointer[string]
+	baseErr     *Error   // what is wrong with the base URL, or nil
+	o           Options  // without APIKey and Headers
+	unsupported sync.Map // set of modelParam
+	pacers      sync.Map // *pacer by model
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
 // so a server can start without a key.
 func New(o Options) *Client {
-	header, bearer := o.header()
+	header := o.header()
+	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
 	base, rawQuery, err := parseBase(o.BaseURL)
 	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
 	httpClient.CheckRedirect = checkRedirect
@@ -82,12 +87,11 @@ func New(o Options) *Client {
 		base:       base,
 		query:      rawQuery,
 		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
+		bearer:     bearer,
 	}
-	if bearer {
-		c.configErr = o.keyError()
-	}
-	if err != nil && c.configErr == nil {
-		c.configErr = &Error{
+	c.SetKey(o.APIKey)
+	if err != nil {
+		c.baseErr = &Error{
 			Kind:    KindConnection,
 			Message: o.Redactor.Redact(err.Error()), // the URL may have a password
 			Err:     err,
@@ -107,10 +111,28 @@ func New(o Options) *Client {
 	return c
 }
 
-// header returns the headers of every request, and whether the key is among them as a bearer
-// token.
-func (o *Options) header() (header http.Header, bearer bool) {
-	header = http.Header{}
+// SetKey replaces the API key for the requests from now on.
+func (c *Client) SetKey(key string) {
+	key = strings.TrimSpace(key)
+	c.key.Store(&key)
+}
+
+// Ready returns why no request can be sent, or nil. The error is an *Error.
+func (c *Client) Ready() error {
+	if c.bearer {
+		if err := c.keyError(); err != nil {
+			return err
+		}
+	}
+	if c.baseErr != nil {
+		return c.baseErr
+	}
+	return nil
+}
+
+// header returns the headers of every request, without the API key.
+func (o *Options) header() http.Header {
+	header := http.Header{}
 	for name, value := range map[string]string{
 		"OpenAI-Organization": o.Organization,
 		"OpenAI-Project":      o.Project,
@@ -124,20 +146,20 @@ func (o *Options) header() (header http.Header, bearer bool) {
 		header.Set(name, value)
 	}
 
-	bearer = header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
-	if bearer {
-		header.Set("Authorization", "Bearer "+strings.TrimSpace(o.APIKey))
-	}
-	return header, bearer
+	return header
 }
 
 // keyError returns why the key cannot be sent, or nil.
-func (o *Options) keyError() *Error {
-	key := strings.TrimSpace(o.APIKey)
-	variable := cmp.Or(o.KeyEnv, "OPENAI_API_KEY")
+func (c *Client) keyError() error {
+	key := *c.key.Load()
+	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
 
 	if key == "" {
-		return &Error{Kind: KindMissingKey, Message: "Missing API key: set " + variable}
+		message := "Missing API key: set " + variable
+		if c.o.KeyInFile {
+			message = "Missing API key: write it to the file of " + variable
+		}
+		return &Error{Kind: KindMissingKey, Message: message}
 	}
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		message := "the key in " + variable + " contains a line break or another control character"

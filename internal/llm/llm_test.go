@@ -59,6 +59,11 @@ func TestUnusableOptions(t *testing.T) {
 			KindMissingKey, "Missing API key: set MY_KEY",
 		},
 		{
+			"no key in the file",
+			Options{KeyEnv: "MY_KEY_FILE", KeyInFile: true},
+			KindMissingKey, "Missing API key: write it to the file of MY_KEY_FILE",
+		},
+		{
 			"line break in the key",
 			Options{APIKey: "sk\nx"},
 			KindAuth,
@@ -164,5 +169,30 @@ func TestCapabilityOf(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A new key is sent from the next request on, also where there was none.
+func TestSetKey(t *testing.T) {
+	api := &scripted{steps: []step{answer(200, finished), answer(200, finished)}}
+	c := New(Options{BaseURL: "http://api.test/v1", HTTPClient: &http.Client{Transport: api}})
+	if c.Ready() == nil {
+		t.Error("ready without a key")
+	}
+
+	for _, key := range []string{"sk-first", "sk-second"} {
+		t.Run(key, func(t *testing.T) {
+			c.SetKey(key + "\n")
+			if err := c.Ready(); err != nil {
+				t.Errorf("not ready: %v", err)
+			}
+			if err := createError(t, c); err != nil {
+				t.Error(err)
+			}
+			want := "Bearer " + key
+			if got := api.header.Get("Authorization"); got != want {
+				t.Errorf("Authorization: %q, want %q", got, want)
+			}
+		})
 	}
 }

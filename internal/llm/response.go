@@ -219,6 +219,7 @@ func (l *flatList[T]) UnmarshalJSON(data []byte) error {
 }
 
 // list is a flatList whose elements have lists too. It counts all of them while it is decoded.
+// The JSON is valid: encoding/json checks a value before it decodes a part of it.
 type list[T interface{ size() int }] []T
 
 // size is the number of elements, theirs included.
@@ -243,31 +244,26 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	*l = list[T]{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	_, _ = dec.Token() // the bracket
 
 	size := 0
-	for dec.More() {
+	var err error
+	gjson.ParseBytes(data).ForEach(func(_, element gjson.Result) bool {
 		var e T
-		err := ignoreTypeError(dec.Decode(&e))
-		if err != nil {
-			return err
-		}
-
+		err = decode(data[element.Index:element.Index+len(element.Raw)], &e)
+		*l = append(*l, e)
 		size += 1 + e.size()
 		if size > maxElements {
-			return tooLarge(tooMany)
+			err = tooLarge(tooMany)
 		}
-		*l = append(*l, e)
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 // decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
 // differ in what an answer does not need.
-func decode(data []byte, v any) error { return ignoreTypeError(json.Unmarshal(data, v)) }
-
-func ignoreTypeError(err error) error {
+func decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
 	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if ok {
 		return nil

@@ -42,8 +42,8 @@ const (
 // Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
 // loop ends.
 func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 	body, err := c.encode(r)
 	if err != nil {
@@ -233,6 +233,9 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
 	c.setHeaders(req.Header)
+	if c.bearer {
+		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
+	}
 	c.setTraceparent(req)
 	req.URL.RawQuery = c.query
 
@@ -307,8 +310,8 @@ func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
 // request is not repeated. It does not use openai-go, whose service for models is in a package of
 // 13 MB.
 func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) {
-	if c.configErr != nil {
-		return nil, c.configErr
+	if err := c.Ready(); err != nil {
+		return nil, err
 	}
 	data, err := c.getModel(ctx, id)
 	if err != nil {

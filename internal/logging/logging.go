@@ -27,12 +27,18 @@ import (
 // Options say where records go and what is hidden in them.
 type Options struct {
 	Debug    bool   // log everything; otherwise only warnings and errors
-	Format   string // "text" or "json" for a server, which logs its calls; "" for a client's stderr
+	Format   string // Text or JSON for a server, which logs its calls; "" for a client's stderr
 	File     string // with Debug, the file that gets the log as well; "" for none
 	Stderr   io.Writer
 	NoColor  bool // no colours on a terminal either (https://no-color.org)
 	Redactor *redact.Redactor
 }
+
+// Formats of the log of a server.
+const (
+	Text = "text"
+	JSON = "json"
+)
 
 // New returns the logger and a function that flushes and closes it. The file is created with mode
 // 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
@@ -42,7 +48,7 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 		return slog.New(o.handler(o.Stderr)), func() {}, nil
 	}
 
-	q, flush := newQueue(o.Stderr)
+	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
 	if o.File == "" {
 		return slog.New(h), flush, nil
@@ -53,7 +59,7 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	}
 
 	file := o
-	file.Format = "text"
+	file.Format = Text
 	file.Stderr = f
 	closeLog = func() {
 		flush()
@@ -70,7 +76,7 @@ const (
 
 // handler returns a handler that writes to w, which is o.Stderr or a queue in front of it.
 func (o Options) handler(w io.Writer) slog.Handler {
-	if o.Format == "json" {
+	if o.Format == JSON {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.level(), ReplaceAttr: o.clean})
 	}
 
@@ -182,7 +188,11 @@ type queue struct {
 }
 
 // newQueue returns the queue and a function that waits at most flushTime until all is written.
-func newQueue(w io.Writer) (q *queue, flush func()) {
+func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
+	dropped := "... %d lines dropped: stderr was not read\n"
+	if asJSON {
+		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"
+	}
 	q = &queue{lines: make(chan []byte, queueLines)}
 	done := make(chan struct{})
 	go func() {
@@ -190,7 +200,7 @@ func newQueue(w io.Writer) (q *queue, flush func()) {
 		for line := <-q.lines; line != nil; line = <-q.lines {
 			_, _ = w.Write(line)
 			if n := q.dropped.Swap(0); n > 0 {
-				fmt.Fprintf(w, "... %d lines dropped: stderr was not read\n", n)
+				fmt.Fprintf(w, dropped, n)
 			}
 		}
 	}()

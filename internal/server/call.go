@@ -33,7 +33,6 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		call := Call{Tool: tool, Outcome: "error"}
 		call.UserID, call.Client = user(req)
 		ctx = llm.WithPerson(ctx, call.UserID)
-
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced

@@ -1,8 +1,10 @@
 // Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also knows what a host name is, and which name a typing error stands for.
+// MCP clients. It also knows what a host name is, which hosts are this machine, and which name a
+// typing error stands for.
 package text
 
 import (
+	"net"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -77,6 +79,14 @@ func IsHostName(s string) bool {
 
 	top, _ := utf8.DecodeRuneInString(labels[len(labels)-1])
 	return len(labels) > 1 && unicode.IsLetter(top)
+}
+
+// IsLoopback reports whether a host is this machine (RFC 6761 for localhost).
+func IsLoopback(host string) bool {
+	host = strings.ToLower(host)
+	isName := host == "localhost" || strings.HasSuffix(host, ".localhost")
+
+	return isName || net.ParseIP(host).IsLoopback()
 }
 
 // notInLabel reports whether r is no letter, mark, digit or hyphen.

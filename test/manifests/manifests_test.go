@@ -82,12 +82,13 @@ func TestManifests(t *testing.T) {
 	}
 
 	probe := func(p *core.Probe) []string { return []string{p.HTTPGet.Path, p.HTTPGet.Port.StrVal} }
-	tokens := path.Join(mount.MountPath, volume.Secret.Items[0].Path)
+	secret := func(i int) string { return path.Join(mount.MountPath, volume.Secret.Items[i].Path) }
 	for _, tt := range []struct {
 		name      string
 		got, want any
 	}{
-		{"the file of tokens", variables["MCP_HTTP_TOKENS_FILE"], tokens},
+		{"the file of the key", variables["OPENAI_API_KEY_FILE"], secret(0)},
+		{"the file of tokens", variables["MCP_HTTP_TOKENS_FILE"], secret(1)},
 		{"the mounted volume", mount.Name, volume.Name},
 		{"the mount is read-only", mount.ReadOnly, true},
 		{"runAsNonRoot", *pod.SecurityContext.RunAsNonRoot, true},
