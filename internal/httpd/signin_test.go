@@ -3,7 +3,6 @@ package httpd
 import (
 	"crypto/ed25519"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +22,6 @@ const (
 	other     = "https://other.example.com"
 	challenge = `Bearer resource_metadata="https://mcp.example.com/.well-known/` +
 		`oauth-protected-resource/team/mcp", scope="mcp"`
-	wellKnown = "/.well-known/oauth-protected-resource"
 )
 
 // issuers serves the metadata and the key of any issuer, as the transport of an HTTP client.
@@ -129,6 +127,7 @@ func TestSignIn(t *testing.T) {
 		{"another host", to("evil.example", by("TOKEN", message)), none, 403, ""},
 		{"page of another origin", by("TOKEN", from("https://evil.example")), none, 403, ""},
 		{"no token", by("", message), none, 401, challenge},
+		{"another scheme", strings.Replace(message, "Bearer", "Basic", 1), none, 401, challenge},
 		{"no token, GET", as("GET", by("", message)), none, 401, challenge},
 		{"no token, DELETE", as("DELETE", by("", message)), none, 401, challenge},
 		{"token in the query", inQuery, none, 401, challenge},
@@ -139,10 +138,6 @@ func TestSignIn(t *testing.T) {
 		{"metrics", by("TOKEN", scrape), none, 403, ""},
 		{"metrics, token that was handed out", scrape, none, 200, ""},
 		{"metrics, no token", by("", scrape), none, 401, challenge},
-		{"metadata", by("", get(wellKnown)), none, 200, ""},
-		{"metadata at the public path", by("", get(wellKnown+"/team/mcp")), none, 200, ""},
-		{"metadata at the path", by("", get(wellKnown+"/mcp")), none, 200, ""},
-		{"metadata elsewhere", by("", get(wellKnown+"/x")), none, 404, ""},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			idp := newIssuers()
@@ -191,8 +186,8 @@ func TestIssuerDown(t *testing.T) {
 func TestPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		idp := newIssuers()
-		access := Access{Authenticators: []Authenticator{newTokens(t)}}
-		o := Options{Access: access, Log: slog.New(slog.DiscardHandler)}
+		o := Options{Log: slog.New(slog.DiscardHandler)}
+		withTokens(newTokens(t))(&o)
 		idp.signIn(t)(&o)
 		for _, run := range o.Background {
 			go run(t.Context())
@@ -219,22 +214,54 @@ func TestPeople(t *testing.T) {
 }
 
 // A claim with the name breaks no line of the metrics.
-func TestNamesInMetrics(t *testing.T) {
-	for _, tt := range []struct{ name, claim, want string }{
-		{"quotes", `"a" \b`, `\"a\" \\b`},
-		{"line breaks", "a\r\nb 1", "a__b 1"},
-		{"emoji", "🦊", "🦊"},
-		{"10 KB", strings.Repeat("語", 3000), strings.Repeat("語", 63) + "…"},
+func TestNameInMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		idp := newIssuers()
+		s := serve(t, after(time.Second), idp.signIn(t))
+		synctest.Wait()
+
+		token := idp.sign(t, home, map[string]any{"email": "\"🦊\" \\b\r\nc 1"})
+		s.request(by(token, post(tool, "")), http.StatusOK)
+		s.metrics(`calls_total{tool="answer",client="\"🦊\" \\b__c 1",outcome="ok"} 1`)
+	})
+}
+
+// The metadata of the resource needs no token, and is for pages of any origin.
+func TestMetadata(t *testing.T) {
+	const document = `{"resource":"https://mcp.example.com/team/mcp",` +
+		`"authorization_servers":["https://id.example.com","https://other.example.com"],` +
+		`"scopes_supported":["mcp"],"bearer_methods_supported":["header"],` +
+		`"resource_name":"openai-responses-mcp"}`
+	idp := newIssuers()
+
+	for _, tt := range []struct {
+		name, path string
+		access     func(*Options)
+		want       int
+	}{
+		{"root", "", idp.signIn(t), 200},
+		{"slash", "/", idp.signIn(t), 200},
+		{"public path", "/team/mcp", idp.signIn(t), 200},
+		{"path", "/mcp", idp.signIn(t), 200},
+		{"another path", "/x", idp.signIn(t), 404},
+		{"without an issuer", "", remote, 404},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			idp := newIssuers()
-			s := serve(t, after(time.Second), idp.signIn(t))
-			synctest.Wait()
-
-			token := idp.sign(t, home, map[string]any{"email": tt.claim})
-			s.request(by(token, post(tool, "")), http.StatusOK)
-			line := `calls_total{tool="answer",client="%s",outcome="ok"} 1`
-			s.metrics(fmt.Sprintf(line, tt.want))
+			s := serve(t, slow, tt.access)
+			request := by("", get("/.well-known/oauth-protected-resource"+tt.path))
+			res, body := receive(t, s.send(request))
+			if res.StatusCode != tt.want {
+				t.Errorf("status %d, want %d", res.StatusCode, tt.want)
+			}
+			if tt.want != http.StatusOK {
+				return
+			}
+			if strings.TrimSpace(body) != document {
+				t.Errorf("got  %s\nwant %s", body, document)
+			}
+			if got := res.Header.Get("Access-Control-Allow-Origin"); got != "*" {
+				t.Errorf("Access-Control-Allow-Origin: %q, want *", got)
+			}
 		})
 	}
 }
