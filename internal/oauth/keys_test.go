@@ -5,13 +5,16 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -70,7 +73,12 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
-func endless(*http.Request) *http.Response { return response(http.StatusOK, rand.Reader) }
+// endless is a body of which no more than its first bytes may be read.
+func endless(*http.Request) *http.Response {
+	first := io.LimitReader(rand.Reader, 2*fetchBytes)
+	rest := iotest.ErrReader(errors.New("too much is read"))
+	return response(http.StatusOK, io.MultiReader(first, rest))
+}
 
 // slow is a body of a byte each second.
 type slow struct{ ctx context.Context }

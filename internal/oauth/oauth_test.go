@@ -135,7 +135,7 @@ func TestForgedTokens(t *testing.T) {
 	for _, tt := range []struct{ name, token, want string }{
 		{"key of another issuer", otherRSA.sign("", ""), signature},
 		{"changed payload", forged + "." + parts[2], signature},
-		{"changed signature", header + parts[1] + ".A" + parts[2][1:], signature},
+		{"changed signature", header + parts[1] + "." + parts[2][4:] + parts[2][:4], signature},
 		{"RSA of 1024 bits", smallRSA.sign("", ""), unknown},
 		{"unknown key id", keyRSA.as("new", jose.RS256).sign("", ""), unknown},
 		{"key with another algorithm", keyRSA.as("PS384 only", jose.RS256).sign("", ""), signature},
