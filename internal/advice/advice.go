@@ -36,6 +36,7 @@ type Advisor struct {
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key
 	Models    map[string]Setting // by profile
+	Streams   bool               // requests ask for a stream
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
 	RootsFile string             // value of SSL_CERT_FILE

@@ -64,6 +64,10 @@ func (v Advisor) connection(e *llm.Error) explanation {
 		return x
 	}
 	hint := "check the network, openai.base_url, " + v.Proxy + " and the firewall"
+	connected := !dialed || op.Op != "dial"
+	if connected {
+		hint = v.orPlain(hint)
+	}
 	return explanation{"connection failed", hint, e.Message}
 }
 

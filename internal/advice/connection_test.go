@@ -71,6 +71,40 @@ func TestConnection(t *testing.T) {
 	})
 }
 
+// A gateway that cannot pass a stream ends it early or fails.
+func TestGatewayWithoutStreams(t *testing.T) {
+	const (
+		check = "check the network, openai.base_url, HTTPS_PROXY and the firewall"
+		plain = ", or set responses.stream: false if this server cannot stream"
+	)
+	cutOff := connection("the answer was cut off", nil)
+	failed := &llm.Error{Kind: llm.KindServer, Status: 500}
+	dial := connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded})
+
+	for _, tt := range []struct {
+		name    string
+		base    string
+		streams bool
+		err     error
+		want    string
+	}{
+		{"cut off", "http://gateway.example/v1", true, cutOff, check + plain},
+		{"failed", "http://gateway.example/v1", true, failed, "try again later" + plain},
+		{"not reached", "http://gateway.example/v1", true, dial, check},
+		{"no stream", "http://gateway.example/v1", false, failed, "try again later"},
+		{"OpenAI", "https://api.openai.com/v1", true, failed, "try again later"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := advisorFor(tt.base)
+			v.Streams = tt.streams
+			_, hint := v.Advise("answer", tt.err)
+			if hint != tt.want {
+				t.Errorf("hint %q, want %q", hint, tt.want)
+			}
+		})
+	}
+}
+
 func TestProxyOrScheme(t *testing.T) {
 	const (
 		password = "put user and password into HTTPS_PROXY"

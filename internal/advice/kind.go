@@ -37,7 +37,7 @@ func (v Advisor) byKind(profile string, e *llm.Error) explanation {
 		return explanation{problem, v.parameterHint(profile, e), e.Message}
 
 	case llm.KindServer:
-		return explanation{"the API failed", "try again later", e.Message}
+		return explanation{"the API failed", v.orPlain("try again later"), e.Message}
 	case llm.KindFailed:
 		problem := "the response failed (" + cmp.Or(e.Code, "unknown reason") + ")"
 		return explanation{problem, "rephrase the question or try again", e.Message}

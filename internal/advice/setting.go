@@ -25,6 +25,14 @@ func (v Advisor) openAI() bool {
 	return strings.HasSuffix("."+host, ".api.openai.com")
 }
 
+// orPlain adds to the hint for an error that a gateway without streams gives, too.
+func (v Advisor) orPlain(hint string) string {
+	if v.openAI() || !v.Streams {
+		return hint
+	}
+	return hint + ", or set responses.stream: false if this server cannot stream"
+}
+
 // base names openai.base_url and its origin.
 func (v Advisor) base() string { return "openai.base_url (" + v.BaseURL.From + ")" }
 

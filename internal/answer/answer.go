@@ -33,6 +33,7 @@ type Profile struct {
 	MaxOutputTokens  int
 	MaxToolCalls     int
 	ServiceTier      string
+	Background       bool // runs at the API without a connection
 }
 
 // Options configures an Answerer.
@@ -82,6 +83,9 @@ type Answer struct {
 	Citations  []cite.Citation `json:"citations"`   // never nil
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
+
+	// Sources are all that the answer cites, without dates: MaxCitations does not apply.
+	Sources []cite.Citation `json:"-"`
 }
 
 // Meta says what an answer took.

@@ -66,6 +66,21 @@ func TestCitations(t *testing.T) {
 
 		{"blocked", completed(message("", "x", blocked, a)), []string{a}},
 		{
+			"blocked, with a backslash",
+			completed(message("", "x", `https://bad.example\x`, a)),
+			[]string{a},
+		},
+		{
+			"blocked, as a name",
+			completed(search("https://bad%2eexample/", "one"), message("", "x")),
+			[]string{"one"},
+		},
+		{
+			"entity in the host",
+			completed(message("", "x", "https://a.example&num;.b.example/", a)),
+			[]string{"https://a.example&num;.b.example/", a},
+		},
+		{
 			"blocked, found",
 			completed(search(blocked, a), message("", "x")),
 			[]string{a},

@@ -32,8 +32,11 @@ func Page(raw, title string) Citation {
 	return Citation{URL: PageURL(raw), Title: oneLine(title)}
 }
 
-// Named returns a source without a URL, as the API names its own ("oai-weather").
+// Named returns a source without a URL, as the API names its own ("oai-weather"). A URL is no name.
 func Named(name string) Citation {
+	if strings.Contains(name, "://") {
+		return Citation{}
+	}
 	return Citation{URL: oneLine(name), Title: "api"}
 }
 

@@ -18,13 +18,26 @@ const (
 var headingLine = regexp.MustCompile(
 	`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
 
-// entryLine matches an entry of the list in the form that the policy asks for. The submatch is its
+const (
+	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
+	identifier = "`?[a-z0-9]+(?:-[a-z0-9]+)+`?"              // oai-weather
+)
+
+// datedEntry matches an entry of the list in the form that the policy asks for. The submatch is its
 // date, which may not exist ("2025-13-45").
-var entryLine = regexp.MustCompile(
-	`^\s*(?:(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*)?` + // a bullet or a number
-		"(?:`?[a-z0-9]+(?:-[a-z0-9]+)+`?|.*https?://.*)" + // an identifier such as oai-weather, or a URL
+var datedEntry = regexp.MustCompile(
+	`^(?:` + bullet + `)?\s*` +
+		"(?:" + identifier + "|.*https?://.*)" +
 		`(?:\s*[(（](?:[^\d()（）]*[\s:：])?|[\s:：,、—–-]+)` + // "(published: " or " — "
 		`(\d{4}-\d{2}-\d{2})(?: JST)?[)）.。*_\s]*$`)
+
+// undatedEntry matches an entry without a date: a URL after a bullet, or a line that is no more than
+// an identifier, a URL or a link, with a remark such as "(no date)".
+var undatedEntry = regexp.MustCompile(
+	`^` + bullet + `.*https?://|` +
+		`^(?:` + bullet + `)?\s*` +
+		"(?:" + identifier + `|https?://\S+|\[[^\]]*\]\(https?://\S+\))` +
+		`(?:\s*[(（][^\d()（）]*[)）])?[.。*_\s]*$`)
 
 // bulletStart matches the start of an entry, in this form or another.
 var bulletStart = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
@@ -44,7 +57,7 @@ var dateAtEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
 // Document is the text of an answer, with its last list of sources.
 type Document struct {
 	// Closing reports whether the list ends the text in the form that the policy asks for: each
-	// entry is a URL, a link or an identifier, with a date.
+	// entry is a URL, a link or an identifier, and at least one has a date.
 	Closing bool
 
 	// ListStart is where the heading of the list begins: bytes from the start of the text, or the
@@ -122,7 +135,7 @@ func (doc *Document) readList() {
 		}
 
 		linked = linked || len(l.links) > 0
-		dated = dated || entry
+		dated = dated || l.hasDate()
 		onlyEntries = onlyEntries && (blank || entry)
 	}
 
@@ -147,12 +160,20 @@ func (doc *Document) Listed() []Citation {
 
 func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
 
-// isEntry reports whether a line is an entry of a list as the policy asks for it.
+// isEntry reports whether a line is an entry of a list, with or without a date.
 func (l line) isEntry() bool {
 	if len(l.text) >= maxEntry {
 		return false
 	}
-	m := entryLine.FindStringSubmatch(l.text)
+	return undatedEntry.MatchString(l.text) || l.hasDate()
+}
+
+// hasDate reports whether a line is an entry of a list as the policy asks for it.
+func (l line) hasDate() bool {
+	if len(l.text) >= maxEntry {
+		return false
+	}
+	m := datedEntry.FindStringSubmatch(l.text)
 	return m != nil && firstDate(m[1]) != ""
 }
 

@@ -22,13 +22,19 @@ func TestClosing(t *testing.T) {
 		"full-width colon":      "A。\n\n参考：\n- https://b.example/（2025-01-02）",
 		"情報源":                   "A。\n\n情報源:\n- [B](https://b.example/)（公開日: 2025-01-02）",
 
-		"identifiers":         "A.\n\nSources:\n- oai-x 2025-01-02\n* `oai-y`: 2025-03-04",
-		"no bullets":          "A.\n\nSources:\nhttps://b.example/ (2025-01-02)\noai-c (2025-01-02)",
-		"title and URL":       "A.\n\nSources:\n- B, a page: https://b.example/ (2025-01-02)",
-		"footnotes":           "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)",
-		"date in the URL too": "A.\n\nSources:\n- https://b.example/2025-03-04/x — 2025-03-04",
-		"full stop":           "A.\n\nSources:\n- https://b.example/ (2025-01-02).",
-		"time zone":           "A.\n\nSources:\n- https://b.example/ (2025-01-02 JST)",
+		"identifiers":             "A.\n\nSources:\n- oai-x 2025-01-02\n* `oai-y`: 2025-03-04",
+		"no bullets":              "A.\n\nSources:\nhttps://b.example/ (2025-01-02)\noai-c (2025-01-02)",
+		"title and URL":           "A.\n\nSources:\n- B, a page: https://b.example/ (2025-01-02)",
+		"footnotes":               "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)",
+		"date in the URL too":     "A.\n\nSources:\n- https://b.example/2025-03-04/x — 2025-03-04",
+		"full stop":               "A.\n\nSources:\n- https://b.example/ (2025-01-02).",
+		"identifier without date": "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n- oai-weather",
+		"URL without date":        "A.\n\nSources:\n- https://b.example/\n- oai-c (2025-01-02)",
+		"link without date":       "A.\n\nSources\n1. [B](https://b.example/)\n2. oai-c (2025-01-02)",
+		"title without date":      "A.\n\nSources:\n- B: https://b.example/, a page\n- oai-c (2025-01-02)",
+		"no date in words":        "A.\n\n出典:\nhttps://b.example/（日付なし）\noai-c (2025-01-02)",
+
+		"time zone": "A.\n\nSources:\n- https://b.example/ (2025-01-02 JST)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !NewDocument(text).Closing {
@@ -49,9 +55,12 @@ func TestNotClosing(t *testing.T) {
 		"in the middle": "## Sources\n- of error\n\nThere are three.",
 		"an item":       "Kinds:\n- sinks\n- sources",
 		"in prose":      "A。\n参考: 値は概算です。",
-		"remark below":  "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n\nAsk for more.",
+		"link below": "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n\n" +
+			"See https://c.example/ for more.",
+		"remark below": "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n\nAsk for more.",
 
-		"one entry without date":  "A.\n\nSources:\n- oai-b (2025-01-02)\n- c",
+		"entries without date":    "A.\n\nSources:\n- https://b.example/\n- oai-c",
+		"one entry is a word":     "A.\n\nSources:\n- oai-b (2025-01-02)\n- c",
 		"date in the second line": "A.\n\nSources:\n1. B\n   https://b.example/ (2025-01-02)",
 		"date only in the URL":    "A.\n\nSources:\n- https://b.example/2025-01-02",
 		"no such day":             "A.\n\nSources:\n- oai-b (2025-13-45)",

@@ -36,9 +36,10 @@ var authority = regexp.MustCompile(
 	`^(?i:(https?://))(?:[^/?#\\]*@)?([^/?#\\@:% ]+)((?::\d*)?)(?:$|[/?#\\])`)
 
 // PageURL returns an http or https URL without user, password and tracking
-// (utm_source=openai, a text fragment), or "" for anything else.
+// (utm_source=openai, a text fragment), or "" for anything else. A backslash in
+// the path is a slash, as in browsers.
 func PageURL(raw string) string {
-	u, _, _ := strings.Cut(text.OneLine(raw), ":~:")
+	u := text.OneLine(raw)
 	at := authority.FindStringSubmatchIndex(u)
 	if at == nil {
 		return ""
@@ -47,28 +48,35 @@ func PageURL(raw string) string {
 	scheme := u[:at[3]]
 	host := u[at[4]:at[5]]
 	port := u[at[6]:at[7]]
-	path := strings.TrimSuffix(u[at[7]:], "#")
-	if len(host) > maxHost {
+	if len(host) > maxHost || asBrowser(host) == "" {
 		return ""
 	}
-	return scheme + host + port + untracked(escapes.Replace(path))
+
+	rest, _, _ := strings.Cut(u[at[7]:], ":~:")
+	rest = strings.TrimSuffix(rest, "#")
+	end := strings.IndexAny(rest+"?", "?#")
+	path := strings.ReplaceAll(rest[:end], `\`, "/")
+	return scheme + host + port + untracked(escapes.Replace(path+rest[end:]))
 }
 
 // PageKey is equal for URLs of one page: the scheme, www, the case of the host, escapes, an anchor
-// and a final slash do not count. The key of a name is the name.
+// and a final slash do not count. The host has no escapes: "&num;" is a part of its name. The key
+// of a name is the name.
 func PageKey(u string) string {
-	_, address, isPage := strings.Cut(html.UnescapeString(u), "://")
-	if isPage {
-		u, _, _ = strings.Cut(address, "#")
+	_, address, isPage := strings.Cut(u, "://")
+	if !isPage {
+		return u
 	}
 
-	host, path, _ := strings.Cut(u, "/")
-	host = strings.TrimPrefix(strings.ToLower(host), "www.")
+	address, _, _ = strings.Cut(address, "#")
+	end := strings.IndexAny(address+"/", "/?")
+	host := strings.TrimPrefix(strings.ToLower(address[:end]), "www.")
+	path := html.UnescapeString(address[end:])
 	unescaped, err := url.PathUnescape(path)
 	if err == nil {
 		path = unescaped
 	}
-	return strings.TrimRight(host+"/"+path, "/")
+	return strings.TrimRight(host+path, "/")
 }
 
 // browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).
@@ -78,20 +86,25 @@ var browser = idna.New(
 	idna.CheckHyphens(false),
 )
 
+// asBrowser returns a host as a browser maps it, without final dots, or "" if browsers refuse it,
+// such as one with a full-width slash (https://url.spec.whatwg.org/#forbidden-domain-code-point).
+func asBrowser(host string) string {
+	const forbidden = ` #%/:<>?@[\]^|`
+	ascii, err := browser.ToASCII(host)
+	if err != nil || strings.ContainsAny(ascii, forbidden) {
+		return ""
+	}
+	return strings.TrimRight(ascii, ".")
+}
+
 // HostOf returns the host of a page as a browser maps it, without port and final
-// dot, or "" if u is not an http or https URL.
+// dots, or "" if u is not an http or https URL with a host.
 func HostOf(u string) string {
 	m := authority.FindStringSubmatch(u)
 	if m == nil {
 		return ""
 	}
-
-	host := m[2]
-	ascii, err := browser.ToASCII(host)
-	if err != nil { // an underscore or a long label, which browsers may accept
-		ascii = strings.ToLower(host)
-	}
-	return strings.TrimSuffix(ascii, ".")
+	return asBrowser(m[2])
 }
 
 // Hosts is a set of domains, as HostOf returns them.

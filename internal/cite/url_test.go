@@ -33,7 +33,10 @@ func TestPageURL(t *testing.T) {
 		"  https://a.example/b c\nSources:\t\x00 ":        "https://a.example/b%20c%20Sources:",
 		"https://a.example/\u202egpj.exe":                 "https://a.example/gpj.exe",
 		"https://a.example/x\u2060\u00ad\u061c\U000e0041": "https://a.example/x",
-		`https://evil.example\@openai.com/`:               "https://evil.example%5C@openai.com/",
+		`https://evil.example\@openai.com/`:               "https://evil.example/@openai.com/",
+		`https://evil.example\x\y?a\b`:                    "https://evil.example/x/y?a%5Cb",
+		"https://a.example:~:@evil.example/":              "https://evil.example/",
+		"https://a.example&num;.evil.example/":            "https://a.example&num;.evil.example/",
 		`https://openai.com@evil.example/"><script>`:      "https://evil.example/%22%3E%3Cscript%3E",
 
 		// Not a page.
@@ -45,6 +48,12 @@ func TestPageURL(t *testing.T) {
 		"javascript:alert(1)//https://a.example": "",
 		"data:text/html,x":                       "",
 		"ftp://a.example/":                       "",
+		"https://./x":                            "",
+		"https://\u3002/x":                       "",
+		"https://%65vil.example/":                "",
+		"https://evil%2eexample/":                "",
+		"https://evil.example／.a.example/":       "",
+		"https://ev\til.example/":                "",
 		"https://" + longHost + "/":              "",
 	} {
 		t.Run(raw, func(t *testing.T) {
@@ -69,6 +78,8 @@ func TestPageKey(t *testing.T) {
 		{"www", "https://www.a.example/x", "https://a.example/x", true},
 		{"escapes", "https://a.example/東", "https://a.example/%E6%9D%B1", true},
 		{"entity", "https://a.example/?a&amp;b", "https://a.example/?a&b", true},
+		{"entity in the host", "https://a.example/", "https://a.example&num;.b.example/", false},
+		{"entity of a slash", "https://a.example/", "https://a.example&sol;", false},
 		{"case of the path", "https://a.example/x", "https://a.example/X", false},
 		{"query", "https://a.example/?id=1", "https://a.example/?id=2", false},
 	} {
@@ -86,21 +97,25 @@ func TestHosts(t *testing.T) {
 	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
 
 	for page, want := range map[string]bool{
-		"https://bad.example/":           true,
-		"https://BAD.example:443/x":      true,
-		"https://www.bad.example/":       true,
-		"https://a.b.bad.example?x":      true,
-		"https://bad.example./":          true,
-		"https://user@bad.example/":      true,
-		"https://worse.example/":         true,
-		"https://ｂａｄ.example/":           true,
-		"https://bad。example/":           true,
-		"https://日本.example/":            true,
-		"https://notbad.example/":        false,
-		"https://bad.example.org/":       false,
-		"https://ok.example/bad.example": false,
-		"https://my_bad.example/":        false,
-		"oai-weather":                    false,
+		"https://bad.example/":            true,
+		"https://BAD.example:443/x":       true,
+		"https://www.bad.example/":        true,
+		"https://a.b.bad.example?x":       true,
+		"https://bad.example./":           true,
+		"https://bad.example../":          true,
+		"https://user@bad.example/":       true,
+		`https://bad.example\x`:           true,
+		`https://bad.example\@ok.example`: true,
+		"https://ok.example@bad.example":  true,
+		"https://worse.example/":          true,
+		"https://ｂａｄ.example/":            true,
+		"https://bad。example/":            true,
+		"https://日本.example/":             true,
+		"https://notbad.example/":         false,
+		"https://bad.example.org/":        false,
+		"https://ok.example/bad.example":  false,
+		"https://my_bad.example/":         false,
+		"oai-weather":                     false,
 	} {
 		t.Run(page, func(t *testing.T) {
 			got := hosts.Has(page)

@@ -29,6 +29,7 @@ import (
 // deps is everything between the configuration and an answer.
 type deps struct {
 	config   *config.Config
+	warnings []string // those that are not printed: one line each, or empty
 	log      *slog.Logger
 	logErr   error // why the debug file cannot be written
 	api      llm.Options
@@ -39,7 +40,7 @@ type deps struct {
 	close    func()
 }
 
-// build loads the configuration, prints its warnings and connects the packages.
+// build loads the configuration, prints its warnings, unless f.show, and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
 func (a *app) build(f *flags) (*deps, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
@@ -70,7 +71,11 @@ func (a *app) build(f *flags) (*deps, error) {
 	if cfg.KeyErr != nil && !f.offline {
 		warnings = append(warnings, cfg.KeyErr.Error())
 	}
-	a.warn(warnings...)
+	if f.show {
+		d.warnings = warnings
+	} else {
+		a.warn(warnings...)
+	}
 
 	a.connect(d, instructions)
 	return d, nil
@@ -253,6 +258,7 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 	return advice.Advisor{
 		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
 		Models:    models(cfg),
+		Streams:   cfg.Responses.Stream != "false",
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
 		KeyFlaw:   keyFlaw(key),

@@ -24,7 +24,7 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escape escapes in JSON what text.Printable would remove. Only its strings can have that.
+// escape escapes in JSON the characters that text.Unsafe names. Only its strings can have them.
 func escape(json []byte) (escaped []byte) {
 	for _, r := range string(json) {
 		if !text.Unsafe(r) {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -21,6 +22,7 @@ type flags struct {
 	config  config.Flags
 	offline bool
 	keyless bool // smoke: offline when there is no key
+	show    bool // --show-config alone, whose JSON has the warnings
 }
 
 // newNoFlags returns the flags of a command that takes --help only.
@@ -132,11 +134,20 @@ func didYouMean(s string, known []string) string {
 	return "did you mean " + name + "? "
 }
 
-// unknownCommand says that there is no such command, and names the nearest.
+// unknownCommand says that there is no such command, and names the nearest, or ask for what looks
+// like a question.
 func (a *app) unknownCommand(name string) error {
-	known := slices.Sorted(maps.Keys(a.commands()))
-	hint := didYouMean(name, known) + "see " + version.Name + " --help"
-	return usageError(hint, "unknown command %q", name)
+	known := append(slices.Sorted(maps.Keys(a.commands())), "--version")
+	hint := didYouMean(name, known)
+	if strings.ContainsFunc(name, inQuestion) {
+		hint = "questions go to " + version.Name + ` ask "QUESTION"; `
+	}
+	return usageError(hint+"see "+version.Name+" --help", "unknown command %q", name)
+}
+
+// inQuestion reports whether questions have r and names of commands have not.
+func inQuestion(r rune) bool {
+	return unicode.IsSpace(r) || r == '?' || r > unicode.MaxASCII
 }
 
 //go:embed usage*.txt

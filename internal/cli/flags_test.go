@@ -71,6 +71,7 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 
 const (
 	seeHelp = "see openai-responses-mcp --help"
+	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"; `
 	seeAsk  = "see openai-responses-mcp ask --help"
 	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
@@ -80,6 +81,9 @@ func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, problem, hint string }{
 		{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
 		{"x", `unknown command "x"`, seeHelp},
+		{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
+		{"why?", `unknown command "why?"`, toAsk + seeHelp},
+		{"東京の天気は", `unknown command "東京の天気は"`, toAsk + seeHelp},
 		{
 			"ask --recencydays 1 ?",
 			"unknown flag --recencydays",

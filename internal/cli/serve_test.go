@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -221,20 +222,17 @@ func TestLogCall(t *testing.T) {
 	}
 }
 
-// serveInBackground runs serve until stop, with tokens from a file and an issuer that is down, and
-// returns the URL of MCP. end returns the exit code and the log.
-func serveInBackground(t *testing.T, file string) (url string, end func() (int, string)) {
+// serveInBackground runs serve until stop and returns the URL of MCP. end returns the exit code and
+// the log.
+func serveInBackground(t *testing.T, args string, env ...string) (url string, end func() (int, string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	pipe, stderr := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		args := "serve --http 127.0.0.1:0 --offline --debug --drain 0s --notice 0s " +
-			"--allowed-host MCP.example:443 " +
-			"--public-url https://mcp.example --oauth-issuer http://127.0.0.1:1"
-		env := []string{"MCP_HTTP_TOKENS_FILE=" + file}
-		ended <- Run(ctx, strings.Fields(args), env, nil, io.Discard, stderr)
+		words := strings.Fields("serve --http 127.0.0.1:0 --drain 0s --notice 0s " + args)
+		ended <- Run(ctx, words, env, nil, io.Discard, stderr)
 		stderr.Close()
 	}()
 
@@ -302,7 +300,9 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("alice:"+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, end := serveInBackground(t, file)
+	const args = "--offline --debug --allowed-host MCP.example:443 " +
+		"--public-url https://mcp.example --oauth-issuer http://127.0.0.1:1" // which is down
+	url, end := serveInBackground(t, args, "MCP_HTTP_TOKENS_FILE="+file)
 
 	answer := post(t, url, question, http.Header{
 		"Authorization":        {"Bearer " + token},
@@ -335,5 +335,62 @@ func TestServe(t *testing.T) {
 	}
 	if strings.Contains(log, token) {
 		t.Errorf("the log contains the token:\n%s", log)
+	}
+}
+
+// A response in the background is cancelled at the API when its client has left, and when the
+// server ends.
+func TestServeCancels(t *testing.T) {
+	const question = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+		"name":"answer","arguments":{"query":"x"}}}`
+	for _, name := range []string{"the client has left", "the server ends"} {
+		t.Run(name, func(t *testing.T) {
+			api, err := fakeapi.Start("cut-after=1+slow=1m", "hang")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer api.Close()
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			profile := []byte("model_profiles: {answer: {background: true}}\n")
+			if err := os.WriteFile(file, profile, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			url, end := serveInBackground(t, "--config "+file,
+				"OPENAI_BASE_URL="+api.URL, "OPENAI_API_KEY=sk-test-0123456789")
+
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			body := strings.NewReader(question)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			go func() {
+				resp, err := http.DefaultClient.Do(req)
+				if err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}()
+
+			wait := func(n int) {
+				if err := api.WaitRequests(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wait(2) // the second one is a GET
+			if name == "the server ends" {
+				end()
+			} else {
+				leave()
+			}
+			wait(3)
+			last := api.Requests()[2]
+			if !strings.HasSuffix(last.Path, "/cancel") {
+				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+			}
+		})
 	}
 }

@@ -35,6 +35,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 		return usageError("MCP clients start it with --stdio; "+f.seeHelp(), "nothing to do")
 	}
 
+	f.show = !*serve
 	d, err := a.build(f)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	defer d.close()
 
 	if *show || d.config.Server.ShowConfigOnStart {
-		shown := escape(d.config.Show(version.String()))
+		shown := escape(d.config.Show(version.String(), d.warnings...))
 		_, err := a.stderr.Write(shown)
 		if err != nil {
 			return fmt.Errorf("writing the configuration to stderr: %w", err)

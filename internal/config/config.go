@@ -79,13 +79,13 @@ type (
 		BaseURL      string            `yaml:"base_url" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with token, secret or key in them) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
 
 	Request struct {
-		TimeoutMS  int            `yaml:"timeout_ms" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		TimeoutMS  float64        `yaml:"timeout_ms" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
-		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
+		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}
 
 	Responses struct {
@@ -109,6 +109,7 @@ type (
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
 		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
+		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it, and an answer that takes longer than ten minutes may need it too."`
 	}
 
 	Policy struct {
@@ -125,19 +126,19 @@ type (
 	}
 
 	Search struct {
-		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited."`
+		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
-		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
+		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
+		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
 	}
 
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
 		MaxResults  int      `yaml:"max_results" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
-		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer."`
+		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
 	Location struct {
@@ -213,9 +214,9 @@ func defaults() *Config {
 // Timeout returns the limit of one tools/call.
 func (c *Config) Timeout() time.Duration {
 	const longest = math.MaxInt64 / int64(time.Millisecond)
-	ms := min(int64(c.Request.TimeoutMS), longest)
+	ms := min(c.Request.TimeoutMS, float64(longest))
 
-	return time.Duration(ms) * time.Millisecond
+	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // Origin returns where the value of a key comes from: "default", the file and line

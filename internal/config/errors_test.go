@@ -20,9 +20,9 @@ const reference = " is not ${NAME} or Bearer ${NAME}" +
 // badValues are values that their keys do not take.
 var badValues = []badFile{
 	{
-		"timeout beyond the largest number",
-		"request: {timeout_ms: 99999999999999999999}",
-		"1: request.timeout_ms: 1e+20 is not a whole number of at least 1",
+		"number beyond the largest",
+		"model_profiles: {answer: {max_tool_calls: 99999999999999999999}}",
+		"1: model_profiles.answer.max_tool_calls: 1e+20 is not a whole number of at least 0",
 	},
 	{
 		"negative days",
@@ -36,8 +36,8 @@ var badValues = []badFile{
 	},
 	{
 		"fraction for a whole number",
-		"request: {timeout_ms: 1.5}",
-		"1: request.timeout_ms: 1.5 is not a whole number of at least 1",
+		"policy: {max_citations: 1.5}",
+		"1: policy.max_citations: 1.5 is not a whole number in 1..10",
 	},
 	{
 		"word tagged as a number",
@@ -80,9 +80,9 @@ var badValues = []badFile{
 		`1: search.user_location.country: "Japan" is not a two-letter country code`,
 	},
 	{
-		"word in capitals",
-		"model_profiles: {answer: {reasoning_effort: High}}",
-		`1: model_profiles.answer.reasoning_effort: "High" is not one of none, minimal, low, ` +
+		"misspelled word",
+		"model_profiles: {answer: {reasoning_effort: Hihg}}",
+		`1: model_profiles.answer.reasoning_effort: "Hihg" is not one of none, minimal, low, ` +
 			`medium, high, xhigh, max`,
 	},
 	{
@@ -300,7 +300,7 @@ func TestBadEnvironment(t *testing.T) {
 		{
 			"hexadecimal number",
 			"OPENAI_API_TIMEOUT=0x10",
-			`request.timeout_ms: "0x10" is not a whole number of at least 1`,
+			`request.timeout_ms: "0x10" is not a number of at least 1`,
 		},
 		{
 			"not a number",

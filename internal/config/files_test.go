@@ -158,14 +158,19 @@ func TestReference(t *testing.T) {
 		"variables": "| Variable | Key |\n|---|---|\n",
 		"ignored":   "| Key | Why |\n|---|---|\n",
 	}
+	section := ""
 	inTable := false
 	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
 		if f.section() {
 			tables["keys"] += fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
+			section = f.key
 			inTable = false
 			continue
 		}
 
+		if f.key != join(section, f.Tag.Get("yaml")) {
+			t.Errorf("%s is listed under %s", f.key, section)
+		}
 		if !inTable {
 			tables["keys"] += "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
 			inTable = true

@@ -75,8 +75,8 @@ func BareURL(s string) string {
 
 // Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
 // and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
-// shows only whether they are set.
-func (c *Config) Show(version string) []byte {
+// shows only whether they are set. Warnings that are not empty are a list after these.
+func (c *Config) Show(version string, warnings ...string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
 		raw, _ := jsonx.Marshal(v)                 // Load has checked the values
@@ -98,6 +98,11 @@ func (c *Config) Show(version string) []byte {
 	}
 	set("effective.openai.api_key_set", c.KeySet)
 	set("effective.openai.headers", c.shownHeaders())
+	for _, warning := range warnings {
+		if warning != "" {
+			set("warnings.-1", warning)
+		}
+	}
 
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
 	redactor := redact.New(c.Secrets...)

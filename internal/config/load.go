@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,10 +94,20 @@ func newLoader(environ []string) *loader {
 	return l
 }
 
-// accept records where the new value of a key comes from, and checks the value.
+// accept records where the new value of a key comes from, and checks the value. A word may have
+// capitals.
 func (l *loader) accept(key, source string) {
 	l.origins[key] = source
-	for _, problem := range check(l.byKey[key]) {
+	f := l.byKey[key]
+	_, isEnum := f.Tag.Lookup("enum")
+	if isEnum {
+		lower := strings.ToLower(f.value.String())
+		if isAllowed(f.Tag, lower) {
+			f.value.SetString(lower)
+		}
+	}
+
+	for _, problem := range check(f) {
 		l.report(source, key, problem)
 	}
 }
@@ -175,8 +186,14 @@ func (l *loader) fromFlags(f Flags) {
 }
 
 // debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
-// word for on, or the path of a file, which also means on.
+// word for on, or the path of a file, which also means on. Other programs take patterns in DEBUG,
+// such as express:*, which set nothing.
 func (l *loader) debug(source, value string) {
+	if strings.Contains(value, "*") {
+		l.warn(source, "server.debug", strconv.Quote(value)+" ignored: a file has no * in its name")
+		return
+	}
+
 	l.Server.Debug = true
 	switch strings.ToLower(value) {
 	case "0", "false", "off", "no":

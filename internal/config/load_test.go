@@ -152,6 +152,70 @@ func TestDebugWords(t *testing.T) {
 	}
 }
 
+// DEBUG of other programs is a pattern. It is neither a switch nor a file.
+func TestDebugPattern(t *testing.T) {
+	flags := write(t, "server: {debug: false}")
+	c, warnings, err := Load(flags, []string{"DEBUG=express:*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Server.Debug || c.Server.DebugFile != "" {
+		t.Errorf("Server = %+v, want no debug", c.Server)
+	}
+
+	want := []string{`DEBUG: server.debug: "express:*" ignored: a file has no * in its name`}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// Values that the TypeScript program took.
+func TestLenientValues(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		file    string
+		environ string
+		value   func(*Config) any
+		want    any
+	}{
+		{
+			"word in capitals",
+			"",
+			"ANSWER_EFFORT=HIGH",
+			func(c *Config) any { return c.ModelProfiles.Answer.ReasoningEffort },
+			"high",
+		},
+		{
+			"word with a capital in the file",
+			"responses: {stream: 'Auto'}",
+			"",
+			func(c *Config) any { return c.Responses.Stream },
+			"auto",
+		},
+		{
+			"fraction of a millisecond",
+			"",
+			"OPENAI_API_TIMEOUT=90000.5",
+			func(c *Config) any { return c.Timeout() },
+			90*time.Second + 500*time.Microsecond,
+		},
+		{
+			"longer than time.Duration",
+			"request: {timeout_ms: 99999999999999999999}",
+			"",
+			func(c *Config) any { return c.Timeout() > 200*365*24*time.Hour },
+			true,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.value(mustLoad(t, write(t, tt.file), tt.environ))
+			if got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func profile(model, effort, verbosity string) Profile {
 	return Profile{Model: model, ReasoningEffort: effort, Verbosity: verbosity}
 }

@@ -20,10 +20,17 @@ var (
 	// headerReference has the scheme, such as "Bearer ", and the name of the variable.
 	headerReference = regexp.MustCompile(`^([A-Za-z-]{1,16} )?\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-	// credential matches names of headers and of query parameters.
-	credential = regexp.MustCompile(
-		`(?i)^(proxy-)?authorization$|^cookie$|^sig(nature)?$|token|secret|key|password`)
+	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than key.
+	credential = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie)$|` +
+		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
+
+	// secretParameter matches names of query parameters.
+	secretParameter = regexp.MustCompile(`(?i)^sig(nature)?$|token|secret|key|password`)
 )
+
+// minSecret is the length of the shortest value, in bytes, that is a secret wherever it is used. A
+// shorter one may be an ordinary word, such as the name of a provider.
+const minSecret = 8
 
 // checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
 // is a header that is not sent.
@@ -128,7 +135,10 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	}
 
 	value := l.lookup(variable)
-	l.Secrets = append(l.Secrets, value)
+	isKey := scheme != "" || credential.MatchString(name)
+	if isKey || len(value) >= minSecret {
+		l.Secrets = append(l.Secrets, value)
+	}
 	if value != "" {
 		return scheme + value
 	}
@@ -159,7 +169,7 @@ func urlSecrets(raw string) (list []string) {
 	_, query, _ := strings.Cut(raw, "?")
 	members, _ := url.ParseQuery(query)
 	for name, values := range members {
-		if credential.MatchString(name) {
+		if secretParameter.MatchString(name) {
 			list = append(list, values...)
 		}
 	}

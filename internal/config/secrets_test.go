@@ -64,6 +64,45 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// Whole words of a name tell that a header has a credential, which cannot be literal.
+func TestLiteralHeaders(t *testing.T) {
+	for name, allowed := range map[string]bool{
+		"x-portkey-provider": true,
+		"X-Monkey":           true,
+		"X-Tokenizer":        true,
+		"x-portkey-api-key":  false,
+		"X-Auth-Token":       false,
+		"X-ApiKey":           false,
+		"client_secret":      false,
+		"Key":                false,
+		"Cookie":             false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := Load(write(t, "openai: {headers: {"+name+": openai}}"), nil)
+			if got := err == nil; got != allowed {
+				t.Errorf("a literal value is allowed: %t (%v), want %t", got, err, allowed)
+			}
+		})
+	}
+}
+
+// A short value is a secret only where it is a key.
+func TestShortValues(t *testing.T) {
+	for header, want := range map[string]bool{
+		"x-portkey-provider: '${V}'": false,
+		"x-portkey-api-key: '${V}'":  true,
+		"X-Forward: 'Bearer ${V}'":   true,
+	} {
+		t.Run(header, func(t *testing.T) {
+			flags := write(t, "openai: {headers: {"+header+"}}")
+			got := slices.Contains(mustLoad(t, flags, "V=openai").Secrets, "openai")
+			if got != want {
+				t.Errorf("the value is a secret: %t, want %t", got, want)
+			}
+		})
+	}
+}
+
 // A header with a credential replaces the API key, even if its variable is not set.
 func TestKey(t *testing.T) {
 	const team = "{headers: {X-Team: '${TEAM}'}}"

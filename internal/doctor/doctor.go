@@ -92,6 +92,7 @@ func Run(ctx context.Context, o Options) []Check {
 		debugCheck(o.Config, o.LogErr),
 		locationCheck(o.Config),
 		datesCheck(o.Config, time.Now()),
+		backgroundCheck(o.Profiles),
 		baseURLCheck(base),
 		proxyCheck(base.Value, o.Advisor.Proxy, http.ProxyFromEnvironment, o.Getenv),
 		p.key(),

@@ -7,6 +7,7 @@
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
 //	send.go         do: the loop over the attempts, each a request and its answer; the
 //	                middleware, GET /models/{id}
+//	background.go   responses that outlive their connection: resume, poll, cancel
 //	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
@@ -69,6 +70,7 @@ type Client struct {
 	baseErr     *Error   // what is wrong with the base URL, or nil
 	o           Options  // without APIKey and Headers
 	unsupported sync.Map // set of modelParam
+	found       sync.Map // set of the models of which a GET found a background response
 	pacers      sync.Map // *pacer by model
 }
 

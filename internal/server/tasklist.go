@@ -10,10 +10,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 const (
 	maxTasks     = 1000
+	maxHeld      = 64 << 20  // bytes of the results of all tasks
 	keepTasks    = time.Hour // after the time limit, for clients that fetch the result late
 	pollInterval = 2 * time.Second
 	working      = "working" // the status of a task until it ends; it never asks for input
@@ -33,11 +36,12 @@ type task struct {
 	Result       mcp.Result     `json:"result,omitempty"` // of the call, if completed
 	Error        *jsonrpc.Error `json:"error,omitempty"`  // of the call, if failed
 
+	size   int // of Result as JSON, in bytes
 	cancel context.CancelFunc
 }
 
 // taskList holds the tasks of a session. It has at most maxTasks, and none of them changes after it
-// has ended.
+// has ended. Their results have at most maxHeld bytes together, unless the last one alone has more.
 type taskList struct {
 	ttl time.Duration
 
@@ -131,7 +135,8 @@ func (l *taskList) run(
 		l.change(t, task{Status: "failed", Message: err.Error(), Error: e})
 		return
 	}
-	l.change(t, task{Status: "completed", Result: res})
+	body, _ := jsonx.Marshal(res) // the SDK sends it, too
+	l.change(t, task{Status: "completed", Result: res, size: len(body)})
 }
 
 // change gives t the status, message, result and error of to, unless t has ended.
@@ -147,6 +152,32 @@ func (l *taskList) change(t *task, to task) {
 	t.Result = to.Result
 	t.Error = to.Error
 	t.Updated = now()
+	t.size = to.size
+	if t.size > 0 {
+		l.makeRoomLocked(t)
+	}
+}
+
+// makeRoomLocked drops the tasks that completed first until the results, with that of t, are small
+// enough.
+func (l *taskList) makeRoomLocked(t *task) {
+	total := t.size
+	var completed []*task // without t
+	for _, other := range l.tasks {
+		if other != t && other.size > 0 {
+			completed = append(completed, other)
+			total += other.size
+		}
+	}
+
+	slices.SortStableFunc(completed, func(a, b *task) int { return a.Updated.Compare(b.Updated) })
+	for _, oldest := range completed {
+		if total <= maxHeld {
+			break
+		}
+		total -= oldest.size
+		l.tasks = slices.DeleteFunc(l.tasks, func(other *task) bool { return other == oldest })
+	}
 }
 
 // now is the time in the precision that clients can parse.

@@ -252,3 +252,35 @@ func TestTaskLimit(t *testing.T) {
 		p.want(p.task("get", ids[1]), `"status":"completed"`)
 	})
 }
+
+// Beyond 64 MiB the tasks that completed first are dropped, also if they began later.
+func TestTaskBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := &taskList{ttl: time.Hour}
+		start := func(duration time.Duration) string {
+			text := &mcp.TextContent{Text: strings.Repeat("x", 10<<20)}
+			call := func(context.Context) (mcp.Result, error) {
+				time.Sleep(duration)
+				return &mcp.CallToolResult{Content: []mcp.Content{text}}, nil
+			}
+			return list.start(t.Context(), call).ID
+		}
+
+		ids := []string{start(time.Minute)}
+		for range 7 {
+			ids = append(ids, start(time.Second))
+			time.Sleep(2 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		ids = append(ids, start(time.Second))
+		time.Sleep(time.Minute)
+
+		for i, id := range ids {
+			want := i == 0 || i > 3
+			got := list.find(id) != nil
+			if got != want {
+				t.Errorf("task %d is kept: %t, want %t", i, got, want)
+			}
+		}
+	})
+}

@@ -14,8 +14,8 @@ const instructions = "Answers questions with current information from the web.\n
 	"Use answer for most questions, answer_quick for simple lookups, and answer_detailed for " +
 	"research and comparisons, which takes longer.\n" +
 	"The result is a JSON object: answer is the text, citations lists the sources with URL and " +
-	"date, and used_search says whether the web was searched. Name the sources when you use the " +
-	"answer."
+	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
+	"if a page has none. Name the sources when you use the answer."
 
 const (
 	detailed   = "answer_detailed" // the tool that can be a task

@@ -28,10 +28,13 @@ func Truncate(s string, n int) string {
 
 // Printable returns s without the characters that Unsafe names, and with U+FFFD for each byte that
 // is not UTF-8. It looks at single characters, so a sequence that is split over several calls is
-// removed as well.
+// removed as well. The variant of a Han character stays (葛 and U+E0100).
 func Printable(s string) string {
+	var previous rune
 	return strings.Map(func(r rune) rune {
-		if Unsafe(r) {
+		isVariant := r >= '\U000e0100' && r <= '\U000e01ef' && unicode.Is(unicode.Han, previous)
+		previous = r
+		if Unsafe(r) && !isVariant {
 			return -1
 		}
 		return r
@@ -47,19 +50,22 @@ func OneLine(s string) string {
 
 // Unsafe reports whether a terminal obeys r instead of showing it, or shows nothing for it: control
 // characters except line feed and tab, Unicode format characters such as bidirectional controls and
-// tags, and the Unicode line and paragraph separators. The joiners of letters and emoji are safe.
+// tags, variation selectors, fillers, and the Unicode line and paragraph separators. The joiners of
+// letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
+	const blankBraille = '\u2800'
 	switch r {
-	case '\n', '\t', '\u200c', '\u200d':
+	case '\n', '\t', '\u200c', '\u200d', '\ufe0e', '\ufe0f':
 		return false
-	case '\u2028', '\u2029':
+	case '\u2028', '\u2029', blankBraille:
 		return true
 	}
 
-	if unicode.Is(unicode.Cf, r) {
-		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // these are visible
+	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // format characters that are visible
+		return false
 	}
-	return unicode.IsControl(r)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point) // such as fillers
 }
 
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,

@@ -32,6 +32,20 @@ func TestPrintable(t *testing.T) {
 		"a\u2028b\ufeff\u200b\U000e0041":   "ab",
 		"天気 👩‍💻 é":                         "天気 👩‍💻 é",
 		"caf\xe9":                          "caf\ufffd",
+
+		// Variation selectors and fillers.
+		"a\U000e0100b\U000e01efc":   "abc",
+		"d\u180b\u180c\u180d\u180f": "d",
+		"e\ufe00\ufe0d":             "e",
+		"f\u3164\u115f\u1160\uffa0": "f",
+		"g\u2800\u034f\u17b4\u17b5": "g",
+		"葛\u034f\U000e0100":         "葛",
+
+		// Scripts and emoji that look like them.
+		"❤️ ☎︎ 1️⃣ 🏳️‍🌈 🇯🇵 👍🏽":   "❤️ ☎︎ 1️⃣ 🏳️‍🌈 🇯🇵 👍🏽",
+		"العربية ۝ می‌خواهم":     "العربية ۝ می‌خواهم",
+		"हिन्दी क्‍ष ខ្មែរ":      "हिन्दी क्‍ष ខ្មែរ",
+		"한국어 \u1112\u1161\u11ab": "한국어 \u1112\u1161\u11ab",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := Printable(in); got != want {
@@ -46,6 +60,15 @@ func TestPrintable(t *testing.T) {
 				t.Errorf("Printable of the characters of %q = %q, want %q", in, pieces, want)
 			}
 		})
+	}
+}
+
+// The variant of a Han character is two characters, so it needs both in one call.
+func TestPrintableVariant(t *testing.T) {
+	const in = "葛\U000e0100城\U000e0101\U000e0102市 辻\U000e01ef"
+	const want = "葛\U000e0100城\U000e0101市 辻\U000e01ef"
+	if got := Printable(in); got != want {
+		t.Errorf("Printable(%+q) = %+q, want %+q", in, got, want)
 	}
 }
 
