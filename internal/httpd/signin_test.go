@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -54,9 +55,7 @@ func (i issuers) sign(t *testing.T, issuer string, changes map[string]any) strin
 		"exp":   time.Now().Add(time.Hour).Unix(),
 		"scope": "mcp",
 	}
-	for name, value := range changes {
-		claims[name] = value
-	}
+	maps.Copy(claims, changes)
 	payload, err := json.Marshal(claims)
 	if err != nil {
 		t.Fatal(err)

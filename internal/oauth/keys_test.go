@@ -395,7 +395,7 @@ func TestWaitEnds(t *testing.T) {
 
 			began := time.Now()
 			_, err := r.Verify(until(tt.call), keyP384.sign("", ""))
-			if err != errUnavailable {
+			if !errors.Is(err, errUnavailable) {
 				t.Errorf("error %v, want %v", err, errUnavailable)
 			}
 			if took := time.Since(began); took != time.Second {

@@ -43,7 +43,7 @@ func TestAlgorithms(t *testing.T) {
 		{keyP521, "ES512"},
 		{keyEd, "EdDSA"},
 	} {
-		for _, name := range strings.Fields(tt.algorithms) {
+		for name := range strings.FieldsSeq(tt.algorithms) {
 			inBubble(t, name+" "+tt.key.id, func(t *testing.T) {
 				r, _ := start(t, newKeys(), unchanged)
 				key := tt.key.as(tt.key.id, jose.SignatureAlgorithm(name))
