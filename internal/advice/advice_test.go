@@ -55,6 +55,11 @@ func TestQuestion(t *testing.T) {
 			"",
 		},
 		{
+			&llm.Error{Kind: llm.KindCanceled, Err: answer.ErrShutdown},
+			"the server restarts",
+			"ask again",
+		},
+		{
 			answer.TimeoutError(1500 * time.Millisecond),
 			"timed out after 1.5 s",
 			"raise request.timeout_ms or OPENAI_API_TIMEOUT",

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -110,6 +111,9 @@ type TimeoutError time.Duration
 func (e TimeoutError) Error() string {
 	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
 }
+
+// ErrShutdown is the cause of the end of a question that the server no longer waits for.
+var ErrShutdown = errors.New("the server restarts")
 
 // WithTimeout bounds a question with a TimeoutError; 0: no bound.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -309,13 +309,13 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	}
 
 	o.Log = d.log
-	o.Metrics = httpd.NewMetrics()
+	o.Metrics = httpd.NewMetrics(d.profiles)
 	d.server.MaxCalls = o.MaxCalls
 	d.server.PerUser = o.CallsPerUser
 	d.server.Observe = func(c server.Call) {
 		c.Client = cmp.Or(c.Client, "anonymous")
 		o.Metrics.Observe(c)
-		logCall(d.log, c)
+		logCall(d.log, c, d.profiles[c.Tool].Model)
 	}
 	o.Server = server.New(d.server)
 
@@ -327,24 +327,29 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
-func logCall(log *slog.Logger, c server.Call) {
+func logCall(log *slog.Logger, c server.Call, model string) {
+	log = log.With("call_id", c.ID)
 	if c.Trace != "" {
 		log = log.With("traceparent", c.Trace)
 	}
-	log = log.With("tool", c.Tool, "client", c.Client, "outcome", c.Outcome)
+	log = log.With("tool", c.Tool, "client", c.Client, "app", c.App, "model", model,
+		"outcome", c.Outcome)
 	if c.Err != nil {
 		log = log.With("kind", c.Kind())
 		log.Debug("call failed", "err", c.Err)
 	}
 
-	request := c.Meta.RequestID
 	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
-		request = e.RequestID
 	}
+
+	seconds := func(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 	log.Info("call",
-		"request_id", request,
-		"seconds", c.Duration.Round(time.Millisecond).Seconds(),
-		"tokens", c.Meta.Usage.Total,
+		"request_id", text.Truncate(c.Stats.RequestID, 100),
+		"attempts", c.Stats.Attempts,
+		"seconds", seconds(c.Duration),
+		"api_seconds", seconds(c.Stats.Time),
+		"input_tokens", c.Meta.Usage.Input,
+		"output_tokens", c.Meta.Usage.Output,
 		"searches", c.Meta.Searches)
 }

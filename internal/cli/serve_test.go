@@ -191,26 +191,29 @@ func TestServeJSON(t *testing.T) {
 func TestLogCall(t *testing.T) {
 	const message = "slow down, Alice"
 	call := server.Call{
+		ID:       "c1",
 		Tool:     "answer",
 		Client:   "alice",
+		App:      "codex/1.0",
 		Outcome:  "error",
 		Duration: 1500 * time.Millisecond,
+		Stats:    llm.Stats{Attempts: 2, Time: time.Second, RequestID: "req_1"},
 		Err: &llm.Error{
-			Kind:      llm.KindRateLimit,
-			Status:    429,
-			Code:      "rate_limit_exceeded",
-			Message:   message,
-			RequestID: "req_1",
+			Kind:    llm.KindRateLimit,
+			Status:  429,
+			Code:    "rate_limit_exceeded",
+			Message: message,
 		},
 	}
-	const want = "msg=call tool=answer client=alice outcome=error kind=rate_limit " +
-		"status=429 code=rate_limit_exceeded request_id=req_1 seconds=1.5 tokens=0 searches=0\n"
+	const want = "msg=call call_id=c1 tool=answer client=alice app=codex/1.0 model=gpt-5.2 " +
+		"outcome=error kind=rate_limit status=429 code=rate_limit_exceeded request_id=req_1 " +
+		"attempts=2 seconds=1.5 api_seconds=1 input_tokens=0 output_tokens=0 searches=0\n"
 
 	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
 		t.Run(level.String(), func(t *testing.T) {
 			var out strings.Builder
 			options := &slog.HandlerOptions{Level: level}
-			logCall(slog.New(slog.NewTextHandler(&out, options)), call)
+			logCall(slog.New(slog.NewTextHandler(&out, options)), call, "gpt-5.2")
 			if got := out.String(); !strings.HasSuffix(got, want) {
 				t.Errorf("logged %q, want %q", got, want)
 			}
@@ -291,6 +294,7 @@ func TestServe(t *testing.T) {
 		"arguments":{"query":"is ` + token + ` a token?"},
 		"_meta":{
 			"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+			"io.modelcontextprotocol/clientInfo":{"name":"codex","version":"1.0"},
 			"io.modelcontextprotocol/clientCapabilities":{
 				"extensions":{"io.modelcontextprotocol/tasks":{}}
 			}
@@ -309,6 +313,7 @@ func TestServe(t *testing.T) {
 		"Content-Type":         {"application/json"},
 		"Accept":               {"application/json, text/event-stream"},
 		"Traceparent":          {trace},
+		"X-Request-Id":         {"proxy-7"},
 		"Mcp-Protocol-Version": {"2026-07-28"},
 		"Mcp-Method":           {"tools/call"},
 		"Mcp-Name":             {"answer_detailed"},
@@ -323,8 +328,9 @@ func TestServe(t *testing.T) {
 	}
 	for _, want := range []string{
 		"is [redacted] a token?",
-		"traceparent=" + trace + " tool=answer_detailed client=alice outcome=ok request_id=req_",
-		"tokens=1500 searches=0",
+		"call_id=proxy-7 traceparent=" + trace + " tool=answer_detailed client=alice " +
+			"app=codex/1.0 model=offline outcome=ok request_id=req_",
+		"input_tokens=1200 output_tokens=300 searches=0",
 		"drain=0s",
 		"without --oauth-scope, ID tokens and tokens for other purposes may be accepted",
 		"the keys cannot be read",

@@ -28,6 +28,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -72,10 +73,10 @@ type Options struct {
 // connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
 // rest is cancelled. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
-	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	defer background.Wait()
-	defer cancel()
+	defer cancel(nil)
 
 	t := &tracker{o: o, ctx: ctx}
 	failed := make(chan error, 2)
@@ -106,7 +107,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	t.drain()
-	cancel()
+	cancel(answer.ErrShutdown)
 
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
@@ -154,6 +155,13 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	limit := newLimiter(o.MaxCalls, o.CallsPerUser)
 	o.Metrics.gauge("requests_in_flight", limit.requests)
 	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
+	o.Metrics.gauge("max_calls", func() int { return o.MaxCalls })
+	o.Metrics.gauge("ready", func() int {
+		if o.ready(ctx) != nil {
+			return 0
+		}
+		return 1
+	})
 
 	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))

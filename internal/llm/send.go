@@ -99,7 +99,9 @@ func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, at
 		report = func(ahead int) { e.send(Waiting{ahead}) }
 	}
 	last := attempt > 1 && attempt > c.o.MaxRetries
+	queued := time.Now()
 	err := paced.wait(ctx, last, report)
+	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
@@ -166,6 +168,8 @@ func sleep(ctx context.Context, wait time.Duration) error {
 // attempt sends the body and reads the answer to its end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
 func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
+	defer statsOf(ctx).ended(time.Now())
+
 	acc := c.newAccumulator(ctx, e)
 	acc.job = jobOf(body)
 	defer acc.stopBlocks()
@@ -271,6 +275,7 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if err != nil {
 		return nil, err
 	}
+	statsOf(req.Context()).RequestID = requestID(resp)
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
