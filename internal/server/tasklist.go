@@ -180,6 +180,7 @@ func (l *taskList) run(
 			}
 		},
 	}
+
 	end := ended(call(context.WithValue(ctx, taskCallKey{}, about)))
 	if end.Result != nil {
 		body, _ := jsonx.Marshal(end.Result) // the SDK sends it, too
