@@ -69,7 +69,7 @@ func TestSchema(t *testing.T) {
 		"additionalProperties": false
 	}`)}
 
-	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
+	for _, f := range newLoader(nil).fields {
 		s.key = f.key
 		description := f.Tag.Get("doc")
 		if name := variable(f); name != "" {
@@ -160,7 +160,7 @@ func TestReference(t *testing.T) {
 	}
 	section := ""
 	inTable := false
-	for _, f := range fields(field{value: reflect.ValueOf(defaults()).Elem()}) {
+	for _, f := range newLoader(nil).fields {
 		if f.section() {
 			tables["keys"] += fmt.Sprintf("\n### %s\n\n%s\n", f.key, f.Tag.Get("doc"))
 			section = f.key

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
@@ -74,7 +75,12 @@ type loader struct {
 // newLoader returns a loader with the defaults.
 func newLoader(environ []string) *loader {
 	l := &loader{
-		Config:  defaults(),
+		Config: &Config{Derived: &Derived{
+			SentHeaders:   map[string]string{},
+			origins:       map[string]string{},
+			usedVariables: []string{},
+			usedFlags:     []string{},
+		}},
 		environ: map[string]string{},
 		byKey:   map[string]field{},
 	}
@@ -86,6 +92,10 @@ func newLoader(environ []string) *loader {
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
+		value, hasDefault := f.Tag.Lookup("default")
+		if hasDefault {
+			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // the tags are valid
+		}
 		if !f.section() {
 			l.Keys = append(l.Keys, f.key)
 			l.origins[f.key] = "default"
