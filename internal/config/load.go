@@ -50,8 +50,12 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 		last := fmt.Sprintf("%s: problems not shown: %d", l.File, more)
 		l.problems = append(l.problems[:maxProblems], last)
 	}
-	l.redactLines(l.problems)
-	l.redactLines(l.warnings)
+	redactor := redact.New(l.Secrets...)
+	for _, lines := range [][]string{l.problems, l.warnings} {
+		for i, line := range lines {
+			lines[i] = redactor.Line(line)
+		}
+	}
 	if len(l.problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
 	}
@@ -128,14 +132,6 @@ func (l *loader) report(source, key, problem string) {
 
 func (l *loader) warn(source, key, warning string) {
 	l.warnings = append(l.warnings, source+": "+key+": "+warning)
-}
-
-// redactLines replaces the secrets in the lines.
-func (l *loader) redactLines(lines []string) {
-	redactor := redact.New(l.Secrets...)
-	for i, line := range lines {
-		lines[i] = redactor.Line(line)
-	}
 }
 
 // lookup returns the value of a variable. If it is set, it counts as used.
