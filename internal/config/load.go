@@ -218,21 +218,21 @@ func (l *loader) debug(source, value string) {
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
-		for _, f := range fields(field{value: reflect.ValueOf(Profile{})}) {
-			key := "model_profiles." + profile + "." + f.key
-			from := "model_profiles.answer." + f.key
-			if l.origins[key] != "default" {
+		for _, f := range l.fields {
+			name, isMember := strings.CutPrefix(f.key, "model_profiles."+profile+".")
+			if !isMember || l.origins[f.key] != "default" {
 				continue
 			}
 
-			takesLevel := f.key == "reasoning_effort" || f.key == "verbosity"
-			isDefault := !inFile && l.origins[from] == "default"
-			if takesLevel && isDefault {
-				l.byKey[key].value.SetString(level)
+			from := l.byKey["model_profiles.answer."+name]
+			origin := l.origins[from.key]
+			hasLevel := name == "reasoning_effort" || name == "verbosity"
+			if hasLevel && origin == "default" && !inFile {
+				f.value.SetString(level)
 				continue
 			}
-			l.byKey[key].value.Set(l.byKey[from].value)
-			l.origins[key] = l.origins[from]
+			f.value.Set(from.value)
+			l.origins[f.key] = origin
 		}
 	}
 }

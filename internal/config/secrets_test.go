@@ -26,29 +26,17 @@ func TestHeaders(t *testing.T) {
 		"TEAM= team-secret ",
 		"OPENAI_API_KEY=sk-of-another-service",
 	}
-	wantHeaders := map[string]string{
-		"api-key": "azure-secret",
-		"X-Team":  "Token team-secret",
-		"X-Title": "My reports",
-		"X-Count": "5",
-	}
-	wantVariables := []string{"NOT_THERE", "TEAM"}
-	wantWarnings := []string{
-		file + ":2: openai.headers: NOT_THERE is not set: X-Missing is not sent",
-	}
+	const want = `map[X-Count:5 X-Team:Token team-secret X-Title:My reports api-key:azure-secret]
+[NOT_THERE TEAM]
+[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]`
 
 	c, warnings, err := Load(flags, environ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantHeaders, c.SentHeaders); diff != "" {
-		t.Errorf("SentHeaders (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantVariables, c.HeaderVariables); diff != "" {
-		t.Errorf("HeaderVariables (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
+	got := fmt.Sprintf("%v\n%v\n%v", c.SentHeaders, c.HeaderVariables, warnings)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("headers, variables and warnings (-want +got):\n%s", diff)
 	}
 
 	shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c)
