@@ -99,8 +99,9 @@ func TestExplain(t *testing.T) {
 	}
 
 	t.Run("key", func(t *testing.T) {
-		got := Advisor{Key: "K"}.Explain("answer", refused(llm.KindMissingKey, 0, "x"))
-		if want := "Missing API key: set K"; got != want {
+		const want = "Missing API key: set K"
+		got := Advisor{}.Explain("answer", refused(llm.KindMissingKey, 0, want))
+		if got != want {
 			t.Errorf("Explain = %q, want %q", got, want)
 		}
 	})

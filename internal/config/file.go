@@ -23,12 +23,13 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5.2).
 func (l *loader) fromFile(given *string) error {
-	appData := l.environ["APPDATA"] // Windows has it
-	if appData != "" {
-		l.DefaultFiles = append(l.DefaultFiles, filepath.Join(appData, version.Name, "config.yaml"))
+	inHome := filepath.Join(l.home, ".config")
+	for _, folder := range []string{l.environ["APPDATA"], inHome} {
+		if folder != "" { // only Windows has APPDATA
+			path := filepath.Join(folder, version.Name, "config.yaml")
+			l.DefaultFiles = append(l.DefaultFiles, path)
+		}
 	}
-	inHome := filepath.Join(l.home, ".config", version.Name, "config.yaml")
-	l.DefaultFiles = append(l.DefaultFiles, inHome)
 
 	if given != nil {
 		l.usedFlags = append(l.usedFlags, "--config")

@@ -121,7 +121,7 @@ func TestKey(t *testing.T) {
 			"OPENAI_API_KEY_FILE  key false reading the key: key is empty",
 		},
 		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  key false " + more},
-		{"UTF-16", "{}", file, "\xff\xfes\x00k\x00", "OPENAI_API_KEY_FILE  key false " + more},
+		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  key false " + more},
 		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
