@@ -202,12 +202,8 @@ func decode(f field, value *yaml.Node) string {
 }
 
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
-// section first. A problem that is not shown needs no search.
+// section first.
 func (l *loader) unknownKey(section, name string) string {
-	if len(l.problems) >= maxProblems {
-		return "unknown key"
-	}
-
 	var inSection, all []string
 	for _, f := range l.fields {
 		all = append(all, f.key)

@@ -261,7 +261,7 @@ func TestBomb(t *testing.T) {
 	for i := 1; i < 60; i++ {
 		fmt.Fprintf(&bomb, "    a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
 	}
-	for i := range 50_000 {
+	for i := range 1000 {
 		fmt.Fprintf(&many, "key%d: 1\n", i)
 	}
 
@@ -269,7 +269,7 @@ func TestBomb(t *testing.T) {
 		{"many aliases", bomb.String(), ""},
 		{"alias of itself", "request: &a {extra_body: {b: *a}}", ""},
 		{"many brackets", strings.Repeat("[", 100_000), ""},
-		{"many keys", many.String(), "\n" + file + ": problems not shown: 49980"},
+		{"many keys", many.String(), "\n" + file + ": problems not shown: 980"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := Load(write(t, tt.yaml), nil)
