@@ -35,6 +35,7 @@
 //	whether a try is repeated, and when    llm     Client.do, Error.retryable
 //	when a call may go out after a 429     llm     pacedCall.wait, pacedCall.refused
 //	which parameter is dropped after a 400 llm     Client.leaveOut
+//	how a broken connection is resumed     llm     Client.follow
 //	which value of a setting wins          config  Load
 //	what is removed from logs and errors   redact  Redactor
 //

@@ -220,3 +220,41 @@ func TestCommandsEnd(t *testing.T) {
 		})
 	}
 }
+
+// A response in the background is cancelled at the API when its program ends.
+func TestCancelAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args string
+		end  func(*process)
+		code int
+	}{
+		{"--stdio", func(p *process) { _ = p.Process.Signal(syscall.SIGTERM) }, 0},
+		{"--stdio", func(p *process) { p.out.Close() }, 0},
+		{"ask x", func(p *process) { _ = p.Process.Signal(os.Interrupt) }, interrupted},
+		{"ask x", func(p *process) { p.out.Close() }, notRead},
+	} {
+		t.Run(fmt.Sprint(tt.args, " ", tt.code), func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "cut-after=1+slow=1m", "hang")
+			file := t.TempDir() + "/config.yaml"
+			text := []byte("model_profiles: {answer: {background: true}}\n")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			args := append(env, strings.Fields(tt.args)...)
+			p := newProcess(t, append(args, "--config", file)...)
+			p.start(initialize + "\n" + ask("1", "x") + "\n")
+			await(t, api.WaitRequests, 2) // the second one is a GET
+			tt.end(p)
+			p.exit(tt.code)
+
+			requests := api.Requests()
+			last := requests[len(requests)-1]
+			if !strings.HasSuffix(last.Path, "/cancel") {
+				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+			}
+		})
+	}
+}

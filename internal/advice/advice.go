@@ -87,9 +87,12 @@ func sentence(parts ...string) string {
 	return text.OneLine(strings.Join(said, ": "))
 }
 
-// explain finds the words. A time limit is what a question ended with, so it comes before the error
-// of the request.
+// explain finds the words. A shutdown or a time limit is what a question ended with, so it comes
+// before the error of the request.
 func (v Advisor) explain(profile string, err error) explanation {
+	if errors.Is(err, answer.ErrShutdown) {
+		return explanation{problem: answer.ErrShutdown.Error(), hint: "ask again"}
+	}
 	timeout, ok := errors.AsType[answer.TimeoutError](err)
 	if ok {
 		return timedOut(timeout, err)

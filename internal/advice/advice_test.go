@@ -61,6 +61,10 @@ func TestQuestion(t *testing.T) {
 			`looking up profile "x": not configured`,
 		},
 		{
+			&llm.Error{Kind: llm.KindCanceled, Err: answer.ErrShutdown},
+			"the server restarts -> ask again",
+		},
+		{
 			timeout(answer.TimeoutError(1500 * time.Millisecond)),
 			"timed out after 1.5 s -> " + raise,
 		},

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -33,6 +34,7 @@ type Profile struct {
 	MaxOutputTokens  int
 	MaxToolCalls     int
 	ServiceTier      string
+	Background       bool // runs at the API without a connection
 }
 
 // Options configures an Answerer.
@@ -82,6 +84,9 @@ type Answer struct {
 	Citations  []cite.Citation `json:"citations"`   // never nil
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
+
+	// Sources are all that the answer cites, without dates: MaxCitations does not apply.
+	Sources []cite.Citation `json:"-"`
 }
 
 // Meta says what an answer took.
@@ -106,6 +111,9 @@ type TimeoutError time.Duration
 func (e TimeoutError) Error() string {
 	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
 }
+
+// ErrShutdown is the cause of the end of a question that the server no longer waits for.
+var ErrShutdown = errors.New("the server restarts")
 
 // WithTimeout bounds a question with a TimeoutError; 0: no bound.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -33,6 +33,7 @@ func (a *Answerer) compose(r *reading) (*Answer, error) {
 		UsedSearch: r.searched,
 		Citations:  citations,
 		Meta:       r.meta,
+		Sources:    sources,
 	}, nil
 }
 

@@ -61,6 +61,7 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 		MaxToolCalls:     p.MaxToolCalls,
 		ServiceTier:      p.ServiceTier,
 		Extra:            a.o.ExtraBody,
+		Background:       p.Background,
 		Plain:            a.o.Stream == "false",
 	}
 	if a.o.Search.Required {

@@ -29,6 +29,9 @@ func Stage(ev llm.Event) (stage, what string) {
 	case llm.Waiting:
 		return fmt.Sprintf("waiting for the rate limit (%d ahead)", e.Ahead), ""
 
+	case llm.Reconnecting:
+		return "reconnecting", ""
+
 	case llm.Retrying:
 		return fmt.Sprintf("retrying (%d): %v", e.Attempt, e.Err.Kind), ""
 	}

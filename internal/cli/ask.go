@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +25,7 @@ type askFlags struct {
 	json     bool
 	events   bool
 	usage    bool
+	color    string // auto, always or never
 	question answer.Question
 }
 
@@ -33,12 +36,16 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 
-	screen := terminal.New(terminal.Options{
-		Stdout:  a.stdout,
-		Stderr:  a.stderr,
-		Term:    a.variable("TERM"),
-		NoColor: a.variable("NO_COLOR") != "",
-		NoText:  f.json,
+	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
+	if f.color == "auto" && noColor {
+		f.color = "never"
+	}
+	screen := terminal.New(ctx, terminal.Options{
+		Stdout: a.stdout,
+		Stderr: a.stderr,
+		Term:   a.variable("TERM"),
+		Color:  f.color,
+		NoText: f.json,
 	})
 	a.stderr = screen // warnings must not run into the status line
 
@@ -47,6 +54,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.close()
+	screen.Block(d.config.Search.BlockedDomains)
 	if d.config.Server.Debug { // the log shows everything
 		screen.Hide()
 	}
@@ -71,10 +79,16 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}
 
 	err = a.printAnswer(ans, f, screen)
-	if err == nil && f.usage && ans != nil {
+	if err != nil {
+		return err
+	}
+	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	return err
+	if piped(a.stdin) && stdio.Unread(a.stdin) {
+		a.warn("stdin was not read: write - after the question to add it as context")
+	}
+	return nil
 }
 
 // askOnce asks the question, and shows what happens meanwhile. stop ends ctx. Some complete
@@ -141,6 +155,9 @@ func (a *app) printAnswer(ans *answer.Answer, f *askFlags, screen *terminal.Scre
 		return nil
 	case f.json:
 		return printJSON(a.stdout, ans)
+	case f.color == "always":
+		_, err := io.WriteString(a.stdout, screen.Format(ans))
+		return err
 	}
 	_, err := fmt.Fprintln(a.stdout, text.Printable(ans.Text))
 	return err
@@ -192,12 +209,20 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 
 // newAskFlags returns the flags of ask.
 func newAskFlags() *askFlags {
-	f := &askFlags{flags: newFlags("ask")}
+	f := &askFlags{flags: newFlags("ask"), color: "auto"}
 	f.BoolVar(&f.detailed, "detailed", false, "")
 	f.BoolVar(&f.quick, "quick", false, "")
 	f.BoolVar(&f.json, "json", false, "")
 	f.BoolVar(&f.events, "events", false, "")
 	f.BoolVar(&f.usage, "usage", false, "")
+
+	f.Func("color", "", func(s string) error {
+		if !slices.Contains([]string{"auto", "always", "never"}, s) {
+			return errors.New("not auto, always or never")
+		}
+		f.color = s
+		return nil
+	})
 
 	q := &f.question
 	f.Func("recency-days", "", number(&q.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))

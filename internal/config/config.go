@@ -86,7 +86,7 @@ type (
 	Request struct {
 		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
-		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools and stream."`
+		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}
 
 	Responses struct {
@@ -110,6 +110,7 @@ type (
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
 		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
+		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it, and an answer that takes longer than ten minutes may need it too."`
 	}
 
 	Policy struct {

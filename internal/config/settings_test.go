@@ -90,6 +90,7 @@ var profileSettings = map[string]string{
 	"max_output_tokens": `1000`,
 	"max_tool_calls":    `2`,
 	"service_tier":      `"flex"`,
+	"background":        `true`,
 }
 
 // Every key changes what the program does: a session with a value differs from one without it.

@@ -144,10 +144,15 @@ func TestLocationAndDates(t *testing.T) {
 func TestReport(t *testing.T) {
 	var checks checklist
 	checks.add("config", configCheck(load(t, "server: {debug: true}")))
+	checks.addErrors(errors.New("c.yaml:1: a\nc.yaml:2: b"))
 	checks.addWarnings([]string{"c.yaml:3: ignored"})
 	checks.add("http", fail("the server\n said \x1b[2J", "try\nagain"))
 	const want = `ok    config                 read c.yaml
       server.debug from c.yaml:1
+fail  config                 c.yaml:1: a
+fail  config                 c.yaml:2: b
+      -> correct it (config/config.yaml.example has every key) and run doctor again: ` +
+		`the rest was not checked
 warn  config                 c.yaml:3: ignored
       -> correct it or remove it; a variable that it names must be set ` +
 		`where the client starts the server
@@ -158,8 +163,8 @@ fail  http                   the server said [2J
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 
-	const members = "[verdict,checks.#.name,checks.0.details,checks.2.hint]"
-	const wantJSON = `["fail",["config","config","http"],["server.debug from c.yaml:1"],"try again"]`
+	const members = "[verdict,checks.#(verdict==warn).text,checks.0.details,checks.4.hint]"
+	const wantJSON = `["fail","c.yaml:3: ignored",["server.debug from c.yaml:1"],"try again"]`
 	got := gjson.Get(JSON(checks), members+"|@ugly").Raw
 	if got != wantJSON {
 		t.Errorf("JSON has %s, want %s", got, wantJSON)

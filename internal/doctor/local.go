@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -99,6 +101,22 @@ func datesCheck(cfg *config.Config, now time.Time) Check {
 
 	return pass(fmt.Sprintf("today is %s in %v, set by policy.timezone (%s)",
 		today, cfg.Location, origin))
+}
+
+// backgroundCheck says which tools ask in the background, and what that means.
+func backgroundCheck(profiles map[string]answer.Profile) Check {
+	var tools []string
+	for _, tool := range slices.Sorted(maps.Keys(profiles)) {
+		if profiles[tool].Background {
+			tools = append(tools, tool)
+		}
+	}
+	if len(tools) == 0 {
+		return pass("off: an answer whose connection breaks is asked again")
+	}
+	return pass("on for " + strings.Join(tools, ", ") +
+		": answers start later, and OpenAI keeps a copy for about ten minutes; " +
+		"Azure needs responses.store: true, and answers that take longer may need it too")
 }
 
 // baseURLCheck checks the address of the API, not the server there.

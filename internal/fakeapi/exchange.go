@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 )
 
 // exchange is a request while it is answered.
 type exchange struct {
+	s    *Server
 	w    http.ResponseWriter
 	r    *http.Request
 	req  request
@@ -21,10 +23,11 @@ type exchange struct {
 	done bool // the answer is complete
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// net/http notices that a client leaves only after the body was read.
 	body, err := io.ReadAll(r.Body)
-	x := &exchange{w: w, r: r}
+	x := &exchange{s: s, w: w, r: r}
 	s.arrive(x, body)
 	defer func() {
 		hasLeft := err != nil || r.Context().Err() != nil
@@ -50,6 +53,7 @@ func (s *Server) arrive(x *exchange, body []byte) {
 	r := Recorded{
 		Method: x.r.Method,
 		Path:   x.r.URL.Path,
+		Query:  x.r.URL.RawQuery,
 		Header: x.r.Header.Clone(),
 		Body:   body,
 	}
@@ -86,9 +90,12 @@ func (x *exchange) answer() {
 
 	path := x.r.URL.Path
 	_, model, _ := strings.Cut(path, "/models/")
+	_, response, _ := strings.Cut(path, "/responses/")
 	switch {
 	case x.r.Method == http.MethodPost && strings.HasSuffix(path, "/responses"):
 		x.respond()
+	case response != "":
+		x.fetch(response)
 	case x.r.Method == http.MethodGet && model != "":
 		x.describe(model)
 	default:
@@ -116,7 +123,7 @@ func (x *exchange) respond() {
 		value := x.req.Get(param)
 		if value.Exists() && value.Type != gjson.False {
 			e := apiErrors[x.step.refusal]
-			e.Param = param
+			e.Param = cmp.Or(x.step.blames, param)
 			e.Message = fmt.Sprintf(e.Message, param)
 			x.fail(e)
 			return
@@ -127,22 +134,25 @@ func (x *exchange) respond() {
 	if final == nil {
 		final = x.response()
 	}
-	x.sendResponse(final, x.req.Get("stream").Bool())
-}
+	mode := x.step.background
+	isBackground := x.req.Get("background").Bool() && mode != "ignores-background"
+	if isBackground {
+		final, _ = sjson.SetBytes(final, "background", true) // the path is valid
+	}
 
-// sendResponse sends a finished response, as an object or as a stream.
-func (x *exchange) sendResponse(final []byte, asStream bool) {
-	if !asStream {
+	j := newJob(x.step, final)
+	isKept := isBackground && mode != "echoes-background"
+	if isKept {
+		x.s.jobs.Store(j.final.Get("id").Str, j)
+	}
+	switch {
+	case x.req.Get("stream").Bool():
+		x.stream(j, 0)
+	case isKept:
+		x.sendJSON(http.StatusOK, j.events[0]["response"])
+	default:
 		x.send(http.StatusOK, "application/json", final)
-		return
 	}
-
-	stream := events(gjson.ParseBytes(final))
-	e, isFailure := apiErrors[x.step.failure]
-	if isFailure {
-		stream = append(stream[:2], object{"type": "error", "error": e})
-	}
-	x.stream(stream)
 }
 
 // pause waits for d. It reports whether the client still waits for an answer.

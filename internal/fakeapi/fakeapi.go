@@ -1,15 +1,16 @@
-// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses and
-// GET /models/{id} in the shapes of the real one, and fails on request. It serves --offline and
-// the tests of the program.
+// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses, the
+// requests about responses in the background, and GET /models/{id} in the shapes of the real one,
+// and fails on request. It serves --offline and the tests of the program.
 //
 // A turn of the model is described once, as a finished response, from which its stream is derived.
 // A step changes what the next request gets: another turn, an error, a broken connection, a file.
 //
-//	fakeapi.go   the server, what it records, and what can be waited for
-//	step.go      the behaviours that can be scripted
-//	exchange.go  the answer to a request: the endpoints
-//	turn.go      what the model says
-//	stream.go    the events of a response
+//	fakeapi.go     the server, what it records, and what can be waited for
+//	step.go        the behaviours that can be scripted
+//	exchange.go    the answer to a request: the endpoints
+//	turn.go        what the model says
+//	stream.go      the events of a response
+//	background.go  responses that run without a connection
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
@@ -27,9 +28,9 @@ import (
 
 // Recorded is a request as it arrived.
 type Recorded struct {
-	Method, Path string
-	Header       http.Header
-	Body         []byte
+	Method, Path, Query string
+	Header              http.Header
+	Body                []byte
 }
 
 // Server is a running API. It accepts every key and model.
@@ -38,6 +39,7 @@ type Server struct {
 
 	server *http.Server
 	ended  chan struct{} // closed when serving has ended
+	jobs   sync.Map      // *job by id, of the responses in the background
 
 	mu       sync.Mutex
 	queue    []step        // of the next requests
@@ -48,14 +50,19 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when arrived or aborted changes
 }
 
-// Start serves the API on a free loopback port. It answers as a model would, except for what
-// the steps say: see [Server.Script].
-func Start(steps ...string) (*Server, error) {
+// New returns an API that is not on a port. It answers as a model would, except for what the steps
+// say: see [Server.Script].
+func New(steps ...string) (*Server, error) {
 	s := &Server{
 		ended:   make(chan struct{}),
 		changed: make(chan struct{}),
 	}
-	err := s.Script(steps...)
+	return s, s.Script(steps...)
+}
+
+// Start serves the API of New on a free loopback port.
+func Start(steps ...string) (*Server, error) {
+	s, err := New(steps...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +73,7 @@ func Start(steps ...string) (*Server, error) {
 	}
 	s.URL = "http://" + listener.Addr().String() + "/v1"
 	s.server = &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
+		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() {

@@ -26,8 +26,12 @@ type step struct {
 	// What the response is.
 	refuses  []string // parameters that are refused
 	refusal  string   // with this error
+	blames   string   // the parameter that the error names; "": the refused one
 	status   string   // incomplete or failed; "" for completed
 	response []byte   // the finished response, instead of what the model says
+
+	background string // ignores-background or echoes-background, or ""
+	get        string // what GETs of the response get: gone, too-old, poll-429, or ""
 }
 
 // asked is the behavior that the first word of the question names.
@@ -43,6 +47,10 @@ const asked = "asked"
 //	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter
+//	refuses-background[=PARAM]            400 for background that names PARAM
+//	ignores-background, echoes-background runs in the foreground; says otherwise
+//	gone, too-old, poll-429               what GETs of a background response get: always 404,
+//	                                      no stream, first 429
 //	hang, cut, truncated, garbage, redirect=URL   other faults
 //	delay=2s, slow=100ms                  before the answer, between events
 //	cut-after=N, hang-after=N             where a stream stops
@@ -85,6 +93,14 @@ func parse(word string) (st step, err error) {
 		case "refuses":
 			st.refuses = append(st.refuses, value)
 			st.refusal = "unsupported"
+		case "refuses-background":
+			st.refuses = []string{"background"}
+			st.refusal = "unsupported"
+			st.blames = value
+		case "ignores-background", "echoes-background":
+			st.background = name
+		case "gone", "too-old", "poll-429":
+			st.get = name
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name
@@ -202,6 +218,17 @@ var apiErrors = map[string]apiError{
 		Message: "The server is overloaded or not ready yet.",
 		Type:    serverError,
 		Code:    serverError,
+	},
+	"too-old": {
+		status: http.StatusBadRequest,
+		Message: "This response can no longer be streamed " +
+			"because it is more than 5 minutes old.",
+		Type: invalidRequest,
+	},
+	"ended": {
+		status:  http.StatusBadRequest,
+		Message: "Cannot cancel a completed response.",
+		Type:    invalidRequest,
 	},
 	"unsupported": {
 		status:  http.StatusBadRequest,

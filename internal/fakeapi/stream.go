@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -18,18 +19,32 @@ func events(final gjson.Result) []object {
 		"status": "in_progress",
 		"output": []object{},
 	}
-	all := []object{
-		{"type": "response.created", "response": started},
-		{"type": "response.in_progress", "response": started},
+	var all []object
+	add := func(event string, response any) {
+		all = append(all, object{"type": "response." + event, "response": response})
 	}
+
+	if final.Get("background").Bool() {
+		started["background"] = true
+		started["created_at"] = final.Get("created_at").Int()
+		queued := maps.Clone(started)
+		queued["status"] = "queued"
+		add("created", queued)
+		add("queued", queued)
+	} else {
+		add("created", started)
+	}
+	add("in_progress", started)
 
 	for i, item := range final.Get("output").Array() {
 		all = append(all, itemEvents(i, item)...)
 	}
-	return append(all, object{
-		"type":     "response." + final.Get("status").String(),
-		"response": json.RawMessage(final.Raw),
-	})
+	add(final.Get("status").String(), json.RawMessage(final.Raw))
+
+	for i, e := range all {
+		e["sequence_number"] = i
+	}
+	return all
 }
 
 // itemEvents returns the events of an output item, whose index is i.
@@ -76,26 +91,31 @@ func itemEvents(i int, item gjson.Result) (all []object) {
 	return all
 }
 
-// stream sends events, with the pauses and the early end of the step.
-func (x *exchange) stream(events []object) {
+// stream sends the events of a response from the first one on, each when it exists, up to the early
+// end of the step.
+func (x *exchange) stream(j *job, first int) {
 	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	if !x.write(nil) {
 		return
 	}
 
-	for i, e := range events {
-		if x.step.stop != "" && i >= x.step.stopAfter {
+	all := j.events
+	failure, isFailure := apiErrors[x.step.failure]
+	if isFailure {
+		all = append(all[:2:2], object{"type": "error", "error": failure, "sequence_number": 2})
+	}
+	for i := first; i < len(all); i++ {
+		if x.step.stop != "" && i-first >= x.step.stopAfter {
 			faults[x.step.stop](x, "")
 			return
 		}
-		if i > 0 && !x.pause(x.step.slow) {
+		if !x.pause(time.Until(j.due(i))) {
 			return
 		}
 
-		e["sequence_number"] = i
-		frame := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e["type"], encode(e))
+		frame := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", all[i]["type"], encode(all[i]))
 		isTaken := x.write(frame)
-		isLast := i == len(events)-1
+		isLast := i == len(all)-1
 		if !isTaken && !isLast { // A client that leaves after the last event misses nothing.
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/tidwall/gjson"
 )
 
 const maxEvent = 32 << 20 // bytes of one event of a stream
@@ -37,6 +38,9 @@ type accumulator struct {
 	byID    map[string]itemNumber
 	types   map[itemNumber]string // of the items that are known
 	blocks  map[blockKey]*block
+
+	job  *job // nil: runs in the foreground
+	size int  // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
 	doneSize int    // elements of done
@@ -70,9 +74,10 @@ func newAccumulator(e *emitter, log func([]byte)) *accumulator {
 // (https://platform.openai.com/docs/api-reference/responses-streaming).
 type streamEvent struct {
 	Type         string
-	OutputIndex  float64 `json:"output_index"` // some servers write 3.0
-	ContentIndex float64 `json:"content_index"`
-	ItemID       string  `json:"item_id"`
+	Sequence     *float64 `json:"sequence_number"`
+	OutputIndex  float64  `json:"output_index"` // some servers write 3.0
+	ContentIndex float64  `json:"content_index"`
+	ItemID       string   `json:"item_id"`
 	Delta        string
 	Part         Part
 	Item         Item
@@ -94,8 +99,12 @@ func (ev *streamEvent) isError() bool {
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
-		if len(data) > maxEvent {
+		a.size += len(data)
+		switch {
+		case len(data) > maxEvent:
 			return nil, bufio.ErrTooLong
+		case a.size > maxBody: // over several connections
+			return nil, tooLarge(tooLong)
 		}
 		if !isObject(data) {
 			continue
@@ -121,11 +130,16 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
 	}
+	if a.job != nil && a.job.skips(ev) {
+		return nil, nil
+	}
 	if ev.isError() {
 		return nil, responseError(data, "the stream ended with an error")
 	}
 
 	switch ev.Type {
+	case "response.created":
+		a.nameJob(ev.Response)
 	case "response.completed", "response.incomplete", "response.failed":
 		return a.finishStream(ev)
 	case "response.output_item.done":
@@ -140,6 +154,17 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 		return nil, tooLarge(tooMany)
 	}
 	return nil, nil
+}
+
+// nameJob notes the id of a response that runs in the background, as the API itself says.
+func (a *accumulator) nameJob(response []byte) {
+	id := gjson.GetBytes(response, "id").Str
+	named := a.job == nil || a.job.id != ""
+	if named || !inBackground(response) {
+		return
+	}
+	a.job.id = id
+	a.emitter.send(Created{id})
 }
 
 // keepItem keeps a complete item for a response that does not have it.
@@ -182,11 +207,20 @@ func (a *accumulator) finishPlain(data []byte, contentType string) (*Response, e
 	if err != nil {
 		return nil, err
 	}
+	if r.Running() {
+		a.nameJob(data)
+		if a.job.running() {
+			return r, nil
+		}
+	}
 	return a.finish(r, data)
 }
 
 // finish checks a response, whose JSON is data, and emits what was not streamed of it.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
+	if a.job != nil {
+		a.job.ended = r
+	}
 	err := r.check(data)
 	if err != nil {
 		return nil, err

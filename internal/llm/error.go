@@ -114,6 +114,7 @@ type Error struct {
 
 	wait  time.Duration // of the pacer, after a refusal
 	final bool          // not retried although its kind is
+	lost  bool          // a GET did not find a background response
 	body  string        // the error body, for the debug log
 }
 
@@ -171,6 +172,10 @@ func (e *Error) retryable() bool {
 // rateLimited reports whether the API refused a request because of its rate limit, so that the pacer
 // delays the next attempt.
 func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
+
+// Lost reports whether a background response was not found at the API: it was deleted, or the API
+// has no GET for it.
+func (e *Error) Lost() bool { return e.lost }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -370,7 +375,7 @@ func readError(resp *http.Response, err error) *Error {
 	switch {
 	case ok:
 	case long:
-		e = tooLarge("the answer is larger than 64 MiB")
+		e = tooLarge(tooLong)
 	case errors.Is(err, bufio.ErrTooLong):
 		e = tooLarge("an event of the answer is larger than 32 MiB")
 	default:

@@ -44,6 +44,13 @@ type Retrying struct {
 	Err     *Error // why the last one failed
 }
 
+// Created says that a response runs in the background of the API under this id. It follows each
+// attempt that the API takes.
+type Created struct{ ID string }
+
+// Reconnecting announces that the response goes on although its connection broke.
+type Reconnecting struct{}
+
 // Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
 type Waiting struct{ Ahead int }
 
@@ -53,14 +60,16 @@ type Done struct {
 	Response *Response
 }
 
-func (BlockStart) event() {}
-func (BlockDelta) event() {}
-func (BlockStop) event()  {}
-func (Search) event()     {}
-func (Retrying) event()   {}
-func (Waiting) event()    {}
-func (Usage) event()      {}
-func (Done) event()       {}
+func (BlockStart) event()   {}
+func (BlockDelta) event()   {}
+func (BlockStop) event()    {}
+func (Search) event()       {}
+func (Retrying) event()     {}
+func (Created) event()      {}
+func (Reconnecting) event() {}
+func (Waiting) event()      {}
+func (Usage) event()        {}
+func (Done) event()         {}
 
 // emitter passes the events of a call on. Without yield it discards them.
 type emitter struct {
@@ -68,6 +77,9 @@ type emitter struct {
 	leave func()           // called once when it does not
 	gone  bool             // the caller wants no more: yield must not be called again
 	next  int              // number of the next block
+
+	// The caller wants a background response as soon as it runs.
+	takesRunning bool
 }
 
 // watched reports whether a caller wants events.

@@ -7,12 +7,14 @@
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
 //	send.go         do: the loop over the attempts, each a request and its answer; the
 //	                middleware, GET /models/{id}
+//	background.go   responses that outlive their connection: resume, poll, cancel
 //	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
 //	event.go        ... which a caller sees as these events
 //	response.go     the finished response and its items
 //	error.go        Error, and how failures of all kinds become one
+//	stats.go        what a call took
 //	tool.go         Run: Stream with function tools
 package llm
 
@@ -69,6 +71,7 @@ type Client struct {
 	baseErr     *Error   // what is wrong with the base URL, or nil
 	o           Options  // without APIKey and Headers
 	unsupported sync.Map // set of modelParam
+	found       sync.Map // set of the models of which a GET found a background response
 	pacers      sync.Map // *pacer by model
 }
 

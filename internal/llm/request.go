@@ -39,9 +39,10 @@ type Request struct {
 	ServiceTier      string
 
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace model, instructions, input, tools and stream.
+	// It cannot replace model, instructions, input, tools, stream and background.
 	Extra map[string]any
 
+	Background bool // runs at the API without a connection: see Start
 	Plain      bool // asks for a plain answer instead of a stream
 	FirstBlock int  // number of the first block in the events
 }
@@ -124,7 +125,7 @@ func optional[T comparable](value T) param.Opt[T] {
 func (r Request) members(include []responses.ResponseIncludable) map[string]any {
 	members := map[string]any{}
 	maps.Copy(members, r.Extra)
-	for _, name := range []string{"model", "instructions", "tools", "stream"} {
+	for _, name := range []string{"model", "instructions", "tools", "stream", "background"} {
 		delete(members, name)
 	}
 	elements, ok := r.Extra["include"].([]any)
@@ -138,6 +139,9 @@ func (r Request) members(include []responses.ResponseIncludable) map[string]any 
 	}
 	if len(r.Tools) > 0 {
 		members["tools"] = r.Tools
+	}
+	if r.Background {
+		members["background"] = true
 	}
 	if r.Plain {
 		delete(members, "stream_options") // the API takes it only with stream
@@ -250,7 +254,7 @@ const encryptedReasoning = string(responses.ResponseIncludableReasoningEncrypted
 // without search is not the one that was asked for. Neither is store: without it the API keeps the
 // question and the answer.
 var dispensable = []string{
-	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
+	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 
@@ -270,6 +274,12 @@ func (c *Client) leaveOut(body []byte, model string, e *Error) (smaller []byte, 
 		return nil, false
 	}
 
+	c.leave(model, name, e)
+	return smaller, true
+}
+
+// leave notes that bodies for a model do not have a parameter from now on. It warns once.
+func (c *Client) leave(model, name string, e *Error) {
 	_, known := c.unsupported.LoadOrStore(modelParam{model, name}, nil)
 	if !known {
 		c.o.Logger.Warn("the API refuses a parameter: going on without it",
@@ -277,7 +287,6 @@ func (c *Client) leaveOut(body []byte, model string, e *Error) (smaller []byte, 
 			"param", name,
 			"reason", text.Truncate(e.Message, 200))
 	}
-	return smaller, true
 }
 
 // refusedParam returns the dispensable parameter that a 400 names, else "".
@@ -295,10 +304,25 @@ func refusedParam(body []byte, e *Error) string {
 	if strings.HasPrefix(name, "include[") { // of an element that is not there
 		name = "include"
 	}
+	if inBackground(body) && refusesBackground(e) {
+		name = "background"
+	}
 	if slices.Contains(dispensable, name) {
 		return name
 	}
 	return ""
+}
+
+// refusesBackground reports whether a 400 is about background. Some servers need store for it, and
+// some name no parameter.
+func refusesBackground(e *Error) bool {
+	switch e.Param {
+	case "store":
+		return true
+	case "":
+		return strings.Contains(e.Message, "background")
+	}
+	return false
 }
 
 // refusedElement returns the element of include that a 400 names, else "". The API names it by
@@ -353,8 +377,8 @@ func drop(body []byte, name string) (smaller []byte, ok bool) {
 	case "{}", "[]":
 		body = remove(body, parent)
 	}
-	if name == "stream" {
-		body = remove(body, "stream_options")
+	if name == "stream" || name == "background" {
+		body = remove(body, name+"_options")
 	}
 	return body, true
 }

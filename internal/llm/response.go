@@ -11,12 +11,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Response is a finished response
+// Response is a finished response, or from Start and Get one that runs in the background
 // (https://platform.openai.com/docs/api-reference/responses/object).
 type Response struct {
 	ID                string
-	Model             string // often a dated snapshot of the one that was asked
-	Status            string // "completed" or "incomplete"
+	Model             string  // often a dated snapshot of the one that was asked
+	Status            string  // "completed" or "incomplete"; in the background any of the API's
+	Background        bool    // runs or ran in the background, says the API
+	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
+	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
@@ -28,11 +31,16 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
+	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
+
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // tries that failed before this response
 	Blocks    int    `json:"-"` // number of the block that would follow in the events
 	Streamed  bool   `json:"-"` // came as a stream
 }
+
+// Running reports whether the response runs in the background.
+func (r *Response) Running() bool { return r.Status == "queued" || r.Status == "in_progress" }
 
 // Item is an item of the output. Which fields are set depends on its type: "message",
 // "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
@@ -201,7 +209,11 @@ func (r *Response) check(data []byte) error {
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
 
-const tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+// Messages of tooLarge.
+const (
+	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+	tooLong = "the answer is larger than 64 MiB"
+)
 
 // flatList is a JSON array that is counted before it is decoded, so that a small answer cannot
 // become large in memory. Any other JSON value is no list: it leaves nil.

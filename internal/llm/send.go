@@ -28,6 +28,7 @@ const (
 	maxBody      = 64 << 20 // bytes of an answer, after decompression
 	maxErrorBody = 1 << 20  // bytes of an error answer that are read
 	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
+	eventStream  = "text/event-stream"
 )
 
 // do makes a request until it is answered. It is the only place where a request is repeated. The
@@ -37,7 +38,8 @@ const (
 //	Stream, Run  run: a request, and further ones while the model calls tools
 //	  run        do: the attempts of a request, in the pacer's turns
 //	    do       attempt: one attempt, with its answer read to the end
-//	      attempt  send: the HTTP request; read: a stream or an object
+//	      attempt  send: the HTTP request; readAnswer: a stream or an object;
+//	               follow: the rest of a response that runs in the background
 //
 // Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
 // loop ends.
@@ -54,6 +56,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	paced := c.pacer(r.Model).newCall(ctx)
 	delays := newDelays()
 	for attempt := 1; ; {
+		if e.takesRunning && !inBackground(body) {
+			return nil, c.failed(ctx, noBackground(), attempt-1)
+		}
 		resp, failure := c.takeTurn(ctx, paced, body, attempt, e)
 		if failure == nil {
 			resp.Retries = attempt - 1
@@ -64,6 +69,13 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if ok {
 			body = smaller
 			continue
+		}
+		if failure.lost {
+			c.lose(r.Model, failure)
+			body, _ = drop(body, "background")
+			if e.takesRunning {
+				continue
+			}
 		}
 
 		wait, ok := c.retryWait(ctx, failure, delays)
@@ -87,7 +99,9 @@ func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, at
 		report = func(ahead int) { e.send(Waiting{ahead}) }
 	}
 	last := attempt > 1 && attempt > c.o.MaxRetries
+	queued := time.Now()
 	err := paced.wait(ctx, last, report)
+	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
@@ -151,17 +165,35 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// attempt sends the body and reads the answer to its end. Then all blocks have stopped.
+// attempt sends the body and reads the answer to its end, over several connections where the
+// response runs in the background. Then all blocks have stopped.
 func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
-	acc := newAccumulator(e, func(data []byte) {
-		c.logBody(ctx, "openai(client): response", data)
-	})
+	defer statsOf(ctx).ended(time.Now())
+
+	acc := c.newAccumulator(ctx, e)
+	acc.job = jobOf(body)
 	defer acc.stopBlocks()
 
 	resp, err := c.send(ctx, body)
 	if err != nil {
 		return nil, err
 	}
+	r, err := c.readAnswer(ctx, resp, acc)
+	if !acc.job.running() {
+		return r, err
+	}
+	return c.follow(ctx, acc, err)
+}
+
+// newAccumulator returns an accumulator that writes what came back to the debug log.
+func (c *Client) newAccumulator(ctx context.Context, e *emitter) *accumulator {
+	return newAccumulator(e, func(data []byte) {
+		c.logBody(ctx, "openai(client): response", data)
+	})
+}
+
+// readAnswer reads the body of an answer and closes it.
+func (c *Client) readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
 	defer resp.Body.Close()
 
 	r, err := read(ctx, resp, acc)
@@ -169,7 +201,7 @@ func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Respons
 		return nil, readError(resp, err)
 	}
 	r.RequestID = requestID(resp)
-	r.Blocks = e.next
+	r.Blocks = acc.emitter.next
 	return r, nil
 }
 
@@ -178,7 +210,7 @@ func (c *Client) send(ctx context.Context, body []byte) (*http.Response, error) 
 	c.logBody(ctx, "openai(client): request", body)
 	accept := "application/json"
 	if gjson.GetBytes(body, "stream").Bool() {
-		accept = "text/event-stream"
+		accept = eventStream
 	}
 
 	// openai-go does not read the answer, because a server may answer either kind of call with an
@@ -223,7 +255,7 @@ func isStream(body *bufio.Reader, contentType string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(strings.ToLower(contentType), "text/event-stream")
+	return strings.HasPrefix(strings.ToLower(contentType), eventStream)
 }
 
 // middleware is called by openai-go and by Model for each request. It completes the
@@ -237,12 +269,13 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
 	}
 	c.setTraceparent(req)
-	req.URL.RawQuery = c.query
+	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
 
 	resp, err := next(req)
 	if err != nil {
 		return nil, err
 	}
+	statsOf(req.Context()).RequestID = requestID(resp)
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)

@@ -3,12 +3,14 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -26,13 +28,19 @@ import (
 // handle returns the handler of a tool. Its calls also end with session.
 func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(session, cancel)()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
-		call := Call{Tool: tool, Outcome: "error"}
+		call := Call{
+			ID:      callID(req),
+			Tool:    tool,
+			App:     app(req),
+			Outcome: "error",
+		}
 		call.UserID, call.Client = user(req)
 		ctx = llm.WithPerson(ctx, call.UserID)
+		ctx = llm.WithStats(ctx, &call.Stats)
 		trace := traceparent(req)
 		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
 			ctx = traced
@@ -42,7 +50,7 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if s.options.Observe != nil {
 			began := time.Now()
 			defer func() {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil && !errors.Is(context.Cause(ctx), answer.ErrShutdown) {
 					call.Outcome = "cancelled"
 				}
 				call.Duration = time.Since(began)
@@ -67,13 +75,36 @@ func user(req *mcp.CallToolRequest) (id, name string) {
 	return token.UserID, name
 }
 
+// header returns a header of a request, or "" if there is none, as over stdio.
+func header(req *mcp.CallToolRequest, name string) string {
+	if req.Extra == nil {
+		return ""
+	}
+	return req.Extra.Header.Get(name)
+}
+
+// callID returns the id that a proxy has given a request, or a random one.
+func callID(req *mcp.CallToolRequest) string {
+	return cmp.Or(label(header(req, "X-Request-Id")), rand.Text())
+}
+
+// app returns the name and version of a client. Over HTTP a client of 2025-06-18 tells them only in
+// initialize, which another server may have answered: there it is the header User-Agent.
+func app(req *mcp.CallToolRequest) string {
+	info := req.ClientInfo()
+	if info == nil {
+		return label(header(req, "User-Agent"))
+	}
+	return label(strings.TrimSuffix(info.Name+"/"+info.Version, "/"))
+}
+
+// label returns what a client says about itself in one short line, for the log.
+func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
+
 // traceparent returns what a request says about its trace, in its _meta or in a header.
 func traceparent(req *mcp.CallToolRequest) string {
 	trace, _ := req.Params.Meta["traceparent"].(string)
-	if req.Extra != nil { // over HTTP
-		trace = cmp.Or(trace, req.Extra.Header.Get("traceparent"))
-	}
-	return trace
+	return cmp.Or(trace, header(req, "traceparent"))
 }
 
 // call answers a request and completes the description of its call, except for Duration.

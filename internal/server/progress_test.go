@@ -122,6 +122,16 @@ var stageTests = []struct {
 		messages{"searching: a b[31mcd"},
 	},
 	{
+		"a connection that breaks",
+		events{start("search"), search("go 1.26"), llm.Reconnecting{}},
+		messages{"searching: go 1.26", "reconnecting"},
+	},
+	{
+		"a connection that is back",
+		events{llm.Reconnecting{}, llm.BlockDelta{Text: "Go"}},
+		messages{"writing (2 characters)"},
+	},
+	{
 		"a blank query",
 		events{search(" \n ")},
 		messages{"searching"},

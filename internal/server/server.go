@@ -66,18 +66,24 @@ type Options struct {
 
 // Call describes a call of a tool that has ended.
 type Call struct {
+	ID       string // X-Request-Id of a proxy, or a random one
 	Tool     string
 	Client   string // name of the user for metrics and logs; "" without a token, as over stdio
 	UserID   string // unique; "" without a token
+	App      string // name and version of the client program, "" if it does not say
 	Outcome  string // ok, error, invalid or cancelled
 	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
+	Stats    llm.Stats
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, or nil
 }
 
 // Kind is the kind of Err for metrics and logs.
 func (c Call) Kind() string {
+	if errors.Is(c.Err, answer.ErrShutdown) {
+		return "shutdown"
+	}
 	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		return e.Kind.Label()
 	}
@@ -90,6 +96,15 @@ func (c Call) Kind() string {
 		return "arguments"
 	}
 	return "internal"
+}
+
+// Kinds returns the values of Call.Kind.
+func Kinds() []string {
+	kinds := []string{"shutdown", "arguments", "internal"}
+	for _, kind := range llm.Kinds() {
+		kinds = append(kinds, kind.Label())
+	}
+	return kinds
 }
 
 // Server answers tool calls.

@@ -3,7 +3,9 @@
 package stdio
 
 import (
+	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +30,32 @@ func poll(f any, events int16) (got int16, ok bool) {
 		}
 	})
 	return got, err == nil
+}
+
+// FIONREAD of ioctl(2), which x/sys does not have for all systems.
+const (
+	fionreadLinux = 0x541b
+	fionreadBSD   = 0x4004667f
+)
+
+// Unread reports whether r is a file or pipe from which something can be read now.
+func Unread(r io.Reader) bool {
+	file, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+
+	n := 0 // bytes: poll(2) also reports the end
+	err = conn.Control(func(fd uintptr) {
+		if runtime.GOOS == "linux" {
+			n, _ = unix.IoctlGetInt(int(fd), fionreadLinux)
+		} else {
+			n, _ = unix.IoctlGetInt(int(fd), fionreadBSD)
+		}
+	})
+	return err == nil && n > 0
 }

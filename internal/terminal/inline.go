@@ -55,7 +55,7 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 
 // link appends a link. One that leads to no page, or has a very long URL, is shown as it is.
 func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
-	page := cite.PageURL(strings.ReplaceAll(u, glue, ""))
+	page := b.sources.page(strings.ReplaceAll(u, glue, ""))
 	if page == "" || len(page) > maxPage {
 		b.add("[", st)
 		b.inlines(inner, st)
@@ -72,7 +72,7 @@ func (b *inlineBuilder) text(words string, st style) {
 	begin := 0
 	for _, at := range cite.Links(words) {
 		u := words[at.Start:at.End]
-		page := cite.PageURL(u)
+		page := b.sources.page(u)
 		if page == "" || st.page != "" {
 			continue
 		}

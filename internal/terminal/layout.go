@@ -2,13 +2,15 @@ package terminal
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"rsc.io/markdown"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
+
+// codeIndent is before each row of a block of code. It can be copied with the code.
+const codeIndent = "    "
 
 // renderer lays out Markdown in rows of a terminal, and collects the pages that it links to.
 //
@@ -24,28 +26,18 @@ type renderer struct {
 	prefix string
 }
 
-// render returns the rows of Markdown, of at most width cells except for code and single words.
-func (r *renderer) render(s string, width int) string {
+// render returns the rows of a block, of at most width cells except for code and single words.
+func (r *renderer) render(block string, width int) string {
 	r.width = width
 	r.out.Reset()
 
-	for s != "" {
-		end := blockEnd(s)
-		block := strings.Trim(text.Printable(s[:end]), "\n")
-		s = s[end:]
-
-		if r.out.Len() > 0 {
-			r.out.WriteString("\n")
-		}
-		doc := parse(block)
-		if doc == nil {
-			r.out.WriteString(block + "\n")
-			continue
-		}
-		r.lines = strings.Split(block, "\n")
-		r.blocks(doc.Blocks)
+	block = strings.Trim(text.Printable(block), "\n")
+	doc := parse(block)
+	if doc == nil {
+		return block + "\n"
 	}
-
+	r.lines = strings.Split(block, "\n")
+	r.blocks(doc.Blocks)
 	return r.out.String()
 }
 
@@ -64,15 +56,18 @@ func (r *renderer) blocks(list []markdown.Block) {
 func (r *renderer) block(b markdown.Block) {
 	switch b := b.(type) {
 	case *markdown.Heading:
-		r.paragraph(r.inline(b.Text, bold))
+		levels := []string{bold + underlined, bold, underlined}
+		r.paragraph(r.inline(b.Text, levels[min(b.Level, len(levels))-1]))
 	case *markdown.Paragraph:
 		r.paragraph(r.inline(b.Text, ""))
 	case *markdown.Text:
 		r.paragraph(r.inline(b, ""))
 	case *markdown.CodeBlock:
-		for _, line := range b.Text {
-			r.row(in(code, line))
-		}
+		r.nest(codeIndent, codeIndent, func() {
+			for _, line := range b.Text {
+				r.row(in(code, line))
+			}
+		})
 	case *markdown.ThematicBreak:
 		r.row(in(dim, strings.Repeat("─", max(r.room(), 1))))
 	case *markdown.Table:
@@ -105,105 +100,6 @@ func (r *renderer) list(l *markdown.List) {
 		}
 		indent := strings.Repeat(" ", cells.StringWidth(bullet))
 		r.nest(bullet, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
-	}
-}
-
-// table shows a table in columns, or as records if it is too wide.
-func (r *renderer) table(t *markdown.Table) {
-	const gap = "  " // between two columns
-
-	source := r.lines[t.StartLine-1 : t.EndLine]
-	tooLong := func(line string) bool { return cellCount(line) > len(t.Header) }
-	if len(t.Rows) == 0 || slices.ContainsFunc(source, tooLong) { // the parser drops those cells
-		r.asIs(t)
-		return
-	}
-
-	rows := [][]styled{r.tableRow(t.Header, bold)}
-	for _, row := range t.Rows {
-		rows = append(rows, r.tableRow(row, ""))
-	}
-
-	widths := columnWidths(rows)
-	var rule styled
-	for _, w := range widths {
-		rule.add(strings.Repeat("─", w), style{sgr: dim})
-		rule.add(gap, style{})
-	}
-	if rule.width()-len(gap) > r.room() {
-		r.records(rows)
-		return
-	}
-
-	for i, row := range rows {
-		var line styled
-		for j, cell := range row {
-			line.addCell(cell, widths[j], t.Align[j])
-			line.add(gap, style{})
-		}
-		r.row(line)
-		if i == 0 {
-			r.row(rule)
-		}
-	}
-}
-
-// cellCount returns the number of cells in a row of a table, as it is written.
-func cellCount(line string) int {
-	line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
-	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
-	return strings.Count(line, "|") + 1
-}
-
-// tableRow returns the cells of a row.
-func (r *renderer) tableRow(row []*markdown.Text, sgr string) (list []styled) {
-	for _, cell := range row {
-		list = append(list, r.inline(cell, sgr))
-	}
-	return list
-}
-
-// columnWidths returns the width of the widest cell of each column. The first row has all columns.
-func columnWidths(rows [][]styled) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], cell.width())
-		}
-	}
-	return widths
-}
-
-// addCell appends a cell of a table with the spaces that its column needs.
-func (s *styled) addCell(cell styled, width int, align string) {
-	missing := width - cell.width()
-	left := 0
-	switch align {
-	case "right":
-		left = missing
-	case "center":
-		left = missing / 2
-	}
-
-	s.add(strings.Repeat(" ", left), style{})
-	*s = append(*s, cell...)
-	s.add(strings.Repeat(" ", missing-left), style{})
-}
-
-// records shows each cell of a table as a paragraph behind the header of its column. The first row
-// has the headers.
-func (r *renderer) records(rows [][]styled) {
-	for i, row := range rows[1:] {
-		if i > 0 {
-			r.row(nil)
-		}
-		for j, cell := range row {
-			line := slices.Clone(rows[0][j])
-			if len(line) > 0 {
-				line.add(": ", style{})
-			}
-			r.nest("", "  ", func() { r.paragraph(append(line, cell...)) })
-		}
 	}
 }
 

@@ -7,6 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// rendered returns the rows of Markdown.
+func rendered(body string, width int) string {
+	var out strings.Builder
+	newTestScreen(&out, nil, width).showMarkdown(body)
+	return out.String()
+}
+
 // The rows of Markdown at a width of 40, without control sequences.
 func TestRender(t *testing.T) {
 	for _, tt := range []struct {
@@ -96,9 +103,9 @@ The end.`,
 			`Run
 a code span that is longer than the forty columns:
 
-curl -sS https://example.com/a/very/long/path | grep '**x**'
+    curl -sS https://example.com/a/very/long/path | grep '**x**'
 
-# not a heading`,
+    # not a heading`,
 		},
 		{
 			"a long URL",
@@ -120,20 +127,64 @@ and https://b.example/x[2].`,
 		{
 			"a table that is too wide",
 			"| Code | 意味 |\n|-----:|:----:|\n| 404 | 見つからない、とても長い説明なので折り返されます |\n| 410 | もう存在しない<br>恒久的に |\n| 500 | |",
-			`Code: 404
-意味: 見つからない、とても長い説明なので
-  折り返されます
+			`Code                 意味
+────  ──────────────────────────────────
+ 404  見つからない、とても長い説明なので
+                折り返されます
 
-Code: 410
-意味: もう存在しない 恒久的に
+ 410       もう存在しない 恒久的に
 
-Code: 500
-意味:`,
+ 500`,
+		},
+		{
+			"three columns that share the room",
+			"| Feature | Ubuntu 24.04 LTS | Debian 13 |\n|---|---|---|\n| Support | five years of security updates | [three years](https://www.debian.org/releases/), then LTS |\n| Init | systemd | systemd |",
+			`Feature  Ubuntu 24.04    Debian 13
+         LTS
+───────  ──────────────  ──────────────
+Support  five years of   three
+         security        years[1], then
+         updates         LTS
+
+Init     systemd         systemd`,
+		},
+		{
+			"a word that is wider than its column",
+			"|a|b|\n|-|-|\n|" + strings.Repeat("c", 19) + " d|" + strings.Repeat("e", 21) + " " + strings.Repeat("漢", 9) + "|",
+			"a                    b\n" +
+				"───────────────────  ───────────────────\n" +
+				"ccccccccccccccccccc  eeeeeeeeeeeeeeeeeee\n" +
+				"d                    ee\n" +
+				"                     漢漢漢漢漢漢漢漢漢",
+		},
+		{
+			"columns of 8 cells",
+			strings.Repeat("|a bbbbbbbb", 4) + "\n" + strings.Repeat("|-", 4) + "\n|c|d|e|f",
+			`a         a         a         a
+bbbbbbbb  bbbbbbbb  bbbbbbbb  bbbbbbbb
+────────  ────────  ────────  ────────
+c         d         e         f`,
+		},
+		{
+			"records in place of columns of 7 cells",
+			strings.Repeat("|a bbbbbbb", 4) + "|b|\n" + strings.Repeat("|-", 5) + "\n|c|d e f|**g**|" + strings.Repeat("漢", 20) + "\n|h|i|j|k|l",
+			`a bbbbbbb: c
+a bbbbbbb: d e f
+a bbbbbbb: g
+a bbbbbbb: 漢漢漢漢漢漢漢漢漢漢漢漢漢漢
+  漢漢漢漢漢漢
+b:
+
+a bbbbbbb: h
+a bbbbbbb: i
+a bbbbbbb: j
+a bbbbbbb: k
+b: l`,
 		},
 		{
 			"a column without a header",
 			"||b|\n|-|-|\n|1|" + strings.Repeat("漢", 20) + "|",
-			"1\nb: " + strings.Repeat("漢", 18) + "\n  漢漢",
+			"   b\n─  " + strings.Repeat("─", 37) + "\n1  " + strings.Repeat("漢", 18) + "\n   漢漢",
 		},
 		{
 			"a table without rows",
@@ -172,8 +223,7 @@ Code: 500
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var r renderer
-			got := sequence.ReplaceAllString(r.render(tt.in, 40), "")
+			got := sequences.ReplaceAllString(rendered(tt.in, 40), "")
 			if diff := cmp.Diff(tt.want+"\n", got); diff != "" {
 				t.Errorf("rendered (-want +got):\n%s\n%s", diff, got)
 			}
@@ -200,8 +250,8 @@ func TestStyles(t *testing.T) {
 		{"styles", "**b** *i* ~~s~~ `c`", "<1mb</> <3mi</> <9ms</> <36mc</>"},
 		{"nested styles", "***a** b*", "<3;1ma</><3m b</>"},
 		{"strong before a letter", "**「強調」**は**（x）**y", "<1m「強調」</>は<1m（x）</>y"},
-		{"heading", "## A *b*", "<1mA </><1;3mb</>"},
-		{"block of code", "```go\n  a &lt; **b**\n\n\tc\n```", "<36m  a &lt; **b**</>\n\n<36m\tc</>"},
+		{"headings", "# A\n## B *c*\n### D\n#### E", "<1;4mA</>\n<1mB </><1;3mc</>\n<4mD</>\n<4mE</>"},
+		{"block of code", "```go\n  a &lt; **b**\n\n\tc\n```", "    <36m  a &lt; **b**</>\n\n    <36m\tc</>"},
 		{"table", "|a|b|\n|-|-|\n|c|**d**|", "<1ma</>  <1mb</>\n<2m─</>  <2m─</>\nc  <1md</>"},
 		{"link", "([Go](https://go.dev/a?utm_source=openai)).", "({https://go.dev/a|<4;94mGo</><2m[1]</>})."},
 		{"link of several styles", "[**a** b](https://a.example)", "{https://a.example|<4;94;1ma</><4;94m b</><2m[1]</>}"},
@@ -216,6 +266,12 @@ func TestStyles(t *testing.T) {
 			"URL with other characters",
 			"[a](<https://a.example/日 \u202ex>)",
 			"{https://a.example/%E6%97%A5%20x|<4;94ma</><2m[1]</>}",
+		},
+		{
+			"hosts of other scripts",
+			"[a](https://аррӏе.com/ф) https://日本語.jp:8443/x",
+			"{https://xn--80ak6aa92e.com/%D1%84|<4;94ma</><2m[1]</>}" +
+				" {https://xn--wgv71a119e.jp:8443/x|<4;94mhttps://日本語.jp:8443/x</><2m[2]</>}",
 		},
 		{
 			"a link over two rows",
@@ -234,8 +290,7 @@ func TestStyles(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var r renderer
-			got := short.Replace(r.render(tt.in, 40))
+			got := short.Replace(rendered(tt.in, 40))
 			if got != tt.want+"\n" {
 				t.Errorf("rendered as\n%s\nwant\n%s", got, tt.want)
 			}

@@ -15,6 +15,15 @@ func TestLimits(t *testing.T) {
 		return list
 	}
 
+	longHeader := func(rows int) string {
+		header := "|**" + repeat("x", 200) + "**" + repeat("|12345678", 4)
+		return header + "\n" + repeat("|-", 5) + "\n" + repeat("|a\n", rows)
+	}
+	longLink := func(lines int) string {
+		link := "[" + repeat("x", 37*lines) + "](https://a.example/" + repeat("x", 300) + ")"
+		return "|**a**|b\n|-|-\n|c|" + link + "\n"
+	}
+
 	for _, tt := range []struct {
 		name     string
 		markdown func(n int) string
@@ -25,16 +34,17 @@ func TestLimits(t *testing.T) {
 		{"bullets", func(n int) string { return "**a**\n" + repeat("- ", n) + "a\n" }, 15},
 		{"numbers", func(n int) string { return repeat("1. ", n) + "**a**\n" }, 15},
 		{"columns", func(n int) string { return repeat("|**a**", n) + "\n" + repeat("|-", n) + "\na\n" }, 32},
+		{"rows that repeat a header", longHeader, 3},
+		{"lines that repeat a URL", longLink, 4},
 		{"bytes", func(n int) string { return "**" + repeat("b", n-4) + "**\n" }, maxBlock},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var r renderer
 			beyond := tt.markdown(tt.limit + 1)
-			if got := r.render(beyond, 40); got != beyond {
+			if got := rendered(beyond, 40); got != beyond {
 				t.Errorf("beyond the limit %.100q is shown as %.100q", beyond, got)
 			}
 			within := tt.markdown(tt.limit)
-			if got := r.render(within, 40); strings.Contains(got, "**") {
+			if got := rendered(within, 40); strings.Contains(got, "**") {
 				t.Errorf("within the limit %.100q is shown as it is", within)
 			}
 		})
@@ -53,14 +63,13 @@ func TestHostile(t *testing.T) {
 		"[a](https://a.example/) ", "- a\n", "```\n", "> a\n", "[a]: b\n", "|a|\n|-|\n", "*a *b* ",
 	} {
 		t.Run(s, func(t *testing.T) {
-			var r renderer
 			block := fill(s, maxBlock-4) + "a\n"
-			if got := r.render(block, 80); len(got) > len(block)*most {
+			if got := rendered(block, 80); len(got) > len(block)*most {
 				t.Errorf("%d bytes are shown as %d bytes", len(block), len(got))
 			}
 
 			double := fill(s, 2*maxBlock) + "a\n"
-			if got := r.render(double, 80); got != double {
+			if got := rendered(double, 80); got != double {
 				t.Errorf("a block of %d bytes is shown as %.100q", len(double), got)
 			}
 		})

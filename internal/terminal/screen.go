@@ -3,6 +3,7 @@
 //	screen.go     the status line, and the answer while it is written
 //	markdown.go   Markdown as blocks, and the limits of what is parsed
 //	layout.go     blocks as rows
+//	table.go      tables as rows
 //	inline.go     the text of a block, with its links
 //	sources.go    the numbers of pages, and the list of sources
 //	styled.go     text with styles and links: its width, rows and control sequences
@@ -11,6 +12,7 @@ package terminal
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +28,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-const redraw = 100 * time.Millisecond // between two updates of the status line
+const (
+	redraw       = 100 * time.Millisecond // between two updates of the status line
+	defaultWidth = 80
+)
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
 
@@ -39,9 +44,14 @@ type Screen struct {
 	stdout io.Writer // nil: the answer is not shown
 	status io.Writer // nil: no status line
 	stderr io.Writer
-	plain  bool   // no control sequences: the text as it is
+	plain  bool   // the text as it is
+	mono   bool   // no control sequences
 	faint  string // the style of the status line
 	width  func() int
+
+	// interrupted reports whether the call has been interrupted. Then no more than maxBlock bytes
+	// are rendered.
+	interrupted func() bool
 
 	mu       sync.Mutex
 	begin    time.Time
@@ -56,26 +66,27 @@ type Screen struct {
 
 // Options say where a Screen writes and what the terminal understands.
 type Options struct {
-	Stdout  io.Writer // gets the answer, if it is a terminal
-	Stderr  io.Writer // gets the status line, if it is a terminal
-	Term    string    // the variable TERM; "dumb" knows no control sequences
-	NoColor bool      // the variable NO_COLOR is set (https://no-color.org)
-	NoText  bool      // shows the status line only
+	Stdout io.Writer // gets the answer, if it is a terminal
+	Stderr io.Writer // gets the status line, if it is a terminal
+	Term   string    // the variable TERM; "dumb" knows no control sequences
+	Color  string    // "always": Term does not matter; "never": no control sequences
+	NoText bool      // shows the status line only
 }
 
-// New returns a Screen.
-func New(o Options) *Screen {
-	s := &Screen{
-		stderr: o.Stderr,
-		stage:  "asking",
-		faint:  dim,
-		begin:  time.Now(),
-	}
-
+// New returns a Screen for a call that the end of ctx interrupts.
+func New(ctx context.Context, o Options) *Screen {
 	dumb := o.Term == "dumb"
-	if dumb || o.NoColor || !understandsSequences() {
-		s.plain = true
-		s.faint = ""
+	obeys := understandsSequences() && !dumb
+	s := &Screen{
+		stderr:      o.Stderr,
+		plain:       !obeys && o.Color != "always",
+		mono:        o.Color == "never",
+		stage:       "asking",
+		begin:       time.Now(),
+		interrupted: func() bool { return ctx.Err() != nil },
+	}
+	if !s.plain && !s.mono {
+		s.faint = dim
 	}
 
 	terminal := o.Stderr
@@ -86,7 +97,7 @@ func New(o Options) *Screen {
 		s.stdout = o.Stdout
 		terminal = o.Stdout
 	}
-	s.width = func() int { return columns(terminal) }
+	s.width = func() int { return cmp.Or(columns(terminal), defaultWidth) }
 
 	return s
 }
@@ -99,7 +110,12 @@ func columns(w io.Writer) int {
 	}
 
 	n, _, _ := term.GetSize(int(f.Fd()))
-	return cmp.Or(max(n, 0), 80)
+	return cmp.Or(max(n, 0), defaultWidth)
+}
+
+// Block keeps pages of these domains out of the list of sources.
+func (s *Screen) Block(domains []string) {
+	s.layout.sources.blocked = cite.NewHosts(domains)
 }
 
 // Hide stops the Screen from showing anything but notes.
@@ -150,6 +166,9 @@ func (s *Screen) Watch(ev llm.Event) {
 		}
 	case llm.BlockDelta:
 		s.message.WriteString(e.Text)
+		if e.Text != "" {
+			s.stage = "writing" // also after reconnecting
+		}
 	case llm.Retrying:
 		s.divide("starting again")
 	}
@@ -168,21 +187,35 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 	if ans == nil {
 		ans = &answer.Answer{Text: s.written()}
+		s.layout.sources.cut = urlAtEnd(ans.Text)
 	}
 
 	rest := s.restOf(ans.Text)
-	if s.plain {
-		s.showMarkdown(rest)
-		return
-	}
-
 	doc := cite.NewDocument(rest)
-	at := doc.ListStart
-	if !doc.Closing {
-		at = len(rest)
+	at := len(rest)
+	if doc.Closing && !s.plain {
+		at = doc.ListStart
 	}
 	s.showMarkdown(rest[:at])
-	s.showSources(ans.Citations, rest[at:])
+	if s.hasText && s.interrupted() {
+		s.write(in(s.faint, "interrupted").paint() + "\n")
+	}
+	if !s.plain {
+		s.showSources(ans, rest[at:])
+	}
+}
+
+// Format returns an answer as a terminal shows it.
+func (s *Screen) Format(ans *answer.Answer) string {
+	var out strings.Builder
+	page := &Screen{
+		stdout:      &out,
+		width:       s.width,
+		interrupted: s.interrupted,
+		layout:      renderer{sources: sources{blocked: s.layout.sources.blocked}},
+	}
+	page.Finish(ans)
+	return out.String()
 }
 
 // restOf returns what of an answer is not on the terminal.
@@ -198,17 +231,24 @@ func (s *Screen) restOf(answer string) string {
 
 // showSources shows the list of sources: the pages that the text links to, the citations, and those
 // of the answer's own list, if it has one.
-func (s *Screen) showSources(citations []cite.Citation, own string) {
-	for _, c := range append(citations, cite.NewDocument(own).Listed()...) {
-		s.layout.sources.add(c)
+func (s *Screen) showSources(ans *answer.Answer, own string) {
+	pages := &s.layout.sources
+	for _, c := range ans.Citations {
+		pages.add(c)
 	}
-	if len(s.layout.sources.list) == 0 {
+	for _, c := range cite.NewDocument(own).Listed() {
+		if pages.page(c.URL) != "" {
+			pages.add(c)
+		}
+	}
+	pages.addTitles(ans.Sources)
+	if len(pages.list) == 0 {
 		return
 	}
 
 	line, _, _ := strings.Cut(own, "\n")
 	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
-	s.write(s.layout.sourceRows(heading+":", s.width()))
+	s.write(s.layout.sourceRows(heading+":", s.width(), s.interrupted))
 }
 
 // written returns the last message, as the answer has it.
@@ -221,7 +261,7 @@ func (s *Screen) written() string {
 func (s *Screen) showBlocks() {
 	all := s.written()
 	limit := cite.NewDocument(all).ListStart
-	for strings.HasPrefix(all, s.shown) {
+	for strings.HasPrefix(all, s.shown) && !s.interrupted() {
 		begin := len(s.shown)
 		end := begin + blockEnd(all[begin:])
 		if end == len(all) || end > limit {
@@ -239,26 +279,42 @@ func (s *Screen) divide(words string) {
 	}
 	s.message.Reset()
 	s.shown = ""
-	s.layout = renderer{}
+	s.layout = renderer{sources: sources{blocked: s.layout.sources.blocked}}
 }
 
-// showMarkdown shows a part of the answer.
+// showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
-	switch {
-	case s.stdout == nil || body == "":
-	case s.plain:
+	if s.stdout == nil || body == "" {
+		return
+	}
+	if s.plain {
 		s.write(text.Printable(body) + "\n")
-	default:
-		s.write(s.layout.render(body, s.width()))
+		return
+	}
+
+	for body != "" {
+		if len(body) > maxBlock && s.interrupted() {
+			return
+		}
+		end := blockEnd(body)
+		s.write(s.layout.render(body[:end], s.width()))
+		body = body[end:]
 	}
 }
 
 // write writes rows to the terminal, below an empty one.
 func (s *Screen) write(rows string) {
+	if rows == "" {
+		return
+	}
 	if s.hasText {
 		rows = "\n" + rows
 	}
+	if s.mono {
+		rows = sequences.ReplaceAllString(rows, "")
+	}
+
 	s.hasText = true
 	s.replaceStatus("")
 	_, _ = io.WriteString(s.stdout, rows)

@@ -1,8 +1,8 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,9 +15,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// sequence matches the control sequences of a style and of a link.
-var sequence = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
-
 // newTestScreen returns a Screen for a terminal of that width.
 func newTestScreen(stdout, status io.Writer, width int) *Screen {
 	return &Screen{
@@ -27,6 +24,8 @@ func newTestScreen(stdout, status io.Writer, width int) *Screen {
 		stage:  "asking",
 		begin:  time.Now(),
 		width:  func() int { return width },
+
+		interrupted: func() bool { return false },
 	}
 }
 
@@ -114,6 +113,8 @@ func delta(text string) step {
 
 func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
 func fail(s *Screen)            { end(s, nil) }
+func interrupt(s *Screen)       { s.interrupted = func() bool { return true } }
+func block(s *Screen)           { s.Block([]string{"evil.example"}) }
 func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
 
 // cited ends a call with an answer that has citations.
@@ -124,6 +125,19 @@ func cited(text string) step {
 			Citations: []cite.Citation{
 				{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
 				{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
+			},
+		})
+	}
+}
+
+// titled ends a call with an answer that cites more pages than it has citations.
+func titled(text string) step {
+	return func(s *Screen) {
+		end(s, &answer.Answer{
+			Text: text,
+			Sources: []cite.Citation{
+				{URL: "https://b.example/x", Title: "Second"},
+				{URL: "https://c.example", Title: "Third"},
 			},
 		})
 	}
@@ -172,12 +186,12 @@ Sources:
 		{
 			"a block of code is shown as a whole",
 			[]step{message("one\n\n```\na\n\nb"), answered("one\n\n```\na\n\nb\n```")},
-			"one\n=== end ===\n\na\n\nb\n",
+			"one\n=== end ===\n\n    a\n\n    b\n",
 		},
 		{
 			"a block of code in a list",
 			[]step{message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"), answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two")},
-			"• one\n\n  a\n\n  b\n=== end ===\n\n• two\n",
+			"• one\n\n      a\n\n      b\n=== end ===\n\n• two\n",
 		},
 		{
 			"markers of the API",
@@ -223,9 +237,48 @@ See two[1].
 `,
 		},
 		{
+			"blocked pages have no number, also after a retry",
+			[]step{block, message("a\n\nb"), retry, cited("[two](https://evil.example/x) https://b.example\n\nSources:\n" +
+				"- https://www.evil.example (2026-01-01)")},
+			`a
+
+--- starting again ---
+=== end ===
+
+[two](https://evil.example/x)
+https://b.example[1]
+
+Sources:
+[1] https://b.example
+[2] First https://a.example/1
+    (2026-01-02)
+[3] oai-weather (accessed 2026-01-03)
+`,
+		},
+		{
+			"pages beyond the citations have titles",
+			[]step{titled("[one](https://a.example) [two](https://b.example/x)")},
+			"=== end ===\none[1] two[2]\n\nSources:\n[1] https://a.example\n[2] Second https://b.example/x\n",
+		},
+		{
 			"a failed call shows what there is",
 			[]step{message("[one](https://b.example/x)\n\ntw"), fail},
 			"one[1]\n=== end ===\n\ntw\n\nSources:\n[1] https://b.example/x\n",
+		},
+		{
+			"an interrupted call",
+			[]step{message("https://b.example/x [one](https://b.exam"), interrupt, fail},
+			"=== end ===\nhttps://b.example/x[1]\n[one](https://b.exam\n\ninterrupted\n\nSources:\n[1] https://b.example/x\n",
+		},
+		{
+			"a call that is interrupted before its first text",
+			[]step{interrupt, fail},
+			"=== end ===\n",
+		},
+		{
+			"an interrupt before a long answer is shown",
+			[]step{message("one\n\ntw"), interrupt, answered("one\n\n" + strings.Repeat("two\n\n", maxBlock))},
+			"one\n=== end ===\n\ninterrupted\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -235,7 +288,7 @@ See two[1].
 				do(s)
 			}
 
-			got := sequence.ReplaceAllString(out.String(), "")
+			got := sequences.ReplaceAllString(out.String(), "")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("the terminal differs (-want +got):\n%s", diff)
 			}
@@ -243,18 +296,43 @@ See two[1].
 	}
 }
 
-// Where control sequences are not wanted, the text is as it is.
+// Without color the layout is the same, without control sequences.
+func TestColor(t *testing.T) {
+	const body = "# one\n\n**two** [three](https://a.example/1)\n\nSources:\n- https://a.example/1 (2026-01-02)"
+	const want = "one\n\ntwo three[1]\n\nSources:\n[1] https://a.example/1 (2026-01-02)\n"
+	ans := &answer.Answer{Text: body}
+
+	formatted := New(t.Context(), Options{Term: "dumb", Color: "always"}).Format(ans)
+	if !strings.Contains(formatted, "\x1b[0;1mtwo\x1b[0m") {
+		t.Errorf("the text has no styles: %q", formatted)
+	}
+	if got := sequences.ReplaceAllString(formatted, ""); got != want {
+		t.Errorf("formatted as %q, want %q", got, want)
+	}
+
+	var out strings.Builder
+	s := New(t.Context(), Options{Color: "never"})
+	s.stdout = &out
+	s.Watch(llm.BlockDelta{Text: body})
+	s.showBlocks()
+	s.Finish(ans)
+	if got := out.String(); got != want {
+		t.Errorf("without color the terminal got %q, want %q", got, want)
+	}
+}
+
+// Where control sequences are not understood, the text is as it is.
 func TestPlainScreen(t *testing.T) {
 	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
 	want := strings.ReplaceAll(body, "\x1b", "") + "\n"
 
 	for name, o := range map[string]Options{
-		"NO_COLOR=1": {NoColor: true},
-		"TERM=dumb":  {Term: "dumb"},
+		"TERM=dumb":                {Term: "dumb"},
+		"TERM=dumb, without color": {Term: "dumb", Color: "never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			s := New(o)
+			s := New(t.Context(), o)
 			s.stdout = &out
 			s.Watch(llm.BlockDelta{Text: body})
 			s.showBlocks()
@@ -262,6 +340,22 @@ func TestPlainScreen(t *testing.T) {
 
 			if got := out.String(); got != want {
 				t.Errorf("the terminal got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// An interrupted call does not list thousands of sources.
+func TestLongList(t *testing.T) {
+	var r renderer
+	for i := range maxBlock {
+		r.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
+	}
+	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
+		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
+			rows := r.sourceRows("Sources:", 80, func() bool { return interrupted })
+			if got := len(rows); got < most/2 || got > most {
+				t.Errorf("the list has %d bytes, want %d to %d", got, most/2, most)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,40 @@ import (
 type sources struct {
 	list    []cite.Citation
 	numbers map[string]int // from 1, by the key of the page
+	blocked cite.Hosts     // their pages are not listed
+	cut     string         // the URL at the end of a text that was cut off is not listed either
+}
+
+// page returns the URL of a page that can be listed, or "".
+func (s *sources) page(u string) string {
+	page := cite.PageURL(u)
+	if page == s.cut || s.blocked.Has(page) {
+		return ""
+	}
+	return page
+}
+
+// urlAtEnd returns the page whose URL ends a text, or "".
+func urlAtEnd(body string) string {
+	line := body[strings.LastIndex(body, "\n")+1:]
+	end := strings.TrimRight(line, ".,;:!?*_'`|")
+	for _, at := range cite.Links(line) {
+		if at.End == len(end) {
+			return cite.PageURL(line[at.Start:at.End])
+		}
+	}
+	return ""
+}
+
+// addTitles adds the titles of cited pages.
+func (s *sources) addTitles(cited []cite.Citation) {
+	for _, c := range cited {
+		n := s.numbers[cite.PageKey(c.URL)]
+		if n > 0 {
+			known := &s.list[n-1]
+			known.Title = cmp.Or(known.Title, c.Title)
+		}
+	}
 }
 
 // add returns the number of a page, which it adds if it is new. Title and date
@@ -35,13 +70,17 @@ func (s *sources) add(c cite.Citation) int {
 	return n
 }
 
-// sourceRows returns the rows of the list of sources.
-func (r *renderer) sourceRows(heading string, width int) string {
+// sourceRows returns the rows of the list of sources. When the call has been interrupted, the list
+// ends after maxBlock bytes.
+func (r *renderer) sourceRows(heading string, width int, interrupted func() bool) string {
 	r.width = width
 	r.out.Reset()
 	r.paragraph(in(bold, heading))
 
 	for i, c := range r.sources.list {
+		if r.out.Len() > maxBlock && interrupted() {
+			break
+		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		indent := strings.Repeat(" ", len(number))
 		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -34,13 +35,17 @@ type style struct {
 
 // Parameters of SGR, which are joined.
 const (
-	bold   = ";1"
-	dim    = ";2"
-	italic = ";3"
-	struck = ";9"
-	code   = ";36"
-	linked = ";4;94"
+	bold       = ";1"
+	dim        = ";2"
+	italic     = ";3"
+	underlined = ";4"
+	struck     = ";9"
+	code       = ";36"
+	linked     = ";4;94"
 )
+
+// sequences matches the control sequences of styles and links.
+var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[!-~]*\x1b\\\\")
 
 // with adds parameters of SGR once: hostile texts nest styles thousands of times.
 func (s style) with(sgr string) style {
@@ -109,13 +114,22 @@ func change(from, to style) (sequences string) {
 		sequences = "\x1b[0m"
 	}
 	if from.page != to.page {
-		target := escaped.ReplaceAllStringFunc(to.page, url.PathEscape)
-		sequences += "\x1b]8;;" + target + "\x1b\\"
+		sequences += "\x1b]8;;" + target(to.page) + "\x1b\\"
 	}
 	if restyle && to.sgr != "" {
 		sequences += "\x1b[0" + to.sgr + "m"
 	}
 	return sequences
+}
+
+// target returns the URL of a page in ASCII, with the host that a browser looks up.
+func target(page string) string {
+	scheme, address, _ := strings.Cut(page, "://")
+	if page != "" {
+		end := strings.IndexAny(address+"/", ":/?#")
+		page = scheme + "://" + cite.HostOf(page) + address[end:]
+	}
+	return escaped.ReplaceAllStringFunc(page, url.PathEscape)
 }
 
 const (

@@ -1,0 +1,205 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+
+	"rsc.io/markdown"
+)
+
+const (
+	gap       = "  " // between two columns
+	minColumn = 8    // cells of a column whose text is wrapped
+	maxWord   = 20   // cells of a word that makes its column wider
+	maxRepeat = 4    // bytes of a shown table for each byte of its Markdown
+)
+
+// table shows a table in columns, or as records if they would be too narrow. A table that would
+// repeat headers or URLs again and again is shown as it is.
+func (r *renderer) table(t *markdown.Table) {
+	source := r.lines[t.StartLine-1 : t.EndLine]
+	tooLong := func(line string) bool { return cellCount(line) > len(t.Header) }
+	if len(t.Rows) == 0 || slices.ContainsFunc(source, tooLong) { // the parser drops those cells
+		r.asIs(t)
+		return
+	}
+
+	rows := [][]styled{r.tableRow(t.Header, bold)}
+	for _, row := range t.Rows {
+		rows = append(rows, r.tableRow(row, ""))
+	}
+
+	widths := columnWidths(rows, r.room())
+	var wrapped [][][]styled
+	left := maxRepeat * len(strings.Join(source, "\n")) // bytes
+	for _, row := range rows {
+		lines := [][]styled{rows[0]} // a record repeats the headers
+		if widths != nil {
+			lines = wrapCells(row, widths)
+		}
+		wrapped = append(wrapped, lines)
+
+		left -= size(slices.Concat(lines...))
+		if left < 0 {
+			r.asIs(t)
+			return
+		}
+	}
+
+	if widths == nil {
+		r.records(rows)
+		return
+	}
+	r.columns(wrapped, widths, t.Align)
+}
+
+// cellCount returns the number of cells in a row of a table, as it is written.
+func cellCount(line string) int {
+	line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	return strings.Count(line, "|") + 1
+}
+
+// tableRow returns the cells of a row.
+func (r *renderer) tableRow(row []*markdown.Text, sgr string) (list []styled) {
+	for _, cell := range row {
+		list = append(list, r.inline(cell, sgr))
+	}
+	return list
+}
+
+// size returns the number of bytes in cells and in the URLs of their links.
+func size(list []styled) (n int) {
+	for _, s := range list {
+		page := ""
+		for _, c := range s {
+			if c.page != page {
+				n += len(c.page)
+				page = c.page
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// columnWidths returns the width of each column: that of its widest cell, or for wider columns an
+// equal share of the room, or the widest word. Words are broken if they do not fit otherwise. The
+// result is nil if a share is less than minColumn. The first row has all columns.
+func columnWidths(rows [][]styled, room int) []int {
+	columns := len(rows[0])
+	room -= len(gap) * (columns - 1)
+	texts := make([]int, columns)
+	words := make([]int, columns)
+	for _, row := range rows {
+		for i, cell := range row {
+			texts[i] = max(texts[i], cell.width())
+			for _, word := range cell.wrap(1, 1) {
+				words[i] = max(words[i], word.width())
+			}
+		}
+	}
+
+	for _, unbroken := range []int{maxWord, 0} {
+		for share := max(room, minColumn); share >= minColumn; share-- {
+			widths := make([]int, columns)
+			sum := 0
+			for i := range widths {
+				word := min(words[i], unbroken)
+				widths[i] = min(texts[i], max(word, share))
+				sum += widths[i]
+			}
+			if sum <= room {
+				return widths
+			}
+		}
+	}
+	return nil
+}
+
+// wrapCells returns the lines of a row. Each has a part of each cell, which may be empty. Words that
+// are wider than their column are broken.
+func wrapCells(row []styled, widths []int) [][]styled {
+	lines := [][]styled{make([]styled, len(row))}
+	for i, cell := range row {
+		n := 0
+		for _, rest := range cell.wrap(widths[i], widths[i]) {
+			for part := range strings.SplitSeq(cells.Wrap(rest.String(), widths[i]), "\n") {
+				if n == len(lines) {
+					lines = append(lines, make([]styled, len(row)))
+				}
+				lines[n][i] = rest[:len(part)]
+				rest = rest[len(part):]
+				n++
+			}
+		}
+	}
+	return lines
+}
+
+// columns shows the cells of a table side by side. Where a row has several lines, empty rows
+// separate the rows.
+func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
+	isTall := func(row [][]styled) bool { return len(row) > 1 }
+	tall := slices.ContainsFunc(rows[1:], isTall)
+
+	for i, row := range rows {
+		if i > 1 && tall {
+			r.row(nil)
+		}
+		for _, parts := range row {
+			var line styled
+			for k, part := range parts {
+				line.addCell(part, widths[k], align[k])
+				line.add(gap, style{})
+			}
+			r.row(line)
+		}
+		if i == 0 {
+			r.rule(widths)
+		}
+	}
+}
+
+// rule shows the row below the header of a table.
+func (r *renderer) rule(widths []int) {
+	var rule styled
+	for _, w := range widths {
+		rule.add(strings.Repeat("─", w), style{sgr: dim})
+		rule.add(gap, style{})
+	}
+	r.row(rule)
+}
+
+// addCell appends a cell of a table with the spaces that its column needs.
+func (s *styled) addCell(cell styled, width int, align string) {
+	missing := max(width-cell.width(), 0)
+	left := 0
+	switch align {
+	case "right":
+		left = missing
+	case "center":
+		left = missing / 2
+	}
+
+	s.add(strings.Repeat(" ", left), style{})
+	*s = append(*s, cell...)
+	s.add(strings.Repeat(" ", missing-left), style{})
+}
+
+// records shows each cell of a table as a paragraph behind the header of its column. The first row
+// has the headers.
+func (r *renderer) records(rows [][]styled) {
+	for i, row := range rows[1:] {
+		if i > 0 {
+			r.row(nil)
+		}
+		for j, cell := range row {
+			line := slices.Clone(rows[0][j])
+			if len(line) > 0 {
+				line.add(": ", style{})
+			}
+			r.nest("", "  ", func() { r.paragraph(append(line, cell...)) })
+		}
+	}
+}
