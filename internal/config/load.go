@@ -250,7 +250,8 @@ func (l *loader) checkTogether() {
 	}
 
 	const extra = "request.extra_body"
-	for _, name := range []string{"model", "instructions", "input", "tools", "stream", "background"} {
+	fixed := []string{"model", "instructions", "input", "tools", "stream", "background"}
+	for _, name := range fixed {
 		_, isSet := l.Request.ExtraBody[name]
 		if isSet {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
