@@ -107,7 +107,7 @@ func TestProxy(t *testing.T) {
 			proxied(remote, nil, set),
 			"warn: HTTPS_PROXY is set but not used: it is not the URL of a proxy",
 		},
-		{"exception", proxied(remote, nil, set, "no_proxy=x"), "ok: none, because of NO_PROXY"},
+		{"exception", proxied(remote, nil, set, "NO_PROXY=x"), "ok: none, because of NO_PROXY"},
 		{
 			"local API",
 			proxied("http://localhost/v1", nil, set),
