@@ -207,6 +207,7 @@ func TestInput(t *testing.T) {
 		pieces := strings.Split(tt.in, cut)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+
 			c, _ := serve(t, "")
 			answers := 0
 			for i, want := range strings.Fields(tt.want) {
@@ -223,6 +224,7 @@ func TestInput(t *testing.T) {
 
 		t.Run(tt.name+", at once", func(t *testing.T) {
 			t.Parallel()
+
 			c, _ := serve(t, "")
 			c.put(strings.Join(pieces, ""))
 			got := framing.Replace(short(t, c.eof()))
@@ -241,6 +243,7 @@ func checkAnswers(t *testing.T, got, want string) {
 // Ids and progress tokens come back as they were sent, to the byte.
 func TestIDs(t *testing.T) {
 	t.Parallel()
+
 	c, _ := serve(t, "")
 	c.begin()
 

@@ -35,6 +35,7 @@ func TestSignals(t *testing.T) {
 			c, api := serve(t, tt.step, "--debug")
 			c.begin().line(ask("1", "x"))
 			await(t, api.WaitRequests, 1)
+
 			tt.wait(c)
 
 			_ = c.cmd.Process.Signal(tt.sig)
@@ -78,6 +79,7 @@ func TestNonblockingPipes(t *testing.T) {
 	c := prepare(t, program(t.TempDir(), "--stdio"))
 	ends := serverEnds(c)
 	c.launch()
+
 	r := bufio.NewReader(c.stdout)
 	answered := func() {
 		t.Helper()
@@ -102,11 +104,13 @@ func TestNonblockingPipes(t *testing.T) {
 	for i := range n { // the answers fill the pipe
 		c.line(ping(fmt.Sprint(i)))
 	}
+
 	_ = c.stdin.Close()
 	ids := map[string]bool{}
 	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
 		ids[m.id] = true
 	}
+
 	c.exit(0)
 	if len(ids) != n {
 		t.Errorf("%d answers, want %d", len(ids), n)
@@ -145,6 +149,7 @@ func TestCommandsEnd(t *testing.T) {
 		t.Run(fmt.Sprint(tt.args, " ", tt.step, " ", tt.code), func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, strings.Fields(tt.step)...)
+
 			c := prepare(t, program(t.TempDir(), append(env, strings.Fields(tt.args)...)...))
 			if tt.step == "" {
 				_ = c.stdout.Close()
@@ -161,6 +166,7 @@ func TestCommandsEnd(t *testing.T) {
 			} else {
 				_ = c.stdout.Close()
 			}
+
 			c.exit(tt.code)
 			if strings.Contains(c.log(), "error") {
 				t.Errorf("stderr: %s", c.log())

@@ -147,6 +147,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 		if c.ID == "goose" || c.Web() {
 			valid = yaml.Unmarshal([]byte(value), new(any)) == nil
 		}
+
 		if !valid {
 			t.Errorf("not valid:\n%s", value)
 		}
@@ -181,6 +182,7 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	}
 
 	got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
+
 	want := strings.Join(c.words(s), "\n") + "\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
@@ -227,8 +229,10 @@ func TestDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			old := strings.ReplaceAll(string(b), "\r\n", "\n")
 			text := old
+
 			for part, content := range parts {
 				text = replacePart(t, text, part, content)
 			}
@@ -255,6 +259,7 @@ func replacePart(t *testing.T, page, part, content string) string {
 	if !begins || !ends {
 		t.Fatalf("the page has no place for %s", part)
 	}
+
 	return before + begin + "\n" + content + "\n" + end + after
 }
 
@@ -283,11 +288,13 @@ func clientFiles() string {
 
 func snippets() string {
 	s := servers()["npx"]
+
 	text := ""
 	for _, c := range All() {
 		if c.Web() {
 			continue
 		}
+
 		text += "\n### " + c.Name + "\n\n" + fence(c, s)
 		if link := c.Link(s); link != "" {
 			text += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
@@ -318,6 +325,7 @@ func httpSnippets() string {
 
 func signIns() string {
 	table := "| Client | Sign-in |\n|---|---|\n"
+
 	forms := ""
 	for _, c := range All() {
 		if c.NoHTTP == "" {
@@ -334,6 +342,7 @@ func signIns() string {
 func fence(c Client, s Server) string {
 	path, _, _ := strings.Cut(c.path, " ")
 	language := strings.TrimPrefix(filepath.Ext(path), ".")
+
 	switch {
 	case c.Web():
 		language = "text"

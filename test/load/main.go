@@ -55,6 +55,7 @@ func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string
 		return err
 	}
 	defer os.RemoveAll(dir)
+
 	binary, err := build(dir)
 	if err != nil {
 		return err
@@ -73,6 +74,7 @@ func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string
 		return err
 	}
 	defer api.Close()
+
 	server := program{binary, api.URL}
 	err = errors.Join(
 		loaded(server, api, calls, lasts),
@@ -104,6 +106,7 @@ func loaded(server program, api *fakeapi.Server, calls int, lasts time.Duration)
 	if err != nil {
 		return err
 	}
+
 	defer s.kill()
 	if err := attack(s); err != nil {
 		return err
@@ -127,6 +130,7 @@ func loaded(server program, api *fakeapi.Server, calls int, lasts time.Duration)
 	percentile := func(n int) time.Duration { return took[(calls-1)*n/100].Round(time.Millisecond) }
 	fmt.Printf("%d streaming calls at once: %d lost, %v (median), %v (99 %%)\n",
 		calls, lost, percentile(50), percentile(99))
+
 	if lost > 0 {
 		return fmt.Errorf("%d answers lost", lost)
 	}

@@ -44,6 +44,7 @@ func restart(server program, restarts int, proxy front) error {
 	for i := range 20 {
 		users.Go(func() { load.user(address, i) })
 	}
+
 	var failed error
 	for n := range restarts {
 		i := n % len(backends)
@@ -56,6 +57,7 @@ func restart(server program, restarts int, proxy front) error {
 		replicas[i] = next
 		time.Sleep(time.Second) // until Caddy knows that it is ready
 	}
+
 	load.over.Store(true)
 	users.Wait()
 
@@ -117,6 +119,7 @@ func forward(client net.Conn, backends []string, turn int) {
 	for !ready(backends[turn%len(backends)]) {
 		turn++
 	}
+
 	server, err := net.Dial("tcp", backends[turn%len(backends)])
 	if err != nil {
 		return // a lost call
@@ -147,6 +150,7 @@ func behindCaddy(caddy string) front {
 			return "", nil, err
 		}
 		_, port, _ := net.SplitHostPort(address[0])
+
 		cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
 		cmd.Env = append(os.Environ(),
 			"DOMAIN=http://localhost:"+port,

@@ -48,6 +48,7 @@ func (p program) start(address string) (*process, error) {
 		"OPENAI_BASE_URL=" + p.base,
 		"MCP_HTTP_TOKENS=alice:" + token("alice") + " bob:" + token("bob"),
 	}
+
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -110,6 +110,7 @@ func runConsole(t *testing.T, run shell, text string) {
 	if err == nil {
 		t.Errorf("%s\ndid not fail", command)
 	}
+
 	if got != want {
 		t.Errorf("%s\ngot  %q\nwant %q", command, got, want)
 	}
@@ -125,6 +126,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 		if command == "" || strings.HasPrefix(command, "#") {
 			continue
 		}
+
 		r := ruleFor(command)
 		if r == nil {
 			t.Errorf("%s\nno rule says how this is tried", command)
@@ -135,6 +137,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 		if r.not != "" {
 			continue
 		}
+
 		out, err := run(command)
 		if err != nil {
 			t.Errorf("%s\n%v", command, err)
@@ -149,6 +152,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 // run in the repository, others in an empty folder.
 func newShell(t *testing.T) shell {
 	t.Helper()
+
 	api, err := fakeapi.Start("always", "search")
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +183,7 @@ func newShell(t *testing.T) shell {
 		if strings.Contains(command, "go ") {
 			cmd.Dir = root
 		}
+
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

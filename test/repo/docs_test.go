@@ -76,6 +76,7 @@ func TestLinks(t *testing.T) {
 func checkLink(t *testing.T, from, target string) {
 	t.Helper()
 	file, anchor, _ := strings.Cut(target, "#")
+
 	name := from
 	if file != "" {
 		name = path.Join(path.Dir(from), file)
