@@ -75,8 +75,8 @@ func (s *session) receive(want string) {
 const (
 	aCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call",` +
 		`"params":{"_meta":{"progressToken":%[1]d}}}`
-	cancel2 = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
-		`"params":{"requestId":2}}`
+	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+		`"params":{"requestId":%d}}`
 	progress1 = `{"jsonrpc":"2.0","method":"notifications/progress",` +
 		`"params":{"progressToken":1}}`
 	progress2 = `{"jsonrpc":"2.0","method":"notifications/progress",` +
@@ -92,7 +92,7 @@ func TestCancelWhileAnswerWaits(t *testing.T) {
 
 	go s.answer(first, `{}`)
 	s.receive(progress1)
-	s.send(cancel2)
+	s.send(aCancel, 2)
 	go s.answer(second, `{}`)
 
 	again := s.send(aCall, 2)
@@ -100,4 +100,18 @@ func TestCancelWhileAnswerWaits(t *testing.T) {
 	go s.answer(again, `{"again":1}`)
 	s.receive(progress2)
 	s.receive(`{"jsonrpc":"2.0","id":2,"result":{"again":1}}`)
+}
+
+// initialize cannot be cancelled.
+func TestCancelInitialize(t *testing.T) {
+	s := connect(t)
+	first := s.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	next := s.send(aCancel+"\n"+notice, 1)
+	if next.Method != "notifications/initialized" {
+		t.Errorf("the SDK gets %s, want the notification", next.Method)
+	}
+
+	response := &jsonrpc.Response{ID: first.ID, Result: []byte(`{}`)}
+	go func() { _ = s.Write(t.Context(), response) }() // ends with receive
+	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 }

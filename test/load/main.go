@@ -14,7 +14,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,18 +37,17 @@ const (
 func main() {
 	restarts := flag.Int("restarts", 6, "restarts under load")
 	calls := flag.Int("calls", maxCalls, "calls at once")
-	lasts := flag.Duration("lasts", 10*time.Second, "how long each answer streams")
 	limits := flag.Bool("limits", true, "let people share APIs with limits, which takes half a minute")
-	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it, too")
+	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it")
 	flag.Parse()
 
-	if err := run(*calls, *lasts, *restarts, *limits, *caddy); err != nil {
+	if err := run(*calls, *restarts, *limits, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string) error {
+func run(calls, restarts int, limits bool, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -76,14 +74,34 @@ func run(calls int, lasts time.Duration, restarts int, limits bool, caddy string
 	defer api.Close()
 
 	server := program{binary, api.URL}
-	err = errors.Join(
-		loaded(server, api, calls, lasts),
-		restart(server, restarts, balance),
-	)
-	if caddy != "" {
-		err = errors.Join(err, restart(server, restarts, behindCaddy(caddy)))
+	if err := loaded(server, api, calls); err != nil {
+		return err
 	}
-	return err
+
+	addresses, err := freeAddresses(3)
+	if err != nil {
+		return err
+	}
+	front := addresses[0]
+	backends := addresses[1:]
+	if caddy == "" {
+		ln, err := net.Listen("tcp", front)
+		if err != nil {
+			return err
+		}
+		defer ln.Close()
+		go balance(ln, backends)
+	} else {
+		proxy, err := startCaddy(caddy, front, backends)
+		if err != nil {
+			return fmt.Errorf("starting Caddy: %w", err)
+		}
+		defer proxy.kill()
+	}
+	if err := api.Script("always", "ok+slow=20ms"); err != nil {
+		return err
+	}
+	return restart(server, restarts, front, backends)
 }
 
 // build returns the path of the server's binary.
@@ -99,9 +117,8 @@ func build(dir string) (string, error) {
 	return path, nil
 }
 
-// loaded attacks a server, and then sends it all calls at once. Each answer streams for the time
-// lasts.
-func loaded(server program, api *fakeapi.Server, calls int, lasts time.Duration) error {
+// loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
+func loaded(server program, api *fakeapi.Server, calls int) error {
 	s, err := server.start(anyPort)
 	if err != nil {
 		return err
@@ -115,8 +132,7 @@ func loaded(server program, api *fakeapi.Server, calls int, lasts time.Duration)
 		return err
 	}
 
-	const events = 20 // of an answer without a search, roughly
-	if err := api.Script("always", fmt.Sprintf("ok+slow=%s", lasts/events)); err != nil {
+	if err := api.Script("always", "ok+slow=250ms"); err != nil {
 		return err
 	}
 	took := make([]time.Duration, calls)

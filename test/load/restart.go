@@ -14,16 +14,10 @@ import (
 	"time"
 )
 
-// A front starts a proxy of the servers at addresses. It returns the proxy's address, and what ends it.
-type front func(backends []string) (address string, end func(), err error)
-
-// restart restarts two servers in turn behind a proxy, while calls arrive on connections that are
+// restart restarts the servers behind a proxy in turn, while calls arrive on connections that are
 // kept. No answer may be lost.
-func restart(server program, restarts int, proxy front) error {
-	backends, err := freeAddresses(2)
-	if err != nil {
-		return err
-	}
+func restart(server program, restarts int, proxy string, backends []string) error {
+	var err error
 	replicas := make([]*process, len(backends))
 	for i, address := range backends {
 		replicas[i], err = server.start(address)
@@ -33,16 +27,11 @@ func restart(server program, restarts int, proxy front) error {
 		defer func() { replicas[i].kill() }()
 	}
 
-	address, end, err := proxy(backends)
-	if err != nil {
-		return err
-	}
-	defer end()
-
+	time.Sleep(time.Second) // until Caddy knows that they are ready
 	var load traffic
 	var users sync.WaitGroup
 	for i := range 20 {
-		users.Go(func() { load.user(address, i) })
+		users.Go(func() { load.user(proxy, i) })
 	}
 
 	var failed error
@@ -93,24 +82,15 @@ func (l *traffic) user(address string, i int) {
 	}
 }
 
-// balance is a front that copies bytes between each connection and a server whose /readyz answers,
-// in turn.
-func balance(backends []string) (string, func(), error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-
-	go func() {
-		for turn := 0; ; turn++ {
-			client, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go forward(client, backends, turn)
+// balance copies bytes between each connection and a server whose /readyz answers, in turn.
+func balance(ln net.Listener, backends []string) {
+	for turn := 0; ; turn++ {
+		client, err := ln.Accept()
+		if err != nil {
+			return
 		}
-	}()
-	return ln.Addr().String(), func() { ln.Close() }, nil
+		go forward(client, backends, turn)
+	}
 }
 
 // forward connects a client with the next server that is ready.
@@ -142,35 +122,22 @@ func ready(address string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// behindCaddy returns a front that is Caddy with the shipped Caddyfile.
-func behindCaddy(caddy string) front {
-	return func(backends []string) (string, func(), error) {
-		address, err := freeAddresses(1)
-		if err != nil {
-			return "", nil, err
-		}
-		_, port, _ := net.SplitHostPort(address[0])
-
-		cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
-		cmd.Env = append(os.Environ(),
-			"DOMAIN=http://localhost:"+port,
-			"SERVERS="+strings.Join(backends, " "),
-		)
-		if err := cmd.Start(); err != nil {
-			return "", nil, fmt.Errorf("starting Caddy: %w", err)
-		}
-
-		time.Sleep(3 * time.Second) // until it listens
-		end := func() { (&process{cmd: cmd}).kill() }
-		return address[0], end, nil
-	}
+// startCaddy starts Caddy at an address, with the shipped Caddyfile.
+func startCaddy(caddy, address string, backends []string) (*process, error) {
+	_, port, _ := net.SplitHostPort(address)
+	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
+	cmd.Env = append(os.Environ(),
+		"DOMAIN=http://localhost:"+port,
+		"SERVERS="+strings.Join(backends, " "),
+	)
+	return &process{cmd, address}, cmd.Start()
 }
 
 // freeAddresses returns addresses on loopback that nothing listens on.
 func freeAddresses(n int) ([]string, error) {
 	var all []string
 	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		ln, err := net.Listen("tcp", anyPort)
 		if err != nil {
 			return nil, err
 		}
