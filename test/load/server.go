@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// maxCalls is how many calls a server takes at once.
+// maxCalls is how many calls a server takes at once, also of one user.
 const maxCalls = 1000
 
 // anyPort is a free port of loopback.
@@ -42,7 +42,9 @@ var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
 // start starts a server at an address.
 func (p program) start(address string) (*process, error) {
-	cmd := exec.Command(p.binary, "serve", "--http", address, "--max-calls", fmt.Sprint(maxCalls))
+	most := fmt.Sprint(maxCalls)
+	cmd := exec.Command(p.binary, "serve", "--http", address,
+		"--max-calls", most, "--max-calls-per-user", most)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
