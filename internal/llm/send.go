@@ -94,17 +94,13 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 
 // takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
 func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, attempt int, e *emitter) (*Response, *Error) {
-	var report func(ahead int)
-	if e.watched() {
-		report = func(ahead int) { e.send(Waiting{ahead}) }
-	}
 	last := attempt > 1 && attempt > c.o.MaxRetries
-	err := paced.wait(ctx, last, report)
+	err := paced.wait(ctx, last, e)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
 
-	resp, err := c.attempt(paced.context(ctx), body, e)
+	resp, err := c.attempt(ctx, paced, body, e)
 	if err == nil {
 		return resp, nil
 	}
@@ -165,7 +161,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 
 // attempt sends the body and reads the answer to its end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
-func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
+func (c *Client) attempt(ctx context.Context, paced *pacedCall, body []byte, e *emitter) (*Response, error) {
 	acc := c.newAccumulator(ctx, e)
 	acc.job = jobOf(body)
 	defer acc.stopBlocks()
@@ -174,6 +170,8 @@ func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Respons
 	if err != nil {
 		return nil, err
 	}
+	paced.accepted(paced.sent)
+
 	r, err := c.readAnswer(ctx, resp, acc)
 	if !acc.job.running() {
 		return r, err
@@ -274,9 +272,6 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
-	}
-	if paced, ok := req.Context().Value(pacedKey{}).(*pacedCall); ok {
-		paced.accepted()
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil
