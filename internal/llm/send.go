@@ -57,7 +57,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	delays := newDelays()
 	for attempt := 1; ; {
 		if e.takesRunning && !inBackground(body) {
-			return nil, c.failed(ctx, noBackground(), attempt-1)
+			message := ErrNoBackground.Error()
+			failure := &Error{Kind: KindFailed, Message: message, Err: ErrNoBackground}
+			return nil, c.failed(ctx, failure, attempt-1)
 		}
 		resp, failure := c.takeTurn(ctx, paced, body, attempt, e)
 		if failure == nil {
