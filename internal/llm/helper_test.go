@@ -131,6 +131,16 @@ func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *b
 	return c, api, log
 }
 
+// newClientOf returns a client of an API.
+func newClientOf(api http.RoundTripper, retries int) *Client {
+	return New(Options{
+		BaseURL:    "http://api.test/v1",
+		APIKey:     testKey,
+		MaxRetries: retries,
+		HTTPClient: &http.Client{Transport: api},
+	})
+}
+
 // asError returns err as an *Error, or ends the test.
 func asError(t testing.TB, err error) *Error {
 	t.Helper()
