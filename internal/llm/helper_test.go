@@ -169,6 +169,13 @@ func wantKind(t testing.TB, err error, want Kind) {
 	}
 }
 
+func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
+	t.Helper()
+	if n := strings.Count(log.String(), "level=WARN"); n != want {
+		t.Errorf("%d warnings, want %d:\n%s", n, want, log)
+	}
+}
+
 // wantError checks the kind and the message of an error, and returns it.
 func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 	t.Helper()

@@ -189,9 +189,7 @@ func TestRefusedParameters(t *testing.T) {
 			if !sends(api.bodies[1], tt.left) {
 				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
 			}
-			if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-				t.Errorf("%d warnings, want 1:\n%s", n, log)
-			}
+			wantWarnings(t, log, 1)
 		})
 	}
 }
