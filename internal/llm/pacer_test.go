@@ -124,8 +124,8 @@ func refusals(while time.Duration, people ...string) refusal {
 	}
 }
 
-// refusedRows are people whose requests the API refuses for their own sake.
-func refusedRows() []peopleRow {
+// limitedRows are people whose requests the API refuses for their own sake.
+func limitedRows() []peopleRow {
 	var rows []peopleRow
 	add := func(name string, refuse refusal, want bounds, crowds ...crowd) {
 		for _, header := range []string{"5", "20", "60", "310", "no time"} {
@@ -197,7 +197,7 @@ func sharedRows() []peopleRow {
 
 // The refusals and the crowds of one person are that person's.
 func TestPacerPeople(t *testing.T) {
-	for _, tt := range append(refusedRows(), sharedRows()...) {
+	for _, tt := range append(limitedRows(), sharedRows()...) {
 		bubble(t, tt.name, func(t *testing.T) {
 			s := simulate(t, tt.api, tt.crowds)
 			for _, want := range tt.want {
