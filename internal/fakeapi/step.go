@@ -30,8 +30,9 @@ type step struct {
 	status   string   // incomplete or failed; "" for completed
 	response []byte   // the finished response, instead of what the model says
 
-	background string // ignores-background or echoes-background, or ""
-	get        string // what GETs of the response get: gone, too-old, poll-429, or ""
+	// What is different about background: ignores-background, echoes-background, gone, too-old,
+	// poll-429.
+	quirks map[string]bool
 }
 
 // asked is the behavior that the first word of the question names.
@@ -80,6 +81,7 @@ func (s *Server) Script(steps ...string) error {
 
 // parse reads a step, whose parts are name or name=value.
 func parse(word string) (st step, err error) {
+	st.quirks = map[string]bool{}
 	for part := range strings.SplitSeq(word, "+") {
 		name, value, _ := strings.Cut(part, "=")
 		switch name {
@@ -97,10 +99,8 @@ func parse(word string) (st step, err error) {
 			st.refuses = []string{"background"}
 			st.refusal = "unsupported"
 			st.blames = value
-		case "ignores-background", "echoes-background":
-			st.background = name
-		case "gone", "too-old", "poll-429":
-			st.get = name
+		case "ignores-background", "echoes-background", "gone", "too-old", "poll-429":
+			st.quirks[name] = true
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name

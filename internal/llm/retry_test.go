@@ -57,6 +57,7 @@ const (
 	encrypted  = "include.reasoning.encrypted_content"
 	unverified = "Your organization must be verified to stream this model."
 )
+
 // refusedRows are 400s that name a parameter.
 var refusedRows = []struct {
 	param, message string
