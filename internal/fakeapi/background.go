@@ -2,6 +2,7 @@ package fakeapi
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,15 +44,16 @@ func (j *job) hasEnded() bool { return j.exists(len(j.events) - 1) }
 
 // state returns the response as it is now.
 func (j *job) state() any {
+	state := maps.Clone(j.events[0]["response"].(object)) // queued
 	switch {
 	case j.cancelled.Load():
-		return unfinished(j.final, "cancelled")
+		state["status"] = "cancelled"
 	case j.hasEnded():
 		return json.RawMessage(j.final.Raw)
 	case j.exists(2):
-		return unfinished(j.final, "in_progress")
+		state["status"] = "in_progress"
 	}
-	return unfinished(j.final, "queued")
+	return state
 }
 
 // fetch answers GET /responses/{id} and POST /responses/{id}/cancel.
@@ -59,8 +61,12 @@ func (x *exchange) fetch(name string) {
 	id, isCancel := strings.CutSuffix(name, "/cancel")
 	kept, _ := x.s.jobs.Load(id)
 	j, ok := kept.(*job)
-	if !ok || j.step.quirks["gone"] {
-		x.failNotFound("Response with id '" + id + "' not found.")
+	if !ok || j.step.get == "gone" {
+		x.fail(apiError{
+			status:  http.StatusNotFound,
+			Message: "Response with id '" + id + "' not found.",
+			Type:    invalidRequest,
+		})
 		return
 	}
 
@@ -72,9 +78,9 @@ func (x *exchange) fetch(name string) {
 	case isCancel:
 		j.cancelled.Store(true)
 		x.sendJSON(http.StatusOK, j.state())
-	case j.step.quirks["poll-429"] && j.gets.Add(1) == 1:
+	case j.step.get == "poll-429" && j.gets.Add(1) == 1:
 		x.fail(apiErrors["429"])
-	case asStream && j.step.quirks["too-old"]:
+	case asStream && j.step.get == "too-old":
 		x.fail(apiErrors["too-old"])
 	case asStream:
 		after, err := strconv.Atoi(query.Get("starting_after"))

@@ -97,10 +97,24 @@ func (x *exchange) answer() {
 	case response != "":
 		x.fetch(response)
 	case x.r.Method == http.MethodGet && model != "":
-		x.sendJSON(http.StatusOK, object{"id": model, "object": "model", "owned_by": "system"})
+		x.describe(model)
 	default:
-		x.failNotFound("Invalid URL (" + path + ")")
+		x.fail(apiError{
+			status:  http.StatusNotFound,
+			Message: "Invalid URL (" + path + ")",
+			Type:    invalidRequest,
+		})
 	}
+}
+
+// describe answers GET /models/{id}.
+func (x *exchange) describe(model string) {
+	x.sendJSON(http.StatusOK, object{
+		"id":       model,
+		"object":   "model",
+		"created":  1765313051,
+		"owned_by": "system",
+	})
 }
 
 // respond answers POST /responses.
@@ -120,13 +134,14 @@ func (x *exchange) respond() {
 	if final == nil {
 		final = x.response()
 	}
-	isBackground := x.req.Get("background").Bool() && !x.step.quirks["ignores-background"]
+	mode := x.step.background
+	isBackground := x.req.Get("background").Bool() && mode != "ignores-background"
 	if isBackground {
 		final, _ = sjson.SetBytes(final, "background", true) // the path is valid
 	}
 
 	j := newJob(x.step, final)
-	isKept := isBackground && !x.step.quirks["echoes-background"]
+	isKept := isBackground && mode != "echoes-background"
 	if isKept {
 		x.s.jobs.Store(j.final.Get("id").Str, j)
 	}
@@ -150,10 +165,6 @@ func (x *exchange) pause(d time.Duration) bool {
 }
 
 func (x *exchange) fail(e apiError) { x.sendJSON(e.status, object{"error": e}) }
-
-func (x *exchange) failNotFound(message string) {
-	x.fail(apiError{status: http.StatusNotFound, Message: message, Type: invalidRequest})
-}
 
 func (x *exchange) sendJSON(status int, v any) { x.send(status, "application/json", encode(v)) }
 

@@ -30,9 +30,8 @@ type step struct {
 	status   string   // incomplete or failed; "" for completed
 	response []byte   // the finished response, instead of what the model says
 
-	// What is different about background: ignores-background, echoes-background, gone, too-old,
-	// poll-429.
-	quirks map[string]bool
+	background string // ignores-background or echoes-background, or ""
+	get        string // what GETs of the response get: gone, too-old, poll-429, or ""
 }
 
 // asked is the behavior that the first word of the question names.
@@ -81,7 +80,6 @@ func (s *Server) Script(steps ...string) error {
 
 // parse reads a step, whose parts are name or name=value.
 func parse(word string) (st step, err error) {
-	st.quirks = map[string]bool{}
 	for part := range strings.SplitSeq(word, "+") {
 		name, value, _ := strings.Cut(part, "=")
 		switch name {
@@ -99,8 +97,10 @@ func parse(word string) (st step, err error) {
 			st.refuses = []string{"background"}
 			st.refusal = "unsupported"
 			st.blames = value
-		case "ignores-background", "echoes-background", "gone", "too-old", "poll-429":
-			st.quirks[name] = true
+		case "ignores-background", "echoes-background":
+			st.background = name
+		case "gone", "too-old", "poll-429":
+			st.get = name
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name

@@ -11,33 +11,30 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// unfinished returns a response that is not finished.
-func unfinished(final gjson.Result, status string) object {
-	return object{
-		"id":         final.Get("id").String(),
-		"object":     "response",
-		"created_at": final.Get("created_at").Int(),
-		"background": final.Get("background").Bool(),
-		"status":     status,
-		"output":     []object{},
-	}
-}
-
 // events returns the stream of a finished response.
 func events(final gjson.Result) []object {
+	started := object{
+		"id":     final.Get("id").String(),
+		"object": "response",
+		"status": "in_progress",
+		"output": []object{},
+	}
 	var all []object
 	add := func(event string, response any) {
 		all = append(all, object{"type": "response." + event, "response": response})
 	}
 
 	if final.Get("background").Bool() {
-		queued := unfinished(final, "queued")
+		started["background"] = true
+		started["created_at"] = final.Get("created_at").Int()
+		queued := maps.Clone(started)
+		queued["status"] = "queued"
 		add("created", queued)
 		add("queued", queued)
 	} else {
-		add("created", unfinished(final, "in_progress"))
+		add("created", started)
 	}
-	add("in_progress", unfinished(final, "in_progress"))
+	add("in_progress", started)
 
 	for i, item := range final.Get("output").Array() {
 		all = append(all, itemEvents(i, item)...)
