@@ -160,7 +160,11 @@ func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*R
 // reconnect reads on after the last event, as often as the connection breaks. Where the API refuses
 // that, a connection brings nothing new, or none has broken, it asks for the state of the response
 // until it ends, or only until it is found if that is all that the caller wants.
-func (c *Client) reconnect(ctx context.Context, acc *accumulator, broken *Error) (*Response, *Error) {
+func (c *Client) reconnect(
+	ctx context.Context,
+	acc *accumulator,
+	broken *Error,
+) (*Response, *Error) {
 	j := acc.job
 	isStream := broken != nil
 	progress := j.read > 0

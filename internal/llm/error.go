@@ -261,7 +261,8 @@ func (e *Error) refusesModel(status int, message string) bool {
 	case status == http.StatusNotFound:
 		return strings.Contains(message, "model") && !strings.Contains(message, "invalid url")
 	}
-	return status == http.StatusBadRequest && strings.Contains(message, "is not a valid model") // OpenRouter
+	isOpenRouter := strings.Contains(message, "is not a valid model")
+	return status == http.StatusBadRequest && isOpenRouter
 }
 
 // responseError reads the error of a response or a stream that was accepted and then failed;

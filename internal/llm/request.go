@@ -257,7 +257,8 @@ const encryptedReasoning = string(responses.ResponseIncludableReasoningEncrypted
 // without search is not the one that was asked for. Neither is store: without it the API keeps the
 // question and the answer.
 var dispensable = []string{
-	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include", "background",
+	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
+	"background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 

@@ -95,7 +95,13 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 }
 
 // takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
-func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, attempt int, e *emitter) (*Response, *Error) {
+func (c *Client) takeTurn(
+	ctx context.Context,
+	paced *pacedCall,
+	body []byte,
+	attempt int,
+	e *emitter,
+) (*Response, *Error) {
 	last := attempt > 1 && attempt > c.o.MaxRetries
 	err := paced.wait(ctx, last, e)
 	if err != nil {
@@ -128,17 +134,21 @@ func newDelays() *backoff.ExponentialBackOff {
 // retryWait returns how long to wait before the next attempt, 0 where the pacer does it. It reports
 // whether there is a next attempt: not after the last one, and not when the wait would end after the
 // deadline of ctx and so turn the failure into a timeout.
-func (c *Client) retryWait(ctx context.Context, failure *Error, delays *backoff.ExponentialBackOff) (time.Duration, bool) {
+func (c *Client) retryWait(
+	ctx context.Context,
+	failure *Error,
+	delays *backoff.ExponentialBackOff,
+) (wait time.Duration, ok bool) {
 	if !failure.retryable() || failure.Attempts > c.o.MaxRetries {
 		return 0, false
 	}
 
-	wait := cmp.Or(failure.wait, failure.RetryAfter)
+	wait = cmp.Or(failure.wait, failure.RetryAfter)
 	if wait == 0 {
 		wait = delays.NextBackOff()
 	}
-	deadline, ok := ctx.Deadline()
-	if ok && wait >= time.Until(deadline) {
+	deadline, bounded := ctx.Deadline()
+	if bounded && wait >= time.Until(deadline) {
 		failure.RetryAfter = wait
 		return 0, false
 	}
@@ -163,7 +173,12 @@ func sleep(ctx context.Context, wait time.Duration) error {
 
 // attempt sends the body and reads the answer to its end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
-func (c *Client) attempt(ctx context.Context, paced *pacedCall, body []byte, e *emitter) (*Response, error) {
+func (c *Client) attempt(
+	ctx context.Context,
+	paced *pacedCall,
+	body []byte,
+	e *emitter,
+) (*Response, error) {
 	acc := c.newAccumulator(ctx, e)
 	acc.job = jobOf(body)
 	defer acc.stopBlocks()
@@ -189,7 +204,11 @@ func (c *Client) newAccumulator(ctx context.Context, e *emitter) *accumulator {
 }
 
 // readAnswer reads the body of an answer and closes it.
-func (c *Client) readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
+func (c *Client) readAnswer(
+	ctx context.Context,
+	resp *http.Response,
+	acc *accumulator,
+) (*Response, error) {
 	defer resp.Body.Close()
 
 	r, err := read(ctx, resp, acc)
