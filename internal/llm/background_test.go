@@ -408,92 +408,79 @@ func TestOtherStreams(t *testing.T) {
 	}
 }
 
+// describe says what Start and Get return: a status, with the kind of its failure, or an error.
+func describe(t testing.TB, r *Response, err error) string {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrNoBackground):
+		return "no background"
+	case err != nil && asError(t, err).Lost():
+		return "lost"
+	case err != nil:
+		return "error " + asError(t, err).Kind.Label()
+	case r.CreatedAt == 0 && r.Background:
+		return "no time"
+	case r.Failure != nil:
+		return r.Status + " " + r.Failure.Kind.Label()
+	}
+	return r.Status
+}
+
+func wantOutcome(t testing.TB, r *Response, err error, want string) {
+	t.Helper()
+	got := describe(t, r, err)
+	if got != want {
+		t.Errorf("outcome = %q, want %q (%v)", got, want, err)
+	}
+}
+
 // Start returns a response that can be fetched, or an answer.
 func TestStart(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps string
-		want        string
-		status      string
-		kind        Kind
-	}{
-		{"runs", "slow=1s", "POST background, GET", "queued", Kind{}},
-		{"complete when it is fetched", "ok", "POST background, GET", "completed", Kind{}},
-		{"answered at once", "ignores-background", "POST background", "completed", Kind{}},
-		{"refused", "refuses-background", "POST background", "", KindFailed},
-		{"not there", "gone", "POST background, GET", "", KindFailed},
-		{"429 for the state", "slow=1s+poll-429", "POST background, GET, GET", "queued", Kind{}},
-		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued", Kind{}},
-		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "", KindAuth},
+	for _, tt := range []struct{ name, steps, requests, want string }{
+		{"runs", "slow=1s", "POST background, GET", "queued"},
+		{"complete when it is fetched", "ok", "POST background, GET", "completed"},
+		{"answered at once", "ignores-background", "POST background", "completed"},
+		{"refused", "refuses-background", "POST background", "no background"},
+		{"not there", "gone", "POST background, GET", "no background"},
+		{"429 for the state", "slow=1s+poll-429", "POST background, GET, GET", "queued"},
+		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued"},
+		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "error auth"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, _ := newBackground(t, 1, strings.Fields(tt.steps)...)
 			r, err := c.Start(t.Context(), question())
-
-			wantKind(t, err, tt.kind)
-			wantTraffic(t, api, tt.want)
-			if got := errors.Is(err, ErrNoBackground); got != (tt.kind == KindFailed) {
-				t.Errorf("error = %v", err)
-			}
-			if err == nil && r.Status != tt.status {
-				t.Errorf("status = %q, want %q", r.Status, tt.status)
-			}
+			wantOutcome(t, r, err, tt.want)
+			wantTraffic(t, api, tt.requests)
 		})
 	}
 }
 
 // Get tells every state; only a response that is not there is an error.
 func TestGet(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps string
-		cancel      bool // before the GET
-		status      string
-		failure     Kind // of the response
-		kind        Kind // of the error
-	}{
-		{"runs", "slow=1s", false, "queued", Kind{}, Kind{}},
-		{"completed", "ok", false, "completed", Kind{}, Kind{}},
-		{"incomplete", "incomplete", false, "incomplete", Kind{}, Kind{}},
-		{"failed", "slow=10ms+failed", false, "failed", KindServer, Kind{}},
-		{"cancelled", "slow=1s", true, "cancelled", KindFailed, Kind{}},
-		{"cancelled after its end", "ok", true, "completed", Kind{}, Kind{}},
-		{"unknown", "refuses-background", false, "", Kind{}, KindNotFound},
-		{"429", "ok ok 429", false, "", Kind{}, KindRateLimit},
+	for _, tt := range []struct{ name, steps, want string }{
+		{"runs", "slow=1s", "queued"},
+		{"completed", "ok", "completed"},
+		{"incomplete", "incomplete", "incomplete"},
+		{"failed", "slow=10ms+failed", "failed server"},
+		{"cancelled", "slow=1s", "cancelled failed"},
+		{"cancelled after its end", "ok", "completed"},
+		{"gone", "ok ok 404", "lost"},
+		{"429", "ok ok 429", "error rate_limit"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, strings.Fields(tt.steps)...)
-			id := "resp_unknown"
 			started, err := c.Start(t.Context(), question())
-			if err == nil {
-				id = started.ID
+			if err != nil {
+				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
-			if tt.cancel {
-				err := c.Cancel(t.Context(), id)
+			if strings.HasPrefix(tt.name, "cancelled") {
+				err := c.Cancel(t.Context(), started.ID)
 				wantKind(t, err, Kind{})
 			}
 
-			r, err := c.Get(t.Context(), id, question().Include)
-			wantKind(t, err, tt.kind)
-			if err != nil {
-				if got := asError(t, err).Lost(); got != (tt.name == "unknown") {
-					t.Errorf("lost = %v", got)
-				}
-				return
-			}
-
-			if r.Status != tt.status {
-				t.Errorf("status = %q, want %q", r.Status, tt.status)
-			}
-			failure := Kind{}
-			if r.Failure != nil {
-				failure = r.Failure.Kind
-			}
-			if failure != tt.failure {
-				t.Errorf("failure = %v, want %v", failure, tt.failure)
-			}
-			if r.CreatedAt == 0 {
-				t.Error("there is no created_at")
-			}
+			r, err := c.Get(t.Context(), started.ID, question().Include)
+			wantOutcome(t, r, err, tt.want)
 		})
 	}
 }

@@ -38,79 +38,73 @@ func TestHostileAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		step    step
-		kind    Kind
 		message string // its start
 	}{
 		{
 			"items",
 			output(elements("{}", 1_000_000)),
-			KindFailed, tooMany,
-		},
-		{
-			"parts",
-			output(`{"content":[` + elements(`{"type":"output_text","text":"a"}`, 50_000) + `]}`),
-			KindFailed, tooMany,
+			tooMany,
 		},
 		{
 			"annotations of many messages",
 			output(elements(message(100), 100)),
-			KindFailed, tooMany,
+			tooMany,
 		},
 		{
 			"queries",
 			search(`"queries":[` + elements(`""`, 10_001) + `]`),
-			KindFailed, tooMany,
+			tooMany,
 		},
 		{
 			"streamed parts",
 			sseStep(parts...),
-			KindFailed, tooMany,
+			tooMany,
 		},
 		{
 			"many elements in many events",
 			sseStep(slices.Repeat([]string{done(message(5000))}, 3)...),
-			KindFailed, tooMany,
+			tooMany,
 		},
 		{
 			"an event",
 			sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`),
-			KindFailed, largeEvent,
+			largeEvent,
 		},
 		{
 			"an event in lines",
 			sseStep(`{"type":"x",` + strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 40) + `}`),
-			KindFailed, largeEvent,
+			largeEvent,
 		},
 		{
 			"a long code",
 			sseStep(`{"type":"response.failed","response":{"error":{"code":"` +
 				strings.Repeat("c", 1<<20) + `"}}}`),
-			KindFailed, "the response failed",
+			"the response failed",
 		},
 		{
 			"no end",
 			withoutEnd(200),
-			KindFailed, "the answer is larger than 64 MiB",
+			"the answer is larger than 64 MiB",
 		},
 		{
 			"no end of an error",
 			withoutEnd(500),
-			KindServer, "Internal Server Error",
+			"Internal Server Error",
 		},
 		{
 			"depth of an event",
 			sseStep(`{"error":` + strings.Repeat("[", 7_000_000)),
-			KindConnection, "the answer was cut off: reading an event: invalid character",
+			"the answer was cut off: reading an event: invalid character",
 		},
 		{
 			"depth of a response",
 			output(strings.Repeat("[", 7_000_000)),
-			KindBadResponse, "the answer is not a response object",
+			"the answer is not a response object",
 		},
 		{
 			"depth of an error",
 			answer(400, `{"error":`+strings.Repeat("[", 1_000_000)),
-			KindParameter, "Bad Request",
+			"Bad Request",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +113,6 @@ func TestHostileAnswers(t *testing.T) {
 			_, _, err := ask(t, c)
 			total := allocated() - before
 
-			wantKind(t, err, tt.kind)
 			e := asError(t, err)
 			if !strings.HasPrefix(e.Message, tt.message) {
 				t.Errorf("message = %q, want %q", e.Message, tt.message)
