@@ -30,6 +30,7 @@ func (p pipes) Accept() (net.Conn, error) {
 	if !ok {
 		return nil, net.ErrClosed
 	}
+
 	return conn, nil
 }
 
@@ -97,12 +98,14 @@ func traffic(t testing.TB, api *fakeapi.Server) []string {
 		case query.Get("stream") == "true":
 			word = "GET " + query.Get("starting_after")
 		}
+
 		all = append(all, word)
 
 		if store := gjson.GetBytes(r.Body, "store").Raw; store != "false" && store != "" {
 			t.Errorf("store = %s", store)
 		}
 	}
+
 	return all
 }
 
@@ -125,6 +128,7 @@ func textOf(events []Event) string {
 			b.Reset()
 		}
 	}
+
 	return b.String()
 }
 
@@ -140,10 +144,12 @@ func trace(t *testing.T, c *Client, api *fakeapi.Server, r Request) (events []Ev
 		words = append(words, word...)
 		requests = len(all)
 	}
+
 	for ev, err := range c.Stream(t.Context(), r) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		events = append(events, ev)
 		switch ev.(type) {
 		case Reconnecting:
@@ -152,6 +158,7 @@ func trace(t *testing.T, c *Client, api *fakeapi.Server, r Request) (events []Ev
 			add("retrying")
 		}
 	}
+
 	add()
 	return events, strings.Join(words, ", ")
 }
@@ -215,12 +222,14 @@ func TestBackground(t *testing.T) {
 			if sent != tt.want {
 				t.Errorf("requests:\n got %s\nwant %s", sent, tt.want)
 			}
+
 			checkBlocks(t, events)
 			answer := events[len(events)-1].(Done).Response
 			text := answer.Output[len(answer.Output)-1].Content[0].Text
 			if got := textOf(events); got != text {
 				t.Errorf("text = %q, want %q", got, text)
 			}
+
 			if want := strings.Count(tt.want, "retrying"); answer.Retries != want {
 				t.Errorf("%d retries, want %d", answer.Retries, want)
 			}
@@ -248,6 +257,7 @@ func TestCutAnywhere(t *testing.T) {
 			if sent != want {
 				t.Errorf("requests = %q, want %q", sent, want)
 			}
+
 			if diff := cmp.Diff(whole, events); diff != "" {
 				t.Errorf("events (-whole +cut):\n%s", diff)
 			}
@@ -284,6 +294,7 @@ func TestEarlyEnd(t *testing.T) {
 			if errors.Is(tt.cause, context.DeadlineExceeded) {
 				want = KindTimeout
 			}
+
 			wantKind(t, err, want)
 			wantTraffic(t, api, tt.want)
 			took := time.Since(start)
@@ -325,6 +336,7 @@ func TestBackgroundMemory(t *testing.T) {
 			if tt.name == "found once" {
 				warnings = 0
 			}
+
 			wantWarnings(t, log, warnings)
 		})
 	}
@@ -343,10 +355,12 @@ func TestBackgroundQuery(t *testing.T) {
 			"api-version=1&" + element + "&starting_after=4&stream=true",
 			"api-version=1&" + element,
 		}
+
 		var got []string
 		for _, r := range api.Requests() {
 			got = append(got, r.Query)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("queries (-want +got):\n%s", diff)
 		}
@@ -365,6 +379,7 @@ func TestOtherStreams(t *testing.T) {
 		fmt.Sprintf(delta, number(2), "s."),
 		fmt.Sprintf(completed, number(3)),
 	}
+
 	half := sseStep(all[:2]...)
 	whole := sseStep(all...)
 	for _, tt := range []struct {
@@ -400,6 +415,7 @@ func TestOtherStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			api.wantRequests(t, tt.requests)
 			if got := textOf(events); got != "Yes." {
 				t.Errorf("text = %q, want %q", got, "Yes.")
@@ -423,6 +439,7 @@ func describe(t testing.TB, r *Response, err error) string {
 	case r.Failure != nil:
 		return r.Status + " " + r.Failure.Kind.Label()
 	}
+
 	return r.Status
 }
 
@@ -473,6 +490,7 @@ func TestGet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			time.Sleep(time.Second)
 			if strings.HasPrefix(tt.name, "cancelled") {
 				err := c.Cancel(t.Context(), started.ID)

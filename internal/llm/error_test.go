@@ -151,12 +151,15 @@ func TestErrorAnswers(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("error = %q, want %q", got, tt.want)
 			}
+
 			if e.Status != tt.status {
 				t.Errorf("status = %d, want %d", e.Status, tt.status)
 			}
+
 			if e.RequestID != "req_1" {
 				t.Errorf("request id = %q, want req_1", e.RequestID)
 			}
+
 			page := strings.HasPrefix(tt.body, "<!")
 			if errors.Is(err, ErrWebPage) != page {
 				t.Errorf("a web page: %v, want %v", !page, page)
@@ -185,6 +188,7 @@ func TestTraceparent(t *testing.T) {
 			if sent != (value == valid) {
 				t.Errorf("sent: %v", sent)
 			}
+
 			logged := strings.Contains(log.String(), "traceparent="+valid)
 			if logged != sent {
 				t.Errorf("logged: %v\n%s", logged, log)

@@ -16,19 +16,24 @@ func TestHostileAnswers(t *testing.T) {
 	output := func(items string) step {
 		return answer(200, `{"status":"completed","output":[`+items+`]}`)
 	}
+
 	elements := func(element string, n int) string {
 		return strings.TrimSuffix(strings.Repeat(element+",", n), ",")
 	}
+
 	search := func(action string) step {
 		return output(`{"type":"web_search_call","action":{` + action + `}}`)
 	}
+
 	message := func(annotations int) string {
 		return `{"type":"message","content":[{"type":"output_text","text":"x","annotations":[` +
 			elements("0", annotations) + `]}]}`
 	}
+
 	done := func(item string) string {
 		return `{"type":"response.output_item.done","item":` + item + `}`
 	}
+
 	var parts []string
 	for i := range maxElements + 2 {
 		parts = append(parts, fmt.Sprintf(`{"type":"response.content_part.added","output_index":0,
@@ -117,9 +122,11 @@ func TestHostileAnswers(t *testing.T) {
 			if !strings.HasPrefix(e.Message, tt.message) {
 				t.Errorf("message = %q, want %q", e.Message, tt.message)
 			}
+
 			if len(e.Error()) > 2000 {
 				t.Errorf("the error has %d characters", len(e.Error()))
 			}
+
 			if total > 400<<20 {
 				t.Errorf("%d MiB were allocated", total>>20)
 			}
@@ -163,6 +170,7 @@ func TestUnwatched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if len(a.blocks)+len(a.byIndex) > 0 {
 		t.Errorf("%d blocks and %d items without a caller", len(a.blocks), len(a.byIndex))
 	}

@@ -18,6 +18,7 @@ func TestConnect(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, finished)
 	})
+
 	secure := func(version uint16) *httptest.Server {
 		s := httptest.NewUnstartedServer(hello)
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -26,6 +27,7 @@ func TestConnect(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s
 	}
+
 	old := secure(tls.VersionTLS11)
 	current := secure(tls.VersionTLS12)
 	plain := httptest.NewServer(hello)
@@ -71,12 +73,14 @@ func TestConnect(t *testing.T) {
 			if tt.proxy != "" {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
+
 			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
 			err := createError(t, c)
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
 				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)
 			}
+
 			if tt.cause != nil && !errors.Is(err, tt.cause) {
 				t.Errorf("error = %v, want %v", err, tt.cause)
 			}

@@ -34,6 +34,7 @@ func TestBaseURL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if api.url != want {
 				t.Errorf("request to %s, want %s", api.url, want)
 			}
@@ -104,6 +105,7 @@ func TestModel(t *testing.T) {
 	if string(got) != model {
 		t.Errorf("Model = %s, want %s", got, model)
 	}
+
 	if api.url != "http://api.test/v1/models/openai/gpt-5.2" {
 		t.Errorf("request to %s", api.url)
 	}
@@ -148,9 +150,11 @@ func TestSetKey(t *testing.T) {
 			if err := c.Ready(); err != nil {
 				t.Errorf("not ready: %v", err)
 			}
+
 			if err := createError(t, c); err != nil {
 				t.Error(err)
 			}
+
 			want := "Bearer " + key
 			if got := api.header.Get("Authorization"); got != want {
 				t.Errorf("Authorization: %q, want %q", got, want)

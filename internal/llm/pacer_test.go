@@ -48,9 +48,11 @@ func crowdRows() []crowdRow {
 			if header == "no time" {
 				row.slack = 1.6
 			}
+
 			rows = append(rows, row)
 		}
 	}
+
 	add("20 calls", 20, 4, 1.3, bucket, "seconds")
 	add("60 calls", 60, 12, 1.3, bucket, slices.Sorted(maps.Keys(headers))...)
 	add("60 calls, refusals take 400 ms", 60, 12, 1.3, lag, "seconds")
@@ -70,6 +72,7 @@ func limitDrop(at time.Duration) float64 {
 	if at > 3*time.Second && at < 43*time.Second {
 		return 5
 	}
+
 	return 50
 }
 
@@ -100,9 +103,11 @@ func BenchmarkPacerCrowds(b *testing.B) {
 			crowd := func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { s = row.run(t) })
 			}
+
 			for b.Loop() { // RunTests, because a bubble needs a T
 				testing.RunTests(every, []testing.InternalTest{{Name: row.name, F: crowd}})
 			}
+
 			b.ReportMetric(s.ended.Seconds()/row.ideal, "x-ideal")
 			b.ReportMetric(float64(s.requests[""])/float64(row.calls), "requests/call")
 		})
@@ -145,6 +150,7 @@ func limitedRows() []peopleRow {
 				crowd{person: "bob", start: earlier, calls: 60, every: time.Second},
 			)
 		}
+
 		for _, person := range []string{"alice", "bob"} {
 			add(
 				fmt.Sprintf("all are refused for a minute, %d calls at once: %s", callers, person),
@@ -155,6 +161,7 @@ func limitedRows() []peopleRow {
 			)
 		}
 	}
+
 	add(
 		"alice and carol of three are refused",
 		refusals(time.Hour, "alice", "carol"),
@@ -173,6 +180,7 @@ func sharedRows() []peopleRow {
 		"no time":        {rate: 2, burst: 2, header: "no time"},
 		"sliding window": {rate: 2, window: true, header: "seconds"},
 	}
+
 	many := crowd{person: "alice", calls: 60, start: 20 * time.Second}
 	few := bounds{person: "alice", requests: 2.2}
 	var rows []peopleRow
@@ -185,6 +193,7 @@ func sharedRows() []peopleRow {
 				[]bounds{few, {person: "bob", most: 6 * time.Second}},
 			})
 		}
+
 		rows = append(rows, peopleRow{
 			"60 calls while another asks all the time, " + name,
 			api,
@@ -192,6 +201,7 @@ func sharedRows() []peopleRow {
 			[]bounds{few, {person: "bob", requests: 1.2}},
 		})
 	}
+
 	return rows
 }
 
@@ -226,6 +236,7 @@ func TestPacerStrangeWaits(t *testing.T) {
 			if e := asError(t, err); e.RetryAfter < 24*time.Hour {
 				t.Errorf("try again in %v, want a day or more", e.RetryAfter)
 			}
+
 			if took := time.Since(begin); took > 0 {
 				t.Errorf("the refused call ends after %v, want at once", took)
 			}
@@ -233,6 +244,7 @@ func TestPacerStrangeWaits(t *testing.T) {
 			for range 5 {
 				wantKind(t, createError(t, c), Kind{})
 			}
+
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("5 later calls took %v, want at most 5 s", took)
 			}
@@ -253,6 +265,7 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 		'Q': refuse(apiBody("", "insufficient_quota", "", "No.")),
 		'T': refuse(tooLarge),
 	}
+
 	delays := map[byte]time.Duration{
 		'S': 3 * time.Second,
 		'L': 10 * time.Second,
@@ -271,8 +284,10 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 		if len(part) > 1 {
 			script[person] = part[1:]
 		}
+
 		return part[0]
 	}
+
 	c := newClientOf(step(func(req *http.Request) (*http.Response, error) {
 		person, _ := req.Context().Value(personKey{}).(string)
 		letter := next(person)
@@ -280,6 +295,7 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 		if refused := steps[letter]; refused != nil {
 			return refused(req)
 		}
+
 		return answer(200, finished)(req)
 	}), 6)
 
@@ -292,6 +308,7 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 			_, _ = c.Create(WithPerson(t.Context(), person), question())
 		})
 	}
+
 	all.Wait()
 	return requests
 }
@@ -302,6 +319,7 @@ func milliseconds(t *testing.T, request string) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return n
 }
 
@@ -463,6 +481,7 @@ func refused(t *testing.T, people ...string) (*Client, *scripted) {
 		wantKind(t, err, KindRateLimit)
 		time.Sleep(300 * time.Millisecond)
 	}
+
 	return c, api
 }
 
@@ -491,8 +510,10 @@ func TestPacerAhead(t *testing.T) {
 					}
 				}
 			})
+
 			synctest.Wait()
 		}
+
 		wantWaiting(t, c, len(people))
 		calls.Wait()
 
@@ -516,6 +537,7 @@ func TestPacerEnds(t *testing.T) {
 				ended <- err
 			}()
 		}
+
 		synctest.Wait()
 		wantWaiting(t, c, cap(ended))
 
@@ -532,6 +554,7 @@ func TestPacerEnds(t *testing.T) {
 		for range cap(ended) {
 			wantKind(t, <-ended, KindCanceled)
 		}
+
 		wantWaiting(t, c, 0)
 		api.wantRequests(t, 1)
 
@@ -551,10 +574,12 @@ func TestPacerForgets(t *testing.T) {
 		for i := range 100 {
 			_, _ = c.Create(WithPerson(t.Context(), fmt.Sprint(i)), question())
 		}
+
 		p := c.pacer("gpt-5.2")
 		if n := len(p.people); n != 100 {
 			t.Errorf("%d people are limited, want 100", n)
 		}
+
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if n := len(p.people); n != 0 {

@@ -101,6 +101,7 @@ func TestBodyOfAnEmptyRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := object(t, `{"model": "gpt-4.1", "input": null, "tool_choice": "auto", "store": false,
 		"parallel_tool_calls": true, "stream": true}`)
 	if diff := cmp.Diff(want, object(t, string(data))); diff != "" {
@@ -129,5 +130,6 @@ func object(t *testing.T, text string) (members map[string]any) {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
+
 	return members
 }

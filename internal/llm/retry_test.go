@@ -44,6 +44,7 @@ func TestWaitBetweenAttempts(t *testing.T) {
 				want = 500 * time.Millisecond
 				off = 126 * time.Millisecond
 			}
+
 			got := api.at[1].Sub(api.at[0])
 			if (got - want).Abs() > off {
 				t.Errorf("waited %v, want %v", got, want)
@@ -96,6 +97,7 @@ func TestRefusedParameters(t *testing.T) {
 				"stream_options": map[string]any{},
 				"reasoning":      map[string]any{"summary": "auto"},
 			}
+
 			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
 				r.Model = model
 				_, _, err := collect(c.Stream(t.Context(), r))
@@ -106,13 +108,16 @@ func TestRefusedParameters(t *testing.T) {
 			for _, body := range api.bodies {
 				got = append(got, sends(body, tt.gone))
 			}
+
 			want := []bool{true, false, false, true} // the last model may take it
 			if !slices.Equal(got, want) {
 				t.Errorf("requests have %s: %v, want %v\n%v", tt.gone, got, want, api.bodies)
 			}
+
 			if !sends(api.bodies[1], tt.left) {
 				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
 			}
+
 			wantWarnings(t, log, 1)
 		})
 	}
@@ -128,6 +133,7 @@ func sends(body map[string]any, path string) bool {
 	case map[string]any:
 		ok = !nested || value[rest] != nil
 	}
+
 	return ok
 }
 

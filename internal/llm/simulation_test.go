@@ -76,10 +76,12 @@ func (b bounds) check(t testing.TB, s *simulation) {
 		if o.start < b.since {
 			continue
 		}
+
 		calls++
 		if o.err != nil {
 			t.Errorf("%s: %v", b.person, o.err)
 		}
+
 		if b.most > 0 && o.wait > b.most {
 			t.Errorf("%s: a call waits %v, want at most %v", b.person, o.wait, b.most)
 		}
@@ -101,12 +103,15 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 		if say := headers[s.header]; say != nil {
 			header = say(wait)
 		}
+
 		return answer(429, rateLimited, header...)(req)
 	}
+
 	select {
 	case <-time.After(s.answers):
 	case <-req.Context().Done():
 	}
+
 	return answer(200, finished)(req)
 }
 
@@ -119,9 +124,11 @@ func (s *simulation) take(person string) time.Duration {
 	if s.change != nil {
 		s.rate = s.change(now.Sub(s.begin))
 	}
+
 	if s.refuse != nil && s.refuse(person, now.Sub(s.begin)) {
 		return time.Second
 	}
+
 	if s.rate == 0 {
 		return 0
 	}
@@ -130,13 +137,16 @@ func (s *simulation) take(person string) time.Duration {
 		s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool {
 			return now.Sub(at) >= time.Second
 		})
+
 		if len(s.accepted) >= int(s.rate) {
 			wait := s.accepted[0].Add(time.Second).Sub(now)
 			if s.counts {
 				s.accepted = append(s.accepted[1:], now)
 			}
+
 			return wait
 		}
+
 		s.accepted = append(s.accepted, now)
 		return 0
 	}
@@ -147,10 +157,12 @@ func (s *simulation) take(person string) time.Duration {
 		s.tokens--
 		return 0
 	}
+
 	wait := time.Duration((1 - s.tokens) / s.rate * float64(time.Second))
 	if s.counts {
 		s.tokens = 0
 	}
+
 	return wait
 }
 
@@ -165,6 +177,7 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 		requests: map[string]int{},
 		outcomes: map[string][]outcome{},
 	}
+
 	c := newClientOf(s, 3)
 
 	call := func(person string) {
@@ -192,10 +205,12 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 			})
 		}
 	}
+
 	calls.Wait()
 	if n := c.Waiting(); n != 0 {
 		t.Errorf("%d calls still wait", n)
 	}
+
 	return s
 }
 

@@ -256,6 +256,7 @@ func TestFailures(t *testing.T) {
 			if e.Type == "error" {
 				t.Error("the type is that of the event")
 			}
+
 			checkBlocks(t, events)
 
 			want := 1
@@ -263,6 +264,7 @@ func TestFailures(t *testing.T) {
 			case KindServer, KindConnection, KindRateLimit:
 				want = 2
 			}
+
 			api.wantRequests(t, want)
 			if e.Attempts != want {
 				t.Errorf("attempts = %d, want %d", e.Attempts, want)
@@ -295,6 +297,7 @@ func TestStreamRetries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		api.wantRequests(t, 3)
 		compare(t, events, `
 			start 0 text msg_1
@@ -320,6 +323,7 @@ func TestPlainAnswers(t *testing.T) {
 		"plain":  gjson.Get(eventCompleted, "response").Raw,
 		"stream": frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted),
 	}
+
 	for _, contentType := range []string{"application/json", "text/event-stream", "text/plain", ""} {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
@@ -328,12 +332,14 @@ func TestPlainAnswers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				compare(t, events, yesScript)
 
 				want, err := c.Create(t.Context(), question())
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if diff := cmp.Diff(want.Output, got.Output); diff != "" {
 					t.Errorf("Create and Stream differ:\n%s", diff)
 				}
@@ -351,6 +357,7 @@ func TestStreamTimeout(t *testing.T) {
 		resp.Body = io.NopCloser(io.MultiReader(resp.Body, r))
 		return resp, nil
 	}
+
 	for _, want := range []Kind{KindTimeout, KindCanceled} {
 		bubble(t, want.Label(), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -386,6 +393,7 @@ func TestStreamBreak(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				seen++
 				if seen > n {
 					break
@@ -395,9 +403,11 @@ func TestStreamBreak(t *testing.T) {
 			if seen != n+1 {
 				t.Errorf("%d events, want %d", seen, n+1)
 			}
+
 			if n <= retrying {
 				api.wantRequests(t, 1)
 			}
+
 			waited := time.Since(start) > 0
 			if waited != (n > retrying) {
 				t.Errorf("waited: %v", waited)
