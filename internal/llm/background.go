@@ -182,7 +182,7 @@ func (c *Client) reconnect(
 		r, failure := c.fetch(ctx, acc, wait, isStream)
 		isFound := failure == nil && acc.emitter.takesRunning
 		isFinal := failure != nil && (failure.lost || !isStream && !failure.retryable())
-		if !j.running() || isFound || isFinal || ctx.Err() != nil {
+		if !j.running() || isFound || isFinal {
 			return r, failure
 		}
 

@@ -237,6 +237,29 @@ func TestBackground(t *testing.T) {
 	}
 }
 
+// The waits start anew after progress, and are as long as the API asks for.
+func TestReconnectWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name, steps string
+		min, max    time.Duration
+	}{
+		{"progress", "always cut-after=9", 1100 * time.Millisecond, 1900 * time.Millisecond},
+		{"Retry-After", "cut-after=5+too-old ok 429=20", 20 * time.Second, 23 * time.Second},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			c, _, _ := newBackground(t, 0, strings.Fields(tt.steps)...)
+			start := time.Now()
+			_, err := c.Create(t.Context(), backgroundQuestion())
+			wantKind(t, err, Kind{})
+
+			took := time.Since(start)
+			if took < tt.min || took > tt.max {
+				t.Errorf("took %v, want %v to %v", took, tt.min, tt.max)
+			}
+		})
+	}
+}
+
 // Wherever the stream is cut, the events are those of a whole one.
 func TestCutAnywhere(t *testing.T) {
 	ask := func(t *testing.T, step string) (events, sent string) {
@@ -369,32 +392,23 @@ func TestBackgroundQuery(t *testing.T) {
 
 // The events of a stream whose server numbers none, or sends all of them again.
 func TestOtherStreams(t *testing.T) {
-	const created = `{"type":"response.created",%s"response":{"id":"resp_1","background":true}}`
-	const delta = `{"type":"response.output_text.delta",%s"item_id":"m","delta":"%s"}`
-	const completed = `{"type":"response.completed",%s"response":` + finished + `}`
-	number := func(n int) string { return fmt.Sprintf(`"sequence_number":%d,`, n) }
 	all := []string{
-		fmt.Sprintf(created, number(0)),
-		fmt.Sprintf(delta, number(1), "Ye"),
-		fmt.Sprintf(delta, number(2), "s."),
-		fmt.Sprintf(completed, number(3)),
+		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`,
+		`{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`,
+		`{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`,
+		`{"type":"response.completed","sequence_number":3,"response":` + finished + `}`,
 	}
-
 	half := sseStep(all[:2]...)
 	whole := sseStep(all...)
+	unnumbered := strings.NewReplacer("sequence_number", "number")
+	halfUnnumbered := sseStep(unnumbered.Replace(all[0]), unnumbered.Replace(all[1]))
+
 	for _, tt := range []struct {
 		name     string
 		steps    []step
 		requests int
 	}{
-		{
-			"not numbered",
-			[]step{
-				sseStep(fmt.Sprintf(created, ""), fmt.Sprintf(delta, "", "Ye")),
-				answer(200, finished),
-			},
-			2,
-		},
+		{"not numbered", []step{halfUnnumbered, answer(200, finished)}, 2},
 		{"from the start again", []step{half, whole}, 2},
 		{"an object in place of the stream", []step{half, answer(200, finished)}, 2},
 		{
@@ -464,7 +478,8 @@ func TestStart(t *testing.T) {
 		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "error auth"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, strings.Fields(tt.steps)...)
+			retries := strings.Count(tt.requests, "POST") - 1
+			c, api, _ := newBackground(t, retries, strings.Fields(tt.steps)...)
 			r, err := c.Start(t.Context(), question())
 			wantOutcome(t, r, err, tt.want)
 			wantTraffic(t, api, tt.requests)

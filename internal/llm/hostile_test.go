@@ -10,66 +10,76 @@ import (
 	"testing"
 )
 
-// Answers that are small to send and would be large or slow to read.
-func TestHostileAnswers(t *testing.T) {
-	const largeEvent = "an event of the answer is larger than 32 MiB"
-	output := func(items string) step {
-		return answer(200, `{"status":"completed","output":[`+items+`]}`)
-	}
+const largeEvent = "an event of the answer is larger than 32 MiB"
 
-	elements := func(element string, n int) string {
-		return strings.TrimSuffix(strings.Repeat(element+",", n), ",")
-	}
+func outputOf(items string) step {
+	return answer(200, `{"status":"completed","output":[`+items+`]}`)
+}
 
-	search := func(action string) step {
-		return output(`{"type":"web_search_call","action":{` + action + `}}`)
-	}
+func listOf(element string, n int) string {
+	return strings.TrimSuffix(strings.Repeat(element+",", n), ",")
+}
 
-	message := func(annotations int) string {
-		return `{"type":"message","content":[{"type":"output_text","text":"x","annotations":[` +
-			elements("0", annotations) + `]}]}`
-	}
+func messageOf(annotations int) string {
+	return `{"type":"message","content":[{"type":"output_text","text":"x","annotations":[` +
+		listOf("0", annotations) + `]}]}`
+}
 
-	done := func(item string) string {
-		return `{"type":"response.output_item.done","item":` + item + `}`
-	}
+func eventDone(item string) string {
+	return `{"type":"response.output_item.done","item":` + item + `}`
+}
 
+// manyParts is a stream with more parts than an answer may have.
+func manyParts() step {
 	var parts []string
 	for i := range maxElements + 2 {
 		parts = append(parts, fmt.Sprintf(`{"type":"response.content_part.added","output_index":0,
 			"content_index":%d,"part":{"type":"output_text"}}`, i))
 	}
+	return sseStep(parts...)
+}
 
-	for _, tt := range []struct {
-		name    string
-		step    step
-		message string // its start
-	}{
+// hostileRow is an answer that is small to send and would be large or slow to read.
+type hostileRow struct {
+	name    string
+	step    step
+	message string // the start of the error's
+}
+
+// manyRows have many elements.
+func manyRows() []hostileRow {
+	return []hostileRow{
 		{
 			"items",
-			output(elements("{}", 1_000_000)),
+			outputOf(listOf("{}", 1_000_000)),
 			tooMany,
 		},
 		{
 			"annotations of many messages",
-			output(elements(message(100), 100)),
+			outputOf(listOf(messageOf(100), 100)),
 			tooMany,
 		},
 		{
 			"queries",
-			search(`"queries":[` + elements(`""`, 10_001) + `]`),
+			outputOf(`{"type":"web_search_call","action":{"queries":[` + listOf(`""`, 10_001) + `]}}`),
 			tooMany,
 		},
 		{
 			"streamed parts",
-			sseStep(parts...),
+			manyParts(),
 			tooMany,
 		},
 		{
 			"many elements in many events",
-			sseStep(slices.Repeat([]string{done(message(5000))}, 3)...),
+			sseStep(slices.Repeat([]string{eventDone(messageOf(5000))}, 3)...),
 			tooMany,
 		},
+	}
+}
+
+// largeRows have many bytes or levels.
+func largeRows() []hostileRow {
+	return []hostileRow{
 		{
 			"an event",
 			sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`),
@@ -103,7 +113,7 @@ func TestHostileAnswers(t *testing.T) {
 		},
 		{
 			"depth of a response",
-			output(strings.Repeat("[", 7_000_000)),
+			outputOf(strings.Repeat("[", 7_000_000)),
 			"the answer is not a response object",
 		},
 		{
@@ -111,7 +121,11 @@ func TestHostileAnswers(t *testing.T) {
 			answer(400, `{"error":`+strings.Repeat("[", 1_000_000)),
 			"Bad Request",
 		},
-	} {
+	}
+}
+
+func TestHostileAnswers(t *testing.T) {
+	for _, tt := range append(manyRows(), largeRows()...) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := newClient(t, 0, tt.step)
 			before := allocated()

@@ -13,29 +13,27 @@ import (
 	"testing"
 )
 
+// secureServer is a server that speaks TLS up to a version.
+func secureServer(t *testing.T, version uint16) *httptest.Server {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
 // TestConnect has connections that fail for a reason that stays: one attempt each.
 func TestConnect(t *testing.T) {
-	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, finished)
-	})
-
-	secure := func(version uint16) *httptest.Server {
-		s := httptest.NewUnstartedServer(hello)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
-		s.StartTLS()
-		t.Cleanup(s.Close)
-		return s
-	}
-
-	old := secure(tls.VersionTLS11)
-	current := secure(tls.VersionTLS12)
-	plain := httptest.NewServer(hello)
+	old := secureServer(t, tls.VersionTLS11)
+	current := secureServer(t, tls.VersionTLS12)
+	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(407)
 	}))
 	defer proxy.Close()
+
 	roots := x509.NewCertPool()
 	roots.AddCert(old.Certificate()) // all of httptest have the same one
 
