@@ -6,11 +6,12 @@
 //	stream.go    event streams: comments that keep them open
 //	access.go    Host and bearer tokens, and who sent a request
 //	tokens.go    tokens that the operator hands out, which may change
+//	signin.go    access tokens of people who sign in, and the challenge to do so
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics
 //
-// TLS and OAuth belong to the gateway in front.
+// TLS belongs to the gateway in front.
 package httpd
 
 import (
@@ -21,11 +22,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -69,10 +73,10 @@ type Options struct {
 // connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
 // rest is cancelled. The error is nil after such an end.
 func Serve(ctx context.Context, ln net.Listener, o Options) error {
-	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	defer background.Wait()
-	defer cancel()
+	defer cancel(nil)
 
 	t := &tracker{o: o, ctx: ctx}
 	failed := make(chan error, 2)
@@ -103,7 +107,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	t.drain()
-	cancel()
+	cancel(answer.ErrShutdown)
 
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
@@ -151,12 +155,24 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	limit := newLimiter(o.MaxCalls, o.CallsPerUser)
 	o.Metrics.gauge("requests_in_flight", limit.requests)
 	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
+	o.Metrics.gauge("max_calls", func() int { return o.MaxCalls })
+	o.Metrics.gauge("ready", func() int {
+		if o.ready(ctx) != nil {
+			return 0
+		}
+		return 1
+	})
 
 	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
 	guarded.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
 	if o.MetricsListener == nil {
-		guarded.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
+		guarded.Handle("GET /metrics", o.Access.requireToken(refuseSignedIn(o.Metrics)))
+	}
+	if resource := o.Access.resource; resource != nil {
+		metadata := resource.Metadata(o.Path)
+		guarded.Handle(oauth.MetadataPath, metadata)
+		guarded.Handle(oauth.MetadataPath+"/", metadata)
 	}
 
 	mux := http.NewServeMux()
@@ -176,7 +192,11 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 // IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
-	return path == "/healthz" || path == "/readyz" || path == "/metrics"
+	switch path {
+	case "/healthz", "/readyz", "/metrics":
+		return true
+	}
+	return strings.HasPrefix(path+"/", oauth.MetadataPath+"/")
 }
 
 // ready returns why the server should get no more requests, or nil.
@@ -184,7 +204,13 @@ func (o Options) ready(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("shutting down")
 	}
-	return o.Ready()
+	if err := o.Ready(); err != nil {
+		return err
+	}
+	if o.Access.resource != nil {
+		return o.Access.resource.Ready()
+	}
+	return nil
 }
 
 // metricsHandler serves /metrics on a listener of its own.

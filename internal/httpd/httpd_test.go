@@ -143,7 +143,7 @@ func serve(t *testing.T, ask ask, set ...func(*Options)) *service {
 		Drain:    time.Minute,
 		MaxCalls: 1,
 		Access:   Access{Loopback: true},
-		Metrics:  NewMetrics(),
+		Metrics:  NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	withTokens(newTokens(t))(&o)
@@ -260,7 +260,7 @@ func after(d time.Duration) ask {
 			return found, nil
 		case <-ctx.Done():
 			time.Sleep(100 * time.Millisecond)
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -298,7 +298,7 @@ func TestCalls(t *testing.T) {
 			running := s.send(text)
 			waiting := s.send(text)
 			synctest.Wait()
-			s.metrics("requests_in_flight 2", "requests_waiting 1")
+			s.metrics("requests_in_flight 2", "requests_waiting 1", "max_calls 1", "ready 1")
 
 			running.Close()
 			waiting.Close()
@@ -306,13 +306,15 @@ func TestCalls(t *testing.T) {
 			s.metrics(
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
 				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
-				`tokens_total{tool="answer",client="alice",kind="input"} 7`,
-				`searches_total{tool="answer",client="alice"} 1`,
+				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="input"} 7`,
+				`searches_total{tool="answer",client="alice",model="gpt-5.2"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
 				`call_seconds_count{tool="answer",outcome="ok"} 1`,
 				`call_seconds_sum{tool="answer",outcome="ok"} 50`,
+				`api_seconds_count{tool="answer",outcome="ok"} 1`,
+				`rate_limit_wait_seconds_count{tool="answer"} 3`,
 				`errors_total{tool="answer",kind="canceled"} 2`,
 				`build_info{version="`+version.String()+`"} 1`,
 			)
@@ -390,7 +392,7 @@ func TestDrain(t *testing.T) {
 		want  string
 	}{
 		{"short call", 30 * time.Second, `answer\":\"42\"`},
-		{"long call", 5 * time.Minute, "answer failed: context canceled"},
+		{"long call", 5 * time.Minute, "answer failed: the server restarts"},
 	} {
 		for protocol, text := range calls {
 			inBubble(t, tt.name+" "+protocol, func(t *testing.T) {

@@ -1,33 +1,79 @@
 package httpd
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// prefix begins the names of the metrics of this program.
-const prefix = "openai_responses_mcp_"
+const (
+	prefix     = "openai_responses_mcp_" // of the names of the metrics of this program
+	maxClients = 1000                    // names in the metrics; further ones count as other
+)
 
-// Metrics counts calls for /metrics, in the Prometheus text format.
-type Metrics struct{ set *metrics.Set }
+// families are the metrics of this program, in the order of the page. No name begins with another.
+var families = []struct{ name, kind, help string }{
+	{"build_info", "gauge", "Version of the program."},
+	{"ready", "gauge", "1 while /readyz answers 200."},
+	{"max_calls", "gauge", "Requests that run at once."},
+	{"requests_in_flight", "gauge", "Requests that run or wait."},
+	{"requests_waiting", "gauge", "Calls that wait, for others or for the API's rate limit."},
+	{"calls_total", "counter", "Calls that have ended."},
+	{"errors_total", "counter", "Calls without an answer."},
+	{"rejected_requests_total", "counter", "Requests that got a status 4xx."},
+	{"tokens_total", "counter", "Tokens that the API counted."},
+	{"searches_total", "counter", "Web searches of the API."},
+	{"retries_total", "counter", "Requests to the API that were sent again."},
+	{"call_seconds", "histogram", "Time of calls, their waits included."},
+	{"api_seconds", "histogram", "Time of the requests of a call to the API."},
+	{"rate_limit_wait_seconds", "histogram", "Time that a call waited for the API's rate limit."},
+}
 
-// NewMetrics returns metrics without any calls.
-func NewMetrics() *Metrics {
-	m := &Metrics{set: metrics.NewSet()}
-	build := fmt.Sprintf("build_info{version=%q}", version.String())
-	m.gauge(build, func() int { return 1 })
+// Metrics counts calls for /metrics, in the Prometheus text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats).
+type Metrics struct {
+	set      *metrics.Set
+	profiles map[string]answer.Profile // by tool
 
-	// Zeros, so that the first rejection is an increase.
+	mu      sync.Mutex
+	clients map[string]bool // names in the metrics
+}
+
+// NewMetrics returns metrics without any calls. The profiles of the tools name the models.
+func NewMetrics(profiles map[string]answer.Profile) *Metrics {
+	m := &Metrics{
+		set:      metrics.NewSet(),
+		profiles: profiles,
+		clients:  map[string]bool{},
+	}
+	m.gauge("build_info{"+labelSet("version", version.String())+"}", func() int { return 1 })
+
+	// Zeros, so that the first one is an increase.
 	m.reject(rejection{status: http.StatusUnauthorized}, 0)
 	m.reject(rejection{status: http.StatusForbidden}, 0)
 	for _, reason := range []string{"person", "server", "bytes"} {
 		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
+	}
+	for tool := range profiles {
+		for _, kind := range server.Kinds() {
+			m.count("errors_total", labelSet("tool", tool, "kind", kind), 0)
+		}
+		m.observeTimes(server.Call{Tool: tool, Outcome: "ok"}, 0)
+		m.observeTimes(server.Call{Tool: tool, Outcome: "error"}, 0)
 	}
 	return m
 }
@@ -40,56 +86,132 @@ func (m *Metrics) count(name, labels string, n int64) {
 	m.set.GetOrCreateCounter(prefix + name + "{" + labels + "}").AddInt64(n)
 }
 
-// Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Call) {
-	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, c.Client)
-	m.count("calls_total", fmt.Sprintf("%s,outcome=%q", caller, c.Outcome), 1)
-	if c.Err != nil {
-		m.count("errors_total", fmt.Sprintf("tool=%q,kind=%q", c.Tool, c.Kind()), 1)
+// quotes escapes a value of a label.
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// labelSet formats pairs of a name and a value. Unprintable characters become _.
+func labelSet(pairs ...string) string {
+	printable := func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
 	}
 
+	var all []string
+	for pair := range slices.Chunk(pairs, 2) {
+		value := quotes.Replace(strings.Map(printable, pair[1]))
+		all = append(all, pair[0]+`="`+value+`"`)
+	}
+	return strings.Join(all, ",")
+}
+
+// client returns the name of a client, or other for those after the first maxClients.
+func (m *Metrics) client(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if !m.clients[name] && len(m.clients) == maxClients {
+		return "other"
+	}
+	m.clients[name] = true
+	return name
+}
+
+// Observe counts a call that has ended.
+func (m *Metrics) Observe(c server.Call) {
+	caller := labelSet("tool", c.Tool, "client", m.client(c.Client))
+	m.count("calls_total", caller+","+labelSet("outcome", c.Outcome), 1)
+	m.count("retries_total", caller, int64(c.Meta.Retries))
+	if c.Err != nil {
+		m.count("errors_total", labelSet("tool", c.Tool, "kind", c.Kind()), 1)
+	}
+
+	priced := caller + "," + labelSet("model", m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
-		m.count("tokens_total", fmt.Sprintf("%s,kind=%q", caller, kind), n)
+		m.count("tokens_total", priced+","+labelSet("kind", kind), n)
 	}
 	tokens("input", c.Meta.Usage.Input)
 	tokens("cached", c.Meta.Usage.Cached)
 	tokens("output", c.Meta.Usage.Output)
 	tokens("reasoning", c.Meta.Usage.Reasoning)
-	m.count("searches_total", caller, int64(c.Meta.Searches))
-	m.count("retries_total", caller, int64(c.Meta.Retries))
+	m.count("searches_total", priced, int64(c.Meta.Searches))
 
-	m.observeTime(fmt.Sprintf("tool=%q,outcome=%q", c.Tool, c.Outcome), c.Duration.Seconds())
+	m.observeTimes(c, 1)
 }
 
-// observeTime adds to the histogram of the time of calls. Its buckets are cumulative:
-// histogram_quantile of Prometheus does not read those of the library.
-func (m *Metrics) observeTime(labels string, seconds float64) {
+// observeTimes adds the times of a call to the histograms, n times.
+func (m *Metrics) observeTimes(c server.Call, n int64) {
+	tool := labelSet("tool", c.Tool)
+	ended := tool + "," + labelSet("outcome", c.Outcome)
+	m.observe("call_seconds", ended, c.Duration, n)
+	m.observe("api_seconds", ended, c.Stats.Time, n)
+	m.observe("rate_limit_wait_seconds", tool, c.Stats.Waited, n)
+}
+
+// observe adds a time to a histogram, n times. The buckets are cumulative: histogram_quantile of
+// Prometheus does not read those of the library.
+func (m *Metrics) observe(name, labels string, took time.Duration, n int64) {
+	seconds := took.Seconds()
 	bounds := []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)}
 	for _, le := range bounds {
-		n := int64(0)
+		inside := int64(0)
 		if seconds <= le {
-			n = 1
+			inside = n
 		}
-		m.count("call_seconds_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), n)
+		m.count(name+"_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), inside)
 	}
 
-	m.count("call_seconds_count", labels, 1)
-	sum := prefix + "call_seconds_sum{" + labels + "}"
+	m.count(name+"_count", labels, n)
+	sum := prefix + name + "_sum{" + labels + "}"
 	m.set.GetOrCreateFloatCounter(sum).Add(seconds)
 }
 
 // reject counts n requests that were refused.
 func (m *Metrics) reject(kind rejection, n int64) {
-	labels := fmt.Sprintf(`status="%d"`, kind.status)
+	pairs := []string{"status", strconv.Itoa(kind.status)}
 	if kind.reason != "" {
-		labels += fmt.Sprintf(`,reason=%q`, kind.reason)
+		pairs = append(pairs, "reason", kind.reason)
 	}
-	m.count("rejected_requests_total", labels, n)
+	m.count("rejected_requests_total", labelSet(pairs...), n)
 }
 
 // ServeHTTP is GET /metrics.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	m.set.WritePrometheus(w)
-	metrics.WriteProcessMetrics(w)
+	var page bytes.Buffer
+	m.write(&page)
+	metrics.WriteProcessMetrics(&page)
+	_, _ = page.WriteTo(w)
+}
+
+// write writes each family with its description. The library has the samples in the order of text.
+func (m *Metrics) write(page *bytes.Buffer) {
+	var samples bytes.Buffer
+	m.set.WritePrometheus(&samples)
+	lines := slices.SortedFunc(strings.Lines(samples.String()), compareSamples)
+
+	for _, f := range families {
+		name := prefix + f.name
+		fmt.Fprintf(page, "# HELP %s %s\n# TYPE %s %s\n", name, f.help, name, f.kind)
+		for _, line := range lines {
+			if strings.HasPrefix(line, name) {
+				page.WriteString(line)
+			}
+		}
+	}
+}
+
+// compareSamples orders the lines of samples by text, but the buckets of a histogram by number.
+func compareSamples(a, b string) int {
+	seriesA, restA, _ := strings.Cut(a, `,le="`)
+	seriesB, restB, _ := strings.Cut(b, `,le="`)
+	return cmp.Or(cmp.Compare(seriesA, seriesB), cmp.Compare(bound(restA), bound(restB)))
+}
+
+// bound returns the number that a line goes on with, or 0.
+func bound(rest string) float64 {
+	number, _, _ := strings.Cut(rest, `"`)
+	le, _ := strconv.ParseFloat(number, 64)
+	return le
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -61,7 +62,8 @@ func (t *tracker) quiet(notice time.Duration) bool {
 	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= notice
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each kind.
+// reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
+// begins with a GET, whose 405 is not worth a line.
 func (t *tracker) reject(kind rejection, remote string) {
 	t.o.Metrics.reject(kind, 1)
 
@@ -74,7 +76,11 @@ func (t *tracker) reject(kind rejection, remote string) {
 	if kind.reason != "" {
 		log = log.With("reason", kind.reason)
 	}
-	log.Info("rejected", "remote", remote)
+	level := slog.LevelInfo
+	if kind.status == http.StatusMethodNotAllowed {
+		level = slog.LevelDebug
+	}
+	log.Log(t.ctx, level, "rejected", "remote", remote)
 }
 
 // requestBody is the body of a request.

@@ -25,6 +25,11 @@ func messageOf(annotations int) string {
 		listOf("0", annotations) + `]}]}`
 }
 
+func searchOf(queries, sources int) string {
+	return `{"type":"web_search_call","action":{"queries":[` + listOf(`""`, queries) +
+		`],"sources":[` + listOf("{}", sources) + `]}}`
+}
+
 func eventDone(item string) string {
 	return `{"type":"response.output_item.done","item":` + item + `}`
 }
@@ -60,8 +65,8 @@ func manyRows() []hostileRow {
 			tooMany,
 		},
 		{
-			"queries",
-			outputOf(`{"type":"web_search_call","action":{"queries":[` + listOf(`""`, 10_001) + `]}}`),
+			"queries and sources of many searches",
+			outputOf(listOf(searchOf(60, 60), 100)),
 			tooMany,
 		},
 		{
@@ -166,6 +171,12 @@ func allocated() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.TotalAlloc
+}
+
+// An empty output is one, unlike none.
+func TestEmptyOutput(t *testing.T) {
+	c, _, _ := newClient(t, 0, outputOf(""))
+	wantKind(t, createError(t, c), Kind{})
 }
 
 // The depth of an answer about a model does not end the process.

@@ -14,6 +14,7 @@
 //	event.go        ... which a caller sees as these events
 //	response.go     the finished response and its items
 //	error.go        Error, and how failures of all kinds become one
+//	stats.go        what a call took
 //	tool.go         Run: Stream with function tools
 package llm
 

@@ -103,7 +103,9 @@ func (c *Client) takeTurn(
 	e *emitter,
 ) (*Response, *Error) {
 	last := attempt > 1 && attempt > c.o.MaxRetries
+	queued := time.Now()
 	err := paced.wait(ctx, last, e)
+	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
@@ -179,6 +181,8 @@ func (c *Client) attempt(
 	body []byte,
 	e *emitter,
 ) (*Response, error) {
+	defer statsOf(ctx).ended(time.Now())
+
 	acc := c.newAccumulator(ctx, e)
 	acc.job = jobOf(body)
 	defer acc.stopBlocks()
@@ -290,6 +294,7 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if err != nil {
 		return nil, err
 	}
+	statsOf(req.Context()).RequestID = requestID(resp)
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)

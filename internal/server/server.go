@@ -9,6 +9,7 @@
 //	progress.go  messages about a call
 //	tasks.go     calls whose client fetches the result later: the methods of the extension
 //	tasklist.go  the tasks of a session: their ids, start, changes and end
+//	background.go  tasks that the API runs: their sealed ids, and what it says about them
 package server
 
 import (
@@ -50,6 +51,10 @@ type Options struct {
 	// of a client must reach the server that MCP returned.
 	Tasks bool
 
+	// Background, if set, is for tasks that the API runs: any server with the same secrets answers
+	// for them. With Tasks these are the tasks whose response the API soon names.
+	Background *Background
+
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
 	ToolErrors string
@@ -66,18 +71,24 @@ type Options struct {
 
 // Call describes a call of a tool that has ended.
 type Call struct {
+	ID       string // X-Request-Id of a proxy, or a random one
 	Tool     string
 	Client   string // name of the user for metrics and logs; "" without a token, as over stdio
 	UserID   string // unique; "" without a token
+	App      string // name and version of the client program, "" if it does not say
 	Outcome  string // ok, error, invalid or cancelled
 	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
+	Stats    llm.Stats
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, or nil
 }
 
 // Kind is the kind of Err for metrics and logs.
 func (c Call) Kind() string {
+	if errors.Is(c.Err, answer.ErrShutdown) {
+		return "shutdown"
+	}
 	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
 		return e.Kind.Label()
 	}
@@ -86,10 +97,21 @@ func (c Call) Kind() string {
 		return llm.KindTimeout.Label()
 	case errors.Is(c.Err, context.Canceled):
 		return llm.KindCanceled.Label()
+	case errors.Is(c.Err, answer.ErrGone):
+		return llm.KindNotFound.Label()
 	case c.Outcome == "invalid":
 		return "arguments"
 	}
 	return "internal"
+}
+
+// Kinds returns the values of Call.Kind.
+func Kinds() []string {
+	kinds := []string{"shutdown", "arguments", "internal"}
+	for _, kind := range llm.Kinds() {
+		kinds = append(kinds, kind.Label())
+	}
+	return kinds
 }
 
 // Server answers tool calls.
@@ -98,6 +120,7 @@ type Server struct {
 	tools   []*mcp.Tool
 	places  *places
 	waiting atomic.Int64 // calls that have no place yet
+	jobs    jobs
 }
 
 // New returns a Server.
@@ -114,14 +137,15 @@ func New(o Options) *Server {
 			perPerson: o.PerUser,
 			people:    map[string]*person{},
 		},
+		jobs: jobs{byResponse: map[string]*job{}},
 	}
 }
 
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
-// MCP returns a server of the SDK with the tools. Its calls end when ctx is done. All servers that
-// MCP returns share the limit of calls.
+// MCP returns a server of the SDK with the tools. Its calls end when ctx is done, with its cause. All
+// servers that MCP returns share the limit of calls and the tasks that the API runs.
 func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
@@ -143,7 +167,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
 	}
-	if s.options.Tasks {
+	if s.options.Tasks || s.options.Background != nil {
 		s.addTasks(m)
 	}
 	m.AddReceivingMiddleware(s.checkMethod)

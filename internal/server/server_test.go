@@ -99,7 +99,11 @@ func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
 		Params: &mcp.CallToolParamsRaw{Arguments: fmt.Appendf(nil, `{"query":%q}`, query)},
 		Extra: &mcp.RequestExtra{
-			Header: http.Header{"Traceparent": {someTrace}},
+			Header: http.Header{
+				"Traceparent":  {someTrace},
+				"X-Request-Id": {"proxy-7"},
+				"User-Agent":   {"codex/1.0"},
+			},
 			TokenInfo: &auth.TokenInfo{
 				UserID: "token:alice",
 				Extra:  map[string]any{UserName: "alice"},
@@ -137,6 +141,8 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("response id = %v, want it redacted", got)
 		}
 		wantCall := Call{
+			ID:       "proxy-7",
+			App:      "codex/1.0",
 			Tool:     "answer",
 			Client:   "alice",
 			UserID:   "token:alice",
@@ -147,6 +153,62 @@ func TestAnswer(t *testing.T) {
 		}
 		if diff := cmp.Diff(wantCall, (*calls)[0]); diff != "" {
 			t.Errorf("observed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A call has an id of its own where the request has none, and what others write is short.
+func TestIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(*Options) {})
+		call := s.handle(t.Context(), "answer")
+		bare := request("brief")
+		bare.Extra = nil
+		long := request("brief")
+		long.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
+		info := map[string]any{"name": "Claude\nCode", "version": "2"}
+		long.Params.SetMeta(mcp.Meta{mcp.MetaKeyClientInfo: info})
+		for _, req := range []*mcp.CallToolRequest{bare, bare, long} {
+			if _, err := call(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		first := (*calls)[0]
+		if id := first.ID; id == "" || id == (*calls)[1].ID {
+			t.Errorf("two calls have the id %q", id)
+		}
+		if first.App != "" {
+			t.Errorf("app %q without clientInfo", first.App)
+		}
+
+		last := (*calls)[2]
+		if want := "a " + strings.Repeat("b", 97) + "…"; last.ID != want {
+			t.Errorf("id %q, want %q", last.ID, want)
+		}
+		if want := "Claude Code/2"; last.App != want {
+			t.Errorf("app %q, want %q", last.App, want)
+		}
+	})
+}
+
+// A call that a shutdown ends is an error of its own kind, not cancelled by its client.
+func TestShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(*Options) {})
+		session, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(answer.ErrShutdown) })
+		_, err := s.handle(session, "answer")(t.Context(), request("why"))
+
+		if got := errorOf(t, err).Message; got != "answer failed: the server restarts" {
+			t.Errorf("message %q", got)
+		}
+		call := (*calls)[0]
+		if call.Outcome != "error" {
+			t.Errorf("outcome %q, want error", call.Outcome)
+		}
+		if got := call.Kind(); got != "shutdown" {
+			t.Errorf("kind %q, want shutdown", got)
 		}
 	})
 }
@@ -190,7 +252,8 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.query, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// The end of the session ends the call.
-				session, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				session, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(2*time.Second, cancel)
 				defer cancel()
 				s, calls := newServer(func(*Options) {})
 				_, err := s.handle(session, "answer")(t.Context(), request(tt.query))

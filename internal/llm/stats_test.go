@@ -1,0 +1,45 @@
+package llm
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
+// of the API, and the last request's id.
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := answer(429, rateLimited, "Retry-After", "10", "X-Request-Id", "req_0")
+		begin := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			resp, err := sseStep()(req)
+			r, w := io.Pipe()
+			context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+			resp.Body = r
+			return resp, err
+		}
+		c, _, _ := newClient(t, 3, refuse, begin)
+
+		var got Stats
+		ctx, cancel := context.WithTimeout(WithStats(t.Context(), &got), 15*time.Second)
+		defer cancel()
+		_, err := c.Create(ctx, question())
+		wantKind(t, err, KindTimeout)
+
+		want := Stats{
+			Attempts:  2,
+			Time:      5 * time.Second,
+			Waited:    10 * time.Second,
+			RequestID: "req_1",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("stats (-want +got):\n%s", diff)
+		}
+	})
+}
