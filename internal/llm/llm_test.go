@@ -136,6 +136,15 @@ func TestCapabilityOf(t *testing.T) {
 	}
 }
 
+// A header may have the key.
+func TestKeyInHeader(t *testing.T) {
+	c := New(Options{Headers: map[string]string{"api-key": "sk-azure"}})
+	err := c.Ready()
+	if err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+}
+
 // A new key is sent from the next request on, also where there was none.
 func TestSetKey(t *testing.T) {
 	api := &scripted{steps: []step{answer(200, finished), answer(200, finished)}}
