@@ -212,6 +212,9 @@ func TestErrors(t *testing.T) {
 			if status >= 400 {
 				got = gjson.Get(body, "error.[param,code,type]").Raw
 			}
+			if strings.Contains(body, "%s") {
+				t.Errorf("the message lacks what it is about: %s", body)
+			}
 			if got != tt.error {
 				t.Errorf("error = %s, want %s", got, tt.error)
 			}
