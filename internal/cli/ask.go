@@ -195,13 +195,12 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 		return nil, usageError(f.seeHelp(), "--detailed and --quick exclude each other")
 	}
 
-	switch {
-	case f.detailed:
+	f.config.Profile = "answer"
+	if f.detailed {
 		f.config.Profile = "answer_detailed"
-	case f.quick:
+	}
+	if f.quick {
 		f.config.Profile = "answer_quick"
-	default:
-		f.config.Profile = "answer"
 	}
 	f.question.Query, err = a.query(ctx, words)
 	return f, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -80,7 +79,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	defer stop()
 
 	err := <-ended
-	clientGone := errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE)
+	clientGone := errors.Is(err, stdio.ErrGone) || isClosed(err)
 	if ctx.Err() != nil || clientGone {
 		return nil
 	}
