@@ -54,10 +54,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.close()
-	screen.Block(d.config.Search.BlockedDomains)
-	if d.config.Server.Debug { // the log shows everything
-		screen.Hide()
-	}
+	screen.Configure(d.config.Search.BlockedDomains, d.config.Server.Debug)
 
 	// A write would show minutes later that stdout has no reader.
 	run, stop := context.WithCancelCause(ctx)

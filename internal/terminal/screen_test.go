@@ -48,20 +48,19 @@ func TestStatusLine(t *testing.T) {
 		{"a query", events{searching, search}, 80, "searching: weather [2Jin Tokyo"},
 		{"a query stays", events{search, searching}, 80, "searching: weather [2Jin Tokyo"},
 		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
-		{"a narrow terminal", events{open}, 15, "reading:…"},
+		{"a narrow terminal", events{open}, 17, "reading:…"},
 		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
 		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(nil, &out, tt.width)
-			s.plain = true
 			for _, ev := range tt.events {
 				s.Watch(ev)
 			}
 
 			s.drawStatus()
-			want := "\r  \r0s " + tt.want
+			want := "\r  \r⠋ 0s " + tt.want
 			if got := out.String(); got != want {
 				t.Errorf("the status line is %q, want %q", got, want)
 			}
@@ -114,7 +113,7 @@ func delta(text string) step {
 func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
 func fail(s *Screen)            { end(s, nil) }
 func interrupt(s *Screen)       { s.interrupted = func() bool { return true } }
-func block(s *Screen)           { s.Block([]string{"evil.example"}) }
+func block(s *Screen)           { s.Configure([]string{"evil.example"}, false) }
 func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
 
 // cited ends a call with an answer that has citations.
@@ -318,30 +317,6 @@ func TestColor(t *testing.T) {
 	s.Finish(ans)
 	if got := out.String(); got != want {
 		t.Errorf("without color the terminal got %q, want %q", got, want)
-	}
-}
-
-// Where control sequences are not understood, the text is as it is.
-func TestPlainScreen(t *testing.T) {
-	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	want := strings.ReplaceAll(body, "\x1b", "") + "\n"
-
-	for name, o := range map[string]Options{
-		"TERM=dumb":                {Term: "dumb"},
-		"TERM=dumb, without color": {Term: "dumb", Color: "never"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var out strings.Builder
-			s := New(t.Context(), o)
-			s.stdout = &out
-			s.Watch(llm.BlockDelta{Text: body})
-			s.showBlocks()
-			s.Finish(&answer.Answer{Text: body})
-
-			if got := out.String(); got != want {
-				t.Errorf("the terminal got %q, want %q", got, want)
-			}
-		})
 	}
 }
 

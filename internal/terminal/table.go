@@ -137,14 +137,17 @@ func wrapCells(row []styled, widths []int) [][]styled {
 	return lines
 }
 
-// columns shows the cells of a table side by side. Where a row has several lines, empty rows
-// separate the rows.
+// columns shows the cells of a table side by side. An empty row is before and after a row that has
+// several lines.
 func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
-	isTall := func(row [][]styled) bool { return len(row) > 1 }
-	tall := slices.ContainsFunc(rows[1:], isTall)
+	var rule []styled // below the header
+	for _, w := range widths {
+		rule = append(rule, in(dim, strings.Repeat("─", w)))
+	}
+	rows[0] = append(rows[0], rule)
 
 	for i, row := range rows {
-		if i > 1 && tall {
+		if i > 1 && len(row)+len(rows[i-1]) > 2 {
 			r.row(nil)
 		}
 		for _, parts := range row {
@@ -155,33 +158,13 @@ func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
 			}
 			r.row(line)
 		}
-		if i == 0 {
-			r.rule(widths)
-		}
 	}
-}
-
-// rule shows the row below the header of a table.
-func (r *renderer) rule(widths []int) {
-	var rule styled
-	for _, w := range widths {
-		rule.add(strings.Repeat("─", w), style{sgr: dim})
-		rule.add(gap, style{})
-	}
-	r.row(rule)
 }
 
 // addCell appends a cell of a table with the spaces that its column needs.
 func (s *styled) addCell(cell styled, width int, align string) {
 	missing := max(width-cell.width(), 0)
-	left := 0
-	switch align {
-	case "right":
-		left = missing
-	case "center":
-		left = missing / 2
-	}
-
+	left := map[string]int{"right": missing, "center": missing / 2}[align]
 	s.add(strings.Repeat(" ", left), style{})
 	*s = append(*s, cell...)
 	s.add(strings.Repeat(" ", missing-left), style{})
