@@ -84,10 +84,8 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	case !overHTTP && c.Web():
 		const problem = "%s starts no program: it connects to a server over HTTP"
 		return c, usageError("leave --via out", problem, c.Name)
-	case !overHTTP && f.url != "":
-		return c, usageError("add --via http", "--url is for servers over HTTP")
-	case !overHTTP && f.oauth:
-		return c, usageError("add --via http", "--oauth is for servers over HTTP")
+	case !overHTTP && (f.url != "" || f.oauth):
+		return c, usageError("add --via http", "--url and --oauth are for servers over HTTP")
 	case overHTTP && c.NoHTTP != "":
 		const hint = "use --via npx, docker or binary"
 		const problem = "%s does not connect to servers over HTTP: %s"
