@@ -159,7 +159,6 @@ func (s *Screen) Watch(ev llm.Event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
-			s.stage = "writing"
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
@@ -167,7 +166,7 @@ func (s *Screen) Watch(ev llm.Event) {
 	case llm.BlockDelta:
 		s.message.WriteString(e.Text)
 		if e.Text != "" {
-			s.stage = "writing" // also after reconnecting
+			s.stage = "writing"
 		}
 	case llm.Retrying:
 		s.divide("starting again")
@@ -336,9 +335,7 @@ func (s *Screen) replaceStatus(line string) {
 // Note shows a line on stderr below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
-		r := renderer{width: s.width()}
-		r.paragraph(in(s.faint, line))
-		line = strings.TrimSuffix(r.out.String(), "\n")
+		line = in(s.faint, line).paint()
 	}
 	fmt.Fprintln(s.stderr, line)
 }

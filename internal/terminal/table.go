@@ -10,7 +10,6 @@ import (
 const (
 	gap       = "  " // between two columns
 	minColumn = 8    // cells of a column whose text is wrapped
-	maxWord   = 20   // cells of a word that makes its column wider
 	maxRepeat = 4    // bytes of a shown table for each byte of its Markdown
 )
 
@@ -84,34 +83,27 @@ func size(list []styled) (n int) {
 }
 
 // columnWidths returns the width of each column: that of its widest cell, or for wider columns an
-// equal share of the room, or the widest word. Words are broken if they do not fit otherwise. The
-// result is nil if a share is less than minColumn. The first row has all columns.
+// equal share of the room. The result is nil if a share is less than minColumn. The first row has all
+// columns.
 func columnWidths(rows [][]styled, room int) []int {
 	columns := len(rows[0])
 	room -= len(gap) * (columns - 1)
 	texts := make([]int, columns)
-	words := make([]int, columns)
 	for _, row := range rows {
 		for i, cell := range row {
 			texts[i] = max(texts[i], cell.width())
-			for _, word := range cell.wrap(1, 1) {
-				words[i] = max(words[i], word.width())
-			}
 		}
 	}
 
-	for _, unbroken := range []int{maxWord, 0} {
-		for share := max(room, minColumn); share >= minColumn; share-- {
-			widths := make([]int, columns)
-			sum := 0
-			for i := range widths {
-				word := min(words[i], unbroken)
-				widths[i] = min(texts[i], max(word, share))
-				sum += widths[i]
-			}
-			if sum <= room {
-				return widths
-			}
+	for share := max(room, minColumn); share >= minColumn; share-- {
+		widths := make([]int, columns)
+		sum := 0
+		for i, width := range texts {
+			widths[i] = min(width, share)
+			sum += widths[i]
+		}
+		if sum <= room {
+			return widths
 		}
 	}
 	return nil
