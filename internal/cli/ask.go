@@ -181,9 +181,9 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 
 	path := debugPath(args)
 	if path != "" {
-		hint := "--debug=" + path + " logs to it; --debug -- ends the flags"
-		const problem = "%q after --debug looks like a path, not like a question"
-		return nil, usageError(hint, problem, path)
+		return nil, usageError(
+			"--debug="+path+" logs to it; --debug -- ends the flags",
+			"%q after --debug looks like a path, not like a question", path)
 	}
 	if f.json && f.events {
 		return nil, usageError(f.seeHelp(), "--json and --events exclude each other")

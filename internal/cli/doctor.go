@@ -25,8 +25,8 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(words) > 0 {
-		hint := "--debug takes its file as --debug=PATH; " + f.seeHelp()
-		return usageError(hint, "doctor takes no %q", words[0])
+		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(),
+			"doctor takes no %q", words[0])
 	}
 
 	o := doctor.Options{

@@ -40,8 +40,8 @@ func (a *app) setup(_ context.Context, args []string) error {
 	}
 
 	if f.via != "" && !slices.Contains(clients.Vias(), f.via) {
-		vias := strings.Join(clients.Vias(), ", ")
-		return usageError(f.seeHelp(), "--via %q is not one of %s", f.via, vias)
+		return usageError(f.seeHelp(),
+			"--via %q is not one of %s", f.via, strings.Join(clients.Vias(), ", "))
 	}
 	if len(words) == 0 {
 		return a.listClients()
@@ -82,20 +82,19 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 
 	switch {
 	case !overHTTP && c.Web():
-		const problem = "%s starts no program: it connects to a server over HTTP"
-		return c, usageError("leave --via out", problem, c.Name)
+		return c, usageError("leave --via out",
+			"%s starts no program: it connects to a server over HTTP", c.Name)
 	case !overHTTP && (f.url != "" || f.oauth):
 		return c, usageError("add --via http", "--url and --oauth are for servers over HTTP")
 	case overHTTP && c.NoHTTP != "":
-		const hint = "use --via npx, docker or binary"
-		const problem = "%s does not connect to servers over HTTP: %s"
-		return c, usageError(hint, problem, c.Name, c.NoHTTP)
+		return c, usageError("use --via npx, docker or binary",
+			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && !isServerURL(f.url):
-		const hint = "add --url https://HOST/mcp, without a user"
-		return c, usageError(hint, "--via http needs the http or https URL of the server")
+		return c, usageError("add --url https://HOST/mcp, without a user",
+			"--via http needs the http or https URL of the server")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
-		const hint = "add --url https://HOST/mcp"
-		return c, usageError(hint, "%s connects from the internet, over https only", c.Name)
+		return c, usageError("add --url https://HOST/mcp",
+			"%s connects from the internet, over https only", c.Name)
 	}
 	return c, nil
 }
@@ -141,8 +140,8 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		const incomplete = "The command of %s writes an incomplete entry, which needs %s:"
-		say(incomplete+"\n\n    %s\n\n", c.Name, omits, command)
+		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n",
+			c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
@@ -166,8 +165,8 @@ func (a *app) listClients() error {
 		}
 	}
 
-	vias := strings.Join(clients.Vias(), "|")
-	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", vias)
+	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server",
+		strings.Join(clients.Vias(), "|"))
 	return nil
 }
 
@@ -186,9 +185,8 @@ func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
 	file := *cmp.Or(f.config.Config, new(""))
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
-		const goesOn = "setup goes on without the configuration, with the key in "
-		problems := strings.Split(err.Error(), "\n")
-		warnings = append(problems, goesOn+s.Keys[0])
+		warnings = append(strings.Split(err.Error(), "\n"),
+			"setup goes on without the configuration, with the key in "+s.Keys[0])
 	} else {
 		s.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 		s.Limit = cfg.Timeout()
@@ -209,8 +207,8 @@ func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
 		return s, err
 	}
 	if f.via != clients.ViaHTTP && !version.IsRelease() {
-		build := "this build is " + version.String()
-		a.warn(build + "; the entry works when " + version.Version + " is published")
+		a.warn("this build is " + version.String() +
+			"; the entry works when " + version.Version + " is published")
 	}
 	return s, nil
 }
@@ -225,10 +223,11 @@ func installed() (string, error) {
 		return "", fmt.Errorf("finding this program: %w", err)
 	}
 	if temporary.MatchString(self) {
-		const problem = "go run builds a temporary program, which a client cannot start later"
-		const hint = "run go install ./cmd/openai-responses-mcp, " +
-			"then ~/go/bin/openai-responses-mcp setup"
-		return "", &failure{exitFailed, problem, hint}
+		return "", &failure{
+			exitFailed,
+			"go run builds a temporary program, which a client cannot start later",
+			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup",
+		}
 	}
 
 	// A link in PATH is better: package managers keep it over updates.

@@ -23,8 +23,8 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 
 	if len(words) > 0 {
-		hint := "a command goes first, before its flags; " + f.seeHelp()
-		return usageError(hint, "unexpected argument %q", words[0])
+		return usageError("a command goes first, before its flags; "+f.seeHelp(),
+			"unexpected argument %q", words[0])
 	}
 	if *number {
 		_, err := fmt.Fprintln(a.stdout, version.String())
