@@ -159,6 +159,7 @@ func (s *Screen) Watch(ev llm.Event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
+			s.stage = "writing"
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
@@ -166,7 +167,7 @@ func (s *Screen) Watch(ev llm.Event) {
 	case llm.BlockDelta:
 		s.message.WriteString(e.Text)
 		if e.Text != "" {
-			s.stage = "writing"
+			s.stage = "writing" // also after reconnecting
 		}
 	case llm.Retrying:
 		s.divide("starting again")
