@@ -205,6 +205,20 @@ func TestUsageTexts(t *testing.T) {
 	}
 }
 
+// fullDisk refuses what is written to it.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestFullDisk(t *testing.T) {
+	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
+		t.Run(args, func(t *testing.T) {
+			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
+			checkExit(t, code, exitFailed)
+		})
+	}
+}
+
 func TestQuestion(t *testing.T) {
 	for _, tt := range []struct{ args, stdin, want string }{
 		{"", "from the pipe\n", "from the pipe"},

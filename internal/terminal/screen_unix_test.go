@@ -34,6 +34,11 @@ func TestTerminals(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("shown are %v, want %v", got, tt.want)
 			}
+
+			s.Configure(nil, true)
+			if s.ShowsText() || s.status != nil {
+				t.Error("something is shown in debug")
+			}
 		})
 	}
 }
