@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -61,6 +63,9 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err := a.authenticate(f, ln, d.log); err != nil {
 		return err
 	}
+	if err := a.outlive(d); err != nil {
+		return err
+	}
 	return f.run(ctx, ln, d)
 }
 
@@ -72,6 +77,7 @@ type serveFlags struct {
 	metrics   string
 	perUser   *string // --max-calls-per-user
 	anonymous bool
+	oauth     oauth.Options
 }
 
 // parseServe parses and checks the flags of serve.
@@ -83,6 +89,11 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
+	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
+	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
+	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
+	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
+	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&o.Path, "path", "/mcp", "")
 	f.DurationVar(&o.Drain, "drain", drainNotGiven, "")
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
@@ -119,6 +130,14 @@ func (f *serveFlags) allowHost(s string) error {
 	return nil
 }
 
+// added adds the values of a flag that may be given more than once.
+func added(values *[]string) func(string) error {
+	return func(s string) error {
+		*values = append(*values, s)
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check(logFormat string) error {
 	if f.perUser != nil {
@@ -141,6 +160,8 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = fmt.Sprintf(text, *f.perUser, o.MaxCalls)
 	case o.Drain != drainNotGiven && o.Drain < 0:
 		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
+	case f.anonymous && len(f.oauth.Issuers) > 0:
+		problem = "--allow-anonymous contradicts --oauth-issuer"
 	case o.Notice < 0:
 		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
 	case logFormat != logging.Text && logFormat != logging.JSON:
@@ -185,16 +206,48 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 	}
 	f.follow(file, log)
 
+	err = f.signIn(log)
+	if err != nil {
+		return err
+	}
+
 	open := !o.Access.Loopback && !o.Access.Authenticates()
 	if open && !f.anonymous {
 		return usageError("or --allow-anonymous, to let any caller use the key",
-			"an address other than loopback needs bearer tokens in %s or %s",
+			"an address other than loopback needs bearer tokens in %s or %s, or --oauth-issuer",
 			tokensVariable, tokensFileVariable)
 	}
 	if f.perUser != nil && !o.Access.Authenticates() {
 		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs bearer tokens in %s or %s",
 			tokensVariable, tokensFileVariable)
+	}
+	return nil
+}
+
+// signIn lets people sign in if a flag says where.
+func (f *serveFlags) signIn(log *slog.Logger) error {
+	wanted := false
+	f.Visit(func(fl *flag.Flag) {
+		if fl.Name == "public-url" || strings.HasPrefix(fl.Name, "oauth-") {
+			wanted = true
+		}
+	})
+	if !wanted {
+		return nil
+	}
+
+	f.oauth.Client = llm.NewHTTPClient()
+	f.oauth.Log = log
+	resource, err := oauth.New(f.oauth)
+	if err != nil {
+		return usageError(f.seeHelp(), "%v", err)
+	}
+	f.options.Access.SignIn(resource)
+	f.options.Background = append(f.options.Background, resource.Run)
+
+	if len(f.oauth.Scopes) == 0 {
+		log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
 	}
 	return nil
 }
@@ -250,7 +303,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	if o.MetricsListener != nil {
 		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
 	} else if o.Access.Authenticates() {
-		d.log.Warn("/metrics needs a token; " +
+		d.log.Warn("/metrics needs a token of " + tokensVariable + "; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))

@@ -16,11 +16,13 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 // Wrong flags end the start.
 func TestServeFlags(t *testing.T) {
+	const needIssuer = "--public-url and the flags of OAuth need --oauth-issuer"
 	for _, tt := range []struct{ args, want string }{
 		{"", "serve needs --http ADDRESS"},
 		{"--path mcp", "--path mcp is not a path"},
@@ -29,6 +31,8 @@ func TestServeFlags(t *testing.T) {
 		{"--path /mcp/", "--path /mcp/ is not a path"},
 		{"--path /a/../b", "--path /a/../b is not a path"},
 		{"--path /metrics", "--path /metrics is taken"},
+		{"--path " + oauth.MetadataPath, "is taken"},
+		{"--path " + oauth.MetadataPath + "/mcp", "is taken"},
 		{"--drain -1s", "--drain -1s is negative"},
 		{"--notice -1s", "--notice -1s is negative"},
 		{"--log-format xml", "--log-format xml is not text or json"},
@@ -42,6 +46,13 @@ func TestServeFlags(t *testing.T) {
 		{"--allowed-host=", "--allowed-host: not a host"},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
+		{"--public-url https://mcp.example.com/mcp", needIssuer},
+		{"--oauth-audience mcp", needIssuer},
+		{"--oauth-scope mcp", needIssuer},
+		{"--oauth-user email", needIssuer},
+		{"--oauth-issuer https://id.example.com", "--oauth-issuer needs --public-url"},
+		{"--oauth-issuer id.example.com", `--oauth-issuer "id.example.com" is not a URL`},
+		{"--oauth-issuer x --allow-anonymous", "--allow-anonymous contradicts --oauth-issuer"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			args := []string{"serve"}
@@ -56,6 +67,9 @@ func TestServeFlags(t *testing.T) {
 			}
 			if !strings.Contains(stderr, tt.want) {
 				t.Errorf("stderr: %s, want %s", stderr, tt.want)
+			}
+			if n := strings.Count(stderr, "error: "); n != 1 {
+				t.Errorf("%d errors, want 1: %s", n, stderr)
 			}
 		})
 	}
@@ -212,7 +226,7 @@ func TestLogCall(t *testing.T) {
 }
 
 // serveInBackground runs serve until stop and returns the URL of MCP. end returns the exit code and
-// the log from then on.
+// the log.
 func serveInBackground(t *testing.T, args string, env ...string) (url string, end func() (int, string)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -225,19 +239,21 @@ func serveInBackground(t *testing.T, args string, env ...string) (url string, en
 		stderr.Close()
 	}()
 
+	start := ""
 	log := bufio.NewReader(pipe)
 	for url == "" {
 		line, err := log.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
+		start += line
 		_, url, _ = strings.Cut(strings.TrimSpace(line), "serving MCP on ")
 	}
 
 	rest := make(chan string, 1)
 	go func() {
 		all, _ := io.ReadAll(log)
-		rest <- string(all)
+		rest <- start + string(all)
 	}()
 	return url, func() (int, string) {
 		stop()
@@ -288,7 +304,8 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("alice:"+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const args = "--offline --debug --allowed-host MCP.example:443"
+	const args = "--offline --debug --allowed-host MCP.example:443 " +
+		"--public-url https://mcp.example --oauth-issuer http://127.0.0.1:1" // which is down
 	url, end := serveInBackground(t, args, "MCP_HTTP_TOKENS_FILE="+file)
 
 	answer := post(t, url, question, http.Header{
@@ -315,6 +332,8 @@ func TestServe(t *testing.T) {
 			"app=codex/1.0 model=offline outcome=ok request_id=req_",
 		"input_tokens=1200 output_tokens=300 searches=0",
 		"drain=0s",
+		"without --oauth-scope, ID tokens and tokens for other purposes may be accepted",
+		"the keys cannot be read",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)

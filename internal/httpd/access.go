@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -28,7 +29,7 @@ type Authenticator interface {
 
 // Access says which requests the server accepts.
 type Access struct {
-	Loopback bool // the server listens on a loopback address, where no token is needed
+	Loopback bool // the server listens on a loopback address
 
 	// Authenticators are the ways to authenticate. When there are any, each request for MCP or
 	// metrics needs a token that one of them accepts. The first that accepts a token says who
@@ -37,8 +38,10 @@ type Access struct {
 
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
 	// loopback address; otherwise all names when requests need a token, and IP addresses and names
-	// without a dot when they do not.
+	// without a dot when they do not. In any case that of the public URL of SignIn is accepted.
 	Hosts []string
+
+	resource *oauth.Resource // of SignIn; nil: people do not sign in
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
@@ -71,6 +74,9 @@ func (a Access) acceptsHost(header string) bool {
 	host := HostName(header)
 	ip := net.ParseIP(host)
 
+	if a.resource != nil && host == HostName(a.resource.Host()) {
+		return true
+	}
 	if len(a.Hosts) > 0 {
 		return slices.Contains(a.Hosts, host)
 	}
@@ -94,8 +100,7 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		if err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
-			http.Error(w, err.Error(), http.StatusUnauthorized)
+			a.refuse(w, err)
 			return
 		}
 
@@ -103,11 +108,24 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 	})
 }
 
-// authenticate returns the person whose bearer token r has.
+var (
+	errNoToken   = errors.New("no bearer token")
+	errTwoTokens = &oauth.Error{
+		Status:      http.StatusUnauthorized,
+		Code:        "invalid_token",
+		Description: "there is more than one Authorization header",
+	}
+)
+
+// authenticate returns the person whose bearer token r has. Only a header can have one: the
+// addresses of requests are in the logs of proxies.
 func (a Access) authenticate(r *http.Request) (Person, error) {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return Person{}, errTwoTokens
+	}
 	fields := strings.Fields(r.Header.Get("Authorization"))
 	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
-		return Person{}, errors.New("no bearer token")
+		return Person{}, errNoToken
 	}
 
 	var err error

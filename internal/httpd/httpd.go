@@ -6,11 +6,12 @@
 //	stream.go    event streams: comments that keep them open
 //	access.go    Host and bearer tokens, and who sent a request
 //	tokens.go    tokens that the operator hands out, which may change
+//	signin.go    access tokens of people who sign in, and the challenge to do so
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics
 //
-// TLS and OAuth belong to the gateway in front.
+// TLS belongs to the gateway in front.
 package httpd
 
 import (
@@ -21,12 +22,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -164,7 +167,12 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
 	guarded.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
 	if o.MetricsListener == nil {
-		guarded.Handle("GET /metrics", o.Access.requireToken(o.Metrics))
+		guarded.Handle("GET /metrics", o.Access.requireToken(refuseSignedIn(o.Metrics)))
+	}
+	if resource := o.Access.resource; resource != nil {
+		metadata := resource.Metadata(o.Path)
+		guarded.Handle(oauth.MetadataPath, metadata)
+		guarded.Handle(oauth.MetadataPath+"/", metadata)
 	}
 
 	mux := http.NewServeMux()
@@ -184,7 +192,11 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 // IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
-	return path == "/healthz" || path == "/readyz" || path == "/metrics"
+	switch path {
+	case "/healthz", "/readyz", "/metrics":
+		return true
+	}
+	return strings.HasPrefix(path+"/", oauth.MetadataPath+"/")
 }
 
 // ready returns why the server should get no more requests, or nil.
@@ -192,7 +204,13 @@ func (o Options) ready(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("shutting down")
 	}
-	return o.Ready()
+	if err := o.Ready(); err != nil {
+		return err
+	}
+	if o.Access.resource != nil {
+		return o.Access.resource.Ready()
+	}
+	return nil
 }
 
 // metricsHandler serves /metrics on a listener of its own.

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -11,21 +10,29 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 const (
 	home   = "https://id.example.com"
+	other  = "https://other.example.com/tenant"
 	public = "https://mcp.example.com/mcp"
+
+	oidc    = "/.well-known/openid-configuration"
+	rfc8414 = "/.well-known/oauth-authorization-server"
 )
 
 // signingKey is a private key as an issuer has it.
@@ -36,290 +43,175 @@ type signingKey struct {
 }
 
 var (
-	keyRSA   = signingKey{"rsa", jose.RS256, newRSA(2048)}
-	otherRSA = signingKey{"rsa", jose.RS256, newRSA(2048)}
-	smallRSA = signingKey{"small", jose.RS256, newRSA(1024)}
-	keyP256  = signingKey{"p256", jose.ES256, newECDSA(elliptic.P256())}
-	keyP384  = signingKey{"p384", jose.ES384, newECDSA(elliptic.P384())}
-	keyP521  = signingKey{"p521", jose.ES512, newECDSA(elliptic.P521())}
-	keyEd    = signingKey{"ed", jose.EdDSA, newEd25519()}
+	keyRSA   = signingKey{"rsa", jose.RS256, must(rsa.GenerateKey(rand.Reader, 2048))}
+	otherRSA = signingKey{"rsa", jose.RS256, must(rsa.GenerateKey(rand.Reader, 2048))}
+	smallRSA = signingKey{"small", jose.RS256, must(rsa.GenerateKey(rand.Reader, 1024))}
+	keyP256  = signingKey{"p256", jose.ES256, must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))}
+	keyP384  = signingKey{"p384", jose.ES384, must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))}
+	keyP521  = signingKey{"p521", jose.ES512, must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))}
+	keyEd    = signingKey{"ed", jose.EdDSA, ed25519.NewKeyFromSeed(make([]byte, 32))}
 )
 
-func newRSA(bits int) crypto.Signer {
-	key, err := rsa.GenerateKey(rand.Reader, bits)
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return key
+	return value
 }
 
-func newECDSA(curve elliptic.Curve) crypto.Signer {
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		panic(err)
+// object decodes JSON objects into one. null removes a member.
+func object(parts ...string) map[string]any {
+	all := map[string]any{}
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(part), &all); err != nil {
+			panic(err)
+		}
 	}
-	return key
+	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
+	return all
 }
 
-func newEd25519() crypto.Signer {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-// named returns the key under another id.
-func (k signingKey) named(id string) signingKey {
-	k.id = id
-	return k
-}
-
-// using returns the key for another algorithm.
-func (k signingKey) using(algorithm jose.SignatureAlgorithm) signingKey {
-	k.algorithm = algorithm
-	return k
+// as returns the key with another id and algorithm.
+func (k signingKey) as(id string, algorithm jose.SignatureAlgorithm) signingKey {
+	return signingKey{id, algorithm, k.private}
 }
 
 // jwk returns the public key as the issuer publishes it, with changed members.
-func (k signingKey) jwk(changes ...values) values {
-	data, err := jose.JSONWebKey{Key: k.private.Public(), KeyID: k.id}.MarshalJSON()
-	if err != nil {
-		panic(err)
-	}
-
-	members := values{}
-	if err := json.Unmarshal(data, &members); err != nil {
-		panic(err)
-	}
-	return members.with(changes...)
+func (k signingKey) jwk(changes ...string) any {
+	key := must(jose.JSONWebKey{Key: k.private.Public(), KeyID: k.id}.MarshalJSON())
+	return object(slices.Insert(changes, 0, string(key))...)
 }
 
-// sign returns a token.
-func (k signingKey) sign(t *testing.T, header, claims values) string {
-	t.Helper()
+// sign returns a token of alice with changed claims, of which exp and nbf are seconds from now.
+func (k signingKey) sign(header, changes string) string {
+	claims := object(`{"iss":"https://id.example.com","sub":"alice",
+		"aud":"https://mcp.example.com/mcp","exp":3600}`, changes)
+	for _, name := range []string{"exp", "nbf"} {
+		if seconds, ok := claims[name].(float64); ok {
+			claims[name] = time.Now().Unix() + int64(seconds)
+		}
+	}
+
 	options := &jose.SignerOptions{}
-	for name, value := range header {
+	for name, value := range object(header) {
 		options.WithHeader(jose.HeaderKey(name), value)
 	}
 	if k.id != "" {
 		options.WithHeader("kid", k.id)
 	}
-
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: k.algorithm, Key: k.private}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := json.Marshal(claims.at(time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: k.algorithm, Key: k.private}, options))
+	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
-// values are the members of a JSON object.
-type values map[string]any
+// page is the response to a request.
+type page func(*http.Request) *http.Response
 
-// with returns the values with changes. nil removes one.
-func (v values) with(changes ...values) values {
-	changed := maps.Clone(v)
-	for _, change := range changes {
-		maps.Copy(changed, change)
-	}
-	maps.DeleteFunc(changed, func(_ string, value any) bool { return value == nil })
-	return changed
-}
-
-// at returns the values with times in place of durations from now.
-func (v values) at(now time.Time) values {
-	absolute := maps.Clone(v)
-	for name, value := range v {
-		if d, ok := value.(time.Duration); ok {
-			absolute[name] = now.Add(d).Unix()
-		}
-	}
-	return absolute
-}
-
-// claimsOf returns the claims of a valid token.
-func claimsOf(issuer string) values {
-	return values{
-		"iss": issuer,
-		"sub": "alice",
-		"aud": public,
-		"exp": time.Hour,
-	}
-}
-
-// provider is an authorization server on the network of a test.
-type provider struct {
-	url string
-
-	mu       sync.Mutex
-	metadata http.HandlerFunc // nil: as it should be
-	keys     http.HandlerFunc
-	down     bool
-	fetched  []string // paths
-}
-
-func newProvider(u string, keys ...values) *provider {
-	return &provider{url: u, keys: document(values{"keys": keys})}
-}
+// body serves a text.
+func body(format string, args ...any) page { return reply(http.StatusOK, fmt.Sprintf(format, args...)) }
 
 // document serves JSON.
-func document(v any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
+func document(v any) page { return body("%s", must(json.Marshal(v))) }
+
+func metadata(issuer, keys string) page {
+	return document(map[string]string{"issuer": issuer, "jwks_uri": keys})
 }
 
-func (p *provider) change(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f()
+func reply(status int, text string) page {
+	return func(*http.Request) *http.Response { return response(status, strings.NewReader(text)) }
 }
 
-// publish replaces the keys.
-func (p *provider) publish(keys ...values) {
-	all := append([]values{}, keys...) // a list, even an empty one
-	p.change(func() { p.keys = document(values{"keys": all}) })
+func response(status int, body io.Reader) *http.Response {
+	header := http.Header{"Location": {home + oidc}} // for a redirect
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(body)}
 }
 
-// fetches returns the paths that were fetched since the last call.
-func (p *provider) fetches() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	paths := p.fetched
-	p.fetched = nil
-	return paths
+// web is the network of a test, as the transport of an HTTP client. Other pages do not exist.
+type web struct {
+	pages   sync.Map    // by URL
+	fetched chan string // URLs
 }
 
-func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	p.fetched = append(p.fetched, r.URL.Path)
-	metadata, keys, down := p.metadata, p.keys, p.down
-	p.mu.Unlock()
-
-	switch {
-	case down:
-		http.Error(w, "down", http.StatusBadGateway)
-	case r.URL.Path == "/keys":
-		keys(w, r)
-	case metadata != nil:
-		metadata(w, r)
-	default:
-		document(values{"issuer": p.url, "jwks_uri": home + "/keys"})(w, r)
-	}
+// newWeb returns a network where home publishes keys.
+func newWeb(keys ...any) *web {
+	w := &web{fetched: make(chan string, 1000)}
+	w.publish(home, keys...)
+	return w
 }
 
-// listener accepts the connections that are sent to it.
-type listener chan net.Conn
+// publish replaces the keys of an issuer.
+func (w *web) publish(issuer string, keys ...any) {
+	w.pages.Store(issuer+oidc, metadata(issuer, issuer+"/keys"))
+	w.pages.Store(issuer+"/keys", document(map[string]any{"keys": append([]any{}, keys...)}))
+}
 
-func (l listener) Close() error   { close(l); return nil }
-func (l listener) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (l listener) Accept() (net.Conn, error) {
-	conn, ok := <-l
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.fetched <- r.URL.String()
+	found, ok := w.pages.Load(r.URL.String())
 	if !ok {
-		return nil, net.ErrClosed
+		found = reply(http.StatusNotFound, "")
 	}
-	return conn, nil
+	return found.(page)(r), nil
 }
 
-// network returns a client that reaches the handlers by their hosts, in the bubble of the test and
-// without TLS.
-func network(t *testing.T, hosts map[string]http.Handler) *http.Client {
-	listeners := map[string]listener{}
-	for host, handler := range hosts {
-		ln := make(listener)
-		srv := &http.Server{Handler: handler}
-		go srv.Serve(ln)
-		t.Cleanup(func() { srv.Close() })
-		listeners[host] = ln
+// fetches returns what was fetched since the last call.
+func (w *web) fetches() (all []string) {
+	synctest.Wait()
+	for len(w.fetched) > 0 {
+		all = append(all, <-w.fetched)
 	}
+	return all
+}
 
-	dial := func(_ context.Context, _, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		ln, ok := listeners[host]
-		if err != nil || !ok {
-			return nil, errors.New("no such host")
-		}
-		here, there := net.Pipe()
-		ln <- there
-		return here, nil
+// valid returns valid options with a change.
+func valid(change func(*Options)) Options {
+	o := Options{
+		PublicURL: public,
+		Issuers:   []string{home},
+		UserClaim: "sub",
+		Client:    &http.Client{},
+		Log:       slog.New(slog.DiscardHandler),
 	}
-	transport := &http.Transport{DialContext: dial, DialTLSContext: dial}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
+	change(&o)
+	return o
 }
 
-// logBuffer is a log.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// start runs a resource whose issuers are those of the options, by default only home. It returns
-// when the first read has ended.
-func start(t *testing.T, o Options, hosts map[string]http.Handler) (*Resource, *logBuffer) {
+// start runs a resource. It returns when the first read has ended.
+func start(t *testing.T, w *web, change func(*Options)) (*Resource, *bytes.Buffer) {
 	t.Helper()
-	log := &logBuffer{}
-	if o.Issuers == nil {
-		o.Issuers = []string{home}
-	}
-	o.PublicURL = public
-	if o.UserClaim == "" {
-		o.UserClaim = "sub"
-	}
-	o.Client = network(t, hosts)
+	log := &bytes.Buffer{}
+	o := valid(change)
+	o.Client = &http.Client{Transport: w}
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
 
-	r, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-
+	r := must(New(o))
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(t.Context()) })
+	t.Cleanup(running.Wait)
 	synctest.Wait()
 	return r, log
 }
 
-// status returns the HTTP status of an error of Verify, 200 for nil.
-func status(t *testing.T, err error) int {
+func unchanged(*Options) {}
+
+// inBubble runs a subtest in a synctest bubble.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// check fails unless a token has the wanted status now.
+func check(t *testing.T, r *Resource, key signingKey, claims string, want int) {
 	t.Helper()
-	if err == nil {
-		return http.StatusOK
+	_, err := r.Verify(t.Context(), key.sign("", claims))
+	got := 0
+	if refused, ok := errors.AsType[*Error](err); ok {
+		got = refused.Status
+	} else if err == nil {
+		got = http.StatusOK
 	}
-	refused, ok := errors.AsType[*Error](err)
-	if !ok {
-		t.Fatalf("error %v, want an *Error", err)
+	if got != want {
+		t.Errorf("key %s: status %d (%v), want %d", key.id, got, err, want)
 	}
-	return refused.Status
 }

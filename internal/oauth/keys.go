@@ -85,15 +85,15 @@ func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWeb
 		return keys, err
 	}
 
-	err = i.waitLocked(ctx)
-	if err != nil {
-		return nil, err
+	i.waitLocked(ctx)
+	if ctx.Err() != nil {
+		return nil, errUnavailable
 	}
 	return i.lookupLocked(id, algorithm)
 }
 
-// waitLocked waits until the read that starts next has ended. Meanwhile the lock is free.
-func (i *issuer) waitLocked(ctx context.Context) error {
+// waitLocked waits until the read that starts next has ended, or ctx. Meanwhile the lock is free.
+func (i *issuer) waitLocked(ctx context.Context) {
 	i.waiting++
 	defer func() { i.waiting-- }()
 
@@ -107,9 +107,7 @@ func (i *issuer) waitLocked(ctx context.Context) error {
 	defer i.mu.Lock()
 	select {
 	case <-next:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -2,561 +2,368 @@ package oauth
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/google/go-cmp/cmp"
 )
 
-const otherIssuer = "https://other.example.com/tenant"
-
-// hosts are those of the provider of home and, if there is one, of another issuer.
-func hosts(idp *provider, other ...http.Handler) map[string]http.Handler {
-	all := map[string]http.Handler{"id.example.com": idp}
-	for _, handler := range other {
-		all["other.example.com"] = handler
-	}
-	return all
-}
-
-// check fails unless a token has the wanted status now.
-func check(t *testing.T, r *Resource, name string, key signingKey, issuer string, want int) {
-	t.Helper()
-	_, err := r.Verify(t.Context(), key.sign(t, nil, claimsOf(issuer)))
-	if got := status(t, err); got != want {
-		t.Errorf("%s: status %d (%v), want %d", name, got, err, want)
-	}
-}
-
-// elapsed returns how long f takes on the clock of the bubble.
-func elapsed(f func()) time.Duration {
-	began := time.Now()
-	f()
-	return time.Since(began)
-}
-
+// The metadata of the issuer is at a path.
 func TestDiscovery(t *testing.T) {
-	oidc := func(path string) string { return path + "/.well-known/openid-configuration" }
-	rfc8414 := func(path string) string { return "/.well-known/oauth-authorization-server" + path }
-
 	for _, tt := range []struct {
-		name   string
-		issuer string
-		path   string // where the metadata is
-		status int    // elsewhere
-		want   []string
+		issuer, at, fetched string // paths
 	}{
-		{
-			"OpenID Connect", home, oidc(""), 404,
-			[]string{oidc(""), "/keys"},
-		},
-		{
-			"with a path", home + "/a/b", oidc("/a/b"), 404,
-			[]string{oidc("/a/b"), "/keys"},
-		},
-		{
-			"with a slash", home + "/", oidc(""), 404,
-			[]string{oidc(""), "/keys"},
-		},
-		{
-			"with a path and a slash", home + "/a/", oidc("/a"), 404,
-			[]string{oidc("/a"), "/keys"},
-		},
-		{
-			"RFC 8414", home, rfc8414(""), 404,
-			[]string{oidc(""), rfc8414(""), "/keys"},
-		},
-		{
-			"RFC 8414 with a path", home + "/a/b", rfc8414("/a/b"), 404,
-			[]string{oidc("/a/b"), rfc8414("/a/b"), "/keys"},
-		},
-		{
-			"RFC 8414 with a slash", home + "/", rfc8414(""), 404,
-			[]string{oidc(""), rfc8414(""), "/keys"},
-		},
-		{
-			"neither", home, "/elsewhere", 404,
-			[]string{oidc(""), rfc8414("")},
-		},
-		{
-			"RFC 8414 only after a 404", home, rfc8414(""), 500,
-			[]string{oidc("")},
-		},
+		{"", oidc, oidc + " /keys"},
+		{"/a/b", "/a/b" + oidc, "/a/b" + oidc + " /keys"},
+		{"/a/", "/a" + oidc, "/a" + oidc + " /keys"},
+		{"", rfc8414, oidc + " " + rfc8414 + " /keys"},
+		{"/a/b", rfc8414 + "/a/b", "/a/b" + oidc + " " + rfc8414 + "/a/b /keys"},
+		{"", "/elsewhere", oidc + " " + rfc8414},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(tt.issuer, keyP256.jwk())
-				metadata := document(values{"issuer": tt.issuer, "jwks_uri": home + "/keys"})
-				idp.metadata = func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Path != tt.path {
-						w.WriteHeader(tt.status)
-						return
-					}
-					metadata(w, r)
-				}
-				r, _ := start(t, Options{Issuers: []string{tt.issuer}}, hosts(idp))
+		inBubble(t, tt.issuer+" "+tt.at, func(t *testing.T) {
+			w := newWeb(keyP256.jwk())
+			w.pages.Delete(home + oidc)
+			w.pages.Store(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
+			r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home + tt.issuer} })
 
-				if diff := cmp.Diff(tt.want, idp.fetches()); diff != "" {
-					t.Errorf("-want +got:\n%s", diff)
-				}
-				found := slices.Contains(tt.want, "/keys")
-				if got := r.Ready() == nil; got != found {
-					t.Errorf("ready %t, want %t", got, found)
-				}
-			})
+			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
+			if got != tt.fetched {
+				t.Errorf("fetched %s, want %s", got, tt.fetched)
+			}
+			found := strings.HasSuffix(tt.fetched, "/keys")
+			if ready := r.Ready() == nil; ready != found {
+				t.Errorf("ready %t, want %t", ready, found)
+			}
 		})
 	}
 }
 
-// body serves a text.
-func body(format string, args ...any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, args...) }
-}
-
-// padding makes a document too large.
-var padding = strings.Repeat(" ", fetchBytes)
-
-func endless(w http.ResponseWriter, _ *http.Request) {
-	var err error
-	for err == nil {
-		_, err = io.WriteString(w, padding)
+func TestMayHold(t *testing.T) {
+	const loopback = "http://localhost:9000"
+	for _, tt := range []struct {
+		issuer, keys string
+		want         bool
+	}{
+		{home, "https://keys.example.com/keys", true},
+		{home, "http://id.example.com/keys", false},
+		{home, "http://127.0.0.1/keys", false},
+		{home, "https:///keys", false},
+		{loopback, "http://127.0.0.1:9000/keys", true},
+		{loopback, "https://id.example.com/keys", true},
+		{loopback, "http://id.example.com/keys", false},
+	} {
+		t.Run(tt.issuer+" "+tt.keys, func(t *testing.T) {
+			if got := mayHold(must(url.Parse(tt.issuer)), tt.keys); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
 	}
 }
 
-// slow serves a byte each second.
-func slow(w http.ResponseWriter, r *http.Request) {
-	for r.Context().Err() == nil {
-		_, _ = io.WriteString(w, " ")
-		_ = http.NewResponseController(w).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Second):
-		}
+// endless is a body of which no more than its first bytes may be read.
+func endless(*http.Request) *http.Response {
+	first := io.LimitReader(rand.Reader, 2*fetchBytes)
+	rest := iotest.ErrReader(errors.New("too much is read"))
+	return response(http.StatusOK, io.MultiReader(first, rest))
+}
+
+// slow is a body of a byte each second.
+type slow struct{ ctx context.Context }
+
+func (s slow) Read(b []byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(time.Second):
+		b[0] = ' '
+		return 1, nil
 	}
 }
 
-func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+func slowly(r *http.Request) *http.Response { return response(http.StatusOK, slow{r.Context()}) }
 
-func redirect(to string) http.HandlerFunc {
-	return http.RedirectHandler(to, http.StatusFound).ServeHTTP
-}
-
-func metadata(issuer, keys string) http.HandlerFunc {
-	return document(values{"issuer": issuer, "jwks_uri": keys})
-}
-
-const (
-	tooLarge = "more than 524288 bytes"
-	tooSlow  = "deadline exceeded"
-)
-
-func TestHostileMetadata(t *testing.T) {
-	long := "http://" + strings.Repeat("a", 1000)
-	huge := body(`{"issuer":%q,"jwks_uri":%q}%s`, otherIssuer, otherIssuer+"/keys", padding)
+// A hostile issuer beside home changes nothing for home, and is in the log once.
+func TestHostileIssuers(t *testing.T) {
 	const (
+		isHTML   = "invalid character '<'"
 		stranger = `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`
-		slash    = `it is of the issuer \"https://other.example.com/tenant/\", want`
-		insecure = "jwks_uri is"
+		keys     = "/keys"
 	)
-	for _, tt := range []struct {
-		name     string
-		metadata http.HandlerFunc
-		want     string // in the log
-	}{
-		{"endless", endless, tooLarge},
-		{"huge", huge, tooLarge},
-		{"slow", slow, tooSlow},
-		{"silent", silent, tooSlow},
-		{"HTML", body("<html>"), "invalid character '<'"},
-		{"redirect", redirect(home + "/.well-known/openid-configuration"), "HTTP 302"},
-		{"another issuer", metadata(home, home+"/keys"), stranger},
-		{"issuer with a slash", metadata(otherIssuer+"/", home+"/keys"), slash},
-		{"long issuer", metadata(long, home+"/keys"), `aaa…\", want`},
-		{"no issuer", metadata("", home+"/keys"), `it is of the issuer \"\"`},
-		{"keys over http", metadata(otherIssuer, "http://other.example.com/keys"), insecure},
-		{"keys on loopback", metadata(otherIssuer, "http://127.0.0.1/keys"), insecure},
-		{"keys without a host", metadata(otherIssuer, "https:///keys"), insecure},
-		{"keys at a long address", metadata(otherIssuer, long), `aaa…\", want`},
-		{"no keys", metadata(otherIssuer, ""), insecure},
-	} {
-		t.Run(tt.name, func(t *testing.T) { checkHostile(t, tt.metadata, tt.want) })
-	}
-}
-
-func TestHostileKeys(t *testing.T) {
-	many := make([]values, maxKeys+1)
-	for n := range many {
-		many[n] = keyP256.jwk()
-	}
+	long := "http://" + strings.Repeat("a", 1000)
+	many := document(map[string]any{"keys": make([]int, maxKeys+1)})
+	huge := body(`{"keys":[]}%s`, strings.Repeat(" ", fetchBytes))
 
 	for _, tt := range []struct {
-		name string
-		keys http.HandlerFunc
-		want string // in the log
+		name, path string
+		page       page
+		want       string // in the log
 	}{
-		{"endless", endless, tooLarge},
-		{"huge", body(`{"keys":[]}%s`, padding), tooLarge},
-		{"slow", slow, tooSlow},
-		{"silent", silent, tooSlow},
-		{"HTML", body("<html>"), "invalid character '<'"},
-		{"redirect", redirect(home + "/keys"), "HTTP 302"},
-		{"status", http.NotFound, "HTTP 404"},
-		{"too many", document(values{"keys": many}), "there are 101, at most 100 are accepted"},
-		{"none", body("{}"), "the document has no list of keys"},
-		{"not a list", body(`{"keys":{}}`), "cannot unmarshal object"},
+		{"HTML", oidc, body("<html>"), isHTML},
+		{"another issuer", oidc, metadata(home, home+keys), stranger},
+		{"issuer with a slash", oidc, metadata(other+"/", home+keys), `/tenant/\", want`},
+		{"long issuer", oidc, metadata(long, home+keys), `aaa…\", want`},
+		{"no issuer", oidc, metadata("", home+keys), `it is of the issuer \"\"`},
+		{"no https", oidc, metadata(other, "http://a.example"), "jwks_uri is"},
+		{"long address", oidc, metadata(other, long), `aaa…\", want`},
+		{"endless", keys, endless, "more than 524288 bytes"},
+		{"huge", keys, huge, "more than 524288 bytes"},
+		{"slow", keys, slowly, "deadline exceeded"},
+		{"HTML", keys, body("<html>"), isHTML},
+		{"redirect", keys, reply(302, "{}"), "HTTP 302"},
+		{"status", keys, reply(404, "{}"), "HTTP 404"},
+		{"too many", keys, many, "there are 101, at most 100 are accepted"},
+		{"none", keys, body("{}"), "the document has no list of keys"},
+		{"not a list", keys, body(`{"keys":{}}`), "cannot unmarshal object"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			checkHostile(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/keys" {
-					tt.keys(w, r)
-					return
-				}
-				metadata(otherIssuer, "https://other.example.com/keys")(w, r)
-			}, tt.want)
+		inBubble(t, tt.name+" "+tt.path, func(t *testing.T) {
+			w := newWeb(keyP256.jwk())
+			w.publish(other, keyP256.jwk())
+			w.pages.Store(other+tt.path, tt.page)
+			r, log := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
+			time.Sleep(5*time.Second + time.Millisecond)
+			synctest.Wait()
+
+			if got := log.String(); !strings.Contains(got, tt.want) {
+				t.Errorf("log %s, want %s", got, tt.want)
+			}
+			check(t, r, keyP256, "", http.StatusOK)
+			check(t, r, keyP256, `{"iss":"`+other+`"}`, http.StatusServiceUnavailable)
+
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := strings.Count(log.String(), "level=WARN"); got != 1 {
+				t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
+			}
 		})
 	}
 }
 
-// checkHostile runs a resource with two issuers, of which the second is hostile: its keys cannot be
-// read, the log says so once, and those of the first are in use.
-func checkHostile(t *testing.T, hostile http.HandlerFunc, want string) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		r, log := start(t, Options{Issuers: []string{home, otherIssuer}}, hosts(idp, hostile))
-		time.Sleep(5*time.Second + time.Millisecond)
-		synctest.Wait()
-
-		if got := log.String(); !strings.Contains(got, want) {
-			t.Errorf("log %s, want %s", got, want)
-		}
-		check(t, r, "token of the hostile issuer", keyP256, otherIssuer, http.StatusServiceUnavailable)
-		check(t, r, "token of the other issuer", keyP256, home, http.StatusOK)
-		ready := fmt.Sprint(r.Ready())
-		if want := "the keys of https://other.example.com/tenant have not been read"; ready != want {
-			t.Errorf("Ready() = %s, want %s", ready, want)
-		}
-
-		time.Sleep(time.Minute)
-		if got := strings.Count(log.String(), "level=WARN"); got != 1 {
-			t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
-		}
-	})
-}
-
-func TestKeysOnLoopback(t *testing.T) {
-	for _, tt := range []struct {
-		keys string
-		want bool
-	}{
-		{"http://127.0.0.1:9000/keys", true},
-		{"https://id.example.com/keys", true},
-		{"http://id.example.com/keys", false},
-	} {
-		t.Run(tt.keys, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider("http://localhost:9000", keyP256.jwk())
-				idp.metadata = document(values{"issuer": idp.url, "jwks_uri": tt.keys})
-				r, _ := start(t, Options{Issuers: []string{idp.url}}, map[string]http.Handler{
-					"localhost":      idp,
-					"127.0.0.1":      idp,
-					"id.example.com": idp,
-				})
-				if got := r.Ready() == nil; got != tt.want {
-					t.Errorf("ready %t, want %t", got, tt.want)
-				}
-			})
-		})
-	}
-}
-
-// Each key stands in a list with a good one, which is accepted in any case.
+// Each key is in a list with a good one, which is accepted in any case.
 func TestDecodeKeys(t *testing.T) {
-	bits := func(n int) values {
-		modulus := new(big.Int).Lsh(big.NewInt(1), uint(n-1))
-		return values{
-			"kty": "RSA",
-			"kid": "key",
-			"n":   base64.RawURLEncoding.EncodeToString(modulus.Add(modulus, big.NewInt(1)).Bytes()),
-			"e":   "AQAB",
-		}
+	encode := base64.RawURLEncoding.EncodeToString
+	bits := func(n uint) any {
+		modulus := new(big.Int).SetBit(big.NewInt(1), int(n-1), 1)
+		const format = `{"kty":"RSA","kid":"key","e":"AQAB","n":%q}`
+		return object(fmt.Sprintf(format, encode(modulus.Bytes())))
 	}
-	private := keyRSA.private.(*rsa.PrivateKey)
-	exponent := base64.RawURLEncoding.EncodeToString(private.D.Bytes())
+	exponent := encode(keyRSA.private.(*rsa.PrivateKey).D.Bytes())
+	const (
+		malformed = "decoding key 1: it is malformed"
+		left      = "the keys were read"
+	)
 
 	for _, tt := range []struct {
 		name string
 		key  any
 		want string // in the log if it is not accepted
 	}{
-		{"for signatures", keyRSA.jwk(values{"use": "sig"}), ""},
-		{"with an algorithm", keyRSA.jwk(values{"alg": "RS256"}), ""},
+		{"for signatures", keyRSA.jwk(`{"use":"sig"}`), ""},
+		{"with an algorithm", keyRSA.jwk(`{"alg":"RS256"}`), ""},
 		{"RSA of 2048 bits", bits(2048), ""},
 		{"RSA of 8192 bits", bits(8192), ""},
 		{"RSA of 2047 bits", bits(2047), "decoding key 1: RSA of 2047 bits, want 2048 to 8192"},
 		{"RSA of 8193 bits", bits(8193), "decoding key 1: RSA of 8193 bits, want 2048 to 8192"},
-		{"for encryption", keyRSA.jwk(values{"use": "enc"}), "the keys were read"},
-		{"with an algorithm for encryption", keyRSA.jwk(values{"alg": "RSA-OAEP"}), "the keys were read"},
-		{"secret", values{"kty": "oct", "k": "c2VjcmV0"}, "the keys were read"},
-		{"unknown type", values{"kty": "quantum"}, "the keys were read"},
-		{"unknown curve", values{"kty": "OKP", "crv": "X25519", "x": "AAAA"}, "the keys were read"},
-		{"private", keyRSA.jwk(values{"d": exponent}), "decoding key 1: it is private"},
-		{"point not on the curve", keyP256.jwk(values{"x": "AAAA"}), "decoding key 1: it is malformed"},
-		{"RSA without a modulus", values{"kty": "RSA", "e": "AQAB"}, "decoding key 1: RSA of 0 bits"},
-		{"RSA with a long exponent", keyRSA.jwk(values{"e": "AQABAQE"}), "decoding key 1: it is malformed"},
-		{"RSA not in base64", keyRSA.jwk(values{"n": "*"}), "decoding key 1: it is malformed"},
-		{"use is not text", keyRSA.jwk(values{"use": 1}), "decoding key 1: it is malformed"},
-		{"text", "key", "decoding key 1: it is malformed"},
-		{"null", nil, "decoding key 1: it is malformed"},
+		{"for encryption", keyRSA.jwk(`{"use":"enc"}`), left},
+		{"with an algorithm for encryption", keyRSA.jwk(`{"alg":"RSA-OAEP"}`), left},
+		{"secret", object(`{"kty":"oct","k":"c2VjcmV0"}`), left},
+		{"unknown type", object(`{"kty":"quantum"}`), left},
+		{"unknown curve", object(`{"kty":"OKP","crv":"X25519","x":"AAAA"}`), left},
+		{"private", keyRSA.jwk(`{"d":"` + exponent + `"}`), "decoding key 1: it is private"},
+		{"point not on the curve", keyP256.jwk(`{"x":"AAAA"}`), malformed},
+		{"RSA without a modulus", keyRSA.jwk(`{"n":null}`), "decoding key 1: RSA of 0 bits"},
+		{"RSA with a long exponent", keyRSA.jwk(`{"e":"AQABAQE"}`), malformed},
+		{"RSA not in base64", keyRSA.jwk(`{"n":"*"}`), malformed},
+		{"use is not text", keyRSA.jwk(`{"use":1}`), malformed},
+		{"text", "key", malformed},
+		{"null", nil, malformed},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home)
-				idp.keys = document(values{"keys": []any{tt.key, keyP256.jwk()}})
-				r, log := start(t, Options{}, hosts(idp))
+		inBubble(t, tt.name, func(t *testing.T) {
+			r, log := start(t, newWeb(tt.key, keyP256.jwk()), unchanged)
 
-				check(t, r, "good key", keyP256, home, http.StatusOK)
-				want := 2
-				if tt.want != "" {
-					want = 1
-				}
-				if got := len(r.issuers[0].keys); got != want {
-					t.Errorf("%d keys, want %d", got, want)
-				}
-				if got := log.String(); !strings.Contains(got, tt.want) {
-					t.Errorf("log %s, want %s", got, tt.want)
-				}
-			})
+			check(t, r, keyP256, "", http.StatusOK)
+			accepted := len(r.issuers[0].keys) == 2
+			if want := tt.want == ""; accepted != want {
+				t.Errorf("accepted %t, want %t", accepted, want)
+			}
+			if got := log.String(); !strings.Contains(got, tt.want) {
+				t.Errorf("log %s, want %s", got, tt.want)
+			}
 		})
 	}
 }
 
-// An algorithm of a key excludes the others.
-func TestAlgorithmOfKey(t *testing.T) {
-	for _, tt := range []struct {
-		algorithm jose.SignatureAlgorithm
-		want      int
-	}{
-		{jose.PS256, http.StatusOK},
-		{jose.RS256, http.StatusUnauthorized},
-	} {
-		t.Run(string(tt.algorithm), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home, keyRSA.jwk(values{"alg": "PS256"}))
-				r, _ := start(t, Options{}, hosts(idp))
-				check(t, r, "token", keyRSA.using(tt.algorithm), home, tt.want)
-			})
-		})
-	}
-}
-
+// Metadata and keys are read every 10 minutes, and 5 s after a failure.
 func TestReadTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		start(t, Options{}, hosts(idp))
-		counts := func(d time.Duration, want int) {
-			t.Helper()
-			time.Sleep(d)
-			synctest.Wait()
-			if got := len(idp.fetches()); got != want {
-				t.Errorf("%d fetches, want %d", got, want)
+		w := newWeb(keyP256.jwk())
+		start(t, w, unchanged)
+		for _, step := range []struct {
+			down  bool
+			after time.Duration
+			want  int // fetches
+		}{
+			{false, 0, 2},
+			{false, 10*time.Minute - time.Millisecond, 0},
+			{false, time.Millisecond, 2},
+			{true, 10 * time.Minute, 1},
+			{true, 5*time.Second - time.Millisecond, 0},
+			{true, time.Millisecond, 1},
+			{false, 5 * time.Second, 2},
+			{false, 9 * time.Minute, 0},
+		} {
+			w.publish(home, keyP256.jwk())
+			if step.down {
+				w.pages.Store(home+oidc, body("down"))
+			}
+			time.Sleep(step.after)
+			if got := w.fetches(); len(got) != step.want {
+				t.Errorf("fetches %q after %s, want %d", got, step.after, step.want)
 			}
 		}
-
-		counts(0, 2)
-		counts(10*time.Minute-time.Millisecond, 0)
-		counts(time.Millisecond, 2)
-
-		idp.change(func() { idp.down = true })
-		counts(10*time.Minute, 1)
-		counts(5*time.Second-time.Millisecond, 0)
-		counts(time.Millisecond, 1)
-
-		idp.change(func() { idp.down = false })
-		counts(5*time.Second, 2)
-		counts(9*time.Minute, 0)
 	})
 }
 
+// Requests with unknown keys cause few fetches, all at once and again and again for a minute.
 func TestUnknownKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		r, _ := start(t, Options{}, hosts(idp))
-		time.Sleep(time.Minute)
-		idp.fetches()
+	for _, tt := range []struct {
+		name        string
+		requests    int
+		lasts       time.Duration
+		least, most int // fetches
+	}{
+		{"at once", 500, 0, 1, 4},
+		{"for a minute", 20, time.Minute, 10, 14},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := newWeb(keyP256.jwk())
+			r, _ := start(t, w, unchanged)
+			time.Sleep(time.Minute)
+			w.fetches()
 
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		waited := 0
-		for n := range 500 {
-			token := keyP256.named(fmt.Sprint(n)).sign(t, nil, claimsOf(home))
-			wg.Go(func() {
-				began := time.Now()
-				_, err := r.Verify(t.Context(), token)
-				mu.Lock()
-				defer mu.Unlock()
-				if got := status(t, err); got != http.StatusUnauthorized {
-					t.Errorf("status %d, want 401", got)
-				}
-				if time.Since(began) > 0 {
-					waited++
-				}
-			})
-		}
-		wg.Wait()
-		if got := len(idp.fetches()); got > 4 {
-			t.Errorf("%d fetches, want at most 4", got)
-		}
-		if waited > maxWaiting {
-			t.Errorf("%d requests waited, want at most %d", waited, maxWaiting)
-		}
-	})
+			var all sync.WaitGroup
+			waited := make(chan bool, tt.requests)
+			began := time.Now()
+			for n := range tt.requests {
+				key := keyP256.as(fmt.Sprint(n), jose.ES256)
+				all.Go(func() {
+					check(t, r, key, "", http.StatusUnauthorized)
+					if time.Now() != began {
+						waited <- true
+					}
+					for time.Since(began) < tt.lasts {
+						time.Sleep(time.Millisecond)
+						check(t, r, key, "", http.StatusUnauthorized)
+					}
+				})
+			}
+			all.Wait()
+
+			if got := len(w.fetches()); got < tt.least || got > tt.most {
+				t.Errorf("%d fetches, want %d to %d", got, tt.least, tt.most)
+			}
+			if got := len(waited); got > maxWaiting {
+				t.Errorf("%d requests waited, want at most %d", got, maxWaiting)
+			}
+		})
+	}
 }
 
-// Twenty people try again and again for a minute.
-func TestUnknownKeysOverTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		r, _ := start(t, Options{}, hosts(idp))
-		time.Sleep(time.Minute)
-		idp.fetches()
-
-		var wg sync.WaitGroup
-		end := time.Now().Add(time.Minute)
-		for n := range 20 {
-			token := keyP256.named(fmt.Sprint(n)).sign(t, nil, claimsOf(home))
-			wg.Go(func() {
-				for time.Now().Before(end) {
-					_, _ = r.Verify(t.Context(), token)
-					time.Sleep(time.Millisecond)
-				}
-			})
-		}
-		wg.Wait()
-		if got := len(idp.fetches()); got < 10 || got > 14 {
-			t.Errorf("%d fetches in a minute, want one in 5 s", got)
-		}
-	})
-}
-
+// A new key is accepted within 6 s, also when a read goes on that has missed it.
 func TestNewKey(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		since time.Duration // the last read
+		since time.Duration // the first read
+		read  time.Duration // how long a read of the keys lasts
 	}{
-		{"long after a read", time.Minute},
-		{"just after a read", 0},
+		{"just after a read", 0, 0},
+		{"long after a read", time.Minute, 0},
+		{"during a read", 10*time.Minute + time.Millisecond, time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home, keyP256.jwk())
-				r, _ := start(t, Options{}, hosts(idp))
-				time.Sleep(tt.since)
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := newWeb(keyP256.jwk())
+			r, _ := start(t, w, unchanged)
+			old, _ := w.pages.Load(home + "/keys")
+			w.pages.Store(home+"/keys", page(func(r *http.Request) *http.Response {
+				time.Sleep(tt.read)
+				return old.(page)(r)
+			}))
+			time.Sleep(tt.since)
+			synctest.Wait()
 
-				idp.publish(keyP256.jwk(), keyP384.jwk())
-				took := elapsed(func() { check(t, r, "new key", keyP384, home, http.StatusOK) })
-				if took > 6*time.Second {
-					t.Errorf("accepted after %s, want 6 s at most", took)
-				}
-				check(t, r, "old key", keyP256, home, http.StatusOK)
-			})
+			w.publish(home, keyP256.jwk(), keyP384.jwk())
+			began := time.Now()
+			check(t, r, keyP384, "", http.StatusOK)
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("accepted after %s, want 6 s at most", took)
+			}
+			check(t, r, keyP256, "", http.StatusOK)
 		})
 	}
 }
 
-// A read that began before a request may have missed the new key: the request waits for the next one.
-func TestNewKeyDuringRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		r, _ := start(t, Options{}, hosts(idp))
-		old := idp.keys
-		idp.change(func() {
-			idp.keys = func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(time.Second)
-				old(w, r)
-			}
-		})
-
-		time.Sleep(10*time.Minute + time.Millisecond)
-		synctest.Wait()
-		idp.publish(keyP256.jwk(), keyP384.jwk())
-		check(t, r, "new key", keyP384, home, http.StatusOK)
-	})
-}
-
+// A removed key is refused, and the URL of the keys changes, with the next read of the metadata.
 func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		r, _ := start(t, Options{}, hosts(idp))
-		idp.publish()
-		check(t, r, "before the next read", keyP256, home, http.StatusOK)
+		w := newWeb(keyP256.jwk())
+		w.publish(other, keyP384.jwk())
+		r, _ := start(t, w, unchanged)
+		w.pages.Store(home+oidc, metadata(home, other+"/keys"))
+		w.pages.Delete(home + "/keys")
 
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		check(t, r, "after the next read", keyP256, home, http.StatusUnauthorized)
-		if err := r.Ready(); err != nil {
-			t.Errorf("Ready() = %v, want nil", err)
-		}
-	})
-}
-
-// The URL of the keys changes together with the keys.
-func TestMovedKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		moved := newProvider(home, keyP384.jwk())
-		r, _ := start(t, Options{}, hosts(idp, moved))
-		idp.change(func() {
-			idp.metadata = document(values{"issuer": home, "jwks_uri": "https://other.example.com/keys"})
-			idp.keys = http.NotFound
-		})
-
-		check(t, r, "first try", keyP384, home, http.StatusServiceUnavailable)
+		check(t, r, keyP256, "", http.StatusOK)
+		check(t, r, keyP384, "", http.StatusServiceUnavailable)
 		time.Sleep(RetryTime)
 		synctest.Wait()
-		check(t, r, "second try", keyP384, home, http.StatusOK)
-	})
-}
+		check(t, r, keyP384, "", http.StatusOK)
+		check(t, r, keyP256, "", http.StatusUnauthorized)
 
-func TestUnavailable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		idp.down = true
-		r, log := start(t, Options{}, hosts(idp))
-		took := elapsed(func() {
-			check(t, r, "down at the start", keyP256, home, http.StatusServiceUnavailable)
-		})
-		if took > 0 {
-			t.Errorf("refused after %s, want at once", took)
-		}
-		if err := r.Ready(); err == nil || !strings.Contains(err.Error(), home) {
-			t.Errorf("Ready() = %v, want an error with %s", err, home)
-		}
-
-		idp.change(func() { idp.down = false })
-		time.Sleep(5 * time.Second)
+		w.pages.Store(other+"/keys", body(`{"keys":[]}`))
+		time.Sleep(refreshTime)
 		synctest.Wait()
-		check(t, r, "up", keyP256, home, http.StatusOK)
+		check(t, r, keyP384, "", http.StatusUnauthorized)
 		if err := r.Ready(); err != nil {
 			t.Errorf("Ready() = %v, want nil", err)
 		}
+	})
+}
 
-		idp.change(func() { idp.down = true })
-		check(t, r, "unknown key, down", keyP384, home, http.StatusServiceUnavailable)
+// Until the keys were read once, tokens are refused at once. Then they are accepted also while the
+// issuer is down, which is in the log once each time.
+func TestUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const unavailable = http.StatusServiceUnavailable
+		w := newWeb()
+		w.pages.Store(home+oidc, page(slowly))
+		r, log := start(t, w, unchanged)
+		began := time.Now()
+		check(t, r, keyP256, "", unavailable)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("refused after %s, want at once", took)
+		}
+
+		w.publish(home, keyP256.jwk())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		check(t, r, keyP256, "", http.StatusOK)
+
+		w.pages.Clear()
+		check(t, r, keyP384, "", unavailable)
 		time.Sleep(11 * time.Minute)
-		check(t, r, "known key, down for 11 minutes", keyP256, home, http.StatusOK)
-		check(t, r, "unknown key, down for 11 minutes", keyP384, home, http.StatusServiceUnavailable)
+		check(t, r, keyP256, "", http.StatusOK)
+		check(t, r, keyP384, "", unavailable)
 		if err := r.Ready(); err != nil {
 			t.Errorf("Ready() = %v, want nil", err)
 		}
@@ -566,82 +373,48 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// Before the keys were read once, no request waits: too many that wait would be refused as unknown.
-func TestFirstRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyP256.jwk())
-		keys := idp.keys
-		idp.keys = func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second)
-			keys(w, r)
-		}
-		r, _ := start(t, Options{}, hosts(idp))
-
-		took := elapsed(func() {
-			check(t, r, "during the first read", keyP256, home, http.StatusServiceUnavailable)
-		})
-		if took > 0 {
-			t.Errorf("refused after %s, want at once", took)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		check(t, r, "after it", keyP256, home, http.StatusOK)
-	})
-}
-
 // The wait for a key ends with the request, and with Run.
 func TestWaitEnds(t *testing.T) {
-	const never = time.Hour
 	for _, tt := range []struct {
-		name       string
-		call, stop time.Duration // when the context ends
-		want       string        // error
+		name      string
+		call, run time.Duration // when the context ends
 	}{
-		{"with the request", time.Second, never, "context deadline exceeded"},
-		{"with Run", never, time.Second, "the keys of the issuer cannot be read"},
+		{"with the request", time.Second, time.Hour},
+		{"with Run", time.Hour, time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				idp := newProvider(home, keyP256.jwk())
-				r, err := New(with(func(o *Options) { o.Client = network(t, hosts(idp)) }))
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), tt.stop)
-				defer cancel()
-				go r.Run(ctx)
-				synctest.Wait()
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := newWeb(keyP256.jwk())
+			r := must(New(valid(func(o *Options) { o.Client = &http.Client{Transport: w} })))
+			until := func(d time.Duration) context.Context {
+				ctx, cancel := context.WithTimeout(t.Context(), d)
+				t.Cleanup(cancel)
+				return ctx
+			}
+			go r.Run(until(tt.run))
+			synctest.Wait()
 
-				call, cancel := context.WithTimeout(t.Context(), tt.call)
-				defer cancel()
-				_, err = r.Verify(call, keyP384.sign(t, nil, claimsOf(home)))
-				if err == nil || err.Error() != tt.want {
-					t.Errorf("error %v, want %s", err, tt.want)
-				}
-			})
+			began := time.Now()
+			_, err := r.Verify(until(tt.call), keyP384.sign("", ""))
+			if !errors.Is(err, errUnavailable) {
+				t.Errorf("error %v, want %v", err, errUnavailable)
+			}
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("the wait lasted %s, want 1 s", took)
+			}
 		})
 	}
 }
 
-// One subject at two issuers is two people, and neither issuer signs for the other.
+// An issuer does not sign for another.
 func TestTwoIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newProvider(home, keyRSA.jwk())
-		other := newProvider("https://other.example.com", otherRSA.jwk())
-		other.metadata = document(values{"issuer": other.url, "jwks_uri": other.url + "/keys"})
-		r, _ := start(t, Options{Issuers: []string{home, other.url}}, hosts(idp, other))
+		w := newWeb(keyRSA.jwk())
+		w.publish(other, otherRSA.jwk())
+		r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
 
-		one, err := r.Verify(t.Context(), keyRSA.sign(t, nil, claimsOf(home)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		two, err := r.Verify(t.Context(), otherRSA.sign(t, nil, claimsOf(other.url)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if one == two || one.Subject != two.Subject {
-			t.Errorf("%+v and %+v, want one subject of two issuers", one, two)
-		}
-		check(t, r, "key of the other issuer", keyRSA, other.url, http.StatusUnauthorized)
+		const ofOther = `{"iss":"` + other + `"}`
+		check(t, r, keyRSA, "", http.StatusOK)
+		check(t, r, otherRSA, ofOther, http.StatusOK)
+		check(t, r, keyRSA, ofOther, http.StatusUnauthorized)
 	})
 }

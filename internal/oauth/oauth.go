@@ -150,6 +150,9 @@ func onLoopback(u *url.URL) bool {
 	return u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
+// Host returns the host of the public URL, with the port if it has one.
+func (r *Resource) Host() string { return r.public.Host }
+
 // Run reads the keys of the issuers until ctx ends.
 func (r *Resource) Run(ctx context.Context) {
 	var issuers sync.WaitGroup
@@ -170,8 +173,7 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to. The error is an *Error, or that of ctx, which bounds the
-// wait for a key.
+// Verify returns who token was issued to. The error is an *Error. ctx bounds the wait for a key.
 func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 	parsed, err := parse(token)
 	if err != nil {
