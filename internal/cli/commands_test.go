@@ -18,13 +18,18 @@ import (
 // Each tool of the server has its profile, and ask has a flag for it: answer_quick has --quick.
 func TestTools(t *testing.T) {
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	ignore := func(string, []byte) {}
-	responses, err := session(t.Context(), o, true, firstRequests("test"), ignore)
-	if err != nil {
+	var tools []gjson.Result
+	collect := func(_ string, response []byte) {
+		tools = append(tools, gjson.GetBytes(response, "result.tools.#.name").Array()...)
+	}
+	if err := session(t.Context(), o, true, firstRequests("test"), collect); err != nil {
 		t.Fatal(err)
 	}
+
 	byTool := profiles(new(config.Config))
-	tools := gjson.GetBytes(responses[1], "result.tools.#.name").Array()
+	if len(tools) != len(byTool) {
+		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
+	}
 	for _, tool := range tools {
 		t.Run(tool.Str, func(t *testing.T) {
 			if _, ok := byTool[tool.Str]; !ok {
@@ -43,9 +48,6 @@ func TestTools(t *testing.T) {
 				t.Errorf("ask %s uses the profile %s, want %s", args, f.config.Profile, tool)
 			}
 		})
-	}
-	if len(tools) != len(byTool) {
-		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
 	}
 }
 
@@ -226,7 +228,7 @@ func TestSession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
 			ignore := func(string, []byte) {}
-			_, err := session(t.Context(), o, true, tt.requests, ignore)
+			err := session(t.Context(), o, true, tt.requests, ignore)
 
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)
