@@ -202,7 +202,12 @@ func (s *session) count(response string) {
 	s.tokens += gjson.Get(response, "usage.total_tokens").Int()
 }
 
+// checkRows sends the requests of rows about a response.
 func (s *session) checkRows(ctx context.Context, id string, rows []row) {
+	if id == "" {
+		s.check("there is a response", false, "no id")
+		return
+	}
 	for _, r := range rows {
 		received := s.send(ctx, strings.Replace(r.request, "ID", id, 1), "")
 		s.check(r.sentence, gjson.Get(received, r.member).String() == r.want, received)
