@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+)
+
+// questions are asked in this order.
+var questions = []struct {
+	name string
+	ask  func(context.Context, *session)
+}{
+	{"stream", stream},
+	{"plain", plain},
+	{"broken", broken},
+	{"resume", resume},
+	{"cancel", cancel},
+	{"blocked", blocked},
+}
+
+// row is a request about a response, and what a member of the answer must be.
+type row struct {
+	sentence string
+	request  string // method and path; ID stands for the id
+	member   string // of the answer
+	want     string
+}
+
+func stream(ctx context.Context, s *session) {
+	id := s.answer(ctx, answer.Options{}, false)
+	received := s.traffic.received.String()
+	s.checkStream("a stream", received, 0)
+
+	isEncrypted := strings.Contains(received, `"encrypted_content":`)
+	isReasoning := llm.CapabilityOf(s.model).Reasoning
+	s.check("reasoning comes encrypted", isEncrypted == isReasoning, received)
+
+	s.checkRows(ctx, id, []row{{
+		"a response with store: false is not kept",
+		"GET /ID",
+		"error.message",
+		"Response with id '" + id + "' not found.",
+	}})
+}
+
+// plain lets the API keep the response for a moment.
+func plain(ctx context.Context, s *session) {
+	keep := map[string]any{"store": true}
+	id := s.answer(ctx, answer.Options{Stream: "false", ExtraBody: keep}, false)
+	s.checkRows(ctx, id, []row{
+		{"a response with store: true is kept", "GET /ID", "status", "completed"},
+		{
+			"a kept response does not send encrypted reasoning",
+			"GET /ID?include=reasoning.encrypted_content",
+			"error.message",
+			"Encrypted content cannot be requested for persisted responses.",
+		},
+		{
+			"a foreground response cannot be streamed",
+			"GET /ID?stream=true",
+			"error.message",
+			"Response cannot be streamed, it was not created with background=true.",
+		},
+		{
+			"a foreground response cannot be cancelled",
+			"POST /ID/cancel",
+			"error.message",
+			"Cannot cancel a synchronous response.",
+		},
+		{"a kept response can be deleted", "DELETE /ID", "deleted", "true"},
+	})
+}
+
+// broken has the program read a stream whose connection breaks.
+func broken(ctx context.Context, s *session) {
+	s.traffic.cutAfter = 4
+	s.answer(ctx, answer.Options{}, true)
+
+	log := s.traffic.log.String()
+	s.check("a broken stream is resumed", strings.Contains(log, "starting_after=3"), log)
+	s.checkStream("a broken stream", s.traffic.received.String(), 0)
+}
+
+func resume(ctx context.Context, s *session) {
+	s.traffic.cutAfter = 3
+	received := s.start(ctx, true)
+	kinds := strings.Join(regexp.MustCompile(`(?m)^event: .*`).FindAllString(received, -1), " ")
+	const first = "event: response.created event: response.queued event: response.in_progress"
+	s.check("the first events are created, queued, in_progress", kinds == first, received)
+
+	id := responseID.FindString(received)
+	rest := s.send(ctx, "GET /"+id+"?stream=true&starting_after=1", "")
+	s.checkStream("a stream after event 1", rest, 2)
+	again := s.send(ctx, "GET /"+id+"?stream=true", "")
+	s.checkStream("a stream of a finished response", again, 0)
+
+	s.checkRows(ctx, id, []row{
+		{
+			"after the last event the stream is empty",
+			"GET /ID?stream=true&starting_after=100000",
+			"@this",
+			"",
+		},
+		{
+			"a completed response cannot be cancelled",
+			"POST /ID/cancel",
+			"error.message",
+			"Cannot cancel a completed response.",
+		},
+		{
+			"a fetched response has no encrypted reasoning",
+			"GET /ID",
+			`output.#(encrypted_content%"?*").id`,
+			"",
+		},
+		{"a background response is kept with store: false", "GET /ID", "background", "true"},
+	})
+	s.count(s.traffic.received.String())
+}
+
+func cancel(ctx context.Context, s *session) {
+	id := responseID.FindString(s.start(ctx, false))
+
+	s.traffic.cutAfter = 1 // for a server that streams it
+	s.checkRows(ctx, id, []row{
+		{
+			"only a response that began as a stream can be streamed",
+			"GET /ID?stream=true",
+			"error.type",
+			"invalid_request_error",
+		},
+		{"a response can be cancelled", "POST /ID/cancel", "status", "cancelled"},
+		{"it can be cancelled twice", "POST /ID/cancel", "status", "cancelled"},
+		{"it stays cancelled", "GET /ID", "status", "cancelled"},
+	})
+	s.count(s.traffic.received.String())
+}
+
+func blocked(ctx context.Context, s *session) {
+	var o answer.Options
+	o.Search.BlockedDomains = []string{"go.dev"}
+	id := s.answer(ctx, o, false)
+
+	received := s.traffic.received.String()
+	isFree := id != "" && !strings.Contains(received, "://go.dev/")
+	s.check("a blocked domain is neither searched nor cited", isFree, received)
+}
+
+const query = "What is the latest version of Go? Search once and answer in one sentence."
+
+// answer asks as the program does, checks the answer (spec §3.2 to §3.5), and returns the id of its
+// response, "" if there is none.
+func (s *session) answer(ctx context.Context, o answer.Options, background bool) string {
+	s.traffic.received.Reset()
+	o.Client = llm.New(s.api)
+	o.Instructions, _ = policy.Load("", "", "", nil)
+	o.Profiles = map[string]answer.Profile{"live": {
+		Model:           s.model,
+		ReasoningEffort: "low",
+		Background:      background,
+	}}
+
+	a, err := answer.New(o).Ask(ctx, "live", answer.Question{Query: query}, nil)
+	s.check("the question is answered", err == nil, err)
+	if err != nil {
+		return ""
+	}
+
+	s.tokens += a.Meta.Usage.Total
+	s.searches += int64(a.Meta.Searches)
+	isCounted := a.Meta.Usage.Total > 0 && a.Meta.Searches > 0
+	s.check("tokens and searches are counted", isCounted, a.Meta)
+	s.check("the text ends with its sources", strings.Contains(a.Text, "\nSources:"), a.Text)
+	s.check("the text has no marks of the API", !mark.MatchString(a.Text), a.Text)
+
+	s.check("pages are cited", a.UsedSearch && len(a.Citations) > 0, a)
+	for _, c := range a.Citations {
+		_, err := time.Parse(time.DateOnly, c.PublishedAt)
+		s.check("a citation has a date", err == nil, c)
+	}
+	return a.Meta.ResponseID
+}
+
+// start sends a question to the background and returns what comes.
+func (s *session) start(ctx context.Context, stream bool) string {
+	const format = `{"model":%q,"input":%q,"background":true,"store":false,"stream":%t}`
+	body := fmt.Sprintf(format, s.model, "Compare the versions of HTTP in ten sentences.", stream)
+	return s.send(ctx, "POST ", body)
+}
+
+// count adds what a response took.
+func (s *session) count(response string) {
+	s.tokens += gjson.Get(response, "usage.total_tokens").Int()
+}
+
+// checkRows sends the requests of rows about a response.
+func (s *session) checkRows(ctx context.Context, id string, rows []row) {
+	if id == "" {
+		s.check("there is a response", false, "no id")
+		return
+	}
+	for _, r := range rows {
+		received := s.send(ctx, strings.Replace(r.request, "ID", id, 1), "")
+		s.check(r.sentence, gjson.Get(received, r.member).String() == r.want, received)
+	}
+}
+
+var (
+	mark           = regexp.MustCompile("[\ue200-\ue202]|utm_source=openai")
+	responseID     = regexp.MustCompile(`resp_\w+`)
+	sequenceNumber = regexp.MustCompile(`(?m)^data: .*"sequence_number": ?(\d+)`)
+)
+
+// checkStream checks that a stream is complete from an event on.
+func (s *session) checkStream(name, received string, first int) {
+	numbers := sequenceNumber.FindAllStringSubmatch(received, -1)
+	isWhole := len(numbers) > 0
+	for i, number := range numbers {
+		isWhole = isWhole && number[1] == fmt.Sprint(first+i)
+	}
+	s.check(name+" has each event once", isWhole, received)
+
+	isDone := strings.Contains(received, "event: response.completed")
+	hasMark := strings.Contains(received, "[DONE]")
+	s.check(name+" ends with response.completed, without [DONE]", isDone && !hasMark, received)
+}

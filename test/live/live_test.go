@@ -1,0 +1,49 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+)
+
+func TestQuestions(t *testing.T) {
+	const key = "sk-live-test-0123456789"
+	steps := map[string][]string{"cancel": {"slow=1h"}}
+
+	// The checks in which the fake API is not like the real one.
+	different := map[string][]string{
+		"plain": {
+			"a response with store: true is kept",
+			"a kept response does not send encrypted reasoning",
+			"a foreground response cannot be streamed",
+			"a foreground response cannot be cancelled",
+			"a kept response can be deleted",
+		},
+		"cancel": {"only a response that began as a stream can be streamed"},
+	}
+
+	for _, q := range questions {
+		t.Run(q.name, func(t *testing.T) {
+			api, err := fakeapi.Start(append(steps[q.name], "always", "search")...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(api.Close)
+			s := newSession(api.URL, key, "gpt-5-mini")
+			q.ask(t.Context(), s)
+
+			if got, want := s.different, different[q.name]; !slices.Equal(got, want) {
+				t.Errorf("checks that differ\ngot  %q\nwant %q", got, want)
+			}
+			log := s.traffic.log.String()
+			if !strings.Contains(log, `"gpt-5-mini"`) {
+				t.Error("the traffic has no request")
+			}
+			if strings.Contains(log, key) {
+				t.Error("the traffic has the key")
+			}
+		})
+	}
+}
