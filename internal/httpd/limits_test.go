@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -460,7 +461,12 @@ func TestBodies(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			release := make(chan struct{})
 			l := newLimiter(500, func() int { return tt.perUser })
-			h := l.admit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+			wait := func(http.ResponseWriter, *http.Request) { <-release }
+			tracker := &tracker{
+				o:   Options{Metrics: NewMetrics(nil), Log: slog.New(slog.DiscardHandler)},
+				ctx: t.Context(),
+			}
+			h := tracker.track(l.admit(http.HandlerFunc(wait)))
 			padding := strings.Repeat(" ", maxBody-len(ping))
 			send := func(want string) {
 				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(padding+ping))
