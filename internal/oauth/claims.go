@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/json"
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -38,14 +37,6 @@ func invalid(description string) *Error {
 type claims struct {
 	jwt.Claims
 	all map[string]any
-}
-
-// UnmarshalJSON decodes the claims twice. go-jose's decoder refuses duplicate names.
-func (c *claims) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &c.Claims); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, &c.all)
 }
 
 // accept checks the claims of a token with a valid signature. A missing scope comes last: a client

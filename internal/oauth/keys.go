@@ -53,7 +53,7 @@ type issuer struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey // nil until they were read once, then never again
-	err     error             // of the last read
+	err     error             // of the last read; not nil before the first one
 	waiting int               // requests that wait for next
 	next    chan struct{}     // closed when the read that starts next has ended
 }
@@ -65,6 +65,7 @@ func newIssuer(u string, client *http.Client, log *slog.Logger) *issuer {
 		log:    log,
 		wake:   make(chan struct{}, 1),
 		next:   make(chan struct{}),
+		err:    errUnavailable,
 	}
 }
 
@@ -114,10 +115,6 @@ func (i *issuer) waitLocked(ctx context.Context) {
 // lookupLocked returns the keys of an id that fit an algorithm. The error for an unknown id is
 // errUnavailable while keys cannot be read, because the issuer may have it.
 func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
-	if i.keys == nil {
-		return nil, errUnavailable
-	}
-
 	var found []jose.JSONWebKey
 	known := false
 	for _, key := range i.keys {
@@ -288,13 +285,10 @@ func decodeKey(data []byte) (key jose.JSONWebKey, err error) {
 // decodeRSA decodes a key of RSA. go-jose would refuse more than 4096 bits, unless a variable of
 // the whole program is changed.
 func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
-	n, err := base64.RawURLEncoding.DecodeString(modulus)
-	if err != nil {
-		return nil, errMalformedKey
-	}
-	e, err := base64.RawURLEncoding.DecodeString(exponent)
+	n, nErr := base64.RawURLEncoding.DecodeString(modulus)
+	e, eErr := base64.RawURLEncoding.DecodeString(exponent)
 	power := new(big.Int).SetBytes(e)
-	if err != nil || power.BitLen() > 31 {
+	if nErr != nil || eErr != nil || power.BitLen() > 31 {
 		return nil, errMalformedKey
 	}
 

@@ -194,7 +194,7 @@ func TestDecodeKeys(t *testing.T) {
 			r, log := start(t, newWeb(tt.key, keyP256.jwk()), unchanged)
 
 			check(t, r, keyP256, "", http.StatusOK)
-			accepted := len(r.issuers[0].keys) == 2
+			accepted := len(r.issuers[home].keys) == 2
 			if want := tt.want == ""; accepted != want {
 				t.Errorf("accepted %t, want %t", accepted, want)
 			}
