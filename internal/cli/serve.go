@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,8 +30,6 @@ const (
 const (
 	defaultMaxCalls = 256
 	highestMaxCalls = 10000 // each call holds memory and a connection
-
-	drainNotGiven time.Duration = -1 // then the drain lasts as long as a call may
 )
 
 // serve runs the MCP server over HTTP until ctx is done.
@@ -72,7 +69,6 @@ type serveFlags struct {
 	options   httpd.Options
 	http      string
 	metrics   string
-	perUser   *string // --max-calls-per-user
 	anonymous bool
 	oauth     oauth.Options
 }
@@ -92,10 +88,10 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", drainNotGiven, "")
+	f.DurationVar(&o.Drain, "drain", 0, "") // not given: as long as a call may last
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.Func("max-calls-per-user", "", given(&f.perUser))
+	f.IntVar(&o.MaxCallsPerUser, "max-calls-per-user", 0, "")
 	f.StringVar(&a.logFormat, "log-format", logging.Text, "")
 
 	words, err := f.parse(joinDebug(args))
@@ -137,9 +133,6 @@ func added(values *[]string) func(string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check(logFormat string) error {
-	if f.perUser != nil {
-		f.options.MaxCallsPerUser, _ = strconv.Atoi(*f.perUser) // 0 is refused, too
-	}
 	o := f.options
 	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
 	problem := ""
@@ -152,10 +145,10 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = fmt.Sprintf("--path %s is taken", o.Path)
 	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
-	case f.perUser != nil && isPerUserBad:
-		const text = "--max-calls-per-user %s is not in 1..%d, up to --max-calls"
-		problem = fmt.Sprintf(text, *f.perUser, o.MaxCalls)
-	case o.Drain != drainNotGiven && o.Drain < 0:
+	case f.isGiven("max-calls-per-user") && isPerUserBad:
+		const text = "--max-calls-per-user %d is not in 1..%d, up to --max-calls"
+		problem = fmt.Sprintf(text, o.MaxCallsPerUser, o.MaxCalls)
+	case o.Drain < 0:
 		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
 	case f.anonymous && len(f.oauth.Issuers) > 0:
 		problem = "--allow-anonymous contradicts --oauth-issuer"
@@ -167,6 +160,12 @@ func (f *serveFlags) check(logFormat string) error {
 		return nil
 	}
 	return usageError(f.seeHelp(), "%s", problem)
+}
+
+// isGiven reports whether the command line has a flag whose name begins with prefix.
+func (f *serveFlags) isGiven(prefix string) (given bool) {
+	f.Visit(func(fl *flag.Flag) { given = given || strings.HasPrefix(fl.Name, prefix) })
+	return given
 }
 
 // isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
@@ -214,7 +213,7 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 			"an address other than loopback needs bearer tokens in %s or %s, or --oauth-issuer",
 			tokensVariable, tokensFileVariable)
 	}
-	if f.perUser != nil && !o.Access.Authenticates() {
+	if f.isGiven("max-calls-per-user") && !o.Access.Authenticates() {
 		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs bearer tokens in %s or %s",
 			tokensVariable, tokensFileVariable)
@@ -224,13 +223,7 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 
 // signIn lets people sign in if a flag says where.
 func (f *serveFlags) signIn(log *slog.Logger) error {
-	wanted := false
-	f.Visit(func(fl *flag.Flag) {
-		if fl.Name == "public-url" || strings.HasPrefix(fl.Name, "oauth-") {
-			wanted = true
-		}
-	})
-	if !wanted {
+	if !f.isGiven("public-url") && !f.isGiven("oauth-") {
 		return nil
 	}
 
@@ -320,7 +313,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Server = server.New(d.server)
 
 	o.Ready = d.ready
-	if o.Drain == drainNotGiven {
+	if !f.isGiven("drain") {
 		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)

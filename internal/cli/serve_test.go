@@ -39,7 +39,7 @@ func TestServeFlags(t *testing.T) {
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
 		{"--max-calls-per-user=-1", "--max-calls-per-user -1 is not in 1..256"},
-		{"--max-calls-per-user many", "--max-calls-per-user many is not in 1..256"},
+		{"--max-calls-per-user many", `invalid value "many" for --max-calls-per-user`},
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},
 		{"--max-calls-per-user 0", "--max-calls-per-user 0 is not in 1..256"},
 		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},

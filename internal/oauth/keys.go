@@ -2,8 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
@@ -76,7 +74,8 @@ func (i *issuer) ready() bool {
 }
 
 // find returns the keys that may have made a signature: those with the id, or all if the token
-// names none. For an unknown id it waits for the next read, because issuers change their keys.
+// names none. For an unknown id it waits until the read that starts next has ended, because issuers
+// change their keys. Meanwhile the lock is free.
 func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -86,54 +85,42 @@ func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWeb
 		return keys, err
 	}
 
-	i.waitLocked(ctx)
+	i.waiting++
+	defer func() { i.waiting-- }()
+	select {
+	case i.wake <- struct{}{}:
+	default: // another request waits
+	}
+
+	next := i.next
+	i.mu.Unlock()
+	select {
+	case <-next:
+	case <-ctx.Done():
+	}
+	i.mu.Lock()
 	if ctx.Err() != nil {
 		return nil, errUnavailable
 	}
 	return i.lookupLocked(id, algorithm)
 }
 
-// waitLocked waits until the read that starts next has ended, or ctx. Meanwhile the lock is free.
-func (i *issuer) waitLocked(ctx context.Context) {
-	i.waiting++
-	defer func() { i.waiting-- }()
-
-	next := i.next
-	select {
-	case i.wake <- struct{}{}:
-	default: // another request waits
-	}
-
-	i.mu.Unlock()
-	defer i.mu.Lock()
-	select {
-	case <-next:
-	case <-ctx.Done():
-	}
-}
-
 // lookupLocked returns the keys of an id that fit an algorithm. The error for an unknown id is
 // errUnavailable while keys cannot be read, because the issuer may have it.
 func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
-	var found []jose.JSONWebKey
-	known := false
-	for _, key := range i.keys {
-		if id != "" && id != key.KeyID {
-			continue
-		}
-		known = true
-		if key.Algorithm == "" || key.Algorithm == algorithm {
-			found = append(found, key)
-		}
+	named := slices.DeleteFunc(slices.Clone(i.keys), func(key jose.JSONWebKey) bool {
+		return id != "" && id != key.KeyID
+	})
+	switch {
+	case len(named) == 0 && i.err != nil:
+		return nil, errUnavailable
+	case len(named) == 0:
+		return nil, errUnknownKey
 	}
 
-	switch {
-	case known:
-		return found, nil
-	case i.err != nil:
-		return nil, errUnavailable
-	}
-	return nil, errUnknownKey
+	return slices.DeleteFunc(named, func(key jose.JSONWebKey) bool {
+		return key.Algorithm != "" && key.Algorithm != algorithm
+	}), nil
 }
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
@@ -305,14 +292,8 @@ func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
 
 // signs reports whether key is for signatures with an accepted algorithm.
 func signs(key jose.JSONWebKey) bool {
-	switch key.Key.(type) {
-	case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
-	default:
-		return false
-	}
-
 	forSignatures := key.Use == "" || key.Use == "sig"
 	algorithm := jose.SignatureAlgorithm(key.Algorithm)
 	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
-	return forSignatures && accepted
+	return key.IsPublic() && forSignatures && accepted
 }

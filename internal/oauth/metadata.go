@@ -66,7 +66,11 @@ func (r *Resource) Challenge(reason error) string {
 	}
 
 	if e, ok := errors.AsType[*Error](reason); ok {
-		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, e.Code, e.Description)
+		code := "invalid_token"
+		if e.Status == http.StatusForbidden {
+			code = "insufficient_scope"
+		}
+		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, e.Description)
 	}
 	return challenge
 }
