@@ -1,16 +1,12 @@
 package httpd
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
 // to changes the host of a request.
@@ -157,53 +153,6 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// badge is a way to authenticate beside tokens: it accepts one word.
-type badge string
-
-func (b badge) Authenticate(_ context.Context, token string) (Person, error) {
-	if token != string(b) {
-		return Person{}, auth.ErrInvalidToken
-	}
-	return Person{ID: "badge:carol", Name: "carol"}, nil
-}
-
-// With any way to authenticate each check of access knows that requests need a token.
-func TestEachAuthenticator(t *testing.T) {
-	const carol = "carols-badge"
-	ways := []struct {
-		authenticator Authenticator
-		token, name   string
-	}{
-		{newTokens(t), bob, "bob"},
-		{badge(carol), carol, "carol"},
-	}
-	for _, way := range ways {
-		inBubble(t, way.name, func(t *testing.T) {
-			s := serve(t, after(time.Second), func(o *Options) {
-				o.Access = Access{Authenticators: []Authenticator{way.authenticator}}
-			})
-			call := to("mcp.example.com", post(tool, ""))
-			metrics := to("mcp.example.com", scrape)
-
-			s.request(by("", call), http.StatusUnauthorized)
-			s.request(by("", metrics), http.StatusUnauthorized)
-			s.request(by(way.token, call), http.StatusOK)
-			counted := fmt.Sprintf(`calls_total{tool="answer",client=%q,`, way.name)
-			s.request(by(way.token, metrics), http.StatusOK, counted)
-		})
-	}
-
-	// Together they accept the tokens of each, and no others.
-	inBubble(t, "both", func(t *testing.T) {
-		s := serve(t, slow, func(o *Options) {
-			o.Access.Authenticators = append(o.Access.Authenticators, badge(carol))
-		})
-		s.request(message, http.StatusOK)
-		s.request(by(carol, message), http.StatusOK)
-		s.request(by("dave", message), http.StatusUnauthorized)
-	})
-}
-
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +242,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Rejected requests are counted, and logged at most once a second for each status.
+// Rejected requests are counted, and logged at most once a second for each status. The GET with
+// which an SDK begins is not worth a line.
 func TestRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -301,6 +251,7 @@ func TestRejections(t *testing.T) {
 			for range 3 {
 				s.request(by("", get("/metrics")), http.StatusUnauthorized)
 				s.request(get("/x"), http.StatusNotFound)
+				s.request(get("/mcp"), http.StatusMethodNotAllowed)
 			}
 			time.Sleep(time.Second)
 		}
@@ -308,9 +259,11 @@ func TestRejections(t *testing.T) {
 		s.metrics(
 			`rejected_requests_total{status="401"} 6`,
 			`rejected_requests_total{status="404"} 6`,
+			`rejected_requests_total{status="405"} 6`,
 		)
 		s.end()
 		s.logged("msg=rejected status=401 remote=pipe\n", 2)
 		s.logged("msg=rejected status=404 remote=pipe\n", 2)
+		s.logged("msg=rejected", 4)
 	})
 }

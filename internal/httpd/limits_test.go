@@ -350,14 +350,15 @@ var placesTests = []struct {
 	set      func(*Options)
 	accepted int           // calls of alice
 	reason   string        // of the refusals of the others
+	limit    string        // in their text
 	took     time.Duration // the call of bob; 0: he makes none
 }{
-	{"16 calls", 16, standard, 8, "person", begins},
-	{"2 calls", 2, standard, 2, "person", begins},
-	{"2 for each user", 16, perUser(2), 4, "person", begins},
-	{"all for each user", 16, perUser(16), 32, "person", 0},
-	{"one name", 16, oneName, 32, "server", 0},
-	{"no tokens", 16, loopback, 32, "server", 0},
+	{"16 calls", 16, standard, 8, "person", "4 of your calls", begins},
+	{"2 calls", 2, standard, 2, "person", "1 of your calls", begins},
+	{"2 for each user", 16, perUser(2), 4, "person", "2 of your calls", begins},
+	{"all for each user", 16, perUser(16), 32, "person", "16 of your calls", 0},
+	{"one name", 16, oneName, 32, "server", "16 of the calls of all users", 0},
+	{"no tokens", 16, loopback, 32, "server", "16 of the calls of all users", 0},
 }
 
 func standard(*Options) {}
@@ -379,13 +380,17 @@ func TestPlaces(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			maxCalls := func(o *Options) { o.MaxCalls = tt.maxCalls }
 			s := serve(t, after(begins), tt.set, maxCalls)
+			const format = "too many calls: at most %s run at a time, and as many wait\n"
+			refusal := fmt.Sprintf(format, tt.limit)
 			var accepted atomic.Int64
 			for range crowd {
 				c := s.send(post(tool, ""))
 				go func() {
-					res, _ := receive(t, c)
+					res, body := receive(t, c)
 					if res.StatusCode == http.StatusOK {
 						accepted.Add(1)
+					} else if body != refusal {
+						t.Errorf("got %q, want %q", body, refusal)
 					}
 				}()
 			}
@@ -407,40 +412,6 @@ func TestPlaces(t *testing.T) {
 			s.metrics(fmt.Sprintf(line, tt.reason, crowd-tt.accepted))
 			s.end()
 			s.logged("msg=rejected status=429 reason="+tt.reason, 1)
-		})
-	}
-}
-
-// A 429 says whose limit it is.
-func TestBusy(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		tokens bool
-		want   string
-	}{
-		{
-			"person", true,
-			"too many calls: at most 1 of your calls run at a time, and as many wait\n",
-		},
-		{
-			"server", false,
-			"too many calls: at most 1 of the calls of all users run at a time, and as many wait\n",
-		},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) {
-				if !tt.tokens {
-					loopback(o)
-				}
-			})
-			s.send(post(tool, ""))
-			s.send(post(tool, ""))
-			synctest.Wait()
-
-			body := s.request(post(ping, ""), http.StatusTooManyRequests)
-			if body != tt.want {
-				t.Errorf("got %q, want %q", body, tt.want)
-			}
 		})
 	}
 }

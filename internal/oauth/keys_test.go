@@ -98,7 +98,6 @@ func slowly(r *http.Request) *http.Response { return response(http.StatusOK, slo
 // A hostile issuer beside home changes nothing for home, and is in the log once.
 func TestHostileIssuers(t *testing.T) {
 	const (
-		isHTML   = "invalid character '<'"
 		stranger = `it is of the issuer \"https://id.example.com\", want \"https://other.example.com/tenant\"`
 		keys     = "/keys"
 	)
@@ -111,30 +110,25 @@ func TestHostileIssuers(t *testing.T) {
 		page       page
 		want       string // in the log
 	}{
-		{"HTML", oidc, body("<html>"), isHTML},
+		{"HTML", oidc, body("<html>"), "invalid character '<'"},
 		{"another issuer", oidc, metadata(home, home+keys), stranger},
 		{"issuer with a slash", oidc, metadata(other+"/", home+keys), `/tenant/\", want`},
 		{"long issuer", oidc, metadata(long, home+keys), `aaa…\", want`},
-		{"no issuer", oidc, metadata("", home+keys), `it is of the issuer \"\"`},
 		{"no https", oidc, metadata(other, "http://a.example"), "jwks_uri is"},
 		{"long address", oidc, metadata(other, long), `aaa…\", want`},
 		{"endless", keys, endless, "more than 524288 bytes"},
 		{"huge", keys, huge, "more than 524288 bytes"},
 		{"slow", keys, slowly, "deadline exceeded"},
-		{"HTML", keys, body("<html>"), isHTML},
 		{"redirect", keys, reply(302, "{}"), "HTTP 302"},
-		{"status", keys, reply(404, "{}"), "HTTP 404"},
 		{"too many", keys, many, "there are 101, at most 100 are accepted"},
 		{"none", keys, body("{}"), "the document has no list of keys"},
-		{"not a list", keys, body(`{"keys":{}}`), "cannot unmarshal object"},
 	} {
 		inBubble(t, tt.name+" "+tt.path, func(t *testing.T) {
 			w := newWeb(keyP256.jwk())
 			w.publish(other, keyP256.jwk())
 			w.pages.Store(other+tt.path, tt.page)
 			r, log := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
-			time.Sleep(5*time.Second + time.Millisecond)
-			synctest.Wait()
+			wait(5*time.Second + time.Millisecond)
 
 			if got := log.String(); !strings.Contains(got, tt.want) {
 				t.Errorf("log %s, want %s", got, tt.want)
@@ -142,8 +136,7 @@ func TestHostileIssuers(t *testing.T) {
 			check(t, r, keyP256, "", http.StatusOK)
 			check(t, r, keyP256, `{"iss":"`+other+`"}`, http.StatusServiceUnavailable)
 
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			wait(time.Minute)
 			if got := strings.Count(log.String(), "level=WARN"); got != 1 {
 				t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
 			}
@@ -180,15 +173,12 @@ func TestDecodeKeys(t *testing.T) {
 		{"with an algorithm for encryption", keyRSA.jwk(`{"alg":"RSA-OAEP"}`), left},
 		{"secret", object(`{"kty":"oct","k":"c2VjcmV0"}`), left},
 		{"unknown type", object(`{"kty":"quantum"}`), left},
-		{"unknown curve", object(`{"kty":"OKP","crv":"X25519","x":"AAAA"}`), left},
 		{"private", keyRSA.jwk(`{"d":"` + exponent + `"}`), "decoding key 1: it is private"},
 		{"point not on the curve", keyP256.jwk(`{"x":"AAAA"}`), malformed},
-		{"RSA without a modulus", keyRSA.jwk(`{"n":null}`), "decoding key 1: RSA of 0 bits"},
 		{"RSA with a long exponent", keyRSA.jwk(`{"e":"AQABAQE"}`), malformed},
 		{"RSA not in base64", keyRSA.jwk(`{"n":"*"}`), malformed},
 		{"use is not text", keyRSA.jwk(`{"use":1}`), malformed},
 		{"text", "key", malformed},
-		{"null", nil, malformed},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			r, log := start(t, newWeb(tt.key, keyP256.jwk()), unchanged)
@@ -300,8 +290,7 @@ func TestNewKey(t *testing.T) {
 				time.Sleep(tt.read)
 				return old.(page)(r)
 			}))
-			time.Sleep(tt.since)
-			synctest.Wait()
+			wait(tt.since)
 
 			w.publish(home, keyP256.jwk(), keyP384.jwk())
 			began := time.Now()
@@ -325,14 +314,12 @@ func TestRemovedKey(t *testing.T) {
 
 		check(t, r, keyP256, "", http.StatusOK)
 		check(t, r, keyP384, "", http.StatusServiceUnavailable)
-		time.Sleep(RetryTime)
-		synctest.Wait()
+		wait(RetryTime)
 		check(t, r, keyP384, "", http.StatusOK)
 		check(t, r, keyP256, "", http.StatusUnauthorized)
 
 		w.pages.Store(other+"/keys", body(`{"keys":[]}`))
-		time.Sleep(refreshTime)
-		synctest.Wait()
+		wait(refreshTime)
 		check(t, r, keyP384, "", http.StatusUnauthorized)
 		if err := r.Ready(); err != nil {
 			t.Errorf("Ready() = %v, want nil", err)
@@ -355,8 +342,7 @@ func TestUnavailable(t *testing.T) {
 		}
 
 		w.publish(home, keyP256.jwk())
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		wait(time.Minute)
 		check(t, r, keyP256, "", http.StatusOK)
 
 		w.pages.Clear()
