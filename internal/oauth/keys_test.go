@@ -37,7 +37,7 @@ func TestDiscovery(t *testing.T) {
 			w := newWeb(keyP256.jwk())
 			w.pages.Delete(home + oidc)
 			w.pages.Store(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
-			r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home + tt.issuer} })
+			r := start(t, w, func(o *Options) { o.Issuers = []string{home + tt.issuer} })
 
 			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
 			if got != tt.fetched {
@@ -127,18 +127,18 @@ func TestHostileIssuers(t *testing.T) {
 			w := newWeb(keyP256.jwk())
 			w.publish(other, keyP256.jwk())
 			w.pages.Store(other+tt.path, tt.page)
-			r, log := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
+			r := start(t, w, twoIssuers)
 			wait(5*time.Second + time.Millisecond)
 
-			if got := log.String(); !strings.Contains(got, tt.want) {
+			if got := r.log.String(); !strings.Contains(got, tt.want) {
 				t.Errorf("log %s, want %s", got, tt.want)
 			}
-			check(t, r, keyP256, "", http.StatusOK)
-			check(t, r, keyP256, `{"iss":"`+other+`"}`, http.StatusServiceUnavailable)
+			r.check(keyP256, "", ok)
+			r.check(keyP256, `{"iss":"`+other+`"}`, unavailable)
 
 			wait(time.Minute)
-			if got := strings.Count(log.String(), "level=WARN"); got != 1 {
-				t.Errorf("%d warnings in a minute, want 1:\n%s", got, log)
+			if got := strings.Count(r.log.String(), "level=WARN"); got != 1 {
+				t.Errorf("%d warnings in a minute, want 1:\n%s", got, r.log)
 			}
 		})
 	}
@@ -181,14 +181,14 @@ func TestDecodeKeys(t *testing.T) {
 		{"text", "key", malformed},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, log := start(t, newWeb(tt.key, keyP256.jwk()), unchanged)
+			r := start(t, newWeb(tt.key, keyP256.jwk()))
 
-			check(t, r, keyP256, "", http.StatusOK)
+			r.check(keyP256, "", ok)
 			accepted := len(r.issuers[home].keys) == 2
 			if want := tt.want == ""; accepted != want {
 				t.Errorf("accepted %t, want %t", accepted, want)
 			}
-			if got := log.String(); !strings.Contains(got, tt.want) {
+			if got := r.log.String(); !strings.Contains(got, tt.want) {
 				t.Errorf("log %s, want %s", got, tt.want)
 			}
 		})
@@ -199,7 +199,7 @@ func TestDecodeKeys(t *testing.T) {
 func TestReadTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(keyP256.jwk())
-		start(t, w, unchanged)
+		start(t, w)
 		for _, step := range []struct {
 			down  bool
 			after time.Duration
@@ -239,7 +239,7 @@ func TestUnknownKeys(t *testing.T) {
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := newWeb(keyP256.jwk())
-			r, _ := start(t, w, unchanged)
+			r := start(t, w)
 			time.Sleep(time.Minute)
 			w.fetches()
 
@@ -249,13 +249,13 @@ func TestUnknownKeys(t *testing.T) {
 			for n := range tt.requests {
 				key := keyP256.as(fmt.Sprint(n), jose.ES256)
 				all.Go(func() {
-					check(t, r, key, "", http.StatusUnauthorized)
+					r.check(key, "", refused)
 					if time.Now() != began {
 						waited <- true
 					}
 					for time.Since(began) < tt.lasts {
 						time.Sleep(time.Millisecond)
-						check(t, r, key, "", http.StatusUnauthorized)
+						r.check(key, "", refused)
 					}
 				})
 			}
@@ -284,7 +284,7 @@ func TestNewKey(t *testing.T) {
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := newWeb(keyP256.jwk())
-			r, _ := start(t, w, unchanged)
+			r := start(t, w)
 			old, _ := w.pages.Load(home + "/keys")
 			w.pages.Store(home+"/keys", page(func(r *http.Request) *http.Response {
 				time.Sleep(tt.read)
@@ -294,11 +294,11 @@ func TestNewKey(t *testing.T) {
 
 			w.publish(home, keyP256.jwk(), keyP384.jwk())
 			began := time.Now()
-			check(t, r, keyP384, "", http.StatusOK)
+			r.check(keyP384, "", ok)
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("accepted after %s, want 6 s at most", took)
 			}
-			check(t, r, keyP256, "", http.StatusOK)
+			r.check(keyP256, "", ok)
 		})
 	}
 }
@@ -308,19 +308,19 @@ func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(keyP256.jwk())
 		w.publish(other, keyP384.jwk())
-		r, _ := start(t, w, unchanged)
+		r := start(t, w)
 		w.pages.Store(home+oidc, metadata(home, other+"/keys"))
 		w.pages.Delete(home + "/keys")
 
-		check(t, r, keyP256, "", http.StatusOK)
-		check(t, r, keyP384, "", http.StatusServiceUnavailable)
+		r.check(keyP256, "", ok)
+		r.check(keyP384, "", unavailable)
 		wait(RetryTime)
-		check(t, r, keyP384, "", http.StatusOK)
-		check(t, r, keyP256, "", http.StatusUnauthorized)
+		r.check(keyP384, "", ok)
+		r.check(keyP256, "", refused)
 
 		w.pages.Store(other+"/keys", body(`{"keys":[]}`))
 		wait(refreshTime)
-		check(t, r, keyP384, "", http.StatusUnauthorized)
+		r.check(keyP384, "", refused)
 		if err := r.Ready(); err != nil {
 			t.Errorf("Ready() = %v, want nil", err)
 		}
@@ -331,30 +331,29 @@ func TestRemovedKey(t *testing.T) {
 // issuer is down, which is in the log once each time.
 func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const unavailable = http.StatusServiceUnavailable
 		w := newWeb()
 		w.pages.Store(home+oidc, page(slowly))
-		r, log := start(t, w, unchanged)
+		r := start(t, w)
 		began := time.Now()
-		check(t, r, keyP256, "", unavailable)
+		r.check(keyP256, "", unavailable)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("refused after %s, want at once", took)
 		}
 
 		w.publish(home, keyP256.jwk())
 		wait(time.Minute)
-		check(t, r, keyP256, "", http.StatusOK)
+		r.check(keyP256, "", ok)
 
 		w.pages.Clear()
-		check(t, r, keyP384, "", unavailable)
+		r.check(keyP384, "", unavailable)
 		time.Sleep(11 * time.Minute)
-		check(t, r, keyP256, "", http.StatusOK)
-		check(t, r, keyP384, "", unavailable)
+		r.check(keyP256, "", ok)
+		r.check(keyP384, "", unavailable)
 		if err := r.Ready(); err != nil {
 			t.Errorf("Ready() = %v, want nil", err)
 		}
-		if got := strings.Count(log.String(), "level=WARN"); got != 2 {
-			t.Errorf("%d warnings, want one for each time that it was down:\n%s", got, log)
+		if got := strings.Count(r.log.String(), "level=WARN"); got != 2 {
+			t.Errorf("%d warnings, want one for each time that it was down:\n%s", got, r.log)
 		}
 	})
 }
@@ -396,11 +395,11 @@ func TestTwoIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(keyRSA.jwk())
 		w.publish(other, otherRSA.jwk())
-		r, _ := start(t, w, func(o *Options) { o.Issuers = []string{home, other} })
+		r := start(t, w, twoIssuers)
 
 		const ofOther = `{"iss":"` + other + `"}`
-		check(t, r, keyRSA, "", http.StatusOK)
-		check(t, r, otherRSA, ofOther, http.StatusOK)
-		check(t, r, keyRSA, ofOther, http.StatusUnauthorized)
+		r.check(keyRSA, "", ok)
+		r.check(otherRSA, ofOther, ok)
+		r.check(keyRSA, ofOther, refused)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -45,9 +44,9 @@ func TestAlgorithms(t *testing.T) {
 	} {
 		for name := range strings.FieldsSeq(tt.algorithms) {
 			inBubble(t, name+" "+tt.key.id, func(t *testing.T) {
-				r, _ := start(t, newKeys(), unchanged)
+				r := start(t, newKeys())
 				key := tt.key.as(tt.key.id, jose.SignatureAlgorithm(name))
-				check(t, r, key, "", http.StatusOK)
+				r.check(key, "", ok)
 			})
 		}
 	}
@@ -100,7 +99,7 @@ func TestClaims(t *testing.T) {
 		{"", padding, "the token is too long"},
 	} {
 		inBubble(t, tt.header+" "+tt.claims, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) { o.Audiences = []string{public, entra} })
+			r := start(t, newKeys(), func(o *Options) { o.Audiences = []string{public, entra} })
 			_, err := r.Verify(t.Context(), keyP256.sign(tt.header, tt.claims))
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -145,7 +144,7 @@ func TestForgedTokens(t *testing.T) {
 		{"100 KB", strings.Repeat("x.", 50<<10), "the token is too long"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, _ := start(t, newKeys(), unchanged)
+			r := start(t, newKeys())
 			_, err := r.Verify(t.Context(), tt.token)
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -156,12 +155,7 @@ func TestForgedTokens(t *testing.T) {
 
 // The token is for the audiences public and entra.
 func TestScopes(t *testing.T) {
-	const (
-		ok        = http.StatusOK
-		forbidden = http.StatusForbidden
-		refused   = http.StatusUnauthorized
-		full      = "api://6f8c/mcp"
-	)
+	const full = "api://6f8c/mcp"
 	for _, tt := range []struct {
 		required, claims string
 		want             int
@@ -181,11 +175,11 @@ func TestScopes(t *testing.T) {
 		{"mcp", `{"exp":-60}`, refused},
 	} {
 		inBubble(t, tt.required+" "+tt.claims, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) {
+			r := start(t, newKeys(), func(o *Options) {
 				o.Scopes = strings.Fields(tt.required)
 				o.Audiences = []string{public, entra}
 			})
-			check(t, r, keyP256, tt.claims, tt.want)
+			r.check(keyP256, tt.claims, tt.want)
 		})
 	}
 }
@@ -205,7 +199,7 @@ func TestNames(t *testing.T) {
 		{"10 KB", strings.Repeat("語", 3000), strings.Repeat("語", 63) + "…"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) { o.UserClaim = "email" })
+			r := start(t, newKeys(), func(o *Options) { o.UserClaim = "email" })
 			claims := must(json.Marshal(map[string]any{"email": tt.claim}))
 			got, err := r.Verify(t.Context(), keyP256.sign("", string(claims)))
 			if want := (Identity{home, "alice", tt.want}); got != want {
@@ -216,7 +210,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	for u, ok := range map[string]bool{
+	for u, isValid := range map[string]bool{
 		"https://mcp.example.com:8443/a/b": true,
 		"http://127.0.0.1:8080/mcp":        true,
 		"http://[::1]:8080/mcp":            true,
@@ -239,7 +233,7 @@ func TestURLs(t *testing.T) {
 			const format = "--flag %q is not a URL with " +
 				"https, or http on loopback, without query, fragment, user and quotes"
 			want := "<nil>"
-			if !ok {
+			if !isValid {
 				want = fmt.Sprintf(format, u)
 			}
 			if got := fmt.Sprint(checkURL("--flag", u)); got != want {
