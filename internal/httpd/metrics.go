@@ -62,10 +62,14 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.gauge(fmt.Sprintf("build_info{version=%q}", version.String()), func() int { return 1 })
 
 	// Zeros, so that the first one is an increase.
-	m.reject(rejection{status: http.StatusUnauthorized}, 0)
-	m.reject(rejection{status: http.StatusForbidden}, 0)
-	for _, reason := range []string{"person", "server", "bytes"} {
-		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
+	for _, kind := range []rejection{
+		{http.StatusUnauthorized, ""},
+		{http.StatusForbidden, ""},
+		{http.StatusTooManyRequests, "person"},
+		{http.StatusTooManyRequests, "server"},
+		{http.StatusTooManyRequests, "bytes"},
+	} {
+		m.reject(kind, 0)
 	}
 	for tool := range profiles {
 		for _, kind := range server.Kinds() {
