@@ -47,7 +47,7 @@ func (t *tracker) track(next http.Handler) http.Handler {
 			remote:  r.RemoteAddr,
 			header:  http.Header{},
 		}
-		if r.Body != http.NoBody {
+		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
 			res.allow(lingerTime)
 		}
 

@@ -43,7 +43,7 @@ func (issuers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// sign returns a token of alice with changed claims. nil removes one.
+// sign returns a token of alice with changed claims. nil removes one. kid is the id of the key.
 func sign(t *testing.T, issuer string, changes map[string]any) string {
 	t.Helper()
 	claims := map[string]any{
@@ -55,7 +55,9 @@ func sign(t *testing.T, issuer string, changes map[string]any) string {
 	}
 	maps.Copy(claims, changes)
 
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, nil)
+	id, _ := changes["kid"].(string)
+	private := jose.JSONWebKey{Key: key, KeyID: id}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: private}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +93,13 @@ func TestSignIn(t *testing.T) {
 		invalid   = challenge + `, error="invalid_token", error_description=`
 		forbidden = challenge + `, error="insufficient_scope", error_description="the token lacks a scope"`
 		twoTokens = invalid + `"there is more than one Authorization header"`
+		unknown   = invalid + `"the key of the token is unknown"`
 		opaque    = invalid + `"the token is not a JWT in compact form; opaque tokens are not supported"`
 	)
 	none := map[string]any{}
 	inQuery := strings.Replace(by("", message), "/mcp", "/mcp?access_token=TOKEN", 1)
 	expired := map[string]any{"exp": 1, "scope": ""}
+	otherKey := map[string]any{"kid": "other"}
 
 	for _, tt := range []struct {
 		name    string
@@ -113,6 +117,7 @@ func TestSignIn(t *testing.T) {
 		{"another scheme", strings.Replace(message, "Bearer", "Basic", 1), none, 401, challenge},
 		{"no token, GET", as("GET", by("", message)), none, 401, challenge},
 		{"no token, DELETE", as("DELETE", by("", message)), none, 401, challenge},
+		{"unknown key, GET", by("TOKEN", get("/mcp")), otherKey, 401, unknown}, // after a wait
 		{"token in the query", inQuery, none, 401, challenge},
 		{"opaque token", by("opaque", message), none, 401, opaque},
 		{"expired", by("TOKEN", message), expired, 401, invalid + `"the token has expired"`},

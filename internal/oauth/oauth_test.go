@@ -131,16 +131,22 @@ func TestForgedTokens(t *testing.T) {
 
 	for _, tt := range []struct{ name, token, want string }{
 		{"changed payload", forged + "." + parts[2], signature},
-		{"changed signature", header + parts[1] + "." + parts[2][4:] + parts[2][:4], signature},
+		{"changed signature", header + parts[1] + "." + parts[2][4:] + parts[2][:4],
+			signature},
 		{"RSA of 1024 bits", smallRSA.sign("", ""), unknown},
-		{"unknown key id", keyRSA.as("new", jose.RS256).sign("", ""), unknown},
-		{"key with another algorithm", keyRSA.as("PS384 only", jose.RS256).sign("", ""), signature},
+		{"unknown key id", keyRSA.as("new", jose.RS256).sign("", ""),
+			unknown},
+		{"key with another algorithm", keyRSA.as("PS384 only", jose.RS256).sign("", ""),
+			signature},
 		{"algorithm none", encode(`{"alg":"none"}`) + claims, algorithm},
-		{"HMAC with the public key", shared + "." + encode(string(mac.Sum(nil))), algorithm},
+		{"HMAC with the public key", shared + "." + encode(string(mac.Sum(nil))),
+			algorithm},
 		{"opaque", "gho_16C7e42F292c6912E7710c838347Ae178B4a", opaque},
-		{"JSON serialization", fmt.Sprintf(serialization, parts[0], parts[1], parts[2]), malformed},
+		{"JSON serialization", fmt.Sprintf(serialization, parts[0], parts[1], parts[2]),
+			malformed},
 		{"encrypted", header + "x.x.x.x", opaque},
-		{"duplicate claims", header + encode(twice) + ".xx", "the claims of the token are malformed"},
+		{"duplicate claims", header + encode(twice) + ".xx",
+			"the claims of the token are malformed"},
 		{"100 KB", strings.Repeat("x.", 50<<10), "the token is too long"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
@@ -196,7 +202,8 @@ func TestNames(t *testing.T) {
 		{"line breaks", "a\r\nb\u2028c", "a__b_c"},
 		{"terminal", "\x1b[31m\u202e", "_[31m_"},
 		{"emoji", "🦊👩‍💻", "🦊👩_💻"},
-		{"10 KB", strings.Repeat("語", 3000), strings.Repeat("語", 63) + "…"},
+		{"10 KB", strings.Repeat("語", 3000),
+			strings.Repeat("語", 63) + "…"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			r := start(t, newKeys(), func(o *Options) { o.UserClaim = "email" })
@@ -259,12 +266,18 @@ func TestOptions(t *testing.T) {
 		{`--oauth-scope "a b"` + notScope, scope("a b")},
 		{`--oauth-scope "a\"b"` + notScope, scope(`a"b`)},
 		{`--oauth-scope "a\\b"` + notScope, scope(`a\b`)},
-		{`--oauth-audience "" is empty`, func(o *Options) { o.Audiences = []string{public, ""} }},
-		{`--oauth-user "" is empty`, func(o *Options) { o.UserClaim = "" }},
-		{`--public-url "x" is not a URL`, func(o *Options) { o.PublicURL = "x" }},
-		{`--oauth-issuer "x" is not a URL`, func(o *Options) { o.Issuers = []string{home, "x"} }},
-		{"--public-url and the flags of OAuth need", func(o *Options) { o.Issuers = nil }},
-		{"--oauth-issuer needs --public-url", func(o *Options) { o.PublicURL = "" }},
+		{`--oauth-audience "" is empty`,
+			func(o *Options) { o.Audiences = []string{public, ""} }},
+		{`--oauth-user "" is empty`,
+			func(o *Options) { o.UserClaim = "" }},
+		{`--public-url "x" is not a URL`,
+			func(o *Options) { o.PublicURL = "x" }},
+		{`--oauth-issuer "x" is not a URL`,
+			func(o *Options) { o.Issuers = []string{home, "x"} }},
+		{"--public-url and the flags of OAuth need",
+			func(o *Options) { o.Issuers = nil }},
+		{"--oauth-issuer needs --public-url",
+			func(o *Options) { o.PublicURL = "" }},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			_, err := New(valid(tt.change))
