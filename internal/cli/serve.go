@@ -136,6 +136,7 @@ func (f *serveFlags) check(logFormat string) error {
 	o := f.options
 	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
 	problem := ""
+
 	switch {
 	case f.http == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
@@ -248,34 +249,33 @@ func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	list := a.variable(tokensVariable)
 	path := a.variable(tokensFileVariable)
 	learn := func(secret string) { a.redactor.Add(secret) }
-	if list != "" && path != "" {
+	switch {
+	case list != "" && path != "":
 		return nil, nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	}
-	if list != "" {
+	case list != "":
 		tokens, err := httpd.NewTokens(tokensVariable, []byte(list), learn)
 		return tokens, nil, err
-	}
-	if path == "" {
+	case path == "":
 		return nil, nil, nil
 	}
 
-	file := &watchedFile{what: "tokens"}
-	file.read = func() ([]byte, error) { return config.ReadFile(path) }
-	data, err := file.read()
+	data, err := config.ReadFile(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading tokens: %w", err)
 	}
-	file.current = newReading(data, nil)
-
 	tokens, err := httpd.NewTokens(path, data, learn)
-	file.accept = func(data []byte) error {
-		if err := tokens.Set(data); err != nil {
-			return err
-		}
-		log.Info("read the tokens again", "names", tokens.Names())
-		return nil
-	}
-	return tokens, file, err
+	return tokens, &watchedFile{
+		what:    "tokens",
+		current: newReading(data, nil),
+		read:    func() ([]byte, error) { return config.ReadFile(path) },
+		accept: func(data []byte) error {
+			if err := tokens.Set(data); err != nil {
+				return err
+			}
+			log.Info("read the tokens again", "names", tokens.Names())
+			return nil
+		},
+	}, err
 }
 
 // follow reads a file again while the server runs. nil is no file.

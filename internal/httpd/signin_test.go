@@ -179,10 +179,13 @@ func TestPeople(t *testing.T) {
 		}
 		synctest.Wait()
 
-		alone := Options{MaxCalls: 16, Log: o.Log}
-		signIn(&alone)
-		if n := alone.CallsPerUser(); n != 4 {
-			t.Errorf("%d calls for each person who signs in, want 4", n)
+		for _, tokens := range []func(*Options){standard, oneName} {
+			o := Options{MaxCalls: 16, Log: o.Log}
+			tokens(&o)
+			signIn(&o)
+			if n := o.CallsPerUser(); n != 4 {
+				t.Errorf("%d calls for each person who signs in, want 4", n)
+			}
 		}
 
 		ids := map[string]bool{}
