@@ -10,7 +10,7 @@
 //	internal/cli     parses the command line, loads the configuration with internal/config and
 //	                 connects the packages (build.go)
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
-//	                 internal/httpd does this for serve --http
+//	                 internal/httpd does this for serve --http, and asks who sent a request
 //	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
 //	                 reports progress, returns errors, makes tasks
 //	internal/answer  makes a request from the question and an answer with citations from the
@@ -20,29 +20,39 @@
 //
 // # Where it is decided
 //
-//	how a message is framed                stdio   Reader.Read, conn.writeLocked
-//	whether a cancelled call is silent     stdio   conn.cancel, conn.Write
-//	what happens at the end of stdin       stdio   conn.scan, conn.done
-//	which arguments are valid              server  question
-//	whether a failure is a result          server  Server.failsAsResult
-//	which calls are tasks                  server  taskList.middleware
-//	what an error says and advises         advice  Advisor.Advise
-//	which sources become citations         answer  reading.sources
-//	which citations the limit keeps        cite    Document.choose
-//	which date a citation has              cite    Document.Citations, publishedAt
-//	whether a list of sources is appended  answer  Answerer.compose
-//	whether a list ends the text           cite    Document.readList
-//	whether a try is repeated, and when    llm     Client.do, Error.retryable
-//	when a call may go out after a 429     llm     pacedCall.wait, pacedCall.refused
-//	which parameter is dropped after a 400 llm     Client.leaveOut
-//	how a broken connection is resumed     llm     Client.follow
-//	which value of a setting wins          config  Load
-//	what is removed from logs and errors   redact  Redactor
+//	how a message is framed                stdio    Reader.Read, conn.writeLocked
+//	whether a cancelled call is silent     stdio    conn.cancel, conn.Write
+//	what happens at the end of stdin       stdio    conn.scan, conn.done
+//	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
+//	which access tokens are accepted       oauth    Resource.Verify
+//	which requests get 429                 httpd    limiter.admit
+//	which arguments are valid              server   question
+//	why a call waits before it begins      server   places.acquire
+//	whether a failure is a result          server   Server.failsAsResult
+//	which calls are tasks                  server   taskList.middleware
+//	who may see a task                     seal     Open
+//	what an error says and advises         advice   Advisor.Advise
+//	which sources become citations         answer   reading.sources
+//	which citations the limit keeps        cite     Document.choose
+//	which date a citation has              cite     Document.Citations, publishedAt
+//	whether a list of sources is appended  answer   Answerer.compose
+//	whether a list ends the text           cite     Document.readList
+//	whether a try is repeated, and when    llm      Client.do, Error.retryable
+//	why a call waits after a 429           llm      pacedCall.wait, pacedCall.refused
+//	which parameter is dropped after a 400 llm      Client.leaveOut
+//	what ends a stream                     llm      accumulator.read, accumulator.handleEvent
+//	how a broken connection is resumed     llm      Client.follow
+//	which value of a setting wins          config   Load
+//	what NO_COLOR changes                  terminal New
+//	what is removed from logs and errors   redact   Redactor
 //
 // # The other packages
 //
-// The commands doctor and setup use internal/doctor and internal/clients. internal/fakeapi is the
-// API of --offline and of the tests. internal/text truncates and sanitizes text, internal/logging
-// writes the log, internal/jsonx encodes JSON without HTML escapes, and internal/version holds the
-// version.
+// The commands doctor and setup use internal/doctor and internal/clients, and ask shows its answer
+// with internal/terminal. internal/oauth checks the tokens of people who sign in, internal/seal
+// makes the ids of tasks that outlive the process, and internal/cite knows pages, dates and lists of
+// sources. internal/advice says what to do about an error. internal/fakeapi is the API of --offline
+// and of the tests. internal/text truncates and sanitizes text, internal/logging writes the log,
+// internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and
+// internal/version holds the version.
 package main

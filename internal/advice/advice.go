@@ -67,14 +67,13 @@ func (v Advisor) Explain(profile string, err error) string {
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
 // said, and a hint, which may be empty.
 func (v Advisor) Advise(profile string, err error) (problem, hint string) {
-	x := v.explain(profile, err)
-	problem = sentence(x.problem, x.message)
-
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok && e.Kind == llm.KindMissingKey {
-		return problem, text.OneLine(v.GetKey() + "; --offline needs none")
+		return "Missing API key", text.OneLine(v.GetKey() + "; --offline needs none")
 	}
-	return problem, text.OneLine(x.hint)
+
+	x := v.explain(profile, err)
+	return sentence(x.problem, x.message), text.OneLine(x.hint)
 }
 
 // sentence joins the parts that are not empty to one line.
@@ -101,6 +100,10 @@ func (v Advisor) explain(profile string, err error) explanation {
 	noText, ok := errors.AsType[answer.NoTextError](err)
 	if ok {
 		return withoutText(noText)
+	}
+	if errors.Is(err, answer.ErrGone) {
+		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
+		return explanation{problem: err.Error(), hint: hint}
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

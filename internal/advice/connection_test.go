@@ -24,6 +24,13 @@ func certificate(cause error) error {
 }
 
 func TestConnection(t *testing.T) {
+	const (
+		refusal = "connection refused by api.openai.com -> " +
+			"check openai.base_url, HTTPS_PROXY and the firewall"
+		password = "the proxy requires a password -> put user and password into HTTPS_PROXY"
+		scheme   = "http and https are mixed up -> " +
+			"check http or https in openai.base_url (OPENAI_BASE_URL)"
+	)
 	expired := x509.CertificateInvalidError{
 		Cert: &x509.Certificate{
 			NotBefore: time.Unix(0, 0).UTC(),
@@ -31,43 +38,51 @@ func TestConnection(t *testing.T) {
 		},
 		Reason: x509.Expired,
 	}
+	plainHTTP := refused(llm.KindParameter, 400, "")
+	plainHTTP.Err = llm.ErrPlainHTTP
 
 	advises(t, []row{
 		{
 			connection("the answer was cut off", nil),
-			"connection failed: the answer was cut off",
-			"check the network, openai.base_url, HTTPS_PROXY and the firewall",
+			"connection failed: the answer was cut off -> " +
+				"check the network, openai.base_url, HTTPS_PROXY and the firewall",
 		},
 		{
 			connection("", &net.DNSError{Err: "no such host", Name: "api.invalid"}),
-			`cannot resolve "api.invalid"`,
-			"check the network, openai.base_url and HTTPS_PROXY",
+			`cannot resolve "api.invalid" -> check the network, openai.base_url and HTTPS_PROXY`,
 		},
-		{
-			connection("", os.NewSyscallError("connect", syscall.ECONNREFUSED)),
-			"connection refused by api.openai.com",
-			"check openai.base_url, HTTPS_PROXY and the firewall",
-		},
-		{
-			connection("", os.NewSyscallError("connectex", wsaRefused)),
-			"connection refused by api.openai.com",
-			"check openai.base_url, HTTPS_PROXY and the firewall",
-		},
+		{connection("", os.NewSyscallError("connect", syscall.ECONNREFUSED)), refusal},
+		{connection("", os.NewSyscallError("connectex", wsaRefused)), refusal},
+
 		{
 			certificate(x509.HostnameError{}),
-			"the certificate of api.openai.com is for another host",
-			"check openai.base_url and HTTPS_PROXY, or log in to the network with a browser",
+			"the certificate of api.openai.com is for another host -> check openai.base_url " +
+				"and HTTPS_PROXY, or log in to the network with a browser",
 		},
 		{
 			certificate(expired),
-			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09",
-			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly),
+			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09 -> " +
+				"check the clock of this machine, which says " + time.Now().Format(time.DateOnly),
 		},
 		{
 			certificate(x509.UnknownAuthorityError{}),
-			"cannot verify the TLS certificate of api.openai.com",
-			"set SSL_CERT_FILE to a file with the CA of your network",
+			"cannot verify the TLS certificate of api.openai.com -> " +
+				"set SSL_CERT_FILE to a file with the CA of your network",
 		},
+
+		{
+			connection("refused", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
+			"cannot reach the proxy: refused -> check HTTPS_PROXY and NO_PROXY",
+		},
+		{
+			connection("Forbidden", llm.TunnelError(403)),
+			"the proxy does not connect to api.openai.com: Forbidden -> " +
+				"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
+		},
+		{connection("", llm.TunnelError(407)), password},
+		{refused(llm.KindParameter, 407, ""), password},
+		{connection("", http.ErrSchemeMismatch), scheme},
+		{plainHTTP, scheme},
 	})
 }
 
@@ -78,7 +93,7 @@ func TestGatewayWithoutStreams(t *testing.T) {
 		plain = ", or set responses.stream: false if this server cannot stream"
 	)
 	cutOff := connection("the answer was cut off", nil)
-	failed := &llm.Error{Kind: llm.KindServer, Status: 500}
+	failed := refused(llm.KindServer, 500, "")
 	dial := connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded})
 
 	for _, tt := range []struct {
@@ -103,44 +118,4 @@ func TestGatewayWithoutStreams(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestProxyOrScheme(t *testing.T) {
-	const (
-		password = "put user and password into HTTPS_PROXY"
-		scheme   = "check http or https in openai.base_url (OPENAI_BASE_URL)"
-	)
-
-	advises(t, []row{
-		{
-			connection("refused", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
-			"cannot reach the proxy: refused",
-			"check HTTPS_PROXY and NO_PROXY",
-		},
-		{
-			connection("Forbidden", llm.TunnelError(403)),
-			"the proxy does not connect to api.openai.com: Forbidden",
-			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
-		},
-		{
-			connection("", llm.TunnelError(407)),
-			"the proxy requires a password",
-			password,
-		},
-		{
-			&llm.Error{Kind: llm.KindParameter, Status: 407},
-			"the proxy requires a password",
-			password,
-		},
-		{
-			connection("", http.ErrSchemeMismatch),
-			"http and https are mixed up",
-			scheme,
-		},
-		{
-			&llm.Error{Kind: llm.KindParameter, Status: 400, Err: llm.ErrPlainHTTP},
-			"http and https are mixed up",
-			scheme,
-		},
-	})
 }

@@ -13,7 +13,7 @@ import (
 func (v Advisor) byKind(profile string, e *llm.Error) explanation {
 	switch kindOf(e) {
 	case llm.KindMissingKey:
-		return explanation{"Missing API key", v.setMissingKey(), ""}
+		return explanation{problem: e.Message} // it says where the key has to be
 	case llm.KindAuth:
 		return v.refusedKey(e)
 	case llm.KindUnverified:

@@ -45,130 +45,115 @@ func TestKind(t *testing.T) {
 	const (
 		unverified = "Your organization must be verified to use the model `gpt-9`."
 		base       = "check openai.base_url (OPENAI_BASE_URL)"
-		second     = time.Second
+		models     = "check model_profiles (MODEL_ANSWER)"
 	)
+	attempts := refused(llm.KindServer, 503, "\x1b[31mred")
+	attempts.Attempts = 4
+	later := refused(llm.KindRateLimit, 429, "slow down")
+	later.RetryAfter = 20 * time.Second
+	soon := refused(llm.KindRateLimit, 429, "")
+	soon.RetryAfter = time.Second / 2
+	blocked := refused(llm.KindPermission, 403, "")
+	blocked.Err = llm.ErrWebPage
+	broken := refused(llm.KindServer, 502, "")
+	broken.Err = llm.ErrWebPage
+	failed := refused(llm.KindFailed, 200, "flagged")
+	failed.Code = "bad_prompt"
+	parameter := func(name string) error {
+		return &llm.Error{Kind: llm.KindParameter, Status: 400, Param: name}
+	}
+
 	advises(t, []row{
 		{
 			// The API repeats a part of the key here, so its message is left out.
-			&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "Incorrect key: sk-abc***xyz."},
-			"the API refused the key (401)",
-			"set K to a complete and current key from https://platform.openai.com/api-keys",
+			refused(llm.KindAuth, 401, "Incorrect key: sk-abc***xyz."),
+			"the API refused the key (401) -> " +
+				"set K to a complete and current key from https://platform.openai.com/api-keys",
 		},
 		{
-			&llm.Error{Kind: llm.KindAuth, Message: "the key in K has a line break"},
-			"the key in K has a line break",
-			"set K to the key alone, in one line",
+			refused(llm.KindAuth, 0, "the key in K has a line break"),
+			"the key in K has a line break -> set K to the key alone, in one line",
 		},
 		{
-			&llm.Error{Kind: llm.KindPermission, Status: 403, Message: "Country not supported"},
-			"access denied (403): Country not supported",
-			"check the permissions of the key in K, your region, and any firewall",
+			refused(llm.KindPermission, 403, "Country not supported"),
+			"access denied (403): Country not supported -> " +
+				"check the permissions of the key in K, your region, and any firewall",
 		},
 		{
-			&llm.Error{Kind: llm.KindPermission, Status: 403, Err: llm.ErrWebPage},
-			"received a web page, not an answer (403)",
-			base + ", and whether a firewall or a login page of the network answers instead",
+			blocked,
+			"received a web page, not an answer (403) -> " + base +
+				", and whether a firewall or a login page of the network answers instead",
 		},
+		{broken, "the API failed (502) -> try again later"},
 		{
-			&llm.Error{Kind: llm.KindServer, Status: 502, Err: llm.ErrWebPage},
-			"the API failed (502)",
-			"try again later",
-		},
-		{
-			&llm.Error{Kind: llm.KindUnverified, Status: 400, Param: "stream", Message: unverified},
-			"the organization is not verified (400): " + unverified,
-			"verify it at https://platform.openai.com/settings/organization/general, " +
+			refused(llm.KindUnverified, 400, unverified),
+			"the organization is not verified (400): " + unverified + " -> verify it at " +
+				"https://platform.openai.com/settings/organization/general, " +
 				"or choose another model",
 		},
 		{
-			&llm.Error{Kind: llm.KindModel, Status: 404, Message: "The model `x` does not exist"},
-			"model not found (404): The model `x` does not exist",
-			"check model_profiles (MODEL_ANSWER)",
+			refused(llm.KindModel, 404, "The model `x` does not exist"),
+			"model not found (404): The model `x` does not exist -> " + models,
 		},
 		{
-			&llm.Error{Kind: llm.KindNotFound, Status: 404, Message: "Invalid URL"},
-			"not found (404): Invalid URL",
-			base + ": it ends with the version, as in https://api.openai.com/v1",
+			refused(llm.KindNotFound, 404, "Invalid URL"),
+			"not found (404): Invalid URL -> " + base +
+				": it ends with the version, as in https://api.openai.com/v1",
 		},
 		{
-			&llm.Error{Kind: llm.KindQuota, Status: 429, Message: "You exceeded your quota"},
-			"quota exceeded (429)",
-			"check plan, credit and limits of your account",
+			refused(llm.KindQuota, 429, "You exceeded your quota"),
+			"quota exceeded (429) -> check plan, credit and limits of your account",
 		},
+		{later, "rate limit reached (429): slow down -> try again in 20 s"},
+		{soon, "rate limit reached (429) -> try again in 1 s"},
 		{
-			&llm.Error{Kind: llm.KindRateLimit, Status: 429, Attempts: 4, RetryAfter: 20 * second},
-			"rate limit reached (429) after 4 attempts",
-			"try again in 20 s",
+			refused(llm.KindRateLimit, 429, ""),
+			"rate limit reached (429) -> wait a little, or raise request.max_retries",
 		},
+		{parameter("x"), "the API refused x (400) -> check the profile and request.extra_body"},
 		{
-			&llm.Error{Kind: llm.KindRateLimit, Status: 429, RetryAfter: second / 2},
-			"rate limit reached (429)",
-			"try again in 1 s",
-		},
-		{
-			&llm.Error{Kind: llm.KindRateLimit, Status: 429, Attempts: 1},
-			"rate limit reached (429)",
-			"wait a little, or raise request.max_retries",
-		},
-		{
-			&llm.Error{Kind: llm.KindParameter, Status: 400, Param: "x", Message: "two\nlines"},
-			"the API refused x (400): two lines",
-			"check the profile and request.extra_body",
-		},
-		{
-			&llm.Error{Kind: llm.KindParameter, Status: 400, Param: "store"},
-			"the API refused store (400)",
-			"request.extra_body: {store: null} leaves it out, " +
+			parameter("store"),
+			"the API refused store (400) -> request.extra_body: {store: null} leaves it out, " +
 				"and the API then keeps question and answer",
 		},
+		{parameter("model"), "the API refused model (400) -> " + models},
+		{attempts, "the API failed (503) after 4 attempts: [31mred -> try again later"},
 		{
-			&llm.Error{Kind: llm.KindParameter, Status: 400, Param: "model"},
-			"the API refused model (400)",
-			"check model_profiles (MODEL_ANSWER)",
+			refused(llm.KindTimeout, 0, ""),
+			"timed out -> raise request.timeout_ms or OPENAI_API_TIMEOUT",
+		},
+		{refused(llm.KindCanceled, 0, ""), "cancelled"},
+		{
+			failed,
+			"the response failed (bad_prompt): flagged -> rephrase the question or try again",
 		},
 		{
-			&llm.Error{Kind: llm.KindServer, Status: 503, Attempts: 4, Message: "\x1b[31mred"},
-			"the API failed (503) after 4 attempts: [31mred",
-			"try again later",
+			refused(llm.KindBadResponse, 200, "the answer is empty"),
+			"not an answer of the Responses API: the answer is empty -> " + base,
 		},
 		{
-			&llm.Error{Kind: llm.KindTimeout},
-			"timed out",
-			"raise request.timeout_ms or OPENAI_API_TIMEOUT",
-		},
-		{
-			&llm.Error{Kind: llm.KindFailed, Status: 200, Code: "bad_prompt", Message: "flagged"},
-			"the response failed (bad_prompt): flagged",
-			"rephrase the question or try again",
-		},
-		{
-			&llm.Error{Kind: llm.KindBadResponse, Status: 200, Message: "the answer is empty"},
-			"not an answer of the Responses API: the answer is empty",
-			base,
-		},
-		{
-			&llm.Error{Kind: llm.KindBadResponse, Status: 302, Message: "the API redirects to x"},
-			"the API redirects to x (302)",
-			base + ", and whether the network requires a login",
+			refused(llm.KindBadResponse, 302, "the API redirects to x"),
+			"the API redirects to x (302) -> " + base +
+				", and whether the network requires a login",
 		},
 	})
 }
 
 func TestNoModels(t *testing.T) {
 	v := advisorFor("https://a.example/v1")
-	const want = "check openai.base_url (OPENAI_BASE_URL): it ends with the version, " +
-		"as in https://api.openai.com/v1, or see with --live whether it answers questions"
-
-	for e, want := range map[*llm.Error]string{
-		{Kind: llm.KindNotFound, Status: 404}:  want,
-		{Kind: llm.KindParameter, Status: 405}: want,
-		{Kind: llm.KindServer, Status: 501}:    want,
-		{Kind: llm.KindModel, Status: 404}:     "",
-		{Kind: llm.KindAuth, Status: 401}:      "",
+	for e, hasHint := range map[*llm.Error]bool{
+		refused(llm.KindNotFound, 404, ""):  true,
+		refused(llm.KindParameter, 405, ""): true,
+		refused(llm.KindServer, 501, ""):    true,
+		refused(llm.KindModel, 404, ""):     false,
+		refused(llm.KindAuth, 401, ""):      false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {
-			got := v.NoModels(e)
-			if got != want {
+			want := ""
+			if hasHint {
+				want = v.otherBase() + ", or see with --live whether it answers questions"
+			}
+			if got := v.NoModels(e); got != want {
 				t.Errorf("NoModels(%v) = %q, want %q", e, got, want)
 			}
 		})

@@ -12,10 +12,7 @@ import (
 
 // host is the host of the API, with its port if it has one.
 func (v Advisor) host() string {
-	u, err := url.Parse(v.BaseURL.Value)
-	if err != nil {
-		return ""
-	}
+	u, _ := url.Parse(v.BaseURL.Value) // the configuration has checked it
 	return u.Host
 }
 
@@ -72,14 +69,6 @@ func (v Advisor) newKey() string {
 		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
 	}
 	return hint
-}
-
-// setMissingKey says where the key has to be.
-func (v Advisor) setMissingKey() string {
-	if v.KeyInFile {
-		return v.SetKey("it")
-	}
-	return "set " + v.Key
 }
 
 // SetKey says where to put which key.

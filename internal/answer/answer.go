@@ -4,6 +4,7 @@
 //	answer.go     the Answerer, and what goes in and out
 //	request.go    question and profile -> request with its web search tool
 //	converse.go   one request, or more when there is nothing to cite
+//	background.go a request that the API answers later
 //	stage.go      an event of a request -> words for a status line
 //	reading.go    what the responses say: text, sources, figures
 //	compose.go    reading -> Answer
@@ -136,9 +137,9 @@ func (a *Answerer) Ask(
 	watch func(llm.Event),
 ) (*Answer, error) {
 	start := a.o.Now()
-	p, ok := a.o.Profiles[profile]
-	if !ok {
-		return nil, fmt.Errorf("looking up profile %q: not configured", profile)
+	p, err := a.profile(profile)
+	if err != nil {
+		return nil, err
 	}
 	a.logRequest(ctx, profile, p)
 
@@ -151,7 +152,7 @@ func (a *Answerer) Ask(
 		watch(llm.Done{Status: r.last.Status, Response: r.last})
 	}
 
-	ans, err := a.compose(r)
+	ans, err := a.compose(r, a.date(a.o.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +161,17 @@ func (a *Answerer) Ask(
 	return ans, nil
 }
 
-// today is the current date, YYYY-MM-DD.
-func (a *Answerer) today() string { return a.o.Now().In(a.o.Location).Format(time.DateOnly) }
+// profile returns the profile of that name.
+func (a *Answerer) profile(name string) (Profile, error) {
+	p, ok := a.o.Profiles[name]
+	if !ok {
+		return p, fmt.Errorf("looking up profile %q: not configured", name)
+	}
+	return p, nil
+}
+
+// date is the date of t, YYYY-MM-DD.
+func (a *Answerer) date(t time.Time) string { return t.In(a.o.Location).Format(time.DateOnly) }
 
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {

@@ -7,9 +7,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
-// compose makes the answer of what the responses say. Model and Meta.Elapsed are left to the caller.
-// The error is a NoTextError.
-func (a *Answerer) compose(r *reading) (*Answer, error) {
+// compose makes the answer of what the responses say. accessed is the date of pages without one.
+// Model and Meta.Elapsed are left to the caller. The error is a NoTextError.
+func (a *Answerer) compose(r *reading, accessed string) (*Answer, error) {
 	if r.text == "" {
 		return nil, NoTextError(cmp.Or(r.incomplete, "no output"))
 	}
@@ -17,7 +17,7 @@ func (a *Answerer) compose(r *reading) (*Answer, error) {
 	sources := r.sources(a.blocked)
 	names := namesOf(sources, a.o.MaxCitations)
 	doc := cite.NewDocument(r.text, names...)
-	citations := doc.Citations(sources, a.o.MaxCitations, a.today())
+	citations := doc.Citations(sources, a.o.MaxCitations, accessed)
 
 	text := r.text
 	if r.incomplete != "" {

@@ -40,6 +40,9 @@ type Search struct {
 	Extra          map[string]any    // other members of the tool
 }
 
+// include names what a response has beyond the defaults of the API.
+var include = []string{"web_search_call.action.sources"}
+
 // request builds the request for q. The llm client adds what is the same for
 // all requests, and leaves out what the model does not take. An empty list of
 // domains keeps the configured one: a call must not lift EnforceDomains.
@@ -53,15 +56,15 @@ func (a *Answerer) request(p Profile, q Question) llm.Request {
 		Instructions:     a.instructions,
 		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
 		Tools:            []map[string]any{a.o.Search.tool(q.Domains)},
-		Include:          []string{"web_search_call.action.sources"},
+		Include:          include,
 		ReasoningEffort:  p.ReasoningEffort,
 		ReasoningSummary: p.ReasoningSummary,
 		Verbosity:        p.Verbosity,
 		MaxOutputTokens:  p.MaxOutputTokens,
 		MaxToolCalls:     p.MaxToolCalls,
 		ServiceTier:      p.ServiceTier,
-		Extra:            a.o.ExtraBody,
 		Background:       p.Background,
+		Extra:            a.o.ExtraBody,
 		Plain:            a.o.Stream == "false",
 	}
 	if a.o.Search.Required {
@@ -82,7 +85,7 @@ func (a *Answerer) input(q Question) string {
 	if slices.Contains(styles, q.Style) {
 		hints += " style: " + q.Style + "."
 	}
-	hints += " today: " + a.today() + " (" + a.o.Location.String() + ")."
+	hints += " today: " + a.date(a.o.Now()) + " (" + a.o.Location.String() + ")."
 
 	return q.Query + "\n" + hints
 }

@@ -35,8 +35,9 @@ type deps struct {
 	api      llm.Options
 	profiles map[string]answer.Profile
 	server   server.Options // what stdio and HTTP share, with the function that answers
-	ready    func() error   // why calls cannot be answered, or nil
-	keyFile  *watchedFile   // nil: the key is not in a file
+	answerer *answer.Answerer
+	ready    func() error // why calls cannot be answered, or nil
+	keyFile  *watchedFile // nil: the key is not in a file
 	close    func()
 }
 
@@ -95,7 +96,7 @@ func (a *app) connect(d *deps, instructions string) {
 		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
 		Domains:     cfg.Search.Defaults.Domains,
 	}
-	answerer := answer.New(answer.Options{
+	d.answerer = answer.New(answer.Options{
 		Client:          client,
 		Instructions:    instructions,
 		Profiles:        d.profiles,
@@ -119,7 +120,7 @@ func (a *app) connect(d *deps, instructions string) {
 		return nil
 	}
 	d.server = server.Options{
-		Ask:        answerer.Ask,
+		Ask:        d.answerer.Ask,
 		Explain:    explain,
 		Waiting:    client.Waiting,
 		Defaults:   defaults,

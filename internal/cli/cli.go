@@ -6,6 +6,7 @@
 //	build.go    the configuration, as the options of the other packages and for advice
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
+//	tasks.go    tasks that outlive the process, and their secrets
 //	watch.go    files with the key or with tokens, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names

@@ -60,6 +60,9 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err := a.authenticate(f, ln, d.log); err != nil {
 		return err
 	}
+	if err := a.outlive(d); err != nil {
+		return err
+	}
 	return f.run(ctx, ln, d)
 }
 

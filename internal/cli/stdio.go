@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -64,9 +65,13 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 		Log:   d.log,
 	}
 	d.server.Tasks = d.config.Server.Tasks
+	err := a.outlive(d)
+	if err != nil {
+		return err
+	}
 
-	session, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end() // cancels the tasks
+	session, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(llm.ErrDetached) // ends the tasks here; those of the API go on
 	if d.keyFile != nil {
 		go d.keyFile.follow(session, d.log)
 	}
@@ -79,7 +84,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, giveUp) })
 	defer stop()
 
-	err := <-ended
+	err = <-ended
 	clientGone := errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE)
 	if ctx.Err() != nil || clientGone {
 		return nil

@@ -17,6 +17,7 @@
 //	yaml     key in the file
 //	env      environment variable that sets it; for the profiles, which share their keys, a tag of
 //	         the profile with the name of the key
+//	default  value without file, environment and flags (spec §5.3), in YAML
 //	doc      what the key does
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
@@ -75,27 +76,27 @@ type Derived struct {
 // The sections of the file.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key. The key itself is never read from the configuration."`
-		BaseURL      string            `yaml:"base_url" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
+		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key. The key itself is never read from the configuration."`
+		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
 
 	Request struct {
-		TimeoutMS  float64        `yaml:"timeout_ms" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
-		MaxRetries int            `yaml:"max_retries" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
-		ExtraBody  map[string]any `yaml:"extra_body" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
+		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
+		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}
 
 	Responses struct {
-		Stream string `yaml:"stream" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
+		Stream string `yaml:"stream" default:"auto" enum:"auto|true|false" doc:"Whether to stream answers. auto: every call, until the API refuses. Connections that are silent for minutes are cut by proxies."`
 		Store  bool   `yaml:"store" doc:"Whether OpenAI stores the responses."`
 	}
 
 	// ModelProfiles has the variables in its tags, by key: the profiles share their struct (spec §5.4).
 	ModelProfiles struct {
-		Answer         Profile `yaml:"answer" model:"MODEL_ANSWER" reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY" doc:"Profile of the tool answer."`
+		Answer         Profile `yaml:"answer" default:"{model: gpt-5.2, reasoning_effort: medium, verbosity: medium}" model:"MODEL_ANSWER" reasoning_effort:"ANSWER_EFFORT" verbosity:"ANSWER_VERBOSITY" doc:"Profile of the tool answer."`
 		AnswerDetailed Profile `yaml:"answer_detailed" model:"MODEL_DETAILED" doc:"Profile of the tool answer_detailed."`
 		AnswerQuick    Profile `yaml:"answer_quick" model:"MODEL_QUICK" doc:"Profile of the tool answer_quick."`
 	}
@@ -113,32 +114,32 @@ type (
 	}
 
 	Policy struct {
-		MaxCitations    int    `yaml:"max_citations" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
+		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
 		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
 
 	System struct {
-		Source string `yaml:"source" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
+		Source string `yaml:"source" default:"builtin" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
 		Path   string `yaml:"path" format:"path" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
-		Merge  string `yaml:"merge" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
+		Merge  string `yaml:"merge" default:"replace" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
 	}
 
 	Search struct {
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" format:"hosts" doc:"Domains that are neither searched nor cited, with their subdomains."`
+		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
-		Extra          map[string]any `yaml:"extra" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
+		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
 		Defaults       Defaults       `yaml:"defaults" doc:"Values for arguments that a call leaves out."`
 		UserLocation   Location       `yaml:"user_location" doc:"Approximate location of the user. Without this section the API searches as if from the United States. {} is a user without a place."`
 	}
 
 	Defaults struct {
-		RecencyDays float64  `yaml:"recency_days" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
-		MaxResults  int      `yaml:"max_results" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
-		Domains     []string `yaml:"domains" format:"hosts" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
+		RecencyDays float64  `yaml:"recency_days" default:"60" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
+		MaxResults  int      `yaml:"max_results" default:"5" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
+		Domains     []string `yaml:"domains" default:"[]" format:"hosts" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
 	Location struct {
@@ -153,8 +154,8 @@ type (
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
-		Tasks             bool   `yaml:"tasks" doc:"Over stdio, run answer_detailed as a task for clients that can poll for its result."`
-		ToolErrors        string `yaml:"tool_errors" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
+		ToolErrors        string `yaml:"tool_errors" default:"auto" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
 
@@ -167,48 +168,6 @@ var ignored = map[string]string{
 	"policy.prefer_search_when_unsure": "the model decides when to search",
 	"policy.require_dates_iso":         "dates are always in ISO format",
 	"server.transport":                 "flags choose the transport",
-}
-
-// defaults returns the configuration without file, environment and flags (spec §5.3), before the
-// other profiles inherit from answer.
-func defaults() *Config {
-	return &Config{
-		OpenAI: OpenAI{
-			APIKeyEnv: "OPENAI_API_KEY",
-			BaseURL:   "https://api.openai.com/v1",
-			Headers:   map[string]string{},
-		},
-		Request: Request{
-			TimeoutMS:  300_000,
-			MaxRetries: 3,
-			ExtraBody:  map[string]any{},
-		},
-		Responses: Responses{Stream: "auto"},
-		ModelProfiles: ModelProfiles{
-			Answer: Profile{
-				Model:           "gpt-5.2",
-				ReasoningEffort: "medium",
-				Verbosity:       "medium",
-			},
-		},
-		Policy: Policy{
-			MaxCitations: 3,
-			Timezone:     "Asia/Tokyo",
-			System:       System{Source: "builtin", Merge: "replace"},
-		},
-		Search: Search{
-			Defaults:       Defaults{RecencyDays: 60, MaxResults: 5, Domains: []string{}},
-			BlockedDomains: []string{},
-			Extra:          map[string]any{},
-		},
-		Server: Server{Tasks: true, ToolErrors: "auto"},
-		Derived: &Derived{
-			SentHeaders:   map[string]string{},
-			origins:       map[string]string{},
-			usedVariables: []string{},
-			usedFlags:     []string{},
-		},
-	}
 }
 
 // Timeout returns the limit of one tools/call.

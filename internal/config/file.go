@@ -23,12 +23,13 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5.2).
 func (l *loader) fromFile(given *string) error {
-	appData := l.environ["APPDATA"] // Windows has it
-	if appData != "" {
-		l.DefaultFiles = append(l.DefaultFiles, filepath.Join(appData, version.Name, "config.yaml"))
+	inHome := filepath.Join(l.home, ".config")
+	for _, folder := range []string{l.environ["APPDATA"], inHome} {
+		if folder != "" { // only Windows has APPDATA
+			path := filepath.Join(folder, version.Name, "config.yaml")
+			l.DefaultFiles = append(l.DefaultFiles, path)
+		}
 	}
-	inHome := filepath.Join(l.home, ".config", version.Name, "config.yaml")
-	l.DefaultFiles = append(l.DefaultFiles, inHome)
 
 	if given != nil {
 		l.usedFlags = append(l.usedFlags, "--config")
@@ -201,12 +202,8 @@ func decode(f field, value *yaml.Node) string {
 }
 
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
-// section first. A problem that is not shown needs no search.
+// section first.
 func (l *loader) unknownKey(section, name string) string {
-	if len(l.problems) >= maxProblems {
-		return "unknown key"
-	}
-
 	var inSection, all []string
 	for _, f := range l.fields {
 		all = append(all, f.key)

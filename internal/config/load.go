@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
@@ -49,8 +50,12 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 		last := fmt.Sprintf("%s: problems not shown: %d", l.File, more)
 		l.problems = append(l.problems[:maxProblems], last)
 	}
-	l.redactLines(l.problems)
-	l.redactLines(l.warnings)
+	redactor := redact.New(l.Secrets...)
+	for _, lines := range [][]string{l.problems, l.warnings} {
+		for i, line := range lines {
+			lines[i] = redactor.Line(line)
+		}
+	}
 	if len(l.problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
 	}
@@ -74,7 +79,12 @@ type loader struct {
 // newLoader returns a loader with the defaults.
 func newLoader(environ []string) *loader {
 	l := &loader{
-		Config:  defaults(),
+		Config: &Config{Derived: &Derived{
+			SentHeaders:   map[string]string{},
+			origins:       map[string]string{},
+			usedVariables: []string{},
+			usedFlags:     []string{},
+		}},
 		environ: map[string]string{},
 		byKey:   map[string]field{},
 	}
@@ -86,6 +96,10 @@ func newLoader(environ []string) *loader {
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
+		value, hasDefault := f.Tag.Lookup("default")
+		if hasDefault {
+			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // the tags are valid
+		}
 		if !f.section() {
 			l.Keys = append(l.Keys, f.key)
 			l.origins[f.key] = "default"
@@ -118,14 +132,6 @@ func (l *loader) report(source, key, problem string) {
 
 func (l *loader) warn(source, key, warning string) {
 	l.warnings = append(l.warnings, source+": "+key+": "+warning)
-}
-
-// redactLines replaces the secrets in the lines.
-func (l *loader) redactLines(lines []string) {
-	redactor := redact.New(l.Secrets...)
-	for i, line := range lines {
-		lines[i] = redactor.Line(line)
-	}
 }
 
 // lookup returns the value of a variable. If it is set, it counts as used.
@@ -212,21 +218,21 @@ func (l *loader) debug(source, value string) {
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
-		for _, f := range fields(field{value: reflect.ValueOf(Profile{})}) {
-			key := "model_profiles." + profile + "." + f.key
-			from := "model_profiles.answer." + f.key
-			if l.origins[key] != "default" {
+		for _, f := range l.fields {
+			name, isMember := strings.CutPrefix(f.key, "model_profiles."+profile+".")
+			if !isMember || l.origins[f.key] != "default" {
 				continue
 			}
 
-			takesLevel := f.key == "reasoning_effort" || f.key == "verbosity"
-			isDefault := !inFile && l.origins[from] == "default"
-			if takesLevel && isDefault {
-				l.byKey[key].value.SetString(level)
+			from := l.byKey["model_profiles.answer."+name]
+			origin := l.origins[from.key]
+			hasLevel := name == "reasoning_effort" || name == "verbosity"
+			if hasLevel && origin == "default" && !inFile {
+				f.value.SetString(level)
 				continue
 			}
-			l.byKey[key].value.Set(l.byKey[from].value)
-			l.origins[key] = l.origins[from]
+			f.value.Set(from.value)
+			l.origins[f.key] = origin
 		}
 	}
 }
@@ -244,7 +250,8 @@ func (l *loader) checkTogether() {
 	}
 
 	const extra = "request.extra_body"
-	for _, name := range []string{"model", "instructions", "input", "tools", "stream"} {
+	fixed := []string{"model", "instructions", "input", "tools", "stream", "background"}
+	for _, name := range fixed {
 		_, isSet := l.Request.ExtraBody[name]
 		if isSet {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,95 +59,81 @@ func TestDefaults(t *testing.T) {
 	if diff != "" {
 		t.Errorf("the example (-default +example):\n%s", diff)
 	}
-	if c.APIKey != "" {
-		t.Errorf("APIKey = %q, want none", c.APIKey)
-	}
 	if got := c.Timeout(); got != 5*time.Minute {
 		t.Errorf("Timeout() = %v, want 5m", got)
 	}
 }
 
-// TestPrecedence follows one key and the debug switch through the layers.
-func TestPrecedence(t *testing.T) {
-	const yaml = "model_profiles: {answer: {model: y}}\nserver: {debug: true, debug_file: y.log}\n"
-	for _, tt := range []struct {
-		name    string
-		yaml    string
-		environ []string
-		flags   Flags
-		want    string // model, origin, debug, file
-	}{
-		{
-			name: "defaults",
-			want: "gpt-5.2 default false ",
-		},
-		{
-			name: "file",
-			yaml: yaml,
-			want: "y c/config.yaml:1 true c/y.log",
-		},
-		{
-			name:    "variables",
-			yaml:    yaml,
-			environ: []string{"MODEL_ANSWER= e ", "DEBUG=e.log"},
-			want:    "e MODEL_ANSWER true e.log",
-		},
-		{
-			name:    "empty variables",
-			yaml:    yaml,
-			environ: []string{"MODEL_ANSWER=", "DEBUG= "},
-			want:    "y c/config.yaml:1 true c/y.log",
-		},
-		{
-			name:    "flags",
-			yaml:    yaml,
-			environ: []string{"MODEL_ANSWER=e", "DEBUG=0"},
-			flags:   Flags{Model: new("f"), Debug: new("~/f.log")},
-			want:    "f --model true /home/u/f.log",
-		},
-		{
-			name:    "the switch keeps the file",
-			yaml:    yaml,
-			environ: []string{"DEBUG=1"},
-			want:    "y c/config.yaml:1 true c/y.log",
-		},
+// TestLoad loads a file, variables and --model, and looks at one key and at its origin.
+func TestLoad(t *testing.T) {
+	const (
+		debug   = "server.debug"
+		log     = "server.debug_file"
+		effort  = "model_profiles.answer.reasoning_effort"
+		timeout = "request.timeout_ms"
+		number  = "policy.max_citations"
+
+		server = "server: {debug: true, debug_file: y.log}"
+		anchor = "model_profiles: {answer: &a {model: m}, answer_quick: *a}\n"
+		nulls  = "server:\nsearch: ~\nopenai: {base_url: null, project: }\n"
+		four   = "policy: {max_citations: 4, system: {path: null}}"
+	)
+	for _, tt := range []struct{ name, file, variable, key, want string }{
+		{"default", "", "", debug, "false default"},
+		{"on in the file", server, "", debug, "true c/config.yaml:1"},
+		{"beside the file", server, "", log, "c/y.log c/config.yaml:1"},
+		{"empty variable", server, "DEBUG= ", log, "c/y.log c/config.yaml:1"},
+		{"file of a variable", server, "DEBUG= e.log ", log, "e.log DEBUG"},
+		{"switch keeps the file", server, "DEBUG=1", log, "c/y.log c/config.yaml:1"},
+		{"file is on", "", "DEBUG=/tmp/x.log", debug, "true DEBUG"},
+		{"home", "", "DEBUG=~/x.log", log, "/home/u/x.log DEBUG"},
+		{"home of another", "", "DEBUG=~other/x", log, "~other/x DEBUG"},
+		{"0", server, "DEBUG=0", debug, "false DEBUG"},
+		{"false", server, "DEBUG=false", debug, "false DEBUG"},
+		{"OFF", server, "DEBUG=OFF", debug, "false DEBUG"},
+		{"No", server, "DEBUG=No", debug, "false DEBUG"},
+		{"1", "", "DEBUG=1", debug, "true DEBUG"},
+		{"TRUE", "", "DEBUG=TRUE", log, " default"},
+		{"yes", "", "DEBUG=yes", log, " default"},
+		{"On", "", "DEBUG=On", log, " default"},
+
+		// Values that the TypeScript program took.
+		{"word in capitals", "", "ANSWER_EFFORT=HIGH", effort, "high ANSWER_EFFORT"},
+		{"in the file", "responses: {stream: Auto}", "", "responses.stream", "auto c/config.yaml:1"},
+		{"fraction", "", "OPENAI_API_TIMEOUT=90000.5", timeout, "90000.5 OPENAI_API_TIMEOUT"},
+
+		{"JSON", `{"policy": {"max_citations": 4}}`, "", number, "4 c/config.yaml:1"},
+		{"byte order mark", "\ufeff" + four, "", number, "4 c/config.yaml:1"},
+		{"alias", anchor + four, "", number, "4 c/config.yaml:2"},
+		{"nulls", nulls + four, "", number, "4 c/config.yaml:4"},
+		{"empty", "", "", number, "3 default"},
+		{"empty mapping", "{}", "", number, "3 default"},
+		{"comments", "# only\n# comments\n", "", number, "3 default"},
+		{"null", "null", "", number, "3 default"},
+		{"empty sections", "policy:\nserver: {}\n", "", number, "3 default"},
+		{"empty document at the end", four + "\n---\n", "", number, "4 c/config.yaml:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.flags.Config = write(t, tt.yaml).Config
-			c := mustLoad(t, tt.flags, tt.environ...)
+			c := mustLoad(t, write(t, tt.file), tt.variable)
+			i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == tt.key })
 
-			got := fmt.Sprintf("%s %s %t %s", c.ModelProfiles.Answer.Model,
-				c.Origin("model_profiles.answer.model"), c.Server.Debug,
-				filepath.ToSlash(c.Server.DebugFile))
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
+			got := fmt.Sprintf("%v %s", c.fields[i].value, c.Origin(tt.key))
+			if filepath.ToSlash(got) != tt.want {
+				t.Errorf("%s is %s, want %s", tt.key, got, tt.want)
 			}
 		})
 	}
 }
 
-func TestDebugWords(t *testing.T) {
-	on := Server{Debug: true}
-	for value, want := range map[string]Server{
-		"0":          {},
-		"false":      {},
-		"OFF":        {},
-		"No":         {},
-		"1":          on,
-		"TRUE":       on,
-		"yes":        on,
-		"On":         on,
-		"/tmp/x.log": {Debug: true, DebugFile: "/tmp/x.log"},
-		"~/x.log":    {Debug: true, DebugFile: filepath.FromSlash("/home/u/x.log")},
-		"~other/x":   {Debug: true, DebugFile: "~other/x"},
+func TestTimeout(t *testing.T) {
+	for ms, want := range map[string]string{
+		"90000.5":              "1m30.0005s",
+		"99999999999999999999": "2562047h47m16.853999616s", // the longest
 	} {
-		t.Run(value, func(t *testing.T) {
-			got := mustLoad(t, Flags{}, "DEBUG="+value).Server
-			if got.Debug != want.Debug {
-				t.Errorf("Debug = %t, want %t", got.Debug, want.Debug)
-			}
-			if got.DebugFile != want.DebugFile {
-				t.Errorf("DebugFile = %q, want %q", got.DebugFile, want.DebugFile)
+		t.Run(ms, func(t *testing.T) {
+			got := mustLoad(t, Flags{}, "OPENAI_API_TIMEOUT="+ms).Timeout()
+			if got.String() != want {
+				t.Errorf("Timeout() = %v, want %s", got, want)
 			}
 		})
 	}
@@ -154,209 +141,73 @@ func TestDebugWords(t *testing.T) {
 
 // DEBUG of other programs is a pattern. It is neither a switch nor a file.
 func TestDebugPattern(t *testing.T) {
-	flags := write(t, "server: {debug: false}")
-	c, warnings, err := Load(flags, []string{"DEBUG=express:*"})
+	c, warnings, err := Load(Flags{}, []string{"DEBUG=express:*"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Server.Debug || c.Server.DebugFile != "" {
-		t.Errorf("Server = %+v, want no debug", c.Server)
-	}
 
-	want := []string{`DEBUG: server.debug: "express:*" ignored: a file has no * in its name`}
-	if diff := cmp.Diff(want, warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
+	got := fmt.Sprintln(c.Server.Debug, c.Server.DebugFile, warnings)
+	want := "false  [DEBUG: server.debug: \"express:*\" ignored: a file has no * in its name]\n"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
-}
-
-// Values that the TypeScript program took.
-func TestLenientValues(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		file    string
-		environ string
-		value   func(*Config) any
-		want    any
-	}{
-		{
-			"word in capitals",
-			"",
-			"ANSWER_EFFORT=HIGH",
-			func(c *Config) any { return c.ModelProfiles.Answer.ReasoningEffort },
-			"high",
-		},
-		{
-			"word with a capital in the file",
-			"responses: {stream: 'Auto'}",
-			"",
-			func(c *Config) any { return c.Responses.Stream },
-			"auto",
-		},
-		{
-			"fraction of a millisecond",
-			"",
-			"OPENAI_API_TIMEOUT=90000.5",
-			func(c *Config) any { return c.Timeout() },
-			90*time.Second + 500*time.Microsecond,
-		},
-		{
-			"longer than time.Duration",
-			"request: {timeout_ms: 99999999999999999999}",
-			"",
-			func(c *Config) any { return c.Timeout() > 200*365*24*time.Hour },
-			true,
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := tt.value(mustLoad(t, write(t, tt.file), tt.environ))
-			if got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
-
-func profile(model, effort, verbosity string) Profile {
-	return Profile{Model: model, ReasoningEffort: effort, Verbosity: verbosity}
 }
 
 // Profiles are built in. With model_profiles in the file they inherit field by field (spec §3.0).
+// The variables of answer hold for the others, which have variables for their models.
 func TestProfiles(t *testing.T) {
-	medium := profile("gpt-5.2", "medium", "medium")
-	high := profile("gpt-5.2", "high", "high")
-	low := profile("gpt-5.2", "low", "low")
-	a := profile("a", "medium", "medium")
-	for _, tt := range []struct {
-		name string
-		yaml string
-		want ModelProfiles
-	}{
-		{"no file", "", ModelProfiles{medium, high, low}},
-		{"empty section", "model_profiles:", ModelProfiles{medium, high, low}},
-		{"answer only", "model_profiles: {answer: {model: a}}", ModelProfiles{a, a, a}},
-		{
-			"empty profiles",
-			"model_profiles: {answer_detailed: {}, answer_quick: null}",
-			ModelProfiles{medium, medium, medium},
-		},
-		{
-			"answer_quick only",
-			"model_profiles: {answer: null, answer_quick: {model: a}}",
-			ModelProfiles{medium, medium, a},
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := mustLoad(t, write(t, tt.yaml)).ModelProfiles
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("profiles (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A key of answer_detailed that is set to its zero value is not inherited.
-func TestInherit(t *testing.T) {
-	flags := write(t, `model_profiles:
+	const (
+		medium = "gpt-5.2 medium medium  0"
+		high   = "gpt-5.2 high high  0"
+		low    = "gpt-5.2 low low  0"
+		a      = "a medium medium  0"
+		quick  = "model_profiles: {answer: null, answer_quick: {model: a}}"
+		two    = "model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}"
+		// A key of answer_detailed that is set to its zero value is not inherited.
+		zero = `model_profiles:
   answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}
-  answer_detailed:
-    {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0, service_tier: flex}
-`)
-	answer := profile("a", "medium", "low")
-	answer.ReasoningSummary = "auto"
-	answer.MaxToolCalls = 5
-	detailed := profile("a", "high", "low")
-	detailed.ServiceTier = "flex"
-
-	want := ModelProfiles{answer, detailed, answer}
-	if diff := cmp.Diff(want, mustLoad(t, flags).ModelProfiles); diff != "" {
-		t.Errorf("profiles (-want +got):\n%s", diff)
-	}
-}
-
-// The variables of answer hold for the other profiles, which have variables for their models.
-func TestProfileVariables(t *testing.T) {
+  answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0}
+`
+	)
 	for _, tt := range []struct {
-		name    string
-		yaml    string
-		environ string
-		model   *string // --model
-		want    ModelProfiles
+		name, file, environ     string
+		answer, detailed, quick string
 	}{
+		{"no file", "", "", medium, high, low},
+		{"empty section", "model_profiles:", "", medium, high, low},
+		{"answer only", "model_profiles: {answer: {model: a}}", "", a, a, a},
+		{"empty profile", "model_profiles: {answer_detailed: {}}", "", medium, medium, medium},
+		{"answer_quick only", quick, "", medium, medium, a},
+		{"zero values", zero, "", "a medium low auto 5", "a high low  0", "a medium low auto 5"},
 		{
-			name:    "profiles of the file",
-			yaml:    "model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}",
-			environ: "MODEL_ANSWER=e MODEL_DETAILED=d ANSWER_EFFORT=high ANSWER_VERBOSITY=high",
-			want: ModelProfiles{
-				profile("e", "high", "high"),
-				profile("d", "high", "high"),
-				profile("e", "high", "low"),
-			},
+			"variables and the file", two,
+			"MODEL_ANSWER=e MODEL_DETAILED=d ANSWER_EFFORT=high ANSWER_VERBOSITY=high",
+			"e high high  0", "d high high  0", "e high low  0",
 		},
 		{
-			name:    "effort and verbosity",
-			environ: "ANSWER_EFFORT=minimal ANSWER_VERBOSITY=low",
-			want: ModelProfiles{
-				profile("gpt-5.2", "minimal", "low"),
-				profile("gpt-5.2", "minimal", "low"),
-				profile("gpt-5.2", "minimal", "low"),
-			},
+			"effort", "", "ANSWER_EFFORT=xhigh",
+			"gpt-5.2 xhigh medium  0", "gpt-5.2 xhigh high  0", "gpt-5.2 xhigh low  0",
 		},
 		{
-			name:    "effort",
-			environ: "ANSWER_EFFORT=xhigh",
-			want: ModelProfiles{
-				profile("gpt-5.2", "xhigh", "medium"),
-				profile("gpt-5.2", "xhigh", "high"),
-				profile("gpt-5.2", "xhigh", "low"),
-			},
+			"verbosity", "", "ANSWER_VERBOSITY=low",
+			"gpt-5.2 medium low  0", "gpt-5.2 high low  0", low,
 		},
 		{
-			name:    "models and --model",
-			environ: "MODEL_ANSWER=e MODEL_QUICK=q",
-			model:   new("f"),
-			want: ModelProfiles{
-				profile("f", "medium", "medium"),
-				profile("f", "high", "high"),
-				profile("q", "low", "low"),
-			},
+			"models", "", "MODEL_ANSWER=e MODEL_QUICK=q",
+			"e medium medium  0", "e high high  0", "q low low  0",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			flags := write(t, tt.yaml)
-			flags.Model = tt.model
-			got := mustLoad(t, flags, strings.Fields(tt.environ)...).ModelProfiles
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			c := mustLoad(t, write(t, tt.file), strings.Fields(tt.environ)...)
+			all := c.ModelProfiles
+			var got []string
+			for _, p := range []Profile{all.Answer, all.AnswerDetailed, all.AnswerQuick} {
+				got = append(got, fmt.Sprint(p.Model, " ", p.ReasoningEffort, " ", p.Verbosity, " ",
+					p.ReasoningSummary, " ", p.MaxToolCalls))
+			}
+			want := []string{tt.answer, tt.detailed, tt.quick}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("profiles (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestUnusualFile loads files with max_citations, and files without a key.
-func TestUnusualFile(t *testing.T) {
-	const anchor = "model_profiles: {answer: &a {model: m}, answer_quick: *a}\n"
-	const nulls = "server:\nsearch: ~\nopenai: {base_url: null, project: }\n"
-	for _, tt := range []struct {
-		name, yaml   string
-		maxCitations int
-	}{
-		{"JSON", `{"policy": {"max_citations": 4}}`, 4},
-		{"byte order mark", "\ufeffpolicy: {max_citations: 4}", 4},
-		{"alias", anchor + "policy: {max_citations: 4}", 4},
-		{"nulls", nulls + "policy: {max_citations: 4, system: {path: null}}", 4},
-		{"empty", "", 3},
-		{"empty mapping", "{}", 3},
-		{"comments", "# only\n# comments\n", 3},
-		{"null", "null", 3},
-		{"empty sections", "policy:\nserver: {}\n", 3},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := mustLoad(t, write(t, tt.yaml))
-			if c.Policy.MaxCitations != tt.maxCitations {
-				t.Errorf("max_citations = %d, want %d", c.Policy.MaxCitations, tt.maxCitations)
-			}
-			if c.File != file {
-				t.Errorf("File = %q, want %q", c.File, file)
 			}
 		})
 	}
@@ -364,14 +215,11 @@ func TestUnusualFile(t *testing.T) {
 
 func TestLocalTimezone(t *testing.T) {
 	zone := mustLoad(t, write(t, "policy: {timezone: local}")).Location
-	for _, month := range []time.Month{time.January, time.July} {
-		t.Run(month.String(), func(t *testing.T) {
-			day := time.Date(2026, month, 2, 3, 4, 5, 0, time.UTC)
-			got := day.In(zone).Format(time.DateTime)
-			if want := day.Local().Format(time.DateTime); got != want {
-				t.Errorf("%v is %s in %v, want %s", day, got, zone, want)
-			}
-		})
+	day := time.Date(2026, time.July, 2, 3, 4, 5, 0, time.UTC)
+
+	got := day.In(zone).Format(time.DateTime)
+	if want := day.Local().Format(time.DateTime); got != want {
+		t.Errorf("%v is %s in %v, want %s", day, got, zone, want)
 	}
 }
 
@@ -391,19 +239,16 @@ func TestReadFile(t *testing.T) {
 		t.Skip(err) // Windows without the right to make links
 	}
 
-	for _, path := range []string{"large", "link"} {
-		t.Run(path, func(t *testing.T) {
-			data, err := ReadFile(path)
-			if err != nil || len(data) != limit {
-				t.Errorf("ReadFile() = %d bytes, %v, want %d", len(data), err, limit)
-			}
-		})
-	}
-	for _, path := range []string{"huge", ".", os.DevNull} {
+	for path, isRead := range map[string]bool{
+		"link":     true,
+		"huge":     false,
+		".":        false,
+		os.DevNull: false,
+	} {
 		t.Run(path, func(t *testing.T) {
 			_, err := ReadFile(path)
-			if err == nil || !strings.Contains(err.Error(), "not a regular file") {
-				t.Errorf("ReadFile() = %v, want an error that says what is not a file", err)
+			if got := err == nil; got != isRead {
+				t.Errorf("ReadFile() reads it: %t (%v), want %t", got, err, isRead)
 			}
 		})
 	}
@@ -416,7 +261,7 @@ func TestBomb(t *testing.T) {
 	for i := 1; i < 60; i++ {
 		fmt.Fprintf(&bomb, "    a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
 	}
-	for i := range 50_000 {
+	for i := range 1000 {
 		fmt.Fprintf(&many, "key%d: 1\n", i)
 	}
 
@@ -424,7 +269,7 @@ func TestBomb(t *testing.T) {
 		{"many aliases", bomb.String(), ""},
 		{"alias of itself", "request: &a {extra_body: {b: *a}}", ""},
 		{"many brackets", strings.Repeat("[", 100_000), ""},
-		{"many keys", many.String(), "\n" + file + ": problems not shown: 49980"},
+		{"many keys", many.String(), "\n" + file + ": problems not shown: 980"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := Load(write(t, tt.yaml), nil)

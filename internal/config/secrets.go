@@ -63,10 +63,8 @@ func (l *loader) resolveSecrets() {
 		value := l.OpenAI.Headers[name]
 		m := headerReference.FindStringSubmatch(value)
 		if m != nil {
-			scheme := m[1]
-			variable := m[2]
-			variables[variable] = true
-			value = l.resolveHeader(name, scheme, variable)
+			variables[m[2]] = true
+			value = l.resolveHeader(name, m[1], m[2])
 		}
 		if value != "" {
 			l.SentHeaders[name] = value
@@ -87,7 +85,7 @@ func (l *loader) resolveSecrets() {
 func (l *loader) resolveKey() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
 	l.APIKey = l.lookup(l.KeyEnv)
-	variable := l.KeyEnv + keyFileSuffix
+	variable := l.KeyEnv + "_FILE"
 	path := l.lookup(variable)
 	if path == "" {
 		return
@@ -103,9 +101,6 @@ func (l *loader) resolveKey() {
 	key, l.KeyErr = ReadKey(l.KeyFile)
 	l.APIKey = string(key)
 }
-
-// keyFileSuffix ends the name of the variable that names the file of the API key.
-const keyFileSuffix = "_FILE"
 
 // ReadKey returns the API key in a file, without the white space around it.
 func ReadKey(path string) ([]byte, error) {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,29 +26,17 @@ func TestHeaders(t *testing.T) {
 		"TEAM= team-secret ",
 		"OPENAI_API_KEY=sk-of-another-service",
 	}
-	wantHeaders := map[string]string{
-		"api-key": "azure-secret",
-		"X-Team":  "Token team-secret",
-		"X-Title": "My reports",
-		"X-Count": "5",
-	}
-	wantVariables := []string{"NOT_THERE", "TEAM"}
-	wantWarnings := []string{
-		file + ":2: openai.headers: NOT_THERE is not set: X-Missing is not sent",
-	}
+	const want = `map[X-Count:5 X-Team:Token team-secret X-Title:My reports api-key:azure-secret]
+[NOT_THERE TEAM]
+[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]`
 
 	c, warnings, err := Load(flags, environ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantHeaders, c.SentHeaders); diff != "" {
-		t.Errorf("SentHeaders (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantVariables, c.HeaderVariables); diff != "" {
-		t.Errorf("HeaderVariables (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
+	got := fmt.Sprintf("%v\n%v\n%v", c.SentHeaders, c.HeaderVariables, warnings)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("headers, variables and warnings (-want +got):\n%s", diff)
 	}
 
 	shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c)
@@ -103,116 +89,65 @@ func TestShortValues(t *testing.T) {
 	}
 }
 
-// A header with a credential replaces the API key, even if its variable is not set.
+// The key is in a variable or in a file. A header with a credential replaces it, even if its variable
+// is not set. A file without a key is no error of the configuration.
 func TestKey(t *testing.T) {
-	const team = "{headers: {X-Team: '${TEAM}'}}"
-	const azure = "{headers: {API-Key: '${AZURE}'}}"
-	const both = "{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}"
-	const key = "OPENAI_API_KEY=sk-key"
-	for _, tt := range []struct {
-		name     string
-		openai   string
-		environ  []string
-		variable string
-		key      string
-		set      bool
-	}{
-		{"no key", "{}", nil, "OPENAI_API_KEY", "", false},
-		{"key", "{}", []string{"OPENAI_API_KEY= sk-key "}, "OPENAI_API_KEY", "sk-key", true},
-		{"other variable", "{api_key_env: MINE}", []string{key, "MINE=m"}, "MINE", "m", true},
-		{"header", team, []string{key, "TEAM=t"}, "OPENAI_API_KEY", "sk-key", true},
-		{"header and no key", team, []string{"TEAM=t"}, "OPENAI_API_KEY", "", false},
-		{"api-key", azure, []string{"AZURE=a"}, "AZURE", "", true},
-		{"api-key and key", azure, []string{key, "AZURE=a"}, "AZURE", "", true},
-		{"api-key that is not set", azure, []string{key}, "AZURE", "", false},
-		{"authorization before api-key", both, []string{"TOKEN=t"}, "TOKEN", "", true},
+	const (
+		team  = "{headers: {X-Team: '${TEAM}'}}"
+		azure = "{headers: {API-Key: '${AZURE}'}}"
+		both  = "{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}"
+		mine  = "{api_key_env: MINE}"
+
+		key   = "OPENAI_API_KEY=sk-key"
+		file  = "OPENAI_API_KEY_FILE=key"
+		more  = "reading the key: key has more than a key in it"
+		unset = " false <nil>"
+		set   = " true <nil>"
+	)
+	for _, tt := range []struct{ name, openai, environ, content, want string }{
+		{"no key", "{}", "", "", "OPENAI_API_KEY  " + unset},
+		{"key", "{}", key, "", "OPENAI_API_KEY sk-key " + set},
+		{"other variable", mine, key + " MINE=m", "", "MINE m " + set},
+		{"header", team, key + " TEAM=t", "", "OPENAI_API_KEY sk-key " + set},
+		{"header and no key", team, "TEAM=t", "", "OPENAI_API_KEY  " + unset},
+		{"api-key", azure, key + " AZURE=a", "", "AZURE  " + set},
+		{"api-key that is not set", azure, key, "", "AZURE  " + unset},
+		{"authorization before api-key", both, "TOKEN=t", "", "TOKEN  " + set},
+
+		{"key in a file", mine, "MINE_FILE=key", "sk-key", "MINE_FILE sk-key key" + set},
+		{"blanks", "{}", file, "\ufeff\n sk-key\r\n", "OPENAI_API_KEY_FILE sk-key key" + set},
+		{
+			"empty file", "{}", file, " \n",
+			"OPENAI_API_KEY_FILE  key false reading the key: key is empty",
+		},
+		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  key false " + more},
+		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  key false " + more},
+		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, _, err := Load(write(t, "openai: "+tt.openai), tt.environ)
+			flags := write(t, "openai: "+tt.openai)
+			err := os.WriteFile("key", []byte(tt.content), 0o600)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.KeyEnv != tt.variable {
-				t.Errorf("KeyEnv = %q, want %q", c.KeyEnv, tt.variable)
+			c, _, err := Load(flags, strings.Fields(tt.environ))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if c.APIKey != tt.key {
-				t.Errorf("APIKey = %q, want %q", c.APIKey, tt.key)
-			}
-			if c.KeySet != tt.set {
-				t.Errorf("KeySet = %t, want %t", c.KeySet, tt.set)
+
+			got := fmt.Sprintln(c.KeyEnv, c.APIKey, c.KeyFile, c.KeySet, c.KeyErr)
+			if got != tt.want+"\n" {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
 }
 
-// The file of the key is read. One without a key is no error of the configuration.
-func TestKeyFile(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		content string
-		key     string
-		problem string
-	}{
-		{"key", "sk-key", "sk-key", ""},
-		{"blanks around it", "\ufeff\n sk-key\r\n", "sk-key", ""},
-		{"empty", " \n", "", "reading the key: key is empty"},
-		{"two lines", "sk-key\nsk-other", "", "reading the key: key has more than a key in it"},
-		{"UTF-16", "\xff\xfes\x00k\x00", "", "reading the key: key has more than a key in it"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			flags := write(t, "openai: {api_key_env: MINE}")
-			if err := os.WriteFile("key", []byte(tt.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			c := mustLoad(t, flags, "MINE_FILE=key", "OPENAI_API_KEY=sk-unused")
-			problem := ""
-			if c.KeyErr != nil {
-				problem = c.KeyErr.Error()
-			}
-			if problem != tt.problem {
-				t.Errorf("KeyErr = %q, want %q", problem, tt.problem)
-			}
-			if c.APIKey != tt.key {
-				t.Errorf("APIKey = %q, want %q", c.APIKey, tt.key)
-			}
-			if want := tt.key != ""; c.KeySet != want {
-				t.Errorf("KeySet = %t, want %t", c.KeySet, want)
-			}
-			if c.KeyEnv != "MINE_FILE" {
-				t.Errorf("KeyEnv = %q, want MINE_FILE", c.KeyEnv)
-			}
-			isSecret := slices.Contains(c.Secrets, tt.key)
-			if tt.key != "" && !isSecret {
-				t.Errorf("Secrets = %q, want the key in it", c.Secrets)
-			}
-		})
+func TestKeyFileInHome(t *testing.T) {
+	c := mustLoad(t, Flags{}, "OPENAI_API_KEY_FILE=~/no/such/file")
+	if want := filepath.Join("/home/u", "no/such/file"); c.KeyFile != want {
+		t.Errorf("KeyFile = %q, want %q", c.KeyFile, want)
 	}
-
-	t.Run("home", func(t *testing.T) {
-		c := mustLoad(t, write(t, "openai: {}"), "OPENAI_API_KEY_FILE=~/no/such/file")
-		if want := filepath.Join("/home/u", "no/such/file"); c.KeyFile != want {
-			t.Errorf("KeyFile = %q, want %q", c.KeyFile, want)
-		}
-		if !errors.Is(c.KeyErr, fs.ErrNotExist) {
-			t.Errorf("KeyErr = %v, want %v", c.KeyErr, fs.ErrNotExist)
-		}
-	})
-	t.Run("header in its place", func(t *testing.T) {
-		flags := write(t, "openai: {headers: {api-key: '${AZURE}'}}")
-		c := mustLoad(t, flags, "OPENAI_API_KEY_FILE=no/such/file", "AZURE=azure")
-		if c.KeyEnv != "AZURE" || !c.KeySet || c.KeyErr != nil || c.KeyFile != "" {
-			t.Errorf("KeyEnv = %q, KeySet = %t, KeyErr = %v, KeyFile = %q",
-				c.KeyEnv, c.KeySet, c.KeyErr, c.KeyFile)
-		}
-	})
-	t.Run("both", func(t *testing.T) {
-		environ := []string{"OPENAI_API_KEY=sk-key", "OPENAI_API_KEY_FILE=f"}
-		_, _, err := Load(write(t, "openai: {}"), environ)
-		const want = "OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set"
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("Load(): %v, want %s", err, want)
-		}
-	})
 }
 
 // The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.

@@ -34,19 +34,21 @@ type Check struct {
 	Hint    string   `json:"hint,omitempty"` // what to do, unless the verdict is ok
 }
 
-func pass(name, s string) Check { return result("ok", name, s, "") }
+func pass(s string) Check { return Check{Verdict: "ok", Text: s} }
 
-func warn(name, problem, hint string) Check { return result("warn", name, problem, hint) }
+func warn(problem, hint string) Check { return Check{Verdict: "warn", Text: problem, Hint: hint} }
 
-func fail(name, problem, hint string) Check { return result("fail", name, problem, hint) }
+func fail(problem, hint string) Check { return Check{Verdict: "fail", Text: problem, Hint: hint} }
 
-func result(verdict, name, s, hint string) Check {
-	return Check{
-		Name:    name,
-		Verdict: verdict,
-		Text:    text.OneLine(s),
-		Hint:    text.OneLine(hint),
-	}
+// checklist is the results so far.
+type checklist []Check
+
+// add adds a result with the name of its subject.
+func (l *checklist) add(name string, c Check) {
+	c.Name = name
+	c.Text = text.OneLine(c.Text)
+	c.Hint = text.OneLine(c.Hint)
+	*l = append(*l, c)
 }
 
 // Options are what the checks are about. With Err only Warnings and Session are used, too.
@@ -67,42 +69,42 @@ type Options struct {
 
 // Run makes the checks. Without Live it takes at most half a minute.
 func Run(ctx context.Context, o Options) []Check {
-	platform := fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version())
-	checks := []Check{
-		pass("version", version.Name+" "+version.String()),
-		pass("platform", platform),
-	}
+	var checks checklist
+	checks.add("version", pass(version.Name+" "+version.String()))
+	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
+
 	if o.Err != nil {
-		checks = append(checks, configErrors(o.Err)...)
-		checks = append(checks, configWarnings(o.Warnings)...)
-		return append(checks, stdioCheck(ctx, o.Session))
+		checks.addErrors(o.Err)
+		checks.addWarnings(o.Warnings)
+		checks.add("stdio", stdioCheck(ctx, o.Session))
+		return checks
 	}
 
 	p := newProbe(ctx, o)
-	var live []Check
+	var live Check
 	if o.Live { // before the other verdicts, which depend on it
-		live = append(live, p.live(ctx))
+		live = p.live(ctx)
 	}
 
-	base := o.Advisor.BaseURL
-	checks = append(checks, configCheck(o.Config))
-	checks = append(checks, configWarnings(o.Warnings)...)
-	checks = append(checks,
-		policyCheck(o.Config),
-		debugCheck(o.Config, o.LogErr),
-		locationCheck(o.Config),
-		datesCheck(o.Config, time.Now()),
-		backgroundCheck(o.Profiles),
-		baseURLCheck(base),
-		proxyCheck(base.Value, o.Advisor.Proxy, http.ProxyFromEnvironment, o.Getenv),
-		p.key(),
-		p.http(),
-	)
+	checks.add("config", configCheck(o.Config))
+	checks.addWarnings(o.Warnings)
+	checks.add("policy", policyCheck(o.Config))
+	checks.add("debug", debugCheck(o.Config, o.LogErr))
+	checks.add("location", locationCheck(o.Config))
+	checks.add("dates", datesCheck(o.Config, time.Now()))
+	checks.add("background", backgroundCheck(o.Profiles))
+	checks.add("base url", baseURLCheck(o.Advisor.BaseURL))
+	checks.add("proxy", o.proxyCheck(http.ProxyFromEnvironment))
+	checks.add("key", p.key())
+	checks.add("http", p.http())
 	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
-		checks = append(checks, p.model(tool))
+		checks.add("model "+tool, p.model(tool))
 	}
-	checks = append(checks, stdioCheck(ctx, o.Session))
-	return append(checks, live...)
+	checks.add("stdio", stdioCheck(ctx, o.Session))
+	if o.Live {
+		checks.add("live", live)
+	}
+	return checks
 }
 
 // Count returns the number of checks with a verdict.

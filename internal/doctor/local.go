@@ -17,29 +17,27 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// configErrors reports each problem of a configuration that cannot be used.
-func configErrors(err error) (checks []Check) {
+// addErrors adds each problem of a configuration that cannot be used. The last has the hint.
+func (l *checklist) addErrors(err error) {
 	const hint = "correct it (config/config.yaml.example has every key) and run doctor again: " +
 		"the rest was not checked"
 	for problem := range strings.Lines(err.Error()) {
-		checks = append(checks, fail("config", problem, ""))
+		l.add("config", fail(problem, ""))
 	}
-	checks[len(checks)-1].Hint = hint
-	return checks
+	(*l)[len(*l)-1].Hint = hint
 }
 
-func configWarnings(warnings []string) (checks []Check) {
+func (l *checklist) addWarnings(warnings []string) {
 	const hint = "correct it or remove it; " +
 		"a variable that it names must be set where the client starts the server"
 	for _, warning := range warnings {
-		checks = append(checks, warn("config", warning, hint))
+		l.add("config", warn(warning, hint))
 	}
-	return checks
 }
 
 // configCheck says which file is read, and where values come from. The values may be private.
 func configCheck(cfg *config.Config) Check {
-	c := pass("config", "read "+cfg.File)
+	c := pass("read " + cfg.File)
 	if cfg.File == "" {
 		c.Text = "no file, looked for " + strings.Join(cfg.DefaultFiles, ", ")
 	}
@@ -58,13 +56,13 @@ func policyCheck(cfg *config.Config) Check {
 	if problem != "" {
 		hint := fmt.Sprintf("correct policy.system.path (%s): a readable file of UTF-8 text",
 			cfg.Origin("policy.system.path"))
-		return fail("policy", problem, hint)
+		return fail(problem, hint)
 	}
 
 	if system.Source == policy.SourceFile {
-		return pass("policy", fmt.Sprintf("%s (%s)", system.Path, system.Merge))
+		return pass(fmt.Sprintf("%s (%s)", system.Path, system.Merge))
 	}
-	return pass("policy", "built in, "+policy.Revision)
+	return pass("built in, " + policy.Revision)
 }
 
 func debugCheck(cfg *config.Config, err error) Check {
@@ -72,29 +70,28 @@ func debugCheck(cfg *config.Config, err error) Check {
 	case err != nil:
 		hint := fmt.Sprintf("correct server.debug_file (%s): a file that can be written",
 			cfg.Origin("server.debug_file"))
-		return fail("debug", err.Error(), hint)
+		return fail(err.Error(), hint)
 	case !cfg.Server.Debug:
-		return pass("debug", "off")
+		return pass("off")
 	case cfg.Server.DebugFile == "":
-		return pass("debug", "on, to stderr")
+		return pass("on, to stderr")
 	}
-	return pass("debug", "on, to stderr and "+cfg.Server.DebugFile)
+	return pass("on, to stderr and " + cfg.Server.DebugFile)
 }
 
 // locationCheck says from where the API searches, which decides the results.
 func locationCheck(cfg *config.Config) Check {
 	if cfg.Origin("search.user_location") == "" {
-		return pass("location",
-			"search.user_location is not set: the API searches as if from the United States")
+		return pass("search.user_location is not set: the API searches as if from the United States")
 	}
 
 	at := cfg.Search.UserLocation
 	places := []string{at.City, at.Region, at.Country, at.Timezone}
 	places = slices.DeleteFunc(places, func(s string) bool { return s == "" })
 	if len(places) == 0 {
-		return pass("location", "search.user_location is empty: the API searches from no place")
+		return pass("search.user_location is empty: the API searches from no place")
 	}
-	return pass("location", "the API searches as if from "+strings.Join(places, ", "))
+	return pass("the API searches as if from " + strings.Join(places, ", "))
 }
 
 // datesCheck says which day is today, which depends on the time zone.
@@ -102,7 +99,7 @@ func datesCheck(cfg *config.Config, now time.Time) Check {
 	today := now.In(cfg.Location).Format(time.DateOnly)
 	origin := cfg.Origin("policy.timezone")
 
-	return pass("dates", fmt.Sprintf("today is %s in %v, set by policy.timezone (%s)",
+	return pass(fmt.Sprintf("today is %s in %v, set by policy.timezone (%s)",
 		today, cfg.Location, origin))
 }
 
@@ -115,10 +112,10 @@ func backgroundCheck(profiles map[string]answer.Profile) Check {
 		}
 	}
 	if len(tools) == 0 {
-		return pass("background", "off: an answer whose connection breaks is asked again")
+		return pass("off: an answer whose connection breaks is asked again")
 	}
-	return pass("background", "on for "+strings.Join(tools, ", ")+
-		": answers start later, and OpenAI keeps a copy for about ten minutes; "+
+	return pass("on for " + strings.Join(tools, ", ") +
+		": answers start later, and OpenAI keeps a copy for about ten minutes; " +
 		"Azure needs responses.store: true, and answers that take longer may need it too")
 }
 
@@ -126,9 +123,9 @@ func backgroundCheck(profiles map[string]answer.Profile) Check {
 func baseURLCheck(base advice.Setting) Check {
 	problem := ClearText(base.Value)
 	if problem != "" {
-		return warn("base url", problem, "use https, or a server on this machine")
+		return warn(problem, "use https, or a server on this machine")
 	}
-	return pass("base url", base.Value+" ("+base.From+")")
+	return pass(base.Value + " (" + base.From + ")")
 }
 
 // ClearText returns a warning when requests to base carry the API key unencrypted to another host,
@@ -142,30 +139,28 @@ func ClearText(base string) string {
 	return fmt.Sprintf(problem, u.Hostname())
 }
 
-// proxyCheck says which proxy requests to base go through, or why none. rule is that of the HTTP
-// client, variable the one that names the proxy for base.
-func proxyCheck(
-	base, variable string,
-	rule func(*http.Request) (*url.URL, error),
-	getenv func(string) string,
-) Check {
-	u, _ := url.Parse(base) // the configuration has checked it
+// proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
+// client.
+func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
+	variable := o.Advisor.Proxy
+	u, _ := url.Parse(o.Advisor.BaseURL.Value) // the configuration has checked it
 	proxy, _ := rule(&http.Request{URL: u})
-	hasExceptions := getenv("NO_PROXY") != "" || getenv("no_proxy") != ""
+	hasExceptions := o.Getenv("NO_PROXY") != "" || o.Getenv("no_proxy") != ""
+
 	switch {
 	case proxy != nil: // User has a password
-		return pass("proxy", fmt.Sprintf("%s://%s (%s)", proxy.Scheme, proxy.Host, variable))
-	case getenv(variable) == "":
-		return pass("proxy", "none")
+		return pass(fmt.Sprintf("%s://%s (%s)", proxy.Scheme, proxy.Host, variable))
+	case o.Getenv(variable) == "":
+		return pass("none")
 	case text.IsLoopback(u.Hostname()):
-		return pass("proxy", "none, as the API is on this machine")
+		return pass("none, as the API is on this machine")
 	case hasExceptions:
-		return pass("proxy", "none, because of NO_PROXY")
+		return pass("none, because of NO_PROXY")
 	}
 
 	// net/http uses no proxy then, without an error.
 	problem := variable + " is set but not used: it is not the URL of a proxy"
-	return warn("proxy", problem, "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
+	return warn(problem, "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
 }
 
 // stdioCheck runs a session with the server in both framings.
@@ -178,9 +173,9 @@ func stdioCheck(ctx context.Context, session func(context.Context, bool) (int, e
 	for _, lines := range []bool{false, true} {
 		tools, err := session(ctx, lines)
 		if err != nil {
-			return fail("stdio", fmt.Sprintf(bad, lines, err), hint)
+			return fail(fmt.Sprintf(bad, lines, err), hint)
 		}
 		count = tools
 	}
-	return pass("stdio", fmt.Sprintf(good, count))
+	return pass(fmt.Sprintf(good, count))
 }

@@ -93,7 +93,7 @@ func (p *probe) live(ctx context.Context) Check {
 	lacksKey := !p.Config.KeySet && !p.Offline
 	isUnreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || isUnreachable {
-		return warn("live", "no question was asked", "fix the failures above")
+		return warn("no question was asked", "fix the failures above")
 	}
 
 	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
@@ -115,7 +115,7 @@ func (p *probe) live(ctx context.Context) Check {
 	ans, err := answerer.Ask(ctx, "answer", answer.Question{Query: "Say ok."}, observe)
 	if err != nil {
 		problem, hint := p.Advisor.Advise("answer", err)
-		return fail("live", problem, hint)
+		return fail(problem, hint)
 	}
 
 	p.answered = p.Profiles["answer"].Model
@@ -123,11 +123,11 @@ func (p *probe) live(ctx context.Context) Check {
 	report := fmt.Sprintf("%s answered in %.1f s with %d tokens; streaming is ",
 		cmp.Or(ans.Meta.ResolvedModel, ans.Model), ans.Meta.Elapsed.Seconds(), ans.Meta.Usage.Total)
 	if streamed {
-		return pass("live", report+"allowed")
+		return pass(report + "allowed")
 	}
 	const hint = "an OpenAI organization has to be verified for it, at " + advice.VerifyPage +
 		"; until then, or if the server cannot stream, answers come in one piece"
-	return warn("live", report+"refused", hint)
+	return warn(report+"refused", hint)
 }
 
 // keyMayNotRead reports whether the fault is that the key may not read models. OpenAI answers such
@@ -145,29 +145,29 @@ func (p *probe) keyIsRefused() bool {
 func (p *probe) key() Check {
 	variable := p.Advisor.Key
 	if p.Offline {
-		return pass("key", "none is needed with --offline")
+		return pass("none is needed with --offline")
 	}
 	if p.Config.KeyErr != nil {
 		hint := "correct the path in " + variable + ", or " + p.Advisor.GetKey()
-		return fail("key", p.Config.KeyErr.Error(), hint)
+		return fail(p.Config.KeyErr.Error(), hint)
 	}
 	if !p.Config.KeySet {
 		hint := p.Advisor.GetKey() + " where the client starts the server; " +
 			"setup CLIENT shows how, --offline needs none"
-		return fail("key", variable+" is not set", hint)
+		return fail(variable+" is not set", hint)
 	}
 
 	set := variable + " is set"
 	switch {
 	case p.fault == nil:
-		return pass("key", set+" and accepted")
+		return pass(set + " and accepted")
 	case p.keyIsRefused():
 		problem, hint := p.Advisor.Advise("", p.fault)
-		return fail("key", set+", but "+problem, hint)
+		return fail(set+", but "+problem, hint)
 	case p.Advisor.KeyFlaw != "":
-		return warn("key", set+", but "+p.Advisor.KeyFlaw, p.Advisor.SetKey("the key alone"))
+		return warn(set+", but "+p.Advisor.KeyFlaw, p.Advisor.SetKey("the key alone"))
 	}
-	return pass("key", set)
+	return pass(set)
 }
 
 // http checks the connection. The error of the lookups says what failed.
@@ -176,24 +176,23 @@ func (p *probe) http() Check {
 	isAnswer := e == nil || e.Status != 0 && p.keyIsRefused()
 	switch {
 	case isAnswer:
-		return pass("http", fmt.Sprintf("answers in %d ms", p.took.Milliseconds()))
+		return pass(fmt.Sprintf("answers in %d ms", p.took.Milliseconds()))
 	case p.keyMayNotRead():
 		problem := fmt.Sprintf("the key may not read models (%d): %s", e.Status, e.Message)
 		const hint = "give the key that right, or see with --live whether it may ask questions"
-		return warn("http", problem, hint)
+		return warn(problem, hint)
 	case e.Kind == llm.KindTimeout:
 		hint := "check the network, the firewall, openai.base_url and " + p.Advisor.Proxy +
 			"; try again later"
-		return fail("http", fmt.Sprintf("no answer within %v", lookupLimit), hint)
+		return fail(fmt.Sprintf("no answer within %v", lookupLimit), hint)
 	}
 
 	problem, hint := p.Advisor.Advise("", e)
-	return fail("http", problem, cmp.Or(p.Advisor.NoModels(e), hint))
+	return fail(problem, cmp.Or(p.Advisor.NoModels(e), hint))
 }
 
 // model checks the model of a tool.
 func (p *probe) model(tool string) Check {
-	name := "model " + tool
 	profile := p.Profiles[tool]
 	missing, hint := p.Advisor.Advise(tool, &llm.Error{Kind: llm.KindModel})
 	body, isKnown := p.models[profile.Model]
@@ -201,13 +200,13 @@ func (p *probe) model(tool string) Check {
 	var c Check
 	switch {
 	case body != nil:
-		c = shutdown(name, profile.Model, body, time.Now(), hint)
+		c = shutdown(profile.Model, body, time.Now(), hint)
 	case p.answered == profile.Model:
-		c = pass(name, profile.Model+" answers questions, but cannot be looked up")
+		c = pass(profile.Model + " answers questions, but cannot be looked up")
 	case isKnown:
-		return fail(name, profile.Model+": "+missing, hint)
+		return fail(profile.Model+": "+missing, hint)
 	default:
-		c = warn(name, profile.Model+" was not looked up", "see the checks above")
+		c = warn(profile.Model+" was not looked up", "see the checks above")
 	}
 	c.Text += "; " + sent(profile)
 	return c
@@ -230,20 +229,20 @@ const shutdownNotice = 120 * 24 * time.Hour
 
 // shutdown checks the day of the shutdown of a model that the API has. body is the API's
 // description of the model, hint how to choose another one.
-func shutdown(name, id string, body []byte, now time.Time, hint string) Check {
+func shutdown(id string, body []byte, now time.Time, hint string) Check {
 	day := gjson.GetBytes(body, "shutdown_date").String() // 2027-03-21
 	end, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return pass(name, id+" is there")
+		return pass(id + " is there")
 	}
 
 	left := end.Sub(now)
 	switch {
 	case left <= 0:
-		return fail(name, fmt.Sprintf("%s was shut down on %s", id, day), hint)
+		return fail(fmt.Sprintf("%s was shut down on %s", id, day), hint)
 	case left <= shutdownNotice:
 		days := int(left.Hours()/24) + 1
-		return warn(name, fmt.Sprintf("%s is shut down on %s (days left: %d)", id, day, days), hint)
+		return warn(fmt.Sprintf("%s is shut down on %s (days left: %d)", id, day, days), hint)
 	}
-	return pass(name, id+" is there until "+day)
+	return pass(id + " is there until " + day)
 }

@@ -108,6 +108,8 @@ func newParams(method string) mcp.Params {
 		return &mcp.CallToolParamsRaw{}
 	case "tools/list":
 		return &mcp.ListToolsParams{}
+	case "tasks/get", "tasks/cancel", "tasks/update": // the SDK knows whether they are served
+		return &server.TaskParams{}
 	}
 	return nil
 }

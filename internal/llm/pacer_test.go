@@ -513,12 +513,18 @@ func TestPacerForgets(t *testing.T) {
 			_, _ = c.Create(WithPerson(t.Context(), fmt.Sprint(i)), question())
 		}
 		p := c.pacer("gpt-5.2")
-		if n := len(p.people); n != 100 {
+		limited := func() int {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(p.people)
+		}
+		if n := limited(); n != 100 {
 			t.Errorf("%d people are limited, want 100", n)
 		}
+
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(p.people); n != 0 {
+		if n := limited(); n != 0 {
 			t.Errorf("%d people are limited after a minute, want none", n)
 		}
 	})

@@ -39,7 +39,7 @@ type claims struct {
 }
 
 // accept checks the claims of a token with a valid signature. A missing scope comes last: a client
-// with a bad token has to sign in again, whatever its scopes are.
+// with a bad token has to sign in again, with or without the scopes.
 func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool { return slices.Contains(r.options.Audiences, audience) }
 	switch {

@@ -32,13 +32,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		defer cancel(nil)
 		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
-		call := Call{
-			ID:      callID(req),
-			Tool:    tool,
-			App:     app(req),
-			Outcome: "error",
-		}
-		call.UserID, call.Client = user(req)
+		call := describe(req)
+		call.Tool = tool
+		call.Outcome = "error"
 		ctx = llm.WithPerson(ctx, call.UserID)
 		ctx = llm.WithStats(ctx, &call.Stats)
 		trace := traceparent(req)
@@ -50,6 +46,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		if s.options.Observe != nil {
 			began := time.Now()
 			defer func() {
+				if hasBegun(ctx) {
+					return // its end is observed
+				}
 				if ctx.Err() != nil && !errors.Is(context.Cause(ctx), answer.ErrShutdown) {
 					call.Outcome = "cancelled"
 				}
@@ -61,40 +60,52 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 	}
 }
 
+// describe returns who sends a request.
+func describe(req mcp.Request) Call {
+	extra := req.GetExtra()
+	call := Call{
+		ID:  callID(extra),
+		App: app(req, extra),
+	}
+	call.UserID, call.Client = user(extra)
+	return call
+}
+
 // UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
 const UserName = "name"
 
 // user returns the id and the name of the user of the bearer token of a request. Both are "" without
 // one, as over stdio.
-func user(req *mcp.CallToolRequest) (id, name string) {
-	if req.Extra == nil || req.Extra.TokenInfo == nil {
+func user(extra *mcp.RequestExtra) (id, name string) {
+	if extra == nil || extra.TokenInfo == nil {
 		return "", ""
 	}
-	token := req.Extra.TokenInfo
+	token := extra.TokenInfo
 	name, _ = token.Extra[UserName].(string)
 	return token.UserID, name
 }
 
 // header returns a header of a request, or "" if there is none, as over stdio.
-func header(req *mcp.CallToolRequest, name string) string {
-	if req.Extra == nil {
+func header(extra *mcp.RequestExtra, name string) string {
+	if extra == nil {
 		return ""
 	}
-	return req.Extra.Header.Get(name)
+	return extra.Header.Get(name)
 }
 
 // callID returns the id that a proxy has given a request, or a random one.
-func callID(req *mcp.CallToolRequest) string {
-	return cmp.Or(label(header(req, "X-Request-Id")), rand.Text())
+func callID(extra *mcp.RequestExtra) string {
+	return cmp.Or(label(header(extra, "X-Request-Id")), rand.Text())
 }
 
 // app returns the name and version of a client. Over HTTP a client of 2025-06-18 tells them only in
 // initialize, which another server may have answered: there it is the header User-Agent.
-func app(req *mcp.CallToolRequest) string {
-	info := req.ClientInfo()
-	if info == nil {
-		return label(header(req, "User-Agent"))
+func app(req mcp.Request, extra *mcp.RequestExtra) string {
+	client, ok := req.(interface{ ClientInfo() *mcp.Implementation })
+	if !ok || client.ClientInfo() == nil {
+		return label(header(extra, "User-Agent"))
 	}
+	info := client.ClientInfo()
 	return label(strings.TrimSuffix(info.Name+"/"+info.Version, "/"))
 }
 
@@ -104,7 +115,7 @@ func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
 // traceparent returns what a request says about its trace, in its _meta or in a header.
 func traceparent(req *mcp.CallToolRequest) string {
 	trace, _ := req.Params.Meta["traceparent"].(string)
-	return cmp.Or(trace, header(req, "traceparent"))
+	return cmp.Or(trace, header(req.Extra, "traceparent"))
 }
 
 // call answers a request and completes the description of its call, except for Duration.
@@ -121,7 +132,7 @@ func (s *Server) call(
 		call.Err = err
 		reason := s.options.Redactor.Line(err.Error())
 		message := call.Tool + ": invalid arguments: " + reason
-		return s.failure(req, message, reason, map[string]any{"reason": reason})
+		return s.failure(req.Params.Meta, message, reason, map[string]any{"reason": reason})
 	}
 
 	a, err := s.ask(ctx, call, q, req)
@@ -130,7 +141,10 @@ func (s *Server) call(
 		if e, ok := errors.AsType[*llm.Error](err); ok {
 			call.Meta.Retries = max(0, e.Attempts-1)
 		}
-		return s.failed(req, call.Tool, err)
+		return s.failed(req.Params.Meta, call.Tool, err)
+	}
+	if hasBegun(ctx) {
+		return &mcp.CallToolResult{}, nil // the task takes its place
 	}
 
 	call.Outcome = "ok"
@@ -138,18 +152,14 @@ func (s *Server) call(
 	return s.result(a), nil
 }
 
-// ask waits until the call may run, and runs it. A panic fails this call only.
+// ask waits until the call may run, and runs it or begins a task (see hasBegun). A panic fails this
+// call only.
 func (s *Server) ask(
 	ctx context.Context, call *Call, q answer.Question, req *mcp.CallToolRequest,
 ) (a *answer.Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			stack := string(debug.Stack())
-			s.options.Log.Error("panic in a call", "tool", call.Tool, "panic", p, "stack", stack)
-			err = errors.New("internal error")
-		}
-	}()
+	defer s.recoverCall(call.Tool, &err)
 
+	created := now()
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	watch, stop := progress(ctx, req)
@@ -161,8 +171,30 @@ func (s *Server) ask(
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer func() {
+		if !hasBegun(ctx) {
+			release()
+		}
+	}()
+
+	if begun, ok := ctx.Value(beginKey{}).(*task); ok {
+		a, err := s.begin(ctx, begun, *call, q, created, release)
+		if !errors.Is(err, llm.ErrNoBackground) {
+			return a, err
+		}
+	}
 	return s.options.Ask(ctx, call.Tool, q, watch)
+}
+
+// recoverCall, when deferred, turns a panic into the error of a call.
+func (s *Server) recoverCall(tool string, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	stack := string(debug.Stack())
+	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
+	*err = errors.New("internal error")
 }
 
 // result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
@@ -195,10 +227,10 @@ func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 	return res
 }
 
-// failed reports a call without an answer. Its data (spec §8.2) holds neither content nor
-// instructions nor the key.
+// failed reports a call without an answer, to a request with meta. Its data (spec §8.2) holds
+// neither content nor instructions nor the key.
 func (s *Server) failed(
-	req *mcp.CallToolRequest, tool string, err error,
+	meta mcp.Meta, tool string, err error,
 ) (*mcp.CallToolResult, error) {
 	clean := s.options.Redactor.Line
 	reason := text.Truncate(clean(s.options.Explain(tool, err)), 400)
@@ -214,22 +246,22 @@ func (s *Server) failed(
 		}
 		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
 	}
-	return s.failure(req, "answer failed: "+reason, reason, data)
+	return s.failure(meta, "answer failed: "+reason, reason, data)
 }
 
 // failure reports why a call has no answer, with the code of spec appendix B: as an error of the
 // protocol, whose data also has the reason as message, or as a result, whose _meta has the data.
 func (s *Server) failure(
-	req *mcp.CallToolRequest, message, reason string, data map[string]any,
+	meta mcp.Meta, message, reason string, data map[string]any,
 ) (*mcp.CallToolResult, error) {
 	const code = -32001
-	if s.failsAsResult(req) {
-		meta := mcp.Meta{version.Name + "/code": code}
+	if s.failsAsResult(meta) {
+		about := mcp.Meta{version.Name + "/code": code}
 		for name, value := range data {
-			meta[version.Name+"/"+name] = value
+			about[version.Name+"/"+name] = value
 		}
 		return &mcp.CallToolResult{
-			Meta:    meta,
+			Meta:    about,
 			IsError: true,
 			Content: []mcp.Content{&mcp.TextContent{Text: message}},
 		}, nil
@@ -240,13 +272,13 @@ func (s *Server) failure(
 	return nil, &jsonrpc.Error{Code: code, Message: message, Data: b}
 }
 
-// failsAsResult reports whether a failure of a request is a result with isError.
-func (s *Server) failsAsResult(req *mcp.CallToolRequest) bool {
+// failsAsResult reports whether a failure of a request with meta is a result with isError.
+func (s *Server) failsAsResult(meta mcp.Meta) bool {
 	switch s.options.ToolErrors {
 	case "protocol":
 		return false
 	case "result":
 		return true
 	}
-	return isStateless(req.Params.Meta)
+	return isStateless(meta)
 }

@@ -20,9 +20,6 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// senderKey is the key of a context's function that takes the messages about a task.
-type senderKey struct{}
-
 // progress starts the messages about a call; watch is nil if the client does not ask for them. stop
 // ends them and returns after the last one.
 func progress(
@@ -35,6 +32,9 @@ func progress(
 	}
 
 	s := &stages{current: "thinking"}
+	if task, ok := ctx.Value(taskCallKey{}).(*taskCall); ok {
+		s.created = task.created
+	}
 	var messages sync.WaitGroup
 	messages.Go(func() { s.run(ctx, send) })
 	return s.add, func() {
@@ -46,8 +46,8 @@ func progress(
 // sender returns what sends a message about a call to the client, or nil if the client does not ask
 // for messages.
 func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) error {
-	if send, ok := ctx.Value(senderKey{}).(func(message string) error); ok {
-		return send
+	if task, ok := ctx.Value(taskCallKey{}).(*taskCall); ok {
+		return task.message
 	}
 
 	p := mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
@@ -67,6 +67,8 @@ func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) 
 // only the last one is, but each search and page is: the API names them when they are over, just
 // before the next stage.
 type stages struct {
+	created func(response string) // if set, is called when the API runs a response without us
+
 	mu      sync.Mutex
 	current string   // the current stage
 	named   []string // searches and pages to send before it
@@ -127,6 +129,10 @@ func (s *stages) add(ev llm.Event) {
 		if e.Text != "" {
 			s.written += utf8.RuneCountInString(e.Text)
 			s.current = "writing (" + grouped(s.written) + " characters)"
+		}
+	case llm.Created:
+		if s.created != nil {
+			s.created(e.ID)
 		}
 	case llm.Retrying:
 		s.written = 0

@@ -9,6 +9,7 @@
 //	progress.go  messages about a call
 //	tasks.go     calls whose client fetches the result later: the methods of the extension
 //	tasklist.go  the tasks of a session: their ids, start, changes and end
+//	background.go  tasks that the API runs: their sealed ids, and what it says about them
 package server
 
 import (
@@ -49,6 +50,10 @@ type Options struct {
 	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests
 	// of a client must reach the server that MCP returned.
 	Tasks bool
+
+	// Background, if set, is for tasks that the API runs: any server with the same secrets answers
+	// for them. With Tasks these are the tasks whose response the API soon names.
+	Background *Background
 
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
@@ -92,6 +97,8 @@ func (c Call) Kind() string {
 		return llm.KindTimeout.Label()
 	case errors.Is(c.Err, context.Canceled):
 		return llm.KindCanceled.Label()
+	case errors.Is(c.Err, answer.ErrGone):
+		return llm.KindNotFound.Label()
 	case c.Outcome == "invalid":
 		return "arguments"
 	}
@@ -113,6 +120,7 @@ type Server struct {
 	tools   []*mcp.Tool
 	places  *places
 	waiting atomic.Int64 // calls that have no place yet
+	jobs    jobs
 }
 
 // New returns a Server.
@@ -129,14 +137,15 @@ func New(o Options) *Server {
 			perPerson: o.PerUser,
 			people:    map[string]*person{},
 		},
+		jobs: jobs{byResponse: map[string]*job{}},
 	}
 }
 
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
-// MCP returns a server of the SDK with the tools. Its calls end when ctx is done. All servers that
-// MCP returns share the limit of calls.
+// MCP returns a server of the SDK with the tools. Its calls end when ctx is done, with its cause. All
+// servers that MCP returns share the limit of calls and the tasks that the API runs.
 func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
@@ -158,7 +167,7 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, s.handle(ctx, t.Name))
 	}
-	if s.options.Tasks {
+	if s.options.Tasks || s.options.Background != nil {
 		s.addTasks(m)
 	}
 	m.AddReceivingMiddleware(s.checkMethod)

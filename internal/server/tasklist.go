@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/seal"
 )
 
 const (
@@ -19,7 +20,8 @@ const (
 	maxHeld      = 64 << 20  // bytes of the results of all tasks
 	keepTasks    = time.Hour // after the time limit, for clients that fetch the result late
 	pollInterval = 2 * time.Second
-	working      = "working" // the status of a task until it ends; it never asks for input
+	nameTime     = 2 * time.Second // for the API to name the response of a task
+	working      = "working"       // the status of a task until it ends; it never asks for input
 )
 
 // task is a task as the client sees it. A task with a Type alone is an acknowledgement.
@@ -43,7 +45,7 @@ type task struct {
 // taskList holds the tasks of a session. It has at most maxTasks, and none of them changes after it
 // has ended. Their results have at most maxHeld bytes together, unless the last one alone has more.
 type taskList struct {
-	ttl time.Duration
+	server *Server
 
 	mu    sync.Mutex // guards tasks, and what they point to
 	tasks []*task    // the oldest first
@@ -67,14 +69,14 @@ func (l *taskList) find(id string) *task {
 	return nil
 }
 
-func (l *taskList) expired(t *task) bool { return time.Since(t.Created) > l.ttl }
+func (l *taskList) expired(t *task) bool { return time.Since(t.Created).Milliseconds() > t.TTL }
 
 // start runs a call as a task and returns a copy of the task. It returns nil if there is no room
 // for one. The call outlives its request and ends with the session (see Server.handle).
 func (l *taskList) start(
-	ctx context.Context, call func(context.Context) (mcp.Result, error),
+	request context.Context, call func(context.Context) (mcp.Result, error),
 ) *task {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(request))
 	created := now()
 	t := &task{
 		Type:         "task",
@@ -82,7 +84,7 @@ func (l *taskList) start(
 		Status:       working,
 		Created:      created,
 		Updated:      created,
-		TTL:          l.ttl.Milliseconds(),
+		TTL:          (l.server.options.Timeout + keepTasks).Milliseconds(),
 		PollInterval: pollInterval.Milliseconds(),
 	}
 	t.cancel = func() {
@@ -95,11 +97,41 @@ func (l *taskList) start(
 	}
 
 	started := *t // before the call changes it
+	responses := make(chan string, 1)
 	go func() {
+		defer close(responses)
 		defer cancel()
-		l.run(ctx, t, call)
+		l.run(ctx, t, call, responses)
 	}()
+	if l.server.options.Background == nil {
+		return &started
+	}
+
+	select {
+	case response := <-responses:
+		if response != "" {
+			l.seal(t, &started, response)
+		}
+	case <-time.After(nameTime):
+	case <-request.Done():
+		t.cancel()
+	}
 	return &started
+}
+
+// seal gives a task, and the copy of it that the client gets, an id that outlives this process.
+func (l *taskList) seal(t, started *task, response string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sealed := seal.Task{
+		Created:  t.Created,
+		Tool:     detailed,
+		Response: response,
+	}
+	t.ID = l.server.seal(sealed, "")
+	t.TTL = l.server.backgroundTTL().Milliseconds()
+	started.ID = t.ID
+	started.TTL = t.TTL
 }
 
 // add adds a task. If the list is full, the oldest task that has ended makes room; add returns false
@@ -120,23 +152,50 @@ func (l *taskList) add(t *task) bool {
 	return true
 }
 
-// run runs the call of a task to its end. The messages about the call go to the task.
+// taskCall is what a call tells the task that it is. A context has it under the key taskCallKey.
+type taskCall struct {
+	message func(string) error // takes the messages about the call
+	created func(response string)
+}
+
+type taskCallKey struct{}
+
+// run runs the call of a task to its end. responses gets the id of the first response that the API
+// runs in the background.
 func (l *taskList) run(
-	ctx context.Context, t *task, call func(context.Context) (mcp.Result, error),
+	ctx context.Context,
+	t *task,
+	call func(context.Context) (mcp.Result, error),
+	responses chan<- string,
 ) {
-	send := func(message string) error {
-		l.change(t, task{Status: working, Message: message})
-		return nil
+	about := &taskCall{
+		message: func(message string) error {
+			l.change(t, task{Status: working, Message: message})
+			return nil
+		},
+		created: func(response string) {
+			select {
+			case responses <- response:
+			default: // a retry
+			}
+		},
 	}
 
-	res, err := call(context.WithValue(ctx, senderKey{}, send))
-	if err != nil {
-		e, _ := errors.AsType[*jsonrpc.Error](err) // as Server.handle returns them
-		l.change(t, task{Status: "failed", Message: err.Error(), Error: e})
-		return
+	end := ended(call(context.WithValue(ctx, taskCallKey{}, about)))
+	if end.Result != nil {
+		body, _ := jsonx.Marshal(end.Result) // the SDK sends it, too
+		end.size = len(body)
 	}
-	body, _ := jsonx.Marshal(res) // the SDK sends it, too
-	l.change(t, task{Status: "completed", Result: res, size: len(body)})
+	l.change(t, end)
+}
+
+// ended returns the end of a task whose call returned res and err.
+func ended(res mcp.Result, err error) task {
+	if err == nil {
+		return task{Status: "completed", Result: res}
+	}
+	e, _ := errors.AsType[*jsonrpc.Error](err) // as Server.handle returns them
+	return task{Status: "failed", Message: err.Error(), Error: e}
 }
 
 // change gives t the status, message, result and error of to, unless t has ended.
@@ -146,16 +205,20 @@ func (l *taskList) change(t *task, to task) {
 	if t.Status != working {
 		return
 	}
+	t.set(to)
+	if t.size > 0 {
+		l.makeRoomLocked(t)
+	}
+}
 
+// set gives t the status, message, result, error and size of to.
+func (t *task) set(to task) {
 	t.Status = to.Status
 	t.Message = to.Message
 	t.Result = to.Result
 	t.Error = to.Error
 	t.Updated = now()
 	t.size = to.size
-	if t.size > 0 {
-		l.makeRoomLocked(t)
-	}
 }
 
 // makeRoomLocked drops the tasks that completed first until the results, with that of t, are small

@@ -256,7 +256,8 @@ func TestTaskLimit(t *testing.T) {
 // Beyond 64 MiB the tasks that completed first are dropped, also if they began later.
 func TestTaskBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		list := &taskList{ttl: time.Hour}
+		s, _ := newServer(func(*Options) {})
+		list := &taskList{server: s}
 		start := func(duration time.Duration) string {
 			text := &mcp.TextContent{Text: strings.Repeat("x", 10<<20)}
 			call := func(context.Context) (mcp.Result, error) {

@@ -1,0 +1,116 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// Why Fetch has no answer.
+var (
+	ErrRunning   = errors.New("the answer is not complete")
+	ErrCancelled = errors.New("the answer was cancelled")
+	ErrGone      = errors.New("the API does not have the answer any more")
+)
+
+// Start asks q in the background of the API, and returns the id of the response, for Fetch and
+// CancelResponse. If the API has answered at once, it returns the answer and no id. The error is
+// llm.ErrNoBackground where Ask is to be used instead.
+func (a *Answerer) Start(
+	ctx context.Context, profile string, q Question,
+) (id string, ans *Answer, err error) {
+	p, err := a.profile(profile)
+	if err != nil {
+		return "", nil, err
+	}
+	a.logRequest(ctx, profile, p)
+
+	began := a.o.Now()
+	resp, err := a.o.Client.Start(ctx, a.request(p, q))
+	if err != nil {
+		return "", nil, err
+	}
+	if resp.Running() {
+		return resp.ID, nil, nil
+	}
+	ans, err = a.single(resp, p, began)
+	if err != nil {
+		return "", nil, err
+	}
+	ans.Meta.Elapsed = a.o.Now().Sub(began)
+	return "", ans, nil
+}
+
+// Fetch returns the answer of a response that Start began at a time. It is that of Ask, except that
+// nothing is asked again, and that its times are those of the API. The error may be one of this
+// file; after ErrRunning the next Fetch may have the answer.
+func (a *Answerer) Fetch(
+	ctx context.Context, profile, id string, began time.Time,
+) (*Answer, error) {
+	p, err := a.profile(profile)
+	if err != nil {
+		return nil, err
+	}
+
+	resp, err := a.o.Client.Get(ctx, id, include)
+	if err != nil {
+		return nil, fetchError(err)
+	}
+	switch {
+	case resp.Running():
+		return nil, ErrRunning
+	case resp.Status == "cancelled":
+		return nil, ErrCancelled
+	case resp.Failure != nil:
+		return nil, resp.Failure
+	}
+
+	ans, err := a.single(resp, p, began)
+	if err != nil {
+		return nil, err
+	}
+	ans.Meta.Elapsed = a.o.Now().Sub(began)
+	if resp.CompletedAt > 0 { // the API says it of complete responses only
+		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
+		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
+	}
+	return ans, nil
+}
+
+// fetchError returns the error of Fetch where the API did not tell the state of a response.
+func fetchError(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+
+	busy := e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+	unreachable := e.Kind == llm.KindConnection || e.Kind == llm.KindTimeout
+	switch {
+	case busy || unreachable:
+		return ErrRunning
+	case e.Lost() && e.Status != http.StatusOK:
+		return ErrGone
+	}
+	return err
+}
+
+// CancelResponse cancels a response that Start began.
+func (a *Answerer) CancelResponse(ctx context.Context, id string) error {
+	return a.o.Client.Cancel(ctx, id)
+}
+
+// single makes the answer of one response that began at a time.
+func (a *Answerer) single(resp *llm.Response, p Profile, began time.Time) (*Answer, error) {
+	r := &reading{}
+	r.add(resp)
+	ans, err := a.compose(r, a.date(began))
+	if err != nil {
+		return nil, err
+	}
+	ans.Model = p.Model
+	return ans, nil
+}

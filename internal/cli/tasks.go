@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+)
+
+// The variables with the secrets of the ids of tasks, or with the file that holds them.
+const (
+	taskSecretsVariable     = "MCP_TASK_SECRETS"
+	taskSecretsFileVariable = "MCP_TASK_SECRETS_FILE"
+)
+
+const (
+	minTaskSecret = 32 // characters
+	minSealingKey = 24 // characters of an API key that can take the place of such a secret
+)
+
+// How long the API has an answer after the time limit, as far as a task relies on it.
+const (
+	keepUnstored = 8 * time.Minute // of about ten
+	keepStored   = time.Hour       // of a month
+)
+
+// outlive lets tasks outlive the process, where the configuration runs answer_detailed in the
+// background and there is a secret for their ids.
+func (a *app) outlive(d *deps) error {
+	secrets, err := a.taskSecrets()
+	if err != nil {
+		hint := fmt.Sprintf("secrets of at least %d characters, separated by commas or blanks",
+			minTaskSecret)
+		return usageError(hint, "%v", err)
+	}
+
+	inBackground := d.profiles["answer_detailed"].Background
+	if !inBackground || !d.config.Server.Tasks {
+		return nil
+	}
+	list := func() []string { return secrets }
+	key := strings.TrimSpace(d.api.APIKey)
+	switch {
+	case len(secrets) > 0:
+	case len(key) >= minSealingKey:
+		list = d.sealWithKey(key)
+	default:
+		a.warn(fmt.Sprintf("tasks do not outlive the process, and over HTTP calls are no tasks: "+
+			"set %s, because there is no API key of at least %d characters",
+			taskSecretsVariable, minSealingKey))
+		return nil
+	}
+
+	keep := keepUnstored
+	if d.config.Responses.Store {
+		keep = keepStored
+	}
+	d.server.Background = &server.Background{
+		Start:   d.answerer.Start,
+		Fetch:   d.answerer.Fetch,
+		Cancel:  d.answerer.CancelResponse,
+		Secrets: list,
+		BaseURL: d.api.BaseURL,
+		Keep:    keep,
+	}
+	return nil
+}
+
+// sealWithKey returns the secrets where the API key is one: after a change of its file also the
+// previous key.
+func (d *deps) sealWithKey(key string) func() []string {
+	keys := &atomic.Pointer[[]string]{}
+	keys.Store(&[]string{key})
+	if d.keyFile == nil {
+		return func() []string { return *keys.Load() }
+	}
+
+	accept := d.keyFile.accept
+	d.keyFile.accept = func(data []byte) error {
+		next := strings.TrimSpace(string(data))
+		if len(next) >= minSealingKey {
+			keys.Store(&[]string{next, (*keys.Load())[0]})
+		}
+		return accept(data)
+	}
+	return func() []string { return *keys.Load() }
+}
+
+// taskSecrets returns the secrets of the environment. The redactor knows all of them.
+func (a *app) taskSecrets() ([]string, error) {
+	source := taskSecretsVariable
+	list := a.variable(source)
+	file := a.variable(taskSecretsFileVariable)
+	if list != "" && file != "" {
+		return nil, errors.New(source + " and " + taskSecretsFileVariable + " are both set")
+	}
+	if file != "" {
+		source = file
+		data, err := config.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading the secrets of tasks: %w", err)
+		}
+		list = string(data)
+	}
+
+	secrets := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r <= ' ' })
+	for i, secret := range secrets {
+		a.redactor.Add(secret)
+		if len(secret) < minTaskSecret {
+			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
+				i+1, source, minTaskSecret)
+		}
+	}
+	if file != "" && len(secrets) == 0 {
+		return nil, fmt.Errorf("%s has no secrets", source)
+	}
+	return secrets, nil
+}
