@@ -139,7 +139,7 @@ func (i *issuer) fetch(ctx context.Context, u string, v any) error {
 	} else {
 		body, err = io.ReadAll(io.LimitReader(resp.Body, fetchBytes+1))
 	}
-	if len(body) > fetchBytes {
+	if err == nil && len(body) > fetchBytes {
 		err = fmt.Errorf("more than %d bytes", fetchBytes)
 	}
 	if err == nil {
