@@ -72,9 +72,10 @@ type message struct {
 
 // client is the MCP client of all tests, with the server that it started.
 type client struct {
-	t     tester
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
+	t      tester
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
 
 	mu      sync.Mutex
 	changed *sync.Cond // of a field below
@@ -88,30 +89,59 @@ type client struct {
 // start runs a command that is the server, until the end of the test.
 func start(t tester, cmd *exec.Cmd) *client {
 	t.Helper()
+	c := prepare(t, cmd).launch()
+	go c.read()
+	return c
+}
+
+// prepare makes the pipes of a command.
+func prepare(t tester, cmd *exec.Cmd) *client {
+	t.Helper()
 	c := &client{t: t, cmd: cmd}
 	c.changed = sync.NewCond(&c.mu)
 	cmd.Stderr = c
 	cmd.WaitDelay = patience
 
-	in, inErr := cmd.StdinPipe()
-	out, outErr := cmd.StdoutPipe()
-	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+	var inErr, outErr error
+	c.stdin, inErr = cmd.StdinPipe()
+	c.stdout, outErr = cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
 		t.Fatalf("%v", err)
 	}
-	c.stdin = in
-	go c.read(out)
+	return c
+}
 
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // It may have ended.
+// launch starts the command. Either read or exit waits for its end.
+func (c *client) launch() *client {
+	c.t.Helper()
+	if err := c.cmd.Start(); err != nil {
+		c.t.Fatalf("%v", err)
+	}
+
+	c.t.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // It may have ended.
 		c.wait("the end", func() bool { return c.over })
-		clean(t, c.output()+c.log())
+		clean(c.t, c.output()+c.log())
 	})
 	return c
 }
 
+// exit waits for the end of a command whose output is not read, and wants an exit code.
+func (c *client) exit(code int) {
+	c.t.Helper()
+	go c.finish()
+	c.end(code)
+}
+
+func (c *client) finish() {
+	_ = c.cmd.Wait() // ProcessState has the result.
+	c.update(func() { c.over = true })
+}
+
 // read reads stdout until the server has ended.
-func (c *client) read(out io.Reader) {
-	r := bufio.NewReaderSize(out, 1<<16)
+func (c *client) read() {
+	defer c.finish()
+	r := bufio.NewReaderSize(c.stdout, 1<<16)
 	m, err := readMessage(r)
 	for ; err == nil; m, err = readMessage(r) {
 		c.update(func() {
@@ -124,8 +154,6 @@ func (c *client) read(out io.Reader) {
 	}
 
 	_, _ = io.Copy(io.Discard, r)
-	_ = c.cmd.Wait() // ProcessState has the result.
-	c.update(func() { c.over = true })
 }
 
 // Write collects stderr.

@@ -78,12 +78,11 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 // TestScript runs the scripts in testdata, with these commands:
 //
 //	api STEP...              starts an API with these steps (see fakeapi.Server.Script)
-//	requests N, aborted N    waits until the API has had N requests, N aborted ones
-//	count N                  the API has had N requests
+//	requests N, aborted N    waits until the API has had N requests and no more, N aborted ones
 //	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
 //	code N ARG...            runs the program and wants exit code N
 //	server [NAME=VALUE...] ARG...  starts a session, after eof; mcp also initializes it
-//	line JSON, frame JSON, raw GOSTRING  sends a message or bytes
+//	line JSON, frame JSON    sends a message
 //	ask ID WORD...           sends a call of answer; watch ID WORD... one with progress
 //	call ID TOOL JSON, cancel ID, ping ID  sends these
 //	want ID [REGEXP...]      waits for a message and prints it
@@ -146,9 +145,8 @@ func (s *script) match(patterns []string) {
 
 var scriptCommands = map[string]func(s *script, args []string){
 	"api":      (*script).startAPI,
-	"requests": func(s *script, args []string) { await(s, s.api.WaitRequests, s.number(args)) },
+	"requests": (*script).requests,
 	"aborted":  func(s *script, args []string) { await(s, s.api.WaitAborted, s.number(args)) },
-	"count":    (*script).count,
 	"body":     (*script).body,
 	"headers":  (*script).headers,
 	"code":     (*script).code,
@@ -159,11 +157,6 @@ var scriptCommands = map[string]func(s *script, args []string){
 	},
 	"line":  func(s *script, args []string) { s.c.line(join(args)) },
 	"frame": func(s *script, args []string) { s.c.put(framed(join(args))) },
-	"raw": func(s *script, args []string) {
-		text, err := strconv.Unquote(args[0])
-		s.Check(err)
-		s.c.put(text)
-	},
 	"ask":   func(s *script, args []string) { s.c.line(ask(args[0], join(args[1:]))) },
 	"watch": func(s *script, args []string) { s.c.line(watched(ask(args[0], join(args[1:])))) },
 	"call": func(s *script, args []string) {
@@ -193,7 +186,8 @@ func (s *script) startAPI(args []string) {
 	s.Setenv("OPENAI_API_KEY", key)
 }
 
-func (s *script) count(args []string) {
+func (s *script) requests(args []string) {
+	await(s, s.api.WaitRequests, s.number(args))
 	if n := len(s.api.Requests()); n != s.number(args) {
 		s.Fatalf("the API has had %d requests", n)
 	}

@@ -4,68 +4,15 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
-
-// process is the program on pipes. A test has both ends of each.
-type process struct {
-	*exec.Cmd
-	t           *testing.T
-	stdin, in   *os.File
-	out, stdout *os.File
-	stderr      bytes.Buffer
-}
-
-func newProcess(t *testing.T, words ...string) *process {
-	t.Helper()
-	p := &process{Cmd: program(t.TempDir(), words...), t: t}
-	var inErr, outErr error
-	p.stdin, p.in, inErr = os.Pipe()
-	p.out, p.stdout, outErr = os.Pipe()
-	if err := errors.Join(inErr, outErr); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		for _, f := range []*os.File{p.stdin, p.in, p.out, p.stdout} {
-			_ = f.Close()
-		}
-	})
-	p.Stdin = p.stdin
-	p.Stdout = p.stdout
-	p.Stderr = &p.stderr
-	return p
-}
-
-// start starts the program and sends it something.
-func (p *process) start(text string) *process {
-	p.t.Helper()
-	if err := p.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	_, _ = io.WriteString(p.in, text) // An answer is missing if it fails.
-	return p
-}
-
-// exit waits for the end of the program, and kills it if it does not end. It checks the exit code.
-func (p *process) exit(want int) {
-	p.t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
-	defer timer.Stop()
-	_ = p.Wait() // ProcessState has the result.
-	if p.ProcessState.ExitCode() != want {
-		p.t.Errorf("%v, want exit code %d\nstderr: %s", p.ProcessState, want, &p.stderr)
-	}
-}
 
 // A signal ends the session with exit code 0 and without answers, although everything that it could
 // wait for takes longer than the test.
@@ -88,6 +35,7 @@ func TestSignals(t *testing.T) {
 			c, api := serve(t, tt.step, "--debug")
 			c.begin().line(ask("1", "x"))
 			await(t, api.WaitRequests, 1)
+
 			tt.wait(c)
 
 			_ = c.cmd.Process.Signal(tt.sig)
@@ -101,64 +49,69 @@ func TestSignals(t *testing.T) {
 // A signal also ends a session whose client does not read.
 func TestSignalWithFullPipe(t *testing.T) {
 	t.Parallel()
-	p := newProcess(t, "--stdio").start("")
-	go func() { _, _ = io.WriteString(p.in, strings.Repeat(ping1+"\n", 20000)) }() // ends with the server
-	if _, err := io.ReadFull(p.out, make([]byte, 1)); err != nil {
+	c := prepare(t, program(t.TempDir(), "--stdio")).launch()
+	go c.put(strings.Repeat(line1, 20000)) // ends with the server
+	if _, err := io.ReadFull(c.stdout, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	_ = p.Process.Signal(syscall.SIGTERM)
-	p.exit(0)
+
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	c.exit(0)
 }
 
-// setNonblocking changes the server's ends of the pipes.
-func (p *process) setNonblocking(on bool) {
-	p.t.Helper()
-	for _, f := range []*os.File{p.stdin, p.stdout} {
-		if err := syscall.SetNonblock(int(f.Fd()), on); err != nil {
-			p.t.Fatal(err)
+// serverEnds returns the server's ends of the pipes, which it will share with the test.
+func serverEnds(c *client) (fds []int) {
+	c.t.Helper()
+	for _, end := range []any{c.cmd.Stdin, c.cmd.Stdout} {
+		fd, err := unix.FcntlInt(end.(*os.File).Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			c.t.Fatalf("%v", err)
 		}
+		fds = append(fds, fd)
 	}
-}
-
-// ping sends n pings. An answer is missing if it fails.
-func (p *process) ping(n int) {
-	for i := range n {
-		_, _ = io.WriteString(p.in, ping(fmt.Sprint(i))+"\n")
-	}
+	return fds
 }
 
 // Another process that has the same pipes may make them non-blocking. Neither reading from an empty
 // pipe nor writing to a full one fails then.
 func TestNonblockingPipes(t *testing.T) {
 	t.Parallel()
-	p := newProcess(t, "--stdio")
-	r := bufio.NewReader(p.out)
+	c := prepare(t, program(t.TempDir(), "--stdio"))
+	ends := serverEnds(c)
+	c.launch()
+
+	r := bufio.NewReader(c.stdout)
 	answered := func() {
 		t.Helper()
-		p.ping(1)
-		if m, err := readMessage(r); m.id != "0" {
-			t.Fatalf("got %q, %v\n%s", m.raw, err, &p.stderr)
+		c.line(ping1)
+		if m, err := readMessage(r); m.id != "1" {
+			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
 	}
 
-	p.setNonblocking(false) // those of Go are not
-	p.start("")
 	answered() // the server has begun with blocking pipes
-	p.setNonblocking(true)
-	_ = p.stdin.Close()
-	_ = p.stdout.Close()
+	for _, fd := range ends {
+		if err := unix.SetNonblock(fd, true); err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.Close(fd)
+	}
 	for range 99 {
 		answered()
 	}
 
 	const n = 20000
-	p.ping(n) // the answers fill the pipe
-	_ = p.in.Close()
+	for i := range n { // the answers fill the pipe
+		c.line(ping(fmt.Sprint(i)))
+	}
+
+	_ = c.stdin.Close()
 	ids := map[string]bool{}
 	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
 		ids[m.id] = true
 	}
-	p.exit(0)
+
+	c.exit(0)
 	if len(ids) != n {
 		t.Errorf("%d answers, want %d", len(ids), n)
 	}
@@ -196,23 +149,27 @@ func TestCommandsEnd(t *testing.T) {
 		t.Run(fmt.Sprint(tt.args, " ", tt.step, " ", tt.code), func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, strings.Fields(tt.step)...)
-			p := newProcess(t, append(env, strings.Fields(tt.args)...)...)
+
+			c := prepare(t, program(t.TempDir(), append(env, strings.Fields(tt.args)...)...))
 			if tt.step == "" {
-				p.out.Close()
+				_ = c.stdout.Close()
 			}
-			p.start(initialize + "\n" + ask("1", "x") + "\n")
+			c.launch()
+			c.line(initialize)
+			c.line(ask("1", "x"))
 			if tt.step != "" {
 				await(t, api.WaitRequests, 1)
 			}
 
 			if tt.code == interrupted {
-				_ = p.Process.Signal(os.Interrupt)
+				_ = c.cmd.Process.Signal(os.Interrupt)
 			} else {
-				p.out.Close()
+				_ = c.stdout.Close()
 			}
-			p.exit(tt.code)
-			if strings.Contains(p.stderr.String(), "error") {
-				t.Errorf("stderr: %s", &p.stderr)
+
+			c.exit(tt.code)
+			if strings.Contains(c.log(), "error") {
+				t.Errorf("stderr: %s", c.log())
 			}
 			if tt.step == "hang" {
 				await(t, api.WaitAborted, 1)
@@ -226,13 +183,13 @@ func TestCancelAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		args string
-		end  func(*process)
+		end  func(*client)
 		code int
 	}{
-		{"--stdio", func(p *process) { _ = p.Process.Signal(syscall.SIGTERM) }, 0},
-		{"--stdio", func(p *process) { p.out.Close() }, 0},
-		{"ask x", func(p *process) { _ = p.Process.Signal(os.Interrupt) }, interrupted},
-		{"ask x", func(p *process) { p.out.Close() }, notRead},
+		{"--stdio", func(c *client) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, 0},
+		{"--stdio", func(c *client) { c.stdout.Close() }, 0},
+		{"ask x", func(c *client) { _ = c.cmd.Process.Signal(os.Interrupt) }, interrupted},
+		{"ask x", func(c *client) { c.stdout.Close() }, notRead},
 	} {
 		t.Run(fmt.Sprint(tt.args, " ", tt.code), func(t *testing.T) {
 			t.Parallel()
@@ -244,11 +201,11 @@ func TestCancelAtTheEnd(t *testing.T) {
 			}
 
 			args := append(env, strings.Fields(tt.args)...)
-			p := newProcess(t, append(args, "--config", file)...)
-			p.start(initialize + "\n" + ask("1", "x") + "\n")
+			c := prepare(t, program(t.TempDir(), append(args, "--config", file)...)).launch()
+			c.put(initialize + "\n" + ask("1", "x") + "\n")
 			await(t, api.WaitRequests, 2) // the second one is a GET
-			tt.end(p)
-			p.exit(tt.code)
+			tt.end(c)
+			c.exit(tt.code)
 
 			requests := api.Requests()
 			last := requests[len(requests)-1]

@@ -54,10 +54,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.close()
-	screen.Block(d.config.Search.BlockedDomains)
-	if d.config.Server.Debug { // the log shows everything
-		screen.Hide()
-	}
+	screen.Configure(d.config.Search.BlockedDomains, d.config.Server.Debug)
 
 	// A write would show minutes later that stdout has no reader.
 	run, stop := context.WithCancelCause(ctx)
@@ -184,9 +181,9 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 
 	path := debugPath(args)
 	if path != "" {
-		hint := "--debug=" + path + " logs to it; --debug -- ends the flags"
-		const problem = "%q after --debug looks like a path, not like a question"
-		return nil, usageError(hint, problem, path)
+		return nil, usageError(
+			"--debug="+path+" logs to it; --debug -- ends the flags",
+			"%q after --debug looks like a path, not like a question", path)
 	}
 	if f.json && f.events {
 		return nil, usageError(f.seeHelp(), "--json and --events exclude each other")
@@ -195,13 +192,12 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 		return nil, usageError(f.seeHelp(), "--detailed and --quick exclude each other")
 	}
 
-	switch {
-	case f.detailed:
+	f.config.Profile = "answer"
+	if f.detailed {
 		f.config.Profile = "answer_detailed"
-	case f.quick:
+	}
+	if f.quick {
 		f.config.Profile = "answer_quick"
-	default:
-		f.config.Profile = "answer"
 	}
 	f.question.Query, err = a.query(ctx, words)
 	return f, err

@@ -152,7 +152,11 @@ func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger)
 // needs, too. From here on the secrets of cfg are redacted.
 func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	a.redactor = redact.New(cfg.Secrets...)
-	log, end, err := logging.New(logging.Options{
+	d := &deps{
+		config:   cfg,
+		profiles: profiles(cfg),
+	}
+	d.log, d.close, d.logErr = logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
 		File:     cfg.Server.DebugFile,
 		Format:   a.logFormat,
@@ -161,13 +165,6 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 		Redactor: a.redactor,
 	})
 
-	d := &deps{
-		config:   cfg,
-		log:      log,
-		logErr:   err,
-		profiles: profiles(cfg),
-		close:    end,
-	}
 	d.api = llm.Options{
 		BaseURL:      cfg.OpenAI.BaseURL,
 		Organization: cfg.OpenAI.Organization,
@@ -178,7 +175,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 		Headers:      cfg.SentHeaders,
 		Store:        cfg.Responses.Store,
 		UserAgent:    version.Name + "/" + version.String(),
-		Logger:       log,
+		Logger:       d.log,
 		Redactor:     a.redactor,
 	}
 	if offline {

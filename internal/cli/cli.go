@@ -64,9 +64,12 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	return a.report(a.run(ctx, args))
 }
 
+// command is a command, with its arguments.
+type command func(context.Context, []string) error
+
 // commands are the commands by name.
-func (a *app) commands() map[string]func(context.Context, []string) error {
-	return map[string]func(context.Context, []string) error{
+func (a *app) commands() map[string]command {
+	return map[string]command{
 		"serve":      a.serve,
 		"ask":        a.ask,
 		"smoke":      a.smoke,
@@ -84,7 +87,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 	}
 
 	name := "" // none: the server
-	run := a.server
+	run := command(a.server)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name = args[0]
 		args = args[1:]
@@ -147,10 +150,8 @@ func (a *app) report(err error) int {
 // isClosed reports whether err is that of a pipe without a reader.
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232)
-	if runtime.GOOS == "windows" && errors.Is(err, windowsNoData) {
-		return true
-	}
-	return errors.Is(err, syscall.EPIPE)
+	onWindows := runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
+	return onWindows || errors.Is(err, syscall.EPIPE)
 }
 
 // program begins the lines for the user.

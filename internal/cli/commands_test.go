@@ -8,46 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
-
-// Each tool of the server has its profile, and ask has a flag for it: answer_quick has --quick.
-func TestTools(t *testing.T) {
-	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	ignore := func(string, []byte) {}
-	responses, err := session(t.Context(), o, true, firstRequests("test"), ignore)
-	if err != nil {
-		t.Fatal(err)
-	}
-	byTool := profiles(new(config.Config))
-	tools := gjson.GetBytes(responses[1], "result.tools.#.name").Array()
-	for _, tool := range tools {
-		t.Run(tool.Str, func(t *testing.T) {
-			if _, ok := byTool[tool.Str]; !ok {
-				t.Errorf("the configuration has no profile for the tool %s", tool)
-			}
-
-			args := []string{"?"}
-			if name, ok := strings.CutPrefix(tool.Str, "answer_"); ok {
-				args = []string{"--" + name, "?"}
-			}
-			f, err := new(app).parseAsk(t.Context(), args)
-			if err != nil {
-				t.Fatalf("ask has no flag for the tool %s: %v", tool, err)
-			}
-			if f.config.Profile != tool.Str {
-				t.Errorf("ask %s uses the profile %s, want %s", args, f.config.Profile, tool)
-			}
-		})
-	}
-	if len(tools) != len(byTool) {
-		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
-	}
-}
 
 func TestEvents(t *testing.T) {
 	for _, tt := range []struct {
@@ -226,7 +189,7 @@ func TestSession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
 			ignore := func(string, []byte) {}
-			_, err := session(t.Context(), o, true, tt.requests, ignore)
+			err := session(t.Context(), o, true, tt.requests, ignore)
 
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)

@@ -25,8 +25,8 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(words) > 0 {
-		hint := "--debug takes its file as --debug=PATH; " + f.seeHelp()
-		return usageError(hint, "doctor takes no %q", words[0])
+		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(),
+			"doctor takes no %q", words[0])
 	}
 
 	o := doctor.Options{
@@ -83,10 +83,9 @@ func countTools(ctx context.Context, lines bool) (tools int, err error) {
 	defer cancel()
 
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	ignore := func(string, []byte) {}
-	responses, err := session(ctx, o, lines, firstRequests("doctor"), ignore)
-	if err != nil {
-		return 0, err
+	count := func(_ string, response []byte) {
+		tools += int(gjson.GetBytes(response, "result.tools.#").Int())
 	}
-	return int(gjson.GetBytes(responses[1], "result.tools.#").Int()), nil
+	err = session(ctx, o, lines, firstRequests("doctor"), count)
+	return tools, err
 }

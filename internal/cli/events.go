@@ -38,14 +38,14 @@ func escape(json []byte) (escaped []byte) {
 	return escaped
 }
 
-// event is a line of `ask --events`: names and values in turn. Empty strings, except an id, are
-// left out.
+// event is a line of `ask --events`: its type, then names and values in turn. Empty strings, except
+// an id, are left out.
 type event []any
 
 // MarshalJSON keeps the order.
 func (e event) MarshalJSON() ([]byte, error) {
-	var b []byte
-	for i := 0; i < len(e); i += 2 {
+	b := fmt.Appendf(nil, `{"type":%q`, e[0])
+	for i := 1; i < len(e); i += 2 {
 		name := e[i]
 		value := e[i+1]
 		if value == "" && name != "id" {
@@ -54,7 +54,6 @@ func (e event) MarshalJSON() ([]byte, error) {
 		encoded, _ := jsonx.Marshal(value) // strings and numbers cannot fail
 		b = fmt.Appendf(b, ",%q:%s", name, encoded)
 	}
-	b[0] = '{'
 	return append(b, '}'), nil
 }
 
@@ -63,7 +62,7 @@ func eventOf(ev llm.Event) event {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		return event{
-			"type", "block_start",
+			"block_start",
 			"index", e.Index,
 			"kind", e.Kind,
 			"id", e.ID,
@@ -71,25 +70,25 @@ func eventOf(ev llm.Event) event {
 		}
 	case llm.BlockDelta:
 		return event{
-			"type", "block_delta",
+			"block_delta",
 			"index", e.Index,
 			"text", e.Text,
 			"thinking", e.Thinking,
 			"input_json", e.InputJSON,
 		}
 	case llm.BlockStop:
-		return event{"type", "block_stop", "index", e.Index}
+		return event{"block_stop", "index", e.Index}
 	case llm.Search:
-		return event{"type", "search", "action", e.Action, "query", e.Query, "url", e.URL}
+		return event{"search", "action", e.Action, "query", e.Query, "url", e.URL}
 	case llm.Usage:
 		return event{
-			"type", "usage",
+			"usage",
 			"input_tokens", e.Input,
 			"output_tokens", e.Output,
 			"total_tokens", e.Total,
 		}
 	case llm.Done:
-		return event{"type", "done", "status", e.Status}
+		return event{"done", "status", e.Status}
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func (a *app) failed(err error, explained string) event {
 	}
 
 	return event{
-		"type", "error",
+		"error",
 		"message", a.redactor.Line(message),
 		"code", a.redactor.Line(code),
 	}

@@ -4,7 +4,6 @@ import (
 	stdcmp "cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -45,23 +44,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
-	for in, want := range map[string]string{
-		"-l":              "unknown flag --l",
-		"a --offlin":      "unknown flag --offlin",
-		"a --model":       "flag needs an argument: --model",
-		"a --help":        "flag: help requested",
-		"--offline=maybe": `invalid boolean value "maybe" for --offline: parse error`,
-	} {
-		t.Run(in, func(t *testing.T) {
-			_, err := newFlags("ask").parse(strings.Fields(in))
-			if got := fmt.Sprint(err); got != want {
-				t.Errorf("the error is %s, want %s", got, want)
-			}
-		})
-	}
-}
-
 // run runs the program with an environment of a key and env.
 func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	var out, errs strings.Builder
@@ -80,7 +62,6 @@ const (
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, problem, hint string }{
 		{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
-		{"x", `unknown command "x"`, seeHelp},
 		{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
 		{"why?", `unknown command "why?"`, toAsk + seeHelp},
 		{"東京の天気は", `unknown command "東京の天気は"`, toAsk + seeHelp},
@@ -88,6 +69,12 @@ func TestUsageErrors(t *testing.T) {
 			"ask --recencydays 1 ?",
 			"unknown flag --recencydays",
 			"did you mean --recency-days? " + seeAsk,
+		},
+		{"ask -l", "unknown flag --l", seeAsk},
+		{
+			"ask --offline=maybe",
+			`invalid boolean value "maybe" for --offline: parse error`,
+			seeAsk,
 		},
 		{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
 		{"--stdio --config", "flag needs an argument: --config", seeHelp},
@@ -214,6 +201,20 @@ func TestUsageTexts(t *testing.T) {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("stdout lacks %q:\n%s", want, stdout)
 			}
+		})
+	}
+}
+
+// fullDisk refuses what is written to it.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestFullDisk(t *testing.T) {
+	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
+		t.Run(args, func(t *testing.T) {
+			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
+			checkExit(t, code, exitFailed)
 		})
 	}
 }

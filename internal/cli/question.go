@@ -31,19 +31,19 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 	query = strings.TrimSpace(query)
 
 	if !utf8.ValidString(query) {
-		const hint = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | " +
-			"openai-responses-mcp ask -"
-		return "", usageError(hint, "the question is not UTF-8 text")
+		return "", usageError(
+			"convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -",
+			"the question is not UTF-8 text")
 	}
 	if query == "" {
-		const hint = `openai-responses-mcp ask "What does HTTP 404 mean?", ` +
-			"or - to read it from stdin"
-		return "", usageError(hint, "no question")
+		return "", usageError(
+			`openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`,
+			"no question")
 	}
 	if len(words) > 0 && words[0] == "-" {
-		const hint = "- alone reads the question from stdin; " +
-			"after a question it adds stdin as context"
-		return "", usageError(hint, "- comes before the question")
+		return "", usageError(
+			"- alone reads the question from stdin; after a question it adds stdin as context",
+			"- comes before the question")
 	}
 	return query, nil
 }
@@ -71,8 +71,8 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("reading stdin: %w", err)
 	}
 	if len(b) > maxStdin {
-		const hint = "send the part that matters"
-		return "", usageError(hint, "stdin has more than %d bytes", maxStdin)
+		return "", usageError(
+			"send the part that matters", "stdin has more than %d bytes", maxStdin)
 	}
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }

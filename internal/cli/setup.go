@@ -20,28 +20,28 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// setupFlags is the command line of setup.
+// setupFlags is the command line of setup, and the server that it describes. Via is "" until client
+// knows the default.
 type setupFlags struct {
 	*flags
-	via   string // "" until client knows the default
-	url   string
-	oauth bool
+	clients.Server
 }
 
 // setup prints the configuration of a client on stdout and notes on stderr. It prints no key.
 func (a *app) setup(_ context.Context, args []string) error {
 	f := &setupFlags{flags: newConfigFlag("setup")}
-	f.StringVar(&f.via, "via", "", "")
-	f.StringVar(&f.url, "url", "", "")
-	f.BoolVar(&f.oauth, "oauth", false, "")
+	f.OS = runtime.GOOS
+	f.StringVar(&f.Via, "via", "", "")
+	f.StringVar(&f.URL, "url", "", "")
+	f.BoolVar(&f.OAuth, "oauth", false, "")
 	words, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 
-	if f.via != "" && !slices.Contains(clients.Vias(), f.via) {
-		vias := strings.Join(clients.Vias(), ", ")
-		return usageError(f.seeHelp(), "--via %q is not one of %s", f.via, vias)
+	if f.Via != "" && !slices.Contains(clients.Vias(), f.Via) {
+		return usageError(f.seeHelp(),
+			"--via %q is not one of %s", f.Via, strings.Join(clients.Vias(), ", "))
 	}
 	if len(words) == 0 {
 		return a.listClients()
@@ -51,16 +51,16 @@ func (a *app) setup(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.startedAs(f)
+	err = a.describe(f)
 	if err != nil {
 		return err
 	}
 
-	_, err = io.WriteString(a.stdout, c.Snippet(s))
+	_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
 	if err != nil {
 		return err
 	}
-	a.setupNotes(c, s)
+	a.setupNotes(c, f.Server)
 	return nil
 }
 
@@ -76,28 +76,25 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 		return c, usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
 	}
 
-	f.via = cmp.Or(f.via, standardVia(c))
-	f.oauth = f.oauth || c.Web()
-	overHTTP := f.via == clients.ViaHTTP
+	f.Via = cmp.Or(f.Via, standardVia(c))
+	f.OAuth = f.OAuth || c.Web()
+	overHTTP := f.Via == clients.ViaHTTP
 
 	switch {
 	case !overHTTP && c.Web():
-		const problem = "%s starts no program: it connects to a server over HTTP"
-		return c, usageError("leave --via out", problem, c.Name)
-	case !overHTTP && f.url != "":
-		return c, usageError("add --via http", "--url is for servers over HTTP")
-	case !overHTTP && f.oauth:
-		return c, usageError("add --via http", "--oauth is for servers over HTTP")
+		return c, usageError("leave --via out",
+			"%s starts no program: it connects to a server over HTTP", c.Name)
+	case !overHTTP && (f.URL != "" || f.OAuth):
+		return c, usageError("add --via http", "--url and --oauth are for servers over HTTP")
 	case overHTTP && c.NoHTTP != "":
-		const hint = "use --via npx, docker or binary"
-		const problem = "%s does not connect to servers over HTTP: %s"
-		return c, usageError(hint, problem, c.Name, c.NoHTTP)
-	case overHTTP && !isServerURL(f.url):
-		const hint = "add --url https://HOST/mcp, without a user"
-		return c, usageError(hint, "--via http needs the http or https URL of the server")
-	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
-		const hint = "add --url https://HOST/mcp"
-		return c, usageError(hint, "%s connects from the internet, over https only", c.Name)
+		return c, usageError("use --via npx, docker or binary",
+			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+	case overHTTP && !isServerURL(f.URL):
+		return c, usageError("add --url https://HOST/mcp, without a user",
+			"--via http needs the http or https URL of the server")
+	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
+		return c, usageError("add --url https://HOST/mcp",
+			"%s connects from the internet, over https only", c.Name)
 	}
 	return c, nil
 }
@@ -143,8 +140,8 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		const incomplete = "The command of %s writes an incomplete entry, which needs %s:"
-		say(incomplete+"\n\n    %s\n\n", c.Name, omits, command)
+		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n",
+			c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
@@ -168,53 +165,46 @@ func (a *app) listClients() error {
 		}
 	}
 
-	vias := strings.Join(clients.Vias(), "|")
-	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server", vias)
+	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server",
+		strings.Join(clients.Vias(), "|"))
 	return nil
 }
 
-// startedAs returns how a client starts the server, with the configuration of this command line,
-// also of a file that is wrong or missing: it may be corrected later.
-func (a *app) startedAs(f *setupFlags) (clients.Server, error) {
-	s := clients.Server{
-		Via:   f.via,
-		URL:   f.url,
-		OAuth: f.oauth,
-		OS:    runtime.GOOS,
-		Keys:  []string{"OPENAI_API_KEY"},
-		Limit: 5 * time.Minute,
-	}
+// describe completes the server with the configuration of this command line, also of a file that is
+// wrong or missing: it may be corrected later.
+func (a *app) describe(f *setupFlags) error {
+	f.Keys = []string{"OPENAI_API_KEY"}
+	f.Limit = 5 * time.Minute
 
 	file := *cmp.Or(f.config.Config, new(""))
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
-		const goesOn = "setup goes on without the configuration, with the key in "
-		problems := strings.Split(err.Error(), "\n")
-		warnings = append(problems, goesOn+s.Keys[0])
+		warnings = append(strings.Split(err.Error(), "\n"),
+			"setup goes on without the configuration, with the key in "+f.Keys[0])
 	} else {
-		s.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
-		s.Limit = cfg.Timeout()
-		if f.via == clients.ViaDocker { // a container does not find the default file
+		f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
+		f.Limit = cfg.Timeout()
+		if f.Via == clients.ViaDocker { // a container does not find the default file
 			file = cfg.File
 		}
 	}
 	a.warn(warnings...)
 
 	if file != "" {
-		s.Config, err = filepath.Abs(file)
+		f.Config, err = filepath.Abs(file)
 		if err != nil {
-			return s, fmt.Errorf("finding %q: %w", file, err)
+			return fmt.Errorf("finding %q: %w", file, err)
 		}
 	}
-	if f.via == clients.ViaBinary {
-		s.Binary, err = installed()
-		return s, err
+	if f.Via == clients.ViaBinary {
+		f.Binary, err = installed()
+		return err
 	}
-	if f.via != clients.ViaHTTP && !version.IsRelease() {
-		build := "this build is " + version.String()
-		a.warn(build + "; the entry works when " + version.Version + " is published")
+	if f.Via != clients.ViaHTTP && !version.IsRelease() {
+		a.warn("this build is " + version.String() +
+			"; the entry works when " + version.Version + " is published")
 	}
-	return s, nil
+	return nil
 }
 
 // temporary matches the programs of go run: in a folder that it removes, or in the build cache.
@@ -227,10 +217,11 @@ func installed() (string, error) {
 		return "", fmt.Errorf("finding this program: %w", err)
 	}
 	if temporary.MatchString(self) {
-		const problem = "go run builds a temporary program, which a client cannot start later"
-		const hint = "run go install ./cmd/openai-responses-mcp, " +
-			"then ~/go/bin/openai-responses-mcp setup"
-		return "", &failure{exitFailed, problem, hint}
+		return "", &failure{
+			exitFailed,
+			"go run builds a temporary program, which a client cannot start later",
+			"run go install ./cmd/openai-responses-mcp, then ~/go/bin/openai-responses-mcp setup",
+		}
 	}
 
 	// A link in PATH is better: package managers keep it over updates.

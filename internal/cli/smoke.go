@@ -42,7 +42,10 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		requests = append(requests, request{method: "ping", params: object{}})
 	}
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
-	call := toolCall(*tool, query)
+	call := request{
+		method: "tools/call",
+		params: object{"name": *tool, "arguments": object{"query": query}},
+	}
 	if *cancel {
 		silent := call
 		silent.cancelled = true
@@ -51,31 +54,18 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	}
 	requests = append(requests, call)
 
-	useLines := *lines || d.config.LineMode
-	start := time.Now()
-	answered, err := a.smokeSession(ctx, d.server, useLines, requests)
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	if err != nil {
-		return err
-	}
-
 	api := "the API"
 	if f.offline {
 		api = "the offline API"
 	}
-	methods := strings.Join(answered, ", ")
-	took := time.Since(start).Milliseconds()
-	a.note("smoke passed: %s in %d ms, with %s", methods, took, api)
-	return nil
+	useLines := *lines || d.config.LineMode
+	return a.smokeSession(ctx, d.server, useLines, requests, api)
 }
 
-// smokeSession runs a session and prints its responses. It returns the methods in the order of
-// their responses.
-func (a *app) smokeSession(ctx context.Context, o server.Options, lines bool, requests []request) ([]string, error) {
+// smokeSession runs a session, and prints its responses and the verdict.
+func (a *app) smokeSession(ctx context.Context, o server.Options, lines bool, requests []request, api string) error {
 	start := time.Now()
-	var answered []string
+	var answered []string // the methods, in the order of their responses
 	var writeErr error
 	arrived := func(method string, response []byte) {
 		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
@@ -84,8 +74,19 @@ func (a *app) smokeSession(ctx context.Context, o server.Options, lines bool, re
 		writeErr = cmp.Or(writeErr, err)
 	}
 
-	_, err := session(ctx, o, lines, requests, arrived)
-	return answered, cmp.Or(writeErr, err)
+	err := session(ctx, o, lines, requests, arrived)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	err = cmp.Or(writeErr, err)
+	if err != nil {
+		return err
+	}
+
+	methods := strings.Join(answered, ", ")
+	took := time.Since(start).Milliseconds()
+	a.note("smoke passed: %s in %d ms, with %s", methods, took, api)
+	return nil
 }
 
 type object = map[string]any
@@ -110,24 +111,15 @@ func firstRequests(client string) []request {
 	}
 }
 
-// toolCall is the request that calls a tool with a question.
-func toolCall(tool, query string) request {
-	arguments := object{"query": query}
-	return request{
-		method: "tools/call",
-		params: object{"name": tool, "arguments": arguments},
-	}
-}
-
-// session sends requests to a server inside this process, all at once, and returns their responses.
-// It calls arrived for each when it comes. The error is the first of a request without a result.
+// session sends requests to a server inside this process, all at once, and calls arrived for each
+// response when it comes. The error is the first of a request without a result.
 func session(
 	ctx context.Context,
 	o server.Options,
 	lines bool,
 	requests []request,
 	arrived func(method string, response []byte),
-) ([][]byte, error) {
+) error {
 	responses := make([][]byte, len(requests))
 	out := receiver(func(message []byte) {
 		id := gjson.GetBytes(message, "id").Int()
@@ -145,16 +137,24 @@ func session(
 	}
 	err := server.New(o).MCP(ctx).Run(ctx, t)
 	if err != nil {
-		return responses, err
+		return err
 	}
 
 	for i, r := range requests {
-		err := r.check(i+1, responses[i])
-		if err != nil {
-			return responses, err
+		answered := responses[i] != nil
+		if answered && r.cancelled {
+			return fmt.Errorf("call %d was cancelled and yet answered", i+1)
+		}
+		if !answered && !r.cancelled {
+			return fmt.Errorf("the server sent no response to %s", r.method)
+		}
+
+		e := gjson.GetBytes(responses[i], "error")
+		if e.Exists() {
+			return fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").Str, e.Get("code").Int())
 		}
 	}
-	return responses, nil
+	return nil
 }
 
 // input returns what a client writes to send requests. Their ids count from 1.
@@ -178,23 +178,6 @@ func input(requests []request, lines bool) io.Reader {
 		}
 	}
 	return &in
-}
-
-// check returns the error of a response that the request must not have. A nil response is none.
-func (r request) check(id int, response []byte) error {
-	answered := response != nil
-	if answered && r.cancelled {
-		return fmt.Errorf("call %d was cancelled and yet answered", id)
-	}
-	if !answered && !r.cancelled {
-		return fmt.Errorf("the server sent no response to %s", r.method)
-	}
-
-	e := gjson.GetBytes(response, "error")
-	if e.Exists() {
-		return fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").String(), e.Get("code").Int())
-	}
-	return nil
 }
 
 // receiver gets the messages of a server, each of which is one Write.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -25,8 +24,8 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 
 	if len(words) > 0 {
-		hint := "a command goes first, before its flags; " + f.seeHelp()
-		return usageError(hint, "unexpected argument %q", words[0])
+		return usageError("a command goes first, before its flags; "+f.seeHelp(),
+			"unexpected argument %q", words[0])
 	}
 	if *number {
 		_, err := fmt.Fprintln(a.stdout, version.String())
@@ -85,7 +84,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	defer stop()
 
 	err = <-ended
-	clientGone := errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE)
+	clientGone := errors.Is(err, stdio.ErrGone) || isClosed(err)
 	if ctx.Err() != nil || clientGone {
 		return nil
 	}

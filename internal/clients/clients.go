@@ -25,9 +25,10 @@ type Client struct {
 	path        string // of the file, with / between folders; ~ and DATA are the folders of File
 	windowsPath string // where it differs
 	place       string // where a user enters the snippet in place of a file, or ""
-	reference   string // how an entry refers to a variable; %s stands for its name
+	reference   string // how an entry refers to a variable; %s stands for its name; "": YOUR_%s
 
-	content string // template of a JSON file, with $ENTRY in it; "": the entry is the whole file
+	whole   bool   // the entry is the whole file, which is not JSON
+	content string // template of a JSON file, with $ENTRY in it; "": mcpServers
 	local   string // template of an entry that starts a program; "": the client starts none
 	remote  string // template of an entry for a server over HTTP
 	auth    string // template of the part of remote that sends a token; "": headers

@@ -114,8 +114,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// eachSetup runs a test for each client and each server that it can reach.
-func eachSetup(t *testing.T, test func(t *testing.T, c Client, s Server)) {
+// Each client, and each server that it can reach.
+func TestSetups(t *testing.T) {
 	for title, s := range servers() {
 		for _, c := range All() {
 			reachable := s.Via != ViaHTTP || c.NoHTTP == ""
@@ -123,74 +123,70 @@ func eachSetup(t *testing.T, test func(t *testing.T, c Client, s Server)) {
 				reachable = s.OAuth
 			}
 			if reachable {
-				t.Run(c.ID+", "+title, func(t *testing.T) { test(t, c, s) })
+				t.Run(c.ID+", "+title, func(t *testing.T) {
+					checkSnippet(t, c, s)
+					checkToken(t, c, s)
+					checkCommand(t, c, s)
+				})
 			}
 		}
 	}
 }
 
-// Every file parses, and every secret is named.
-func TestSnippet(t *testing.T) {
-	eachSetup(t, func(t *testing.T, c Client, s Server) {
-		snippet := c.Snippet(s)
-		values := []string{snippet}
-		if c.ID == "codex" { // TOML, whose strings are those of JSON
-			values = regexp.MustCompile(`(?m) = .*$`).FindAllString(snippet, -1)
-		}
-
-		for _, value := range values {
-			value = strings.TrimPrefix(value, " = ")
-			valid := json.Valid([]byte(value))
-			if c.ID == "goose" || c.Web() {
-				valid = yaml.Unmarshal([]byte(value), new(any)) == nil
-			}
-			if !valid {
-				t.Errorf("not valid:\n%s", value)
-			}
-		}
-
-		text := snippet + strings.Join(c.Notes(s), "\n")
-		for _, v := range s.secrets() {
-			if !strings.Contains(text, v) {
-				t.Errorf("%s is named neither in the file nor in a note", v)
-			}
-		}
-	})
-}
-
-// A client sends a token only where the server needs one.
-func TestToken(t *testing.T) {
-	eachSetup(t, func(t *testing.T, c Client, s Server) {
-		command, _ := c.Command(s)
-		text := c.Snippet(s) + command + strings.Join(c.Notes(s), "\n") + c.Link(s)
-		got := regexp.MustCompile(`(?i)authorization":|bearer|MCP_HTTP_TOKEN`).FindString(text)
-
-		want := s.Via == ViaHTTP && s.URL == servers()["http"].URL && !s.OAuth
-		if (got != "") != want {
-			t.Errorf("%q is in the entry, want a token: %t", got, want)
-		}
-	})
-}
-
-// A shell reads the words of a command as they are.
-func TestCommand(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs a POSIX shell")
+// checkSnippet checks that the file parses, and that every secret is named.
+func checkSnippet(t *testing.T, c Client, s Server) {
+	snippet := c.Snippet(s)
+	values := []string{snippet}
+	if c.ID == "codex" { // TOML, whose strings are those of JSON
+		values = regexp.MustCompile(`(?m) = .*$`).FindAllString(snippet, -1)
 	}
 
-	eachSetup(t, func(t *testing.T, c Client, s Server) {
-		s.OS = "linux"
-		command, _ := c.Command(s)
-		if command == "" {
-			return
+	for _, value := range values {
+		value = strings.TrimPrefix(value, " = ")
+		valid := json.Valid([]byte(value))
+		if c.ID == "goose" || c.Web() {
+			valid = yaml.Unmarshal([]byte(value), new(any)) == nil
 		}
 
-		got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
-		want := strings.Join(c.words(s), "\n") + "\n"
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		if !valid {
+			t.Errorf("not valid:\n%s", value)
 		}
-	})
+	}
+
+	text := snippet + strings.Join(c.Notes(s), "\n")
+	for _, v := range s.secrets() {
+		if !strings.Contains(text, v) {
+			t.Errorf("%s is named neither in the file nor in a note", v)
+		}
+	}
+}
+
+// checkToken checks that the client sends a token only where the server needs one.
+func checkToken(t *testing.T, c Client, s Server) {
+	command, _ := c.Command(s)
+	text := c.Snippet(s) + command + strings.Join(c.Notes(s), "\n") + c.Link(s)
+	got := regexp.MustCompile(`(?i)authorization":|bearer|MCP_HTTP_TOKEN`).FindString(text)
+
+	want := s.Via == ViaHTTP && s.URL == servers()["http"].URL && !s.OAuth
+	if (got != "") != want {
+		t.Errorf("%q is in the entry, want a token: %t", got, want)
+	}
+}
+
+// checkCommand checks that a POSIX shell reads the words of the command as they are.
+func checkCommand(t *testing.T, c Client, s Server) {
+	s.OS = "linux"
+	command, _ := c.Command(s)
+	if command == "" || runtime.GOOS == "windows" {
+		return
+	}
+
+	got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
+
+	want := strings.Join(c.words(s), "\n") + "\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
 }
 
 // A client decodes the JSON in a link.
@@ -199,18 +195,17 @@ func TestLink(t *testing.T) {
 	vscode, _ := Find("vscode")
 
 	for title, s := range servers() {
-		t.Run("cursor, "+title, func(t *testing.T) {
+		t.Run(title, func(t *testing.T) {
 			u, _ := url.Parse(cursor.Link(s))
 			got, err := base64.StdEncoding.DecodeString(u.Query().Get("config"))
 			if diff := cmp.Diff(compact(cursor.entry(s)), string(got)); diff != "" {
-				t.Errorf("error %v (-want +got):\n%s", err, diff)
+				t.Errorf("Cursor: error %v (-want +got):\n%s", err, diff)
 			}
-		})
-		t.Run("vscode, "+title, func(t *testing.T) {
+
 			_, query, _ := strings.Cut(vscode.Link(s), "?")
-			got, err := url.PathUnescape(query) // decodeURIComponent: a + is a +
-			if diff := cmp.Diff(vscode.named(s), got); diff != "" {
-				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			text, err := url.PathUnescape(query) // decodeURIComponent: a + is a +
+			if diff := cmp.Diff(vscode.named(s), text); diff != "" {
+				t.Errorf("VS Code: error %v (-want +got):\n%s", err, diff)
 			}
 		})
 	}
@@ -234,8 +229,10 @@ func TestDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			old := strings.ReplaceAll(string(b), "\r\n", "\n")
 			text := old
+
 			for part, content := range parts {
 				text = replacePart(t, text, part, content)
 			}
@@ -262,6 +259,7 @@ func replacePart(t *testing.T, page, part, content string) string {
 	if !begins || !ends {
 		t.Fatalf("the page has no place for %s", part)
 	}
+
 	return before + begin + "\n" + content + "\n" + end + after
 }
 
@@ -290,11 +288,13 @@ func clientFiles() string {
 
 func snippets() string {
 	s := servers()["npx"]
+
 	text := ""
 	for _, c := range All() {
 		if c.Web() {
 			continue
 		}
+
 		text += "\n### " + c.Name + "\n\n" + fence(c, s)
 		if link := c.Link(s); link != "" {
 			text += "Or a link that adds the entry:\n\n```text\n" + link + "\n```\n\n"
@@ -325,6 +325,7 @@ func httpSnippets() string {
 
 func signIns() string {
 	table := "| Client | Sign-in |\n|---|---|\n"
+
 	forms := ""
 	for _, c := range All() {
 		if c.NoHTTP == "" {
@@ -341,6 +342,7 @@ func signIns() string {
 func fence(c Client, s Server) string {
 	path, _, _ := strings.Cut(c.path, " ")
 	language := strings.TrimPrefix(filepath.Ext(path), ".")
+
 	switch {
 	case c.Web():
 		language = "text"

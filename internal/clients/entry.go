@@ -15,17 +15,18 @@ import (
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	entry := c.entry(s)
-	if c.content == "" {
+	if c.whole {
 		return entry
 	}
 
-	file := strings.NewReplacer("$ENTRY", entry, "$INPUTS", inputs(s)).Replace(c.content)
+	values := strings.NewReplacer("$ENTRY", entry, "$INPUTS", inputs(s))
+	file := values.Replace(cmp.Or(c.content, mcpServers))
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
 }
 
-// entry is the entry of s: JSON, or the whole file if content is "".
+// entry is the entry of s: JSON, or the whole file.
 func (c Client) entry(s Server) string {
 	line := s.command()
 	env := map[string]string{}
@@ -62,21 +63,20 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return strings.Replace(c.reference, "%s", v, 1) }
-
-// input is a value that VS Code asks for.
-type input struct {
-	Description string `json:"description"`
-	ID          string `json:"id"`
-	Password    bool   `json:"password"`
-	Type        string `json:"type"`
+func (c Client) refer(v string) string {
+	return strings.Replace(cmp.Or(c.reference, "YOUR_%s"), "%s", v, 1)
 }
 
-// inputs are the secrets as a JSON array of inputs.
+// inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
-	all := []input{}
+	all := []map[string]any{}
 	for _, v := range s.secrets() {
-		all = append(all, input{Description: v, ID: v, Password: true, Type: "promptString"})
+		all = append(all, map[string]any{
+			"description": v,
+			"id":          v,
+			"password":    true,
+			"type":        "promptString",
+		})
 	}
 	return encode(all)
 }
@@ -98,30 +98,27 @@ func (c Client) words(s Server) []string {
 	for _, v := range s.secrets() {
 		env = append(env, "--env", v+"="+c.refer(v))
 	}
-
-	var header, bearer []string
+	values := map[string][]string{
+		"$PROGRAM":   line[:1],
+		"$ARGUMENTS": line[1:],
+		"$ENV":       env,
+		"$URL":       {s.URL},
+		"$HEADER":    nil,
+		"$BEARER":    nil,
+	}
 	if s.sendsToken() {
-		header = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
-		bearer = []string{"--bearer-token-env-var", tokenEnv}
+		values["$HEADER"] = []string{"--header", "Authorization: Bearer " + c.refer(tokenEnv)}
+		values["$BEARER"] = []string{"--bearer-token-env-var", tokenEnv}
 	}
 
 	var words []string
 	for w := range strings.FieldsSeq(s.choose(c.add, c.addRemote)) {
-		switch w {
-		case "$PROGRAM":
-			words = append(words, line[0])
-		case "$ARGUMENTS":
-			words = append(words, line[1:]...)
-		case "$ENV":
-			words = append(words, env...)
-		case "$URL":
-			words = append(words, s.URL)
-		case "$HEADER":
-			words = append(words, header...)
-		case "$BEARER":
-			words = append(words, bearer...)
-		case "$JSON":
+		value, ok := values[w]
+		switch {
+		case w == "$JSON":
 			words = append(words, c.named(s))
+		case ok:
+			words = append(words, value...)
 		default:
 			words = append(words, w)
 		}

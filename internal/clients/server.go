@@ -146,15 +146,14 @@ func (s Server) Notes() []string { return s.pick(serverNotes) }
 func (s Server) pick(list string) []string {
 	conditions := map[string]bool{
 		"stdio":    s.Via != ViaHTTP,
-		"npx":      s.Via == ViaNPX,
-		"docker":   s.Via == ViaDocker,
-		"binary":   s.Via == ViaBinary,
-		"http":     s.Via == ViaHTTP,
 		"secret":   len(s.secrets()) > 0,
 		"token":    s.sendsToken(),
 		"oauth":    s.OAuth,
 		"loopback": s.onLoopback() && !s.OAuth,
 		"plain":    strings.HasPrefix(s.URL, "http:") && !s.onLoopback(),
+	}
+	for _, via := range Vias() {
+		conditions[via] = s.Via == via
 	}
 
 	var notes []string

@@ -1,6 +1,6 @@
 package clients
 
-// Contents of a file, and entries, that several clients share.
+// Templates of entries that several clients share, and mcpServers, the usual file.
 const (
 	mcpServers = `{"mcpServers": {"` + name + `": $ENTRY}}`
 	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
@@ -39,9 +39,8 @@ var table = []Client{
 		path:      ".mcp.json in the project",
 		reference: "${%s}",
 
-		content: mcpServers,
-		local:   program,
-		remote:  endpoint,
+		local:  program,
+		remote: endpoint,
 
 		// -e takes several values, up to --.
 		add:       "claude mcp add --scope project " + name + " $ENV -- $PROGRAM $ARGUMENTS",
@@ -59,14 +58,12 @@ var table = []Client{
 			- stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude`,
 	},
 	{ // https://modelcontextprotocol.io/docs/develop/connect-local-servers
-		ID:        "claude-desktop",
-		Name:      "Claude Desktop",
-		NoHTTP:    "its file has no entry for them; setup claude-ai says how to add a connector",
-		path:      "DATA/Claude/claude_desktop_config.json",
-		reference: "YOUR_%s",
+		ID:     "claude-desktop",
+		Name:   "Claude Desktop",
+		NoHTTP: "its file has no entry for them; setup claude-ai says how to add a connector",
+		path:   "DATA/Claude/claude_desktop_config.json",
 
-		content: mcpServers,
-		local:   program,
+		local: program,
 
 		notes: literal + `
 			- Quit and start Claude Desktop afterwards; closing the window is not enough.
@@ -77,6 +74,7 @@ var table = []Client{
 		ID:     "claude-ai",
 		Name:   "claude.ai",
 		place:  "claude.ai under Customize, Connectors, +, Add custom connector",
+		whole:  true,
 		remote: "Name: " + name + "\nRemote MCP server URL: $ADDRESS\n",
 		signIn: "press Add, then Connect",
 
@@ -88,9 +86,10 @@ var table = []Client{
 			asOf,
 	},
 	{ // https://developers.openai.com/codex/mcp
-		ID:   "codex",
-		Name: "Codex",
-		path: "~/.codex/config.toml",
+		ID:    "codex",
+		Name:  "Codex",
+		path:  "~/.codex/config.toml",
+		whole: true,
 
 		local: "[mcp_servers." + name + `]
 command = $PROGRAM
@@ -127,6 +126,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		ID:     "chatgpt",
 		Name:   "ChatGPT",
 		place:  "ChatGPT on the web, at chatgpt.com/plugins under +, Add custom MCP server",
+		whole:  true,
 		remote: "Name: " + name + "\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
 		signIn: "accept the warning and press Create as a plugin; ChatGPT opens the page",
 
@@ -142,11 +142,10 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "~/.cursor/mcp.json",
 		reference: "${env:%s}",
 
-		content: mcpServers,
-		local:   program,
-		remote:  address,
-		signIn:  "Needs login in the MCP list of the settings, or agent mcp login " + name,
-		link:    "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
+		local:  program,
+		remote: address,
+		signIn: "Needs login in the MCP list of the settings, or agent mcp login " + name,
+		link:   "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
 
 		notes: fromEnvironment + `
 			- For one project only, the file is .cursor/mcp.json in it.`,
@@ -173,12 +172,10 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 			  .vscode/mcp.json there.`,
 	},
 	{ // https://docs.cline.bot/mcp/adding-and-configuring-servers
-		ID:        "cline",
-		Name:      "Cline",
-		path:      "~/.cline/data/settings/cline_mcp_settings.json",
-		reference: "YOUR_%s",
+		ID:   "cline",
+		Name: "Cline",
+		path: "~/.cline/data/settings/cline_mcp_settings.json",
 
-		content:   mcpServers,
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
 		remote:    `{"type": "streamableHttp", "url": $URL$AUTH, "timeout": $SECONDS}`,
 		add:       "cline mcp add --yes " + name + " -- $PROGRAM $ARGUMENTS",
@@ -200,7 +197,6 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "~/.copilot/mcp-config.json",
 		reference: "${%s}",
 
-		content: mcpServers,
 		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
 			"tools": ["*"]}`,
 		remote:    `{"type": "http", "url": $URL$AUTH, "tools": ["*"]}`,
@@ -219,9 +215,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "~/.gemini/settings.json",
 		reference: "${%s}",
 
-		content: mcpServers,
-		local:   program,
-		remote:  endpoint,
+		local:  program,
+		remote: endpoint,
 
 		// It takes -e in the arguments for its own option, and a -- before the program for the
 		// program.
@@ -237,13 +232,11 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 			- For one project only, the file is .gemini/settings.json in it.`,
 	},
 	{ // https://antigravity.google/docs/cli/mcp
-		ID:        "antigravity-cli",
-		Name:      "Antigravity CLI",
-		alias:     "agy",
-		path:      "~/.gemini/config/mcp_config.json",
-		reference: "YOUR_%s",
+		ID:    "antigravity-cli",
+		Name:  "Antigravity CLI",
+		alias: "agy",
+		path:  "~/.gemini/config/mcp_config.json",
 
-		content:   mcpServers,
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS}`,
 		remote:    serverURL,
 		add:       "agy mcp add " + name + " -- $PROGRAM $ARGUMENTS",
@@ -278,9 +271,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "~/.codeium/windsurf/mcp_config.json",
 		reference: "${env:%s}",
 
-		content: mcpServers,
-		local:   program,
-		remote:  serverURL,
+		local:  program,
+		remote: serverURL,
 
 		notes: fromEnvironment + `
 			- Devin Desktop, as Windsurf is called now, reads the same file.
@@ -291,7 +283,6 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		Name:        "Zed",
 		path:        "~/.config/zed/settings.json",
 		windowsPath: "DATA/Zed/settings.json",
-		reference:   "YOUR_%s",
 
 		content: `{"context_servers": {"` + name + `": $ENTRY}}`,
 		local:   `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
@@ -303,14 +294,12 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 			- The timeout is in seconds and bounds a call; without it Zed gives up after 60.`,
 	},
 	{ // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html
-		ID:        "junie",
-		Name:      "Junie",
-		path:      "~/.junie/mcp/mcp.json",
-		reference: "YOUR_%s",
-		content:   mcpServers,
-		local:     program,
-		remote:    address,
-		signIn:    "Authorize in the settings of the IDE, under Tools, Junie, MCP Settings",
+		ID:     "junie",
+		Name:   "Junie",
+		path:   "~/.junie/mcp/mcp.json",
+		local:  program,
+		remote: address,
+		signIn: "Authorize in the settings of the IDE, under Tools, Junie, MCP Settings",
 
 		notes: literal + `
 			- The CLI and the plugin of JetBrains' IDEs read the same file. For one project only, it
@@ -322,7 +311,6 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		Name:      "Kiro",
 		path:      "~/.kiro/settings/mcp.json",
 		reference: "${%s}",
-		content:   mcpServers,
 		local:     program,
 		remote:    address,
 		signIn:    "Kiro opens the page when the file is saved",
@@ -338,6 +326,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		Name:        "Goose",
 		path:        "~/.config/goose/config.yaml",
 		windowsPath: "DATA/Block/goose/config/config.yaml",
+		whole:       true,
 		reference:   "${%s}",
 
 		local: `extensions:
@@ -370,13 +359,11 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 			- The timeout is in seconds and bounds a call; goose configure proposes 300.`,
 	},
 	{
-		ID:        "generic",
-		Name:      "Other clients",
-		place:     "the file that the documents of your client name",
-		reference: "YOUR_%s",
-		content:   mcpServers,
-		local:     program,
-		remote:    address,
+		ID:     "generic",
+		Name:   "Other clients",
+		place:  "the file that the documents of your client name",
+		local:  program,
+		remote: address,
 
 		notes: `
 			- secret: Write the value of $VARS in place of YOUR_… and keep the file private, or refer

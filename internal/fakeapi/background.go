@@ -62,11 +62,7 @@ func (x *exchange) fetch(name string) {
 	kept, _ := x.s.jobs.Load(id)
 	j, ok := kept.(*job)
 	if !ok || j.step.get == "gone" {
-		x.fail(apiError{
-			status:  http.StatusNotFound,
-			Message: "Response with id '" + id + "' not found.",
-			Type:    invalidRequest,
-		})
+		x.fail("gone", id)
 		return
 	}
 
@@ -74,14 +70,14 @@ func (x *exchange) fetch(name string) {
 	asStream := query.Get("stream") == "true"
 	switch {
 	case isCancel && j.hasEnded():
-		x.fail(apiErrors["ended"])
+		x.fail("ended", "")
 	case isCancel:
 		j.cancelled.Store(true)
 		x.sendJSON(http.StatusOK, j.state())
 	case j.step.get == "poll-429" && j.gets.Add(1) == 1:
-		x.fail(apiErrors["429"])
+		x.fail("429", "")
 	case asStream && j.step.get == "too-old":
-		x.fail(apiErrors["too-old"])
+		x.fail("too-old", "")
 	case asStream:
 		after, err := strconv.Atoi(query.Get("starting_after"))
 		if err != nil {

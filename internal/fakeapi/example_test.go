@@ -16,6 +16,7 @@ func Example() {
 		return
 	}
 	defer api.Close()
+
 	for range 2 {
 		body := strings.NewReader(`{"model":"gpt-5.2","input":"What does HTTP 404 mean?"}`)
 		resp, err := http.Post(api.URL+"/responses", "application/json", body)
@@ -26,6 +27,7 @@ func Example() {
 		_ = resp.Body.Close()
 		fmt.Println(resp.Status)
 	}
+
 	fmt.Println(len(api.Requests()), "requests")
 	// Output:
 	// 503 Service Unavailable

@@ -3,7 +3,6 @@ package fakeapi
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -76,11 +75,11 @@ func (s *Server) arrive(x *exchange, body []byte) {
 // answer follows the step or, where it has no error and no fault, picks the endpoint by the end of
 // the path: base URLs have any prefix.
 func (x *exchange) answer() {
-	if e, ok := apiErrors[x.step.behavior]; ok {
+	if status, _ := errorNamed(x.step.behavior, ""); status != 0 {
 		if x.step.value != "" {
 			x.w.Header().Set("Retry-After", x.step.value)
 		}
-		x.fail(e)
+		x.fail(x.step.behavior, "")
 		return
 	}
 	if fault := faults[x.step.behavior]; fault != nil {
@@ -99,11 +98,7 @@ func (x *exchange) answer() {
 	case x.r.Method == http.MethodGet && model != "":
 		x.describe(model)
 	default:
-		x.fail(apiError{
-			status:  http.StatusNotFound,
-			Message: "Invalid URL (" + path + ")",
-			Type:    invalidRequest,
-		})
+		x.fail("no-endpoint", path)
 	}
 }
 
@@ -122,10 +117,9 @@ func (x *exchange) respond() {
 	for _, param := range x.step.refuses {
 		value := x.req.Get(param)
 		if value.Exists() && value.Type != gjson.False {
-			e := apiErrors[x.step.refusal]
+			status, e := errorNamed(x.step.refusal, param)
 			e.Param = cmp.Or(x.step.blames, param)
-			e.Message = fmt.Sprintf(e.Message, param)
-			x.fail(e)
+			x.sendJSON(int(status), object{"error": e})
 			return
 		}
 	}
@@ -164,7 +158,11 @@ func (x *exchange) pause(d time.Duration) bool {
 	return x.r.Context().Err() == nil
 }
 
-func (x *exchange) fail(e apiError) { x.sendJSON(e.status, object{"error": e}) }
+// fail sends an error. about is what its message is about.
+func (x *exchange) fail(name, about string) {
+	status, e := errorNamed(name, about)
+	x.sendJSON(int(status), object{"error": e})
+}
 
 func (x *exchange) sendJSON(status int, v any) { x.send(status, "application/json", encode(v)) }
 

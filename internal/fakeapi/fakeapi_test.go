@@ -73,6 +73,7 @@ func TestTurns(t *testing.T) {
 		{"search", "x", "", "completed", "web_search_call web_search_call message", "offline"},
 		{"uncited", "x", searching, "completed", searched, "offline"},
 		{"phases", "x", searching, "completed", phased, "looking this up"},
+
 		{"refusal", "x", searching, "completed", answered, ""},
 		{"empty", "x", searching, "completed", "reasoning", ""},
 		{"incomplete", "x", searching, "incomplete", answered, "offline"},
@@ -95,9 +96,11 @@ func TestTurns(t *testing.T) {
 				if types != tt.types {
 					t.Errorf("types = %q, want %q", types, tt.types)
 				}
+
 				if got := response.Get("status").String(); got != tt.status {
 					t.Errorf("status = %q, want %q", got, tt.status)
 				}
+
 				part := response.Get("output.#(type==message).content.0")
 				if got := part.Get("text").String(); !strings.Contains(got, tt.text) {
 					t.Errorf("text = %q, want %q in it", got, tt.text)
@@ -129,8 +132,10 @@ func readStream(t *testing.T, stream string) gjson.Result {
 	deltas := ""
 	for i, event := range strings.Split(strings.TrimSuffix(stream, "\n\n"), "\n\n") {
 		head, data, _ := strings.Cut(event, "\ndata: ")
+
 		last = gjson.Parse(data)
 		kind := last.Get("type").String()
+
 		if head != "event: "+kind {
 			t.Errorf("event %d begins with %q, want its type %q", i, head, kind)
 		}
@@ -150,6 +155,7 @@ func readStream(t *testing.T, stream string) gjson.Result {
 	if got, want := "["+strings.Join(items, ",")+"]", response.Get("output").Raw; got != want {
 		t.Errorf("items of the events = %s, want %s", got, want)
 	}
+
 	texts := ""
 	for _, text := range response.Get("output.#.content.#.text|@flatten").Array() {
 		texts += text.String()
@@ -179,12 +185,14 @@ func TestErrors(t *testing.T) {
 		{"quota", "", 429, `["insufficient_quota","insufficient_quota"]`},
 		{"503", "", 503, `["server_error","server_error"]`},
 		{"500", "", 500, `["server_error","server_error"]`},
+
 		{"refuses=store", `,"store":false`, 200, ""},
 		{"refuses=store", `,"store":true`, 400, unsupported},
 		{"refuses=text.verbosity", `,"text":{}`, 200, ""},
 		{"unverified", streaming, 400, noStream},
 		{"unverified", `,"reasoning":{"summary":"auto"}`, 400, noSummary},
 		{"unverified", `,"stream":false`, 200, ""},
+
 		{"redirect=http://example.com/a", "", 307, ""},
 		{"garbage", "", 200, ""},
 		{"cut", "", 0, ""},
@@ -203,6 +211,9 @@ func TestErrors(t *testing.T) {
 			got := ""
 			if status >= 400 {
 				got = gjson.Get(body, "error.[param,code,type]").Raw
+			}
+			if strings.Contains(body, "%s") {
+				t.Errorf("the message lacks what it is about: %s", body)
 			}
 			if got != tt.error {
 				t.Errorf("error = %s, want %s", got, tt.error)
@@ -233,6 +244,7 @@ func TestBadSteps(t *testing.T) {
 func TestOrder(t *testing.T) {
 	const last = `{"model":"m"}`
 	s := start(t, "500", "asked", "asked", "always", "503")
+
 	var got []int
 	for _, body := range []string{
 		"any",
@@ -252,6 +264,7 @@ func TestOrder(t *testing.T) {
 	if len(requests) != 5 {
 		t.Fatalf("%d requests, want 5", len(requests))
 	}
+
 	if got := requests[4].Path; got != "/v1/responses" {
 		t.Errorf("path = %q, want /v1/responses", got)
 	}
@@ -272,6 +285,7 @@ func TestAborted(t *testing.T) {
 			go func() { // ends when the client has left
 				_, _, _ = post(request, s, ask("x", streaming))
 			}()
+
 			err := s.WaitRequests(ctx, 1)
 			if err != nil {
 				t.Fatal(err)

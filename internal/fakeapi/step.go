@@ -2,12 +2,16 @@ package fakeapi
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
@@ -123,10 +127,10 @@ func parse(word string) (st step, err error) {
 }
 
 func checkBehavior(name string) error {
-	_, isError := apiErrors[name]
+	status, _ := errorNamed(name, "")
 	isFault := faults[name] != nil
 	isTurn := turns[name] != nil
-	if isError || isFault || isTurn || name == asked {
+	if status != 0 || isFault || isTurn || name == asked {
 		return nil
 	}
 	return fmt.Errorf("unknown word %q", name)
@@ -158,90 +162,22 @@ var faults = map[string]func(x *exchange, value string){
 
 // apiError is the error object of a failed request and of an error event.
 type apiError struct {
-	status  int
 	Message string `json:"message"`
 	Type    string `json:"type"`
 	Param   string `json:"param,omitempty"` // the API sends null instead of nothing
 	Code    string `json:"code,omitempty"`
 }
 
-// Types of errors.
-const (
-	invalidRequest = "invalid_request_error"
-	serverError    = "server_error"
-	quotaError     = "insufficient_quota"
-)
+// apiErrors are worded as by the API, because they reach the user. Each has a status. %s is what the
+// message is about.
+//
+//go:embed errors.json
+var apiErrors []byte
 
-// apiErrors are worded as by the API, because they reach the user. %s is a parameter.
-var apiErrors = map[string]apiError{
-	"400": {
-		status:  http.StatusBadRequest,
-		Message: "Invalid request.",
-		Type:    invalidRequest,
-	},
-	"401": {
-		status: http.StatusUnauthorized,
-		Message: "Incorrect API key provided: sk-offli****line. " +
-			"You can find your API key at https://platform.openai.com/account/api-keys.",
-		Type: invalidRequest,
-		Code: "invalid_api_key",
-	},
-	"404": {
-		status:  http.StatusNotFound,
-		Message: "The model `gpt-5.2` does not exist or you do not have access to it.",
-		Type:    invalidRequest,
-		Param:   "model",
-		Code:    "model_not_found",
-	},
-	"429": {
-		status: http.StatusTooManyRequests,
-		Message: "Rate limit reached for gpt-5.2 in organization org-offline on requests per min " +
-			"(RPM): Limit 3, Used 3, Requested 1. Please try again in 20ms.",
-		Type: "requests",
-		Code: "rate_limit_exceeded",
-	},
-	"quota": {
-		status:  http.StatusTooManyRequests,
-		Message: "You exceeded your current quota, please check your plan and billing details.",
-		Type:    quotaError,
-		Code:    quotaError,
-	},
-	"500": {
-		status: http.StatusInternalServerError,
-		Message: "An error occurred while processing your request. You can retry your request, " +
-			"or contact us through our help center at help.openai.com if the error persists.",
-		Type: serverError,
-		Code: serverError,
-	},
-	"503": {
-		status:  http.StatusServiceUnavailable,
-		Message: "The server is overloaded or not ready yet.",
-		Type:    serverError,
-		Code:    serverError,
-	},
-	"too-old": {
-		status: http.StatusBadRequest,
-		Message: "This response can no longer be streamed " +
-			"because it is more than 5 minutes old.",
-		Type: invalidRequest,
-	},
-	"ended": {
-		status:  http.StatusBadRequest,
-		Message: "Cannot cancel a completed response.",
-		Type:    invalidRequest,
-	},
-	"unsupported": {
-		status:  http.StatusBadRequest,
-		Message: "Unsupported parameter: '%s' is not supported with this model.",
-		Type:    invalidRequest,
-		Code:    "unsupported_parameter",
-	},
-	"unverified": {
-		status: http.StatusBadRequest,
-		Message: "Your organization must be verified to use '%s'. Please go to: " +
-			"https://platform.openai.com/settings/organization/general " +
-			"and click on Verify Organization.",
-		Type: invalidRequest,
-		Code: "unsupported_value",
-	},
+// errorNamed returns an error with its HTTP status, 0 if there is none with this name.
+func errorNamed(name, about string) (status int64, e apiError) {
+	found := gjson.GetBytes(apiErrors, name)
+	_ = json.Unmarshal([]byte(found.Raw), &e) // a name that is unknown leaves it empty
+	e.Message = strings.ReplaceAll(e.Message, "%s", about)
+	return found.Get("status").Int(), e
 }

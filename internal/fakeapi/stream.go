@@ -100,8 +100,8 @@ func (x *exchange) stream(j *job, first int) {
 	}
 
 	all := j.events
-	failure, isFailure := apiErrors[x.step.failure]
-	if isFailure {
+	status, failure := errorNamed(x.step.failure, "")
+	if status != 0 {
 		all = append(all[:2:2], object{"type": "error", "error": failure, "sequence_number": 2})
 	}
 	for i := first; i < len(all); i++ {

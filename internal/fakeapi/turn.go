@@ -2,6 +2,7 @@ package fakeapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -60,6 +61,10 @@ func (r *request) id(prefix string) string {
 	return fmt.Sprintf("%s_0ff11e%06x%04x", prefix, r.n, r.ids)
 }
 
+// usage is what every answer costs.
+const usage = `{"input_tokens":1200,"input_tokens_details":{"cached_tokens":0},
+	"output_tokens":300,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":1500}`
+
 // response returns the finished response.
 func (x *exchange) response() []byte {
 	turn := cmp.Or(x.step.behavior, x.req.judge())
@@ -80,17 +85,11 @@ func (x *exchange) response() []byte {
 		"metadata":           object{},
 		"output":             output,
 		"tool_usage":         object{"web_search": object{"num_requests": searches}},
-		"usage": object{
-			"input_tokens":          1200,
-			"input_tokens_details":  object{"cached_tokens": 0},
-			"output_tokens":         300,
-			"output_tokens_details": object{"reasoning_tokens": 64},
-			"total_tokens":          1500,
-		},
+		"usage":              json.RawMessage(usage),
 	}
 	switch status {
 	case "failed":
-		e := apiErrors["500"]
+		_, e := errorNamed("500", "")
 		final["output"] = []object{}
 		final["usage"] = nil
 		final["error"] = object{"code": e.Code, "message": e.Message}

@@ -29,12 +29,15 @@ func fixtures(t testing.TB) (payloads map[string][]string, events map[string]str
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		head, rest, _ := strings.Cut(string(data), "\n-- events --\n")
 		payloads[name] = slices.DeleteFunc(strings.Split(head, "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "#")
 		})
+
 		events[name] = rest
 	}
+
 	return payloads, events
 }
 
@@ -49,6 +52,7 @@ func TestFixtures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			compare(t, events, scripts[name])
 
 			last := stream[len(stream)-1]
@@ -57,16 +61,20 @@ func TestFixtures(t *testing.T) {
 				const items = `..#(type=="response.output_item.done")#.item`
 				want = rawItems(gjson.Get(strings.Join(stream, "\n"), items))
 			}
+
 			var got []string
 			for _, item := range r.Output {
 				got = append(got, string(item.Raw))
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("output (-want +got):\n%s", diff)
 			}
+
 			if r.ID != "resp_1" {
 				t.Errorf("id = %q, want resp_1", r.ID)
 			}
+
 			if r.RequestID != "req_1" {
 				t.Errorf("request id = %q, want req_1", r.RequestID)
 			}
@@ -79,6 +87,7 @@ func rawItems(output gjson.Result) []string {
 	for _, item := range output.Array() {
 		items = append(items, item.Raw)
 	}
+
 	return items
 }
 
@@ -93,16 +102,19 @@ func FuzzAccumulator(f *testing.F) {
 			picks = append(picks, byte(len(pool)>>8), byte(len(pool)))
 			pool = append(pool, p)
 		}
+
 		f.Add(picks)
 		slices.Reverse(picks)
 		f.Add(picks)
 	}
+
 	f.Fuzz(func(t *testing.T, picks []byte) {
 		var events []Event
 		keep := func(e Event) bool {
 			events = append(events, e)
 			return true
 		}
+
 		acc := newAccumulator(&emitter{yield: keep}, func([]byte) {})
 
 		var r *Response
@@ -111,12 +123,14 @@ func FuzzAccumulator(f *testing.F) {
 			pick := int(picks[0])<<8 | int(picks[1])
 			r, err = acc.handleEvent([]byte(pool[pick%len(pool)]))
 		}
+
 		if r != nil {
 			_, err = json.Marshal(r.InputItems())
 			if err != nil {
 				t.Errorf("the output cannot be sent back: %v", err)
 			}
 		}
+
 		acc.stopBlocks()
 		checkBlocks(t, events)
 	})

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
@@ -30,37 +29,18 @@ var (
 	ErrDetached = errors.New("the response goes on at the API")
 )
 
-// noSequence is the number before the first event of a stream.
-const noSequence = -1
-
 // job is a response that may run in the background. It does once it has an id, and until it has an
 // end.
 type job struct {
 	model   string
-	include []responses.ResponseIncludable // for each GET
+	include []string  // of the request
+	id      string    // "": the API has not named it as a background response
+	ended   *Response // also one that failed; nil: it runs
 
-	id    string    // "": the API has not named it as a background response
-	ended *Response // also one that failed; nil: it runs
-
-	// Sequence numbers of events. Those up to skip were read from an earlier connection.
-	last float64
+	// Events with lower sequence numbers were read: read counts all of them, skip those from earlier
+	// connections.
+	read float64
 	skip float64
-}
-
-// newJob returns the job of a request with these elements of include. The API refuses to repeat
-// encrypted reasoning.
-func newJob(model string, include []string) *job {
-	j := &job{
-		model: model,
-		last:  noSequence,
-		skip:  noSequence,
-	}
-	for _, element := range include {
-		if element != encryptedReasoning {
-			j.include = append(j.include, responses.ResponseIncludable(element))
-		}
-	}
-	return j
 }
 
 // jobOf returns the job of a request body, nil if it does not ask for background.
@@ -69,11 +49,11 @@ func jobOf(body []byte) *job {
 		return nil
 	}
 
-	var include []string
+	j := &job{model: gjson.GetBytes(body, "model").Str}
 	for _, element := range included(body) {
-		include = append(include, element.Str)
+		j.include = append(j.include, element.Str)
 	}
-	return newJob(gjson.GetBytes(body, "model").Str, include)
+	return j
 }
 
 // inBackground reports whether a request body asks for background.
@@ -87,10 +67,10 @@ func (j *job) skips(ev streamEvent) bool {
 	if ev.Sequence == nil {
 		return false
 	}
-	if *ev.Sequence <= j.skip {
+	if *ev.Sequence < j.skip {
 		return true
 	}
-	j.last = *ev.Sequence
+	j.read = *ev.Sequence + 1
 	return false
 }
 
@@ -115,9 +95,8 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 	}
 
 	acc := c.newAccumulator(ctx, &emitter{})
-	acc.job = newJob("", include)
-	acc.job.id = id
-	r, failure := c.fetch(ctx, acc, "application/json")
+	acc.job = &job{id: id, include: include}
+	r, failure := c.fetch(ctx, acc, 0, false)
 	ended := acc.job.ended
 	switch {
 	case failure == nil:
@@ -158,64 +137,65 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 	_ = c.Cancel(own, j.id) // logged
 }
 
-// follow waits until a response ends that runs at the API, or only until it is found if that is
-// all that the caller wants. broken is why its connection ended; nil: the API has answered that it
-// runs.
+// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
+// the API has answered that it runs.
 func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
-	delays := newDelays()
-	var r *Response
 	var failure *Error
-	switch {
-	case broken != nil:
-		r, failure = c.resume(ctx, acc, c.failed(ctx, broken, 1), delays)
-	case acc.emitter.takesRunning:
-		r, failure = c.state(ctx, acc, 0, delays)
-	default:
-		r, failure = c.poll(ctx, acc, delays)
+	if broken != nil {
+		failure = c.failed(ctx, broken, 1)
+	}
+	r, failure := c.reconnect(ctx, acc, failure)
+	if failure == nil {
+		return r, nil
 	}
 
-	switch {
-	case failure == nil:
-		return r, nil
-	case failure.lost:
+	if failure.lost {
 		failure.Kind = KindServer // so that the request is made again
-	default:
+	} else {
 		c.abandon(ctx, acc.job)
 	}
 	return nil, failure
 }
 
-// resume reads on after the last event, as often as the connection breaks. Where the API refuses
-// that, or a connection brings nothing new, it asks for the state of the response instead.
-func (c *Client) resume(
+// reconnect reads on after the last event, as often as the connection breaks. Where the API refuses
+// that, a connection brings nothing new, or none has broken, it asks for the state of the response
+// until it ends, or only until it is found if that is all that the caller wants.
+func (c *Client) reconnect(
 	ctx context.Context,
 	acc *accumulator,
 	broken *Error,
-	delays *backoff.ExponentialBackOff,
 ) (*Response, *Error) {
 	j := acc.job
-	progress := j.last != noSequence
+	isStream := broken != nil
+	progress := j.read > 0
+	delays := newDelays()
+	wait := delays.NextBackOff()
+	if acc.emitter.takesRunning {
+		wait = 0
+	}
 
-	for canResume(broken, progress) {
-		acc.emitter.send(Reconnecting{})
-		err := sleep(ctx, cmp.Or(broken.RetryAfter, delays.NextBackOff()))
-		if err != nil {
-			return nil, c.failed(ctx, err, 1)
+	for {
+		if isStream {
+			isStream = canResume(broken, progress)
+			acc.emitter.send(Reconnecting{})
 		}
-
-		r, failure := c.fetch(ctx, acc, eventStream)
-		if !j.running() || failure != nil && failure.lost {
+		r, failure := c.fetch(ctx, acc, wait, isStream)
+		isFound := failure == nil && acc.emitter.takesRunning
+		isFinal := failure != nil && (failure.lost || !isStream && !failure.retryable())
+		if !j.running() || isFound || isFinal {
 			return r, failure
 		}
-		progress = j.last > j.skip
+
+		progress = j.read > j.skip
 		if progress {
 			delays.Reset()
 		}
+		wait = delays.NextBackOff()
+		if failure != nil {
+			wait = cmp.Or(failure.RetryAfter, wait)
+		}
 		broken = failure
 	}
-
-	acc.emitter.send(Reconnecting{})
-	return c.poll(ctx, acc, delays)
 }
 
 // canResume reports whether the API may stream the rest of a response whose connection broke: it
@@ -227,62 +207,43 @@ func canResume(broken *Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// poll asks for the state of a response until it ends.
-func (c *Client) poll(
-	ctx context.Context,
-	acc *accumulator,
-	delays *backoff.ExponentialBackOff,
-) (*Response, *Error) {
-	for {
-		r, failure := c.state(ctx, acc, delays.NextBackOff(), delays)
-		if failure != nil || !r.Running() {
-			return r, failure
-		}
-	}
-}
-
-// state waits and then asks for the state of a response until the API tells it.
-func (c *Client) state(
+// fetch waits and makes one GET of a response, for an object, or for the stream after the last
+// event.
+func (c *Client) fetch(
 	ctx context.Context,
 	acc *accumulator,
 	wait time.Duration,
-	delays *backoff.ExponentialBackOff,
+	isStream bool,
 ) (*Response, *Error) {
-	for {
-		err := sleep(ctx, wait)
-		if err != nil {
-			return nil, c.failed(ctx, err, 1)
-		}
-
-		r, failure := c.fetch(ctx, acc, "application/json")
-		if !acc.job.running() || failure == nil || !failure.retryable() {
-			return r, failure
-		}
-		wait = cmp.Or(failure.RetryAfter, delays.NextBackOff())
-	}
-}
-
-// fetch makes one GET of a response, for an object, or for the stream after the last event.
-func (c *Client) fetch(ctx context.Context, acc *accumulator, accept string) (*Response, *Error) {
 	j := acc.job
-	j.skip = j.last
+	j.skip = j.read
 	var resp *http.Response
-	query := responses.ResponseGetParams{Include: j.include}
 	options := []option.RequestOption{
 		option.WithResponseBodyInto(&resp),
-		option.WithHeader("Accept", accept),
+		option.WithHeader("Accept", "application/json"),
 	}
-	if accept == eventStream {
-		query.StartingAfter = param.NewOpt(int64(j.last))
-		options = append(options, option.WithQuery("stream", "true"))
+	query := responses.ResponseGetParams{}
+	if isStream {
+		query.StartingAfter = param.NewOpt(int64(j.read) - 1)
+		options = append(options,
+			option.WithHeader("Accept", eventStream),
+			option.WithQuery("stream", "true"))
+	}
+	for _, element := range j.include {
+		if element != encryptedReasoning { // the API refuses to repeat it
+			query.Include = append(query.Include, responses.ResponseIncludable(element))
+		}
 	}
 
 	var r *Response
-	_, err := c.api.Get(ctx, j.id, query, options...)
+	err := sleep(ctx, wait)
+	if err == nil {
+		_, err = c.api.Get(ctx, j.id, query, options...)
+	}
 	if err == nil {
 		r, err = c.readAnswer(ctx, resp, acc)
 	}
-	isFound := err == nil || j.last > j.skip || !j.running()
+	isFound := err == nil || j.read > j.skip || !j.running()
 	if isFound {
 		c.found.Store(j.model, nil)
 	}
@@ -309,14 +270,5 @@ func (c *Client) lose(model string, failure *Error) {
 	_, found := c.found.Load(model)
 	if !found {
 		c.leave(model, "background", failure)
-	}
-}
-
-// noBackground is the error where the request is to be made in the foreground.
-func noBackground() *Error {
-	return &Error{
-		Kind:    KindFailed,
-		Message: ErrNoBackground.Error(),
-		Err:     ErrNoBackground,
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,77 +20,28 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
-// memory connects a client to a handler without a network, so that it works in a synctest bubble.
-type memory struct{ http.Handler }
+// pipes is a listener without a network, which works in a synctest bubble.
+type pipes chan net.Conn
 
-// connection is the answer of a handler.
-type connection struct {
-	http.ResponseWriter               // the header
-	headers             chan struct{} // closed when there is a status
-	status              int
-	body                *io.PipeWriter
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+
+	return conn, nil
 }
 
-func (c *connection) Flush() {}
+func (p pipes) Close() error { return nil }
 
-func (c *connection) WriteHeader(status int) {
-	if c.status == 0 {
-		c.status = status
-		close(c.headers)
-	}
-}
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (c *connection) Write(b []byte) (int, error) {
-	c.WriteHeader(http.StatusOK)
-	if len(b) == 0 {
-		return 0, nil
-	}
-	return c.body.Write(b)
-}
-
-func (m memory) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		req.Body = http.NoBody
-	}
-	body, writer := io.Pipe()
-	c := &connection{
-		ResponseWriter: httptest.NewRecorder(),
-		headers:        make(chan struct{}),
-		body:           writer,
-	}
-	stop := context.AfterFunc(req.Context(), func() { body.CloseWithError(req.Context().Err()) })
-	failed := make(chan error, 1)
-	go func() {
-		defer stop()
-		defer func() {
-			err := error(nil)
-			if recover() != nil {
-				err = io.ErrUnexpectedEOF
-			}
-			writer.CloseWithError(err)
-			if c.status == 0 {
-				failed <- err
-			}
-		}()
-		m.ServeHTTP(c, req)
-	}()
-
-	select {
-	case <-c.headers:
-		return &http.Response{
-			StatusCode: c.status,
-			Header:     c.Header(),
-			Body:       body,
-			Request:    req,
-		}, nil
-	case err := <-failed:
-		return nil, err
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
-	}
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	p <- server
+	return client, nil
 }
 
 // newBackground returns a client of a fake API that plays steps, and its log.
@@ -101,13 +51,22 @@ func newBackground(t testing.TB, retries int, steps ...string) (*Client, *fakeap
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	listener := make(pipes)
+	server := &http.Server{Handler: api}
+	go func() { _ = server.Serve(listener) }()
+	transport := &http.Transport{DialContext: listener.dial, DisableKeepAlives: true}
+	t.Cleanup(func() {
+		close(listener)
+		_ = server.Close()
+	})
+
 	log := &bytes.Buffer{}
 	return New(Options{
 		BaseURL:    "http://api.test/v1?api-version=1",
 		APIKey:     testKey,
 		MaxRetries: retries,
-		Redactor:   redact.New(testKey),
-		HTTPClient: &http.Client{Transport: memory{api}},
+		HTTPClient: &http.Client{Transport: transport},
 		Logger:     slog.New(slog.NewTextHandler(log, nil)),
 	}), api, log
 }
@@ -121,7 +80,7 @@ func backgroundQuestion() Request {
 
 // traffic lists the requests of an API: "POST background", "POST", "GET 4" for a stream after event
 // 4, "GET", "cancel".
-func traffic(t testing.TB, api *fakeapi.Server) string {
+func traffic(t testing.TB, api *fakeapi.Server) []string {
 	t.Helper()
 	var all []string
 	for _, r := range api.Requests() {
@@ -129,29 +88,30 @@ func traffic(t testing.TB, api *fakeapi.Server) string {
 		if err != nil {
 			t.Error(err)
 		}
-		body := gjson.ParseBytes(r.Body)
 
 		word := r.Method
 		switch {
 		case strings.HasSuffix(r.Path, "/cancel"):
 			word = "cancel"
-		case body.Get("background").Bool():
+		case gjson.GetBytes(r.Body, "background").Bool():
 			word = "POST background"
 		case query.Get("stream") == "true":
 			word = "GET " + query.Get("starting_after")
 		}
+
 		all = append(all, word)
 
-		if r.Method == http.MethodPost && word != "cancel" && body.Get("store").Raw != "false" {
-			t.Errorf("store = %s", body.Get("store").Raw)
+		if store := gjson.GetBytes(r.Body, "store").Raw; store != "false" && store != "" {
+			t.Errorf("store = %s", store)
 		}
 	}
-	return strings.Join(all, ", ")
+
+	return all
 }
 
 func wantTraffic(t testing.TB, api *fakeapi.Server, want string) {
 	t.Helper()
-	got := traffic(t, api)
+	got := strings.Join(traffic(t, api), ", ")
 	if got != want {
 		t.Errorf("requests:\n got %s\nwant %s", got, want)
 	}
@@ -168,127 +128,133 @@ func textOf(events []Event) string {
 			b.Reset()
 		}
 	}
+
 	return b.String()
 }
 
-// count counts the events of a type.
-func count[T Event](events []Event) (n int) {
-	for _, e := range events {
-		_, ok := e.(T)
-		if ok {
-			n++
+// trace makes a call. It returns its events, and what was sent, "reconnecting" and "retrying" in
+// their order.
+func trace(t *testing.T, c *Client, api *fakeapi.Server, r Request) (events []Event, sent string) {
+	t.Helper()
+	var words []string
+	requests := 0
+	add := func(word ...string) {
+		all := traffic(t, api)
+		words = append(words, all[requests:]...)
+		words = append(words, word...)
+		requests = len(all)
+	}
+
+	for ev, err := range c.Stream(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		events = append(events, ev)
+		switch ev.(type) {
+		case Reconnecting:
+			add("reconnecting")
+		case Retrying:
+			add("retrying")
 		}
 	}
-	return n
+
+	add()
+	return events, strings.Join(words, ", ")
+}
+
+const (
+	post  = "POST background"
+	cut   = post + ", reconnecting, GET 4"
+	again = ", retrying, " + post
+)
+
+// backgroundRows have the steps of the API, and what is sent.
+var backgroundRows = []struct{ name, steps, want string }{
+	{"not cut", "ok", post},
+	{"cut", "cut-after=5", cut},
+	{"cut before the id", "cut-after=0 ok", post + again},
+	{"cut after the id", "cut-after=1", post + ", reconnecting, GET 0"},
+	{
+		"cut again and again",
+		"always cut-after=9",
+		post + ", reconnecting, GET 8, reconnecting, GET 17, reconnecting, GET 26",
+	},
+	{"nothing new", "cut-after=5 cut-after=0", cut + ", reconnecting, GET"},
+	{"cut before an answer", "cut-after=5 cut ok", cut + ", reconnecting, GET 4"},
+	{"error event", "error", post + ", reconnecting, GET 2"},
+	{"too old", "cut-after=5+too-old", cut + ", reconnecting, GET"},
+	{"429", "cut-after=5+poll-429", cut + ", reconnecting, GET 4"},
+	{
+		"429 and 500 for the state",
+		"cut-after=5+too-old ok 429=2 500",
+		cut + ", reconnecting, GET, GET, GET",
+	},
+	{"gone", "cut-after=5+gone", cut + ", retrying, POST"},
+	{
+		"gone after a stream",
+		"cut-after=5 cut-after=5 404",
+		cut + ", reconnecting, GET 9, retrying, POST",
+	},
+	{"ignored", "ignores-background", post},
+	{"ignored and cut", "ignores-background+cut-after=5 ok", post + again},
+	{"echoed and not there", "echoes-background+cut-after=5", cut + ", retrying, POST"},
+	{"refused", "refuses-background", "POST background, POST"},
+	{"refused because of store", "refuses-background=store", "POST background, POST"},
+	{"failed", "failed ok", post + again},
+	{"failed after a cut", "failed+cut-after=3", post + ", reconnecting, GET 2" + again},
+	{"incomplete after a cut", "incomplete+cut-after=5", cut},
+	{"plain", "slow=30ms", "POST background, GET, GET"},
+	{"plain, gone", "gone", "POST background, GET, retrying, POST"},
+	{"plain, ignored", "ignores-background", post},
+	{"plain, failed", "failed", "POST background, GET, retrying, POST background, GET"},
 }
 
 // A response in the background outlives its connection. Its text comes once.
 func TestBackground(t *testing.T) {
-	for _, tt := range []struct {
-		name       string
-		steps      string
-		want       string // the requests
-		reconnects int
-		retries    int
-		warnings   int
-	}{
-		{"not cut", "ok", "POST background", 0, 0, 0},
-		{"cut", "cut-after=5", "POST background, GET 4", 1, 0, 0},
-		{"cut before the id", "cut-after=0 ok", "POST background, POST background", 0, 1, 0},
-		{"cut after the id", "cut-after=1", "POST background, GET 0", 1, 0, 0},
-		{
-			"cut again and again",
-			"always cut-after=9",
-			"POST background, GET 8, GET 17, GET 26",
-			3, 0, 0,
-		},
-		{
-			"cut again and again without a new event",
-			"cut-after=5 cut-after=0",
-			"POST background, GET 4, GET",
-			2, 0, 0,
-		},
-		{
-			"cut before an answer",
-			"cut-after=5 cut cut ok",
-			"POST background, GET 4, GET 4, GET 4",
-			3, 0, 0,
-		},
-		{"error event", "error", "POST background, GET 2", 1, 0, 0},
-		{"too old", "cut-after=5+too-old", "POST background, GET 4, GET", 2, 0, 0},
-		{
-			"429",
-			"cut-after=5+poll-429",
-			"POST background, GET 4, GET 4",
-			2, 0, 0,
-		},
-		{
-			"429 for the state",
-			"cut-after=5+too-old ok 429=2",
-			"POST background, GET 4, GET, GET",
-			2, 0, 0,
-		},
-		{
-			"500 for the state",
-			"cut-after=5+too-old ok 500 503",
-			"POST background, GET 4, GET, GET, GET",
-			2, 0, 0,
-		},
-		{"gone", "cut-after=5+gone", "POST background, GET 4, POST", 1, 1, 1},
-		{
-			"gone after a stream",
-			"cut-after=5 cut-after=5 404",
-			"POST background, GET 4, GET 9, POST",
-			2, 1, 0,
-		},
-		{"ignored", "ignores-background", "POST background", 0, 0, 0},
-		{
-			"ignored and cut",
-			"ignores-background+cut-after=5 ok",
-			"POST background, POST background",
-			0, 1, 0,
-		},
-		{
-			"echoed and not there",
-			"echoes-background+cut-after=5",
-			"POST background, GET 4, POST",
-			1, 1, 1,
-		},
-		{"refused", "refuses-background", "POST background, POST", 0, 0, 1},
-		{"refused because of store", "refuses-background=store", "POST background, POST", 0, 0, 1},
-		{"failed", "failed ok", "POST background, POST background", 0, 1, 0},
-		{
-			"failed after a cut",
-			"failed+cut-after=3",
-			"POST background, GET 2, POST background",
-			1, 1, 0,
-		},
-		{"incomplete after a cut", "incomplete+cut-after=5", "POST background, GET 4", 1, 0, 0},
-	} {
+	for _, tt := range backgroundRows {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, log := newBackground(t, 1, strings.Fields(tt.steps)...)
-			events, r, err := collect(c.Stream(t.Context(), backgroundQuestion()))
-			if err != nil {
-				t.Fatal(err)
+			c, api, _ := newBackground(t, 1, strings.Fields(tt.steps)...)
+			r := backgroundQuestion()
+			r.Plain = strings.HasPrefix(tt.name, "plain")
+			events, sent := trace(t, c, api, r)
+
+			if sent != tt.want {
+				t.Errorf("requests:\n got %s\nwant %s", sent, tt.want)
 			}
 
-			wantTraffic(t, api, tt.want)
 			checkBlocks(t, events)
-			text := r.Output[len(r.Output)-1].Content[0].Text
+			answer := events[len(events)-1].(Done).Response
+			text := answer.Output[len(answer.Output)-1].Content[0].Text
 			if got := textOf(events); got != text {
 				t.Errorf("text = %q, want %q", got, text)
 			}
-			if got := count[Reconnecting](events); got != tt.reconnects {
-				t.Errorf("%d reconnections, want %d", got, tt.reconnects)
+
+			if want := strings.Count(tt.want, "retrying"); answer.Retries != want {
+				t.Errorf("%d retries, want %d", answer.Retries, want)
 			}
-			if got := count[Retrying](events); got != tt.retries {
-				t.Errorf("%d Retrying events, want %d", got, tt.retries)
-			}
-			if r.Retries != tt.retries {
-				t.Errorf("%d retries, want %d", r.Retries, tt.retries)
-			}
-			if got := strings.Count(log.String(), "level=WARN"); got != tt.warnings {
-				t.Errorf("%d warnings, want %d:\n%s", got, tt.warnings, log)
+		})
+	}
+}
+
+// The waits start anew after progress, and are as long as the API asks for.
+func TestReconnectWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name, steps string
+		min, max    time.Duration
+	}{
+		{"progress", "always cut-after=9", 1100 * time.Millisecond, 1900 * time.Millisecond},
+		{"Retry-After", "cut-after=5+too-old ok 429=20", 20 * time.Second, 23 * time.Second},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			c, _, _ := newBackground(t, 0, strings.Fields(tt.steps)...)
+			start := time.Now()
+			_, err := c.Create(t.Context(), backgroundQuestion())
+			wantKind(t, err, Kind{})
+
+			took := time.Since(start)
+			if took < tt.min || took > tt.max {
+				t.Errorf("took %v, want %v to %v", took, tt.min, tt.max)
 			}
 		})
 	}
@@ -296,27 +262,25 @@ func TestBackground(t *testing.T) {
 
 // Wherever the stream is cut, the events are those of a whole one.
 func TestCutAnywhere(t *testing.T) {
-	ask := func(t *testing.T, step string) (events string, requests string) {
+	ask := func(t *testing.T, step string) (events, sent string) {
 		c, api, _ := newBackground(t, 0, step)
 		r := backgroundQuestion()
 		r.ReasoningSummary = "auto"
-		all, _, err := collect(c.Stream(t.Context(), r))
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, sent := trace(t, c, api, r)
 		isReconnecting := func(ev Event) bool { return ev == Reconnecting{} }
-		return script(slices.DeleteFunc(all, isReconnecting)), traffic(t, api)
+		return script(slices.DeleteFunc(all, isReconnecting)), sent
 	}
 
 	whole := ""
 	bubble(t, "whole", func(t *testing.T) { whole, _ = ask(t, "search") })
 	for n := 1; n < 60; n++ {
 		bubble(t, strconv.Itoa(n), func(t *testing.T) {
-			events, requests := ask(t, fmt.Sprintf("search+cut-after=%d", n))
-			want := fmt.Sprintf("POST background, GET %d", n-1)
-			if requests != want {
-				t.Errorf("requests = %q, want %q", requests, want)
+			events, sent := ask(t, fmt.Sprintf("search+cut-after=%d", n))
+			want := fmt.Sprintf("POST background, reconnecting, GET %d", n-1)
+			if sent != want {
+				t.Errorf("requests = %q, want %q", sent, want)
 			}
+
 			if diff := cmp.Diff(whole, events); diff != "" {
 				t.Errorf("events (-whole +cut):\n%s", diff)
 			}
@@ -326,132 +290,45 @@ func TestCutAnywhere(t *testing.T) {
 
 // A call that ends early cancels its response, once the API has named it.
 func TestEarlyEnd(t *testing.T) {
+	const cancelled = "POST background, cancel"
 	for _, tt := range []struct {
 		name  string
 		steps string
-		cause error // of the context that ends after 10 s; nil: the time limit
+		cause error // of the context that ends after 10 s
 		want  string
-		kind  Kind
-		takes time.Duration // until the call returns
+		takes int // seconds
 	}{
-		{
-			"cancelled",
-			"hang-after=5+slow=1s",
-			context.Canceled,
-			"POST background, cancel",
-			KindCanceled,
-			10 * time.Second,
-		},
-		{
-			"time limit",
-			"hang-after=5+slow=1s",
-			nil,
-			"POST background, cancel",
-			KindTimeout,
-			10 * time.Second,
-		},
-		{
-			"the response is complete",
-			"hang-after=5",
-			context.Canceled,
-			"POST background, cancel",
-			KindCanceled,
-			10 * time.Second,
-		},
-		{
-			"the cancel hangs",
-			"hang-after=5+slow=1s hang",
-			context.Canceled,
-			"POST background, cancel",
-			KindCanceled,
-			13 * time.Second,
-		},
-		{
-			"before the id",
-			"hang",
-			context.Canceled,
-			"POST background",
-			KindCanceled,
-			10 * time.Second,
-		},
-		{
-			"in the foreground",
-			"ignores-background+hang-after=5",
-			context.Canceled,
-			"POST background",
-			KindCanceled,
-			10 * time.Second,
-		},
-		{
-			"the response goes on",
-			"hang-after=5+slow=1s",
-			ErrDetached,
-			"POST background",
-			KindCanceled,
-			10 * time.Second,
-		},
-		{
-			"the state is refused",
-			"cut-after=5 401 401",
-			context.Canceled,
-			"POST background, GET 4, GET, cancel",
-			KindAuth,
-			0,
-		},
+		{"cancelled", "hang-after=5+slow=1s", context.Canceled, cancelled, 10},
+		{"time limit", "hang-after=5+slow=1s", context.DeadlineExceeded, cancelled, 10},
+		{"the response is complete", "hang-after=5", context.Canceled, cancelled, 10},
+		{"the cancel hangs", "hang-after=5+slow=1s hang", context.Canceled, cancelled, 13},
+		{"before the id", "hang", context.Canceled, "POST background", 10},
+		{"in the foreground", "ignores-background+hang", context.Canceled, "POST background", 10},
+		{"the response goes on", "hang-after=5+slow=1s", ErrDetached, "POST background", 10},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, _ := newBackground(t, 1, strings.Fields(tt.steps)...)
 			start := time.Now()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			if tt.cause == nil {
-				var stop func()
-				ctx, stop = context.WithTimeout(ctx, 10*time.Second)
-				defer stop()
-			} else {
-				time.AfterFunc(10*time.Second, func() { cancel(tt.cause) })
-			}
+			time.AfterFunc(10*time.Second, func() { cancel(tt.cause) })
 			_, err := c.Create(ctx, backgroundQuestion())
 
-			wantKind(t, err, tt.kind)
+			want := KindCanceled
+			if errors.Is(tt.cause, context.DeadlineExceeded) {
+				want = KindTimeout
+			}
+
+			wantKind(t, err, want)
 			wantTraffic(t, api, tt.want)
 			took := time.Since(start)
-			if tt.takes > 0 && took != tt.takes {
-				t.Errorf("took %v, want %v", took, tt.takes)
+			if took != time.Duration(tt.takes)*time.Second {
+				t.Errorf("took %v, want %d s", took, tt.takes)
 			}
 		})
 	}
 }
 
-// A plain answer says that the response is queued. Its end is asked for.
-func TestPlainBackground(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps, want string
-	}{
-		{"runs", "slow=30ms", "POST background, GET, GET"},
-		{"gone", "gone", "POST background, GET, POST"},
-		{"ignored", "ignores-background", "POST background"},
-		{"failed", "failed", "POST background, GET, POST background, GET"},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, tt.steps)
-			r := backgroundQuestion()
-			r.Plain = true
-			events, _, err := collect(c.Stream(t.Context(), r))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			wantTraffic(t, api, tt.want)
-			checkBlocks(t, events)
-			if n := count[Reconnecting](events); n > 0 {
-				t.Errorf("%d reconnections, want none", n)
-			}
-		})
-	}
-}
-
-// What a call learns about background holds for the calls after it.
+// What a call learns about background holds for the calls after it. There is one warning.
 func TestBackgroundMemory(t *testing.T) {
 	for _, tt := range []struct{ name, steps, want string }{
 		{
@@ -474,14 +351,16 @@ func TestBackgroundMemory(t *testing.T) {
 			c, api, log := newBackground(t, 1, strings.Fields(tt.steps)...)
 			for range 2 {
 				_, err := c.Create(t.Context(), backgroundQuestion())
-				if err != nil {
-					t.Fatal(err)
-				}
+				wantKind(t, err, Kind{})
 			}
+
 			wantTraffic(t, api, tt.want)
-			if n := strings.Count(log.String(), "level=WARN"); n > 1 {
-				t.Errorf("%d warnings, want at most one:\n%s", n, log)
+			warnings := 1
+			if tt.name == "found once" {
+				warnings = 0
 			}
+
+			wantWarnings(t, log, warnings)
 		})
 	}
 }
@@ -491,9 +370,7 @@ func TestBackgroundQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api, _ := newBackground(t, 0, "cut-after=5+too-old")
 		_, err := c.Create(t.Context(), backgroundQuestion())
-		if err != nil {
-			t.Fatal(err)
-		}
+		wantKind(t, err, Kind{})
 
 		const element = "include%5B%5D=web_search_call.action.sources"
 		want := []string{
@@ -501,10 +378,12 @@ func TestBackgroundQuery(t *testing.T) {
 			"api-version=1&" + element + "&starting_after=4&stream=true",
 			"api-version=1&" + element,
 		}
+
 		var got []string
 		for _, r := range api.Requests() {
 			got = append(got, r.Query)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("queries (-want +got):\n%s", diff)
 		}
@@ -513,52 +392,34 @@ func TestBackgroundQuery(t *testing.T) {
 
 // The events of a stream whose server numbers none, or sends all of them again.
 func TestOtherStreams(t *testing.T) {
-	const created = `{"type":"response.created",%s"response":{"id":"resp_1","background":true}}`
-	const delta = `{"type":"response.output_text.delta",%s"item_id":"m","delta":"%s"}`
-	const completed = `{"type":"response.completed",%s"response":` + finished + `}`
-	number := func(n int) string { return fmt.Sprintf(`"sequence_number":%d,`, n) }
 	all := []string{
-		fmt.Sprintf(created, number(0)),
-		fmt.Sprintf(delta, number(1), "Ye"),
-		fmt.Sprintf(delta, number(2), "s."),
-		fmt.Sprintf(completed, number(3)),
+		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`,
+		`{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`,
+		`{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`,
+		`{"type":"response.completed","sequence_number":3,"response":` + finished + `}`,
 	}
+	half := sseStep(all[:2]...)
+	whole := sseStep(all...)
+	unnumbered := strings.NewReplacer("sequence_number", "number")
+	halfUnnumbered := sseStep(unnumbered.Replace(all[0]), unnumbered.Replace(all[1]))
+
 	for _, tt := range []struct {
 		name     string
 		steps    []step
 		requests int
 	}{
-		{
-			"not numbered",
-			[]step{
-				sseStep(fmt.Sprintf(created, ""), fmt.Sprintf(delta, "", "Ye")),
-				answer(200, finished),
-			},
-			2,
-		},
-		{
-			"from the start again",
-			[]step{sseStep(all[:2]...), sseStep(all...)},
-			2,
-		},
-		{
-			"an object in place of the stream",
-			[]step{sseStep(all[:2]...), answer(200, finished)},
-			2,
-		},
+		{"not numbered", []step{halfUnnumbered, answer(200, finished)}, 2},
+		{"from the start again", []step{half, whole}, 2},
+		{"an object in place of the stream", []step{half, answer(200, finished)}, 2},
 		{
 			"refused in words",
-			[]step{refusedAs("", "background can only be used with store"), sseStep(all...)},
+			[]step{refusedAs("", "background can only be used with store"), whole},
 			2,
 		},
-		{
-			"no GET",
-			[]step{sseStep(all[:2]...), answer(405, ""), sseStep(all...)},
-			3,
-		},
+		{"no GET", []step{half, answer(405, ""), whole}, 3},
 		{
 			"a web page in place of the response",
-			[]step{sseStep(all[:2]...), answer(200, "<html>"), answer(200, finished)},
+			[]step{half, answer(200, "<html>"), answer(200, finished)},
 			3,
 		},
 	} {
@@ -568,6 +429,7 @@ func TestOtherStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			api.wantRequests(t, tt.requests)
 			if got := textOf(events); got != "Yes." {
 				t.Errorf("text = %q, want %q", got, "Yes.")
@@ -576,89 +438,82 @@ func TestOtherStreams(t *testing.T) {
 	}
 }
 
+// describe says what Start and Get return: a status, with the kind of its failure, or an error.
+func describe(t testing.TB, r *Response, err error) string {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrNoBackground):
+		return "no background"
+	case err != nil && asError(t, err).Lost():
+		return "lost"
+	case err != nil:
+		return "error " + asError(t, err).Kind.Label()
+	case r.CreatedAt == 0 && r.Background:
+		return "no time"
+	case r.Failure != nil:
+		return r.Status + " " + r.Failure.Kind.Label()
+	}
+
+	return r.Status
+}
+
+func wantOutcome(t testing.TB, r *Response, err error, want string) {
+	t.Helper()
+	got := describe(t, r, err)
+	if got != want {
+		t.Errorf("outcome = %q, want %q (%v)", got, want, err)
+	}
+}
+
 // Start returns a response that can be fetched, or an answer.
 func TestStart(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps string
-		want        string
-		status      string
-		kind        Kind
-	}{
-		{"runs", "slow=1s", "POST background, GET", "queued", Kind{}},
-		{"complete when it is fetched", "ok", "POST background, GET", "completed", Kind{}},
-		{"answered at once", "ignores-background", "POST background", "completed", Kind{}},
-		{"refused", "refuses-background", "POST background", "", KindFailed},
-		{"not there", "gone", "POST background, GET", "", KindFailed},
-		{"429 for the state", "slow=1s+poll-429", "POST background, GET, GET", "queued", Kind{}},
-		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued", Kind{}},
-		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "", KindAuth},
+	for _, tt := range []struct{ name, steps, requests, want string }{
+		{"runs", "slow=1s", "POST background, GET", "queued"},
+		{"complete when it is fetched", "ok", "POST background, GET", "completed"},
+		{"answered at once", "ignores-background", "POST background", "completed"},
+		{"refused", "refuses-background", "POST background", "no background"},
+		{"not there", "gone", "POST background, GET", "no background"},
+		{"429 for the state", "slow=1s+poll-429", "POST background, GET, GET", "queued"},
+		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued"},
+		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "error auth"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, strings.Fields(tt.steps)...)
+			retries := strings.Count(tt.requests, "POST") - 1
+			c, api, _ := newBackground(t, retries, strings.Fields(tt.steps)...)
 			r, err := c.Start(t.Context(), question())
-
-			wantKind(t, err, tt.kind)
-			wantTraffic(t, api, tt.want)
-			if got := errors.Is(err, ErrNoBackground); got != (tt.kind == KindFailed) {
-				t.Errorf("error = %v", err)
-			}
-			if err == nil && r.Status != tt.status {
-				t.Errorf("status = %q, want %q", r.Status, tt.status)
-			}
+			wantOutcome(t, r, err, tt.want)
+			wantTraffic(t, api, tt.requests)
 		})
 	}
 }
 
 // Get tells every state; only a response that is not there is an error.
 func TestGet(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps string
-		cancel      bool // before the GET
-		status      string
-		failure     Kind // of the response
-		kind        Kind // of the error
-	}{
-		{"runs", "slow=1s", false, "queued", Kind{}, Kind{}},
-		{"completed", "ok", false, "completed", Kind{}, Kind{}},
-		{"incomplete", "incomplete", false, "incomplete", Kind{}, Kind{}},
-		{"failed", "slow=10ms+failed", false, "failed", KindServer, Kind{}},
-		{"cancelled", "slow=1s", true, "cancelled", KindFailed, Kind{}},
-		{"cancelled after its end", "ok", true, "completed", Kind{}, Kind{}},
-		{"unknown", "refuses-background", false, "", Kind{}, KindNotFound},
-		{"429", "ok ok 429", false, "", Kind{}, KindRateLimit},
+	for _, tt := range []struct{ name, steps, want string }{
+		{"runs", "slow=1s", "queued"},
+		{"completed", "ok", "completed"},
+		{"incomplete", "incomplete", "incomplete"},
+		{"failed", "slow=10ms+failed", "failed server"},
+		{"cancelled", "slow=1s", "cancelled failed"},
+		{"cancelled after its end", "ok", "completed"},
+		{"gone", "ok ok 404", "lost"},
+		{"429", "ok ok 429", "error rate_limit"},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, strings.Fields(tt.steps)...)
-			id := "resp_unknown"
 			started, err := c.Start(t.Context(), question())
-			if err == nil {
-				id = started.ID
-			}
-			time.Sleep(time.Second)
-			if tt.cancel {
-				err := c.Cancel(t.Context(), id)
-				if err != nil {
-					t.Error(err)
-				}
+			if err != nil {
+				t.Fatal(err)
 			}
 
-			r, err := c.Get(t.Context(), id, question().Include)
-			wantKind(t, err, tt.kind)
-			if err != nil {
-				if got := asError(t, err).Lost(); got != (tt.name == "unknown") {
-					t.Errorf("lost = %v", got)
-				}
-				return
+			time.Sleep(time.Second)
+			if strings.HasPrefix(tt.name, "cancelled") {
+				err := c.Cancel(t.Context(), started.ID)
+				wantKind(t, err, Kind{})
 			}
-			if r.Status != tt.status {
-				t.Errorf("status = %q, want %q", r.Status, tt.status)
-			}
-			if r.Failure != nil && r.Failure.Kind != tt.failure {
-				t.Errorf("failure = %v, want %v", r.Failure, tt.failure)
-			}
-			if r.CreatedAt == 0 {
-				t.Error("there is no created_at")
-			}
+
+			r, err := c.Get(t.Context(), started.ID, question().Include)
+			wantOutcome(t, r, err, tt.want)
 		})
 	}
 }

@@ -255,17 +255,14 @@ func (e *Error) statusKind(status int) Kind {
 // refusesModel reports whether a 4xx says that the model is not available. The message is in lower
 // case.
 func (e *Error) refusesModel(status int, message string) bool {
-	switch status {
-	case http.StatusNotFound:
-		if strings.Contains(message, "model") && !strings.Contains(message, "invalid url") {
-			return true
-		}
-	case http.StatusBadRequest:
-		if strings.Contains(message, "is not a valid model") { // OpenRouter
-			return true
-		}
+	switch {
+	case e.Code == "model_not_found", e.Code == "DeploymentNotFound": // OpenAI, Azure
+		return true
+	case status == http.StatusNotFound:
+		return strings.Contains(message, "model") && !strings.Contains(message, "invalid url")
 	}
-	return e.Code == "model_not_found" || e.Code == "DeploymentNotFound" // OpenAI, Azure
+	isOpenRouter := strings.Contains(message, "is not a valid model")
+	return status == http.StatusBadRequest && isOpenRouter
 }
 
 // responseError reads the error of a response or a stream that was accepted and then failed;

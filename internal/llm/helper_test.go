@@ -38,6 +38,7 @@ func answer(status int, body string, headers ...string) step {
 		for i := 0; i+1 < len(headers); i += 2 {
 			header.Set(headers[i], headers[i+1])
 		}
+
 		return &http.Response{
 			StatusCode: status,
 			Header:     header,
@@ -58,6 +59,7 @@ func apiBody(typ, code, param, message string) string {
 		"param":   param,
 		"message": message,
 	}
+
 	data, _ := json.Marshal(map[string]any{"error": e})
 	return string(data)
 }
@@ -68,6 +70,7 @@ func frames(payloads ...string) string {
 	for _, payload := range payloads {
 		b.WriteString("data: " + strings.ReplaceAll(payload, "\n", "\ndata:") + "\n\n")
 	}
+
 	return b.String()
 }
 
@@ -92,6 +95,7 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var body map[string]any
 	if req.Body != nil {
 		_ = json.NewDecoder(req.Body).Decode(&body)
@@ -128,7 +132,18 @@ func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *b
 		HTTPClient: &http.Client{Transport: api},
 		Logger:     slog.New(slog.NewTextHandler(log, level)),
 	})
+
 	return c, api, log
+}
+
+// newClientOf returns a client of an API.
+func newClientOf(api http.RoundTripper, retries int) *Client {
+	return New(Options{
+		BaseURL:    "http://api.test/v1",
+		APIKey:     testKey,
+		MaxRetries: retries,
+		HTTPClient: &http.Client{Transport: api},
+	})
 }
 
 // asError returns err as an *Error, or ends the test.
@@ -138,6 +153,7 @@ func asError(t testing.TB, err error) *Error {
 	if !ok {
 		t.Fatalf("error = %v (%T), want an *Error", err, err)
 	}
+
 	return e
 }
 
@@ -147,6 +163,7 @@ func kindOf(t testing.TB, err error) Kind {
 	if err == nil {
 		return Kind{}
 	}
+
 	return asError(t, err).Kind
 }
 
@@ -159,6 +176,13 @@ func wantKind(t testing.TB, err error, want Kind) {
 	}
 }
 
+func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
+	t.Helper()
+	if n := strings.Count(log.String(), "level=WARN"); n != want {
+		t.Errorf("%d warnings, want %d:\n%s", n, want, log)
+	}
+}
+
 // wantError checks the kind and the message of an error, and returns it.
 func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 	t.Helper()
@@ -167,6 +191,7 @@ func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 	if e.Message != message {
 		t.Errorf("message = %q, want %q", e.Message, message)
 	}
+
 	return e
 }
 
@@ -205,8 +230,10 @@ func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
 		if err != nil {
 			return all, nil, err
 		}
+
 		all = append(all, e)
 	}
+
 	return all, all[len(all)-1].(Done).Response, nil
 }
 
@@ -230,8 +257,10 @@ func script(events []Event) string {
 		case Done:
 			b.WriteString("done " + e.Status)
 		}
+
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 
@@ -264,6 +293,7 @@ func checkBlocks(t testing.TB, events []Event) {
 		case Retrying, Usage, Done:
 			ok = len(kinds) == 0
 		}
+
 		if !ok {
 			t.Errorf("%#v while these blocks are open: %v", e, kinds)
 		}
@@ -277,5 +307,6 @@ func isDeltaOf(kind string, delta BlockDelta) bool {
 		BlockThinking: delta.Thinking,
 		BlockToolUse:  delta.InputJSON,
 	}
+
 	return texts[kind] != "" && texts[kind] == delta.Text+delta.Thinking+delta.InputJSON
 }

@@ -68,7 +68,7 @@ type Client struct {
 	setHeaders  func(http.Header) // a closure, so that a printed Client shows no secret
 	bearer      bool              // requests carry key
 	key         atomic.Pointer[string]
-	baseErr     *Error   // what is wrong with the base URL, or nil
+	baseErr     error    // what is wrong with the base URL, or nil
 	o           Options  // without APIKey and Headers
 	unsupported sync.Map // set of modelParam
 	found       sync.Map // set of the models of which a GET found a background response
@@ -123,14 +123,12 @@ func (c *Client) SetKey(key string) {
 // Ready returns why no request can be sent, or nil. The error is an *Error.
 func (c *Client) Ready() error {
 	if c.bearer {
-		if err := c.keyError(); err != nil {
+		err := c.keyError()
+		if err != nil {
 			return err
 		}
 	}
-	if c.baseErr != nil {
-		return c.baseErr
-	}
-	return nil
+	return c.baseErr
 }
 
 // header returns the headers of every request, without the API key.

@@ -92,13 +92,6 @@ func WithPerson(ctx context.Context, person string) context.Context {
 	return context.WithValue(ctx, personKey{}, person)
 }
 
-type pacedKey struct{} // key of a context's value
-
-// context returns a context whose request tells the pacer when it is accepted.
-func (c *pacedCall) context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, pacedKey{}, c)
-}
-
 // pacer returns the pacer of a model.
 func (c *Client) pacer(model string) *pacer {
 	p, _ := c.pacers.LoadOrStore(model, &pacer{people: map[string]*person{}})
@@ -111,41 +104,42 @@ func (p *pacer) newCall(ctx context.Context) *pacedCall {
 	return &pacedCall{pacer: p, person: name, turn: make(chan struct{}, 1)}
 }
 
-// wait returns when the call may send its next request. Meanwhile it reports how many calls are
-// ahead, unless report is nil. If ctx ends first, the error is a QueuedError.
-func (c *pacedCall) wait(ctx context.Context, last bool, report func(ahead int)) error {
-	if c.enter(last) {
+// wait returns when the call may send its next request. Meanwhile it tells e how many calls are
+// ahead. If ctx ends first, the error is a QueuedError.
+func (c *pacedCall) wait(ctx context.Context, last bool, e *emitter) error {
+	c.enter(last)
+	select {
+	case <-c.turn:
 		return nil
+	default:
 	}
 
 	var tick <-chan time.Time
-	reported := 0
-	if report != nil {
+	if e.watched() {
 		ticker := time.NewTicker(reportEvery)
 		defer ticker.Stop()
 		tick = ticker.C
-		reported = c.ahead()
-		report(reported)
 	}
-
+	reported := -1
 	for {
+		ahead := c.ahead()
+		if ahead != reported {
+			reported = ahead
+			e.send(Waiting{ahead})
+		}
+
 		select {
 		case <-c.turn:
 			return nil
 		case <-tick:
-			ahead := c.ahead()
-			if ahead != reported {
-				reported = ahead
-				report(ahead)
-			}
 		case <-ctx.Done():
-			return c.leave()
+			return QueuedError(c.ended())
 		}
 	}
 }
 
-// enter reports whether the call may send its request at once. Otherwise the call waits.
-func (c *pacedCall) enter(last bool) bool {
+// enter sends the request of the call at once, or puts the call into the queue.
+func (c *pacedCall) enter(last bool) {
 	p := c.pacer
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +149,7 @@ func (c *pacedCall) enter(last bool) bool {
 	owner := p.people[c.person]
 	if owner == nil {
 		c.sendLocked()
-		return true
+		return
 	}
 
 	if c.place == 0 {
@@ -165,17 +159,11 @@ func (c *pacedCall) enter(last bool) bool {
 	i, _ := owner.find(c)
 	owner.calls = slices.Insert(owner.calls, i, c)
 	p.scheduleLocked()
-
-	select {
-	case <-c.turn:
-		return true
-	default:
-		return false
-	}
 }
 
-// leave ends the wait of a call whose context has ended.
-func (c *pacedCall) leave() error {
+// ended notes that the call waits no more, or that its request ended in some other way than with a
+// 2xx or a refusal. It returns how many calls were ahead.
+func (c *pacedCall) ended() int {
 	p := c.pacer
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +172,7 @@ func (c *pacedCall) leave() error {
 	p.removeLocked(c)
 	c.decideLocked() // in case its turn has just come
 	p.scheduleLocked()
-	return QueuedError(ahead)
+	return ahead
 }
 
 func (c *pacedCall) ahead() int {
@@ -214,33 +202,26 @@ func (c *pacedCall) aheadLocked() int {
 	return ahead
 }
 
-// sendLocked notes that the request of c goes out. Without a refusal in twice the time that a
-// refusal takes, it counts as accepted: a plain answer sends its headers at its end.
+// sendLocked lets the request of c go out. Without a refusal in twice the time that a refusal takes,
+// it counts as accepted: a plain answer sends its headers at its end.
 func (c *pacedCall) sendLocked() {
 	p := c.pacer
-	c.sent = time.Now()
-
 	limit := maxVerdict
-	if p.recentLocked(p.slowestAt) {
+	if recent(p.slowestAt) {
 		limit = min(limit, 2*p.slowest)
 	}
-	var verdict *time.Timer
-	verdict = time.AfterFunc(limit, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if c.verdict == verdict {
-			c.acceptLocked()
-		}
-	})
-	c.verdict = verdict
+
+	sent := time.Now()
+	c.sent = sent
+	c.verdict = time.AfterFunc(limit, func() { c.accepted(sent) })
+	c.turn <- struct{}{}
 }
 
-// accepted notes that the headers of a 2xx have arrived.
-func (c *pacedCall) accepted() {
-	p := c.pacer
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c.verdict != nil {
+// accepted notes that the request that was sent at this time counts as accepted, if it is undecided.
+func (c *pacedCall) accepted(sent time.Time) {
+	c.pacer.mu.Lock()
+	defer c.pacer.mu.Unlock()
+	if c.verdict != nil && c.sent == sent {
 		c.acceptLocked()
 	}
 }
@@ -279,15 +260,6 @@ func (c *pacedCall) acceptLocked() {
 	p.scheduleLocked()
 }
 
-// ended notes that the request ended in some other way than with a 2xx or a refusal.
-func (c *pacedCall) ended() {
-	p := c.pacer
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c.decideLocked()
-	p.scheduleLocked()
-}
-
 // decideLocked ends the time in which the request of c is undecided, if there is one.
 func (c *pacedCall) decideLocked() {
 	if c.verdict == nil {
@@ -311,7 +283,11 @@ func (c *pacedCall) refused(asked time.Duration) time.Duration {
 	now := time.Now()
 	p.forgetLocked()
 	c.decideLocked()
-	p.measureLocked(now.Sub(c.sent))
+	took := now.Sub(c.sent)
+	if took >= p.slowest || !recent(p.slowestAt) {
+		p.slowest = took
+		p.slowestAt = now
+	}
 
 	wait := asked
 	if wait == 0 {
@@ -360,16 +336,8 @@ func (p *pacer) countLocked(sent time.Time, asked time.Duration) {
 	p.counted = now
 }
 
-// measureLocked notes how long a refusal took.
-func (p *pacer) measureLocked(took time.Duration) {
-	if took >= p.slowest || !p.recentLocked(p.slowestAt) {
-		p.slowest = took
-		p.slowestAt = time.Now()
-	}
-}
-
-// recentLocked reports whether t is within the last minute.
-func (p *pacer) recentLocked(t time.Time) bool {
+// recent reports whether t is within the last minute.
+func recent(t time.Time) bool {
 	return !t.IsZero() && time.Since(t) < limitMemory
 }
 
@@ -417,7 +385,6 @@ func (p *pacer) releaseLocked(c *pacedCall) {
 	owner.undecided++
 	c.queued = owner
 	c.sendLocked()
-	c.turn <- struct{}{}
 }
 
 // nextLocked returns the next call of the queue and when it may go out. Next is the person who was
@@ -504,11 +471,11 @@ func (p *pacer) forgetLocked() {
 	waiting := 0
 	for name, owner := range p.people {
 		waiting += len(owner.calls)
-		if len(owner.calls) == 0 && !p.recentLocked(owner.refused) {
+		if len(owner.calls) == 0 && !recent(owner.refused) {
 			delete(p.people, name)
 		}
 	}
-	if waiting == 0 && !p.recentLocked(p.counted) {
+	if waiting == 0 && !recent(p.counted) {
 		p.gap = 0
 	}
 }

@@ -63,13 +63,12 @@ func UserMessage(query string) json.RawMessage {
 
 // encode returns the body of r, without the parameters that the API is known to refuse.
 func (c *Client) encode(r Request) ([]byte, error) {
-	typed := c.params(r)
-	body, err := json.Marshal(typed)
+	body, err := json.Marshal(c.params(r))
 	if err != nil {
 		return nil, err
 	}
 
-	body, err = merge(body, r.members(typed.Include))
+	body, err = merge(body, r.members())
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +94,6 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 	}
 	toolChoice := responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto"))
 	p.ToolChoice.OfToolChoiceMode = param.NewOpt(toolChoice)
-	for _, element := range r.Include {
-		p.Include = append(p.Include, responses.ResponseIncludable(element))
-	}
 
 	can := CapabilityOf(r.Model)
 	if can.Verbosity {
@@ -106,7 +102,6 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 	if can.Reasoning {
 		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
-		p.Include = append(p.Include, responses.ResponseIncludableReasoningEncryptedContent)
 	}
 	return p
 }
@@ -121,16 +116,17 @@ func optional[T comparable](value T) param.Opt[T] {
 }
 
 // members returns what is merged into the typed parameters: Extra, and what goes into the body as
-// it is. include is the list of the typed parameters.
-func (r Request) members(include []responses.ResponseIncludable) map[string]any {
+// it is.
+func (r Request) members() map[string]any {
 	members := map[string]any{}
 	maps.Copy(members, r.Extra)
 	for _, name := range []string{"model", "instructions", "tools", "stream", "background"} {
 		delete(members, name)
 	}
-	elements, ok := r.Extra["include"].([]any)
-	if ok {
-		members["include"] = union(include, elements)
+	extra, ok := members["include"]
+	elements, isList := extra.([]any)
+	if !ok || isList {
+		members["include"] = r.includeWith(elements)
 	}
 
 	members["input"] = r.Input
@@ -151,18 +147,25 @@ func (r Request) members(include []responses.ResponseIncludable) map[string]any 
 	return members
 }
 
-// union returns include followed by the elements that it does not have.
-func union(include []responses.ResponseIncludable, elements []any) []any {
+// includeWith returns the elements of include, the further ones last. Without any it returns nil,
+// which is not sent.
+func (r Request) includeWith(further []any) any {
 	var all []any
-	for _, element := range include {
-		all = append(all, string(element))
-	}
-	for _, element := range elements {
-		_, isString := element.(string)
-		if isString && slices.Contains(all, element) {
-			continue
-		}
+	for _, element := range r.Include {
 		all = append(all, element)
+	}
+	if CapabilityOf(r.Model).Reasoning {
+		all = append(all, encryptedReasoning)
+	}
+	for _, element := range further {
+		_, isString := element.(string)
+		if !isString || !slices.Contains(all, element) {
+			all = append(all, element)
+		}
+	}
+
+	if all == nil {
+		return nil
 	}
 	return all
 }
@@ -254,7 +257,8 @@ const encryptedReasoning = string(responses.ResponseIncludableReasoningEncrypted
 // without search is not the one that was asked for. Neither is store: without it the API keeps the
 // question and the answer.
 var dispensable = []string{
-	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include", "background",
+	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
+	"background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 

@@ -57,8 +57,8 @@ type Item struct {
 
 	Action struct { // of a web search call
 		Type, Query, URL string
-		Queries          flatList[string]
-		Sources          flatList[Source]
+		Queries          list[string]
+		Sources          list[Source]
 	}
 
 	CallID    string `json:"call_id"` // of a tool call
@@ -72,7 +72,7 @@ type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
 	Refusal     string
-	Annotations flatList[Source]
+	Annotations list[Source]
 }
 
 // Source is a page or, without a URL, a source with a name. Among annotations
@@ -215,40 +215,34 @@ const (
 	tooLong = "the answer is larger than 64 MiB"
 )
 
-// flatList is a JSON array that is counted before it is decoded, so that a small answer cannot
-// become large in memory. Any other JSON value is no list: it leaves nil.
-type flatList[T any] []T
+// list is a JSON array whose elements are counted while it is decoded, with those in their own
+// lists, so that a small answer cannot become large in memory. Any other JSON value leaves nil. The
+// JSON is valid: encoding/json checks a value before it decodes a part of it.
+type list[T any] []T
 
-// UnmarshalJSON refuses a list of more than maxElements.
-func (l *flatList[T]) UnmarshalJSON(data []byte) error {
-	if data[0] != '[' {
-		return nil
-	}
-	if gjson.GetBytes(data, "#").Int() > maxElements {
-		return tooLarge(tooMany)
-	}
-	return decode(data, (*[]T)(l))
-}
-
-// list is a flatList whose elements have lists too. It counts all of them while it is decoded.
-// The JSON is valid: encoding/json checks a value before it decodes a part of it.
-type list[T interface{ size() int }] []T
-
-// size is the number of elements, theirs included.
+// size is the number of elements, those in their own lists included.
 func (l list[T]) size() int {
 	n := len(l)
 	for _, e := range l {
-		n += e.size()
+		n += sizeOf(e)
 	}
 	return n
 }
 
-func (i Item) size() int {
-	parts := i.Content.size() + i.Summary.size()
-	return parts + len(i.Action.Queries) + len(i.Action.Sources)
+// sizeOf is the number of elements in the lists of an element.
+func sizeOf(element any) int {
+	parent, ok := element.(interface{ size() int })
+	if !ok {
+		return 0
+	}
+	return parent.size()
 }
 
-func (p Part) size() int { return len(p.Annotations) }
+func (i Item) size() int {
+	return i.Content.size() + i.Summary.size() + i.Action.Queries.size() + i.Action.Sources.size()
+}
+
+func (p Part) size() int { return p.Annotations.size() }
 
 // UnmarshalJSON refuses a list of more than maxElements.
 func (l *list[T]) UnmarshalJSON(data []byte) error {
@@ -263,7 +257,7 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 		var e T
 		err = decode(data[element.Index:element.Index+len(element.Raw)], &e)
 		*l = append(*l, e)
-		size += 1 + e.size()
+		size += 1 + sizeOf(e)
 		if size > maxElements {
 			err = tooLarge(tooMany)
 		}

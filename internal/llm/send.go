@@ -57,7 +57,9 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	delays := newDelays()
 	for attempt := 1; ; {
 		if e.takesRunning && !inBackground(body) {
-			return nil, c.failed(ctx, noBackground(), attempt-1)
+			message := ErrNoBackground.Error()
+			failure := &Error{Kind: KindFailed, Message: message, Err: ErrNoBackground}
+			return nil, c.failed(ctx, failure, attempt-1)
 		}
 		resp, failure := c.takeTurn(ctx, paced, body, attempt, e)
 		if failure == nil {
@@ -93,20 +95,22 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 }
 
 // takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
-func (c *Client) takeTurn(ctx context.Context, paced *pacedCall, body []byte, attempt int, e *emitter) (*Response, *Error) {
-	var report func(ahead int)
-	if e.watched() {
-		report = func(ahead int) { e.send(Waiting{ahead}) }
-	}
+func (c *Client) takeTurn(
+	ctx context.Context,
+	paced *pacedCall,
+	body []byte,
+	attempt int,
+	e *emitter,
+) (*Response, *Error) {
 	last := attempt > 1 && attempt > c.o.MaxRetries
 	queued := time.Now()
-	err := paced.wait(ctx, last, report)
+	err := paced.wait(ctx, last, e)
 	statsOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, attempt-1)
 	}
 
-	resp, err := c.attempt(paced.context(ctx), body, e)
+	resp, err := c.attempt(ctx, paced, body, e)
 	if err == nil {
 		return resp, nil
 	}
@@ -132,17 +136,21 @@ func newDelays() *backoff.ExponentialBackOff {
 // retryWait returns how long to wait before the next attempt, 0 where the pacer does it. It reports
 // whether there is a next attempt: not after the last one, and not when the wait would end after the
 // deadline of ctx and so turn the failure into a timeout.
-func (c *Client) retryWait(ctx context.Context, failure *Error, delays *backoff.ExponentialBackOff) (time.Duration, bool) {
+func (c *Client) retryWait(
+	ctx context.Context,
+	failure *Error,
+	delays *backoff.ExponentialBackOff,
+) (wait time.Duration, ok bool) {
 	if !failure.retryable() || failure.Attempts > c.o.MaxRetries {
 		return 0, false
 	}
 
-	wait := cmp.Or(failure.wait, failure.RetryAfter)
+	wait = cmp.Or(failure.wait, failure.RetryAfter)
 	if wait == 0 {
 		wait = delays.NextBackOff()
 	}
-	deadline, ok := ctx.Deadline()
-	if ok && wait >= time.Until(deadline) {
+	deadline, bounded := ctx.Deadline()
+	if bounded && wait >= time.Until(deadline) {
 		failure.RetryAfter = wait
 		return 0, false
 	}
@@ -167,7 +175,12 @@ func sleep(ctx context.Context, wait time.Duration) error {
 
 // attempt sends the body and reads the answer to its end, over several connections where the
 // response runs in the background. Then all blocks have stopped.
-func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Response, error) {
+func (c *Client) attempt(
+	ctx context.Context,
+	paced *pacedCall,
+	body []byte,
+	e *emitter,
+) (*Response, error) {
 	defer statsOf(ctx).ended(time.Now())
 
 	acc := c.newAccumulator(ctx, e)
@@ -178,6 +191,8 @@ func (c *Client) attempt(ctx context.Context, body []byte, e *emitter) (*Respons
 	if err != nil {
 		return nil, err
 	}
+	paced.accepted(paced.sent)
+
 	r, err := c.readAnswer(ctx, resp, acc)
 	if !acc.job.running() {
 		return r, err
@@ -193,7 +208,11 @@ func (c *Client) newAccumulator(ctx context.Context, e *emitter) *accumulator {
 }
 
 // readAnswer reads the body of an answer and closes it.
-func (c *Client) readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
+func (c *Client) readAnswer(
+	ctx context.Context,
+	resp *http.Response,
+	acc *accumulator,
+) (*Response, error) {
 	defer resp.Body.Close()
 
 	r, err := read(ctx, resp, acc)
@@ -279,9 +298,6 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
-	}
-	if paced, ok := req.Context().Value(pacedKey{}).(*pacedCall); ok {
-		paced.accepted()
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -38,284 +39,236 @@ const yesScript = `
 	done completed
 	`
 
-// TestFailures has answers that are not responses, and responses that fail. It counts the requests
-// of a client that may retry once.
+// failedStep is a stream that ends with a failed response.
+func failedStep(members string) step {
+	response := `{"status":"failed",` + members + `}`
+	return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":`+response+`}`)
+}
+
+// eventStep is a stream with an event after the start of a text.
+func eventStep(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
+
+func answerSSE(body string) step { return answer(200, body, "Content-Type", eventStream) }
+
+// broken is a request without an answer.
+func broken(err error) step {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+const (
+	cutOff     = "the answer was cut off: "
+	endedEarly = cutOff + "the stream ended before the response did"
+	noObject   = "the answer is not a response object (application/json): "
+	noOutput   = "the response has no output"
+)
+
+// failureRows have answers that are not responses, and responses that fail.
+var failureRows = []struct {
+	name    string
+	step    step
+	kind    Kind
+	message string
+}{
+	{
+		"nested",
+		eventStep(`{"type":"error","error":{"type":"insufficient_quota","code":"insufficient_quota","message":"No.","param":null}}`),
+		KindQuota, "No.",
+	},
+	{
+		"flat",
+		eventStep(`{"type":"error","sequence_number":3,"code":"server_error","message":"Oh.","param":null}`),
+		KindServer, "Oh.",
+	},
+	{
+		"flat, final",
+		eventStep(`{"type":"error","code":"ERR_SOMETHING","message":"Oh.","param":null}`),
+		KindFailed, "Oh.",
+	},
+	{
+		"by type",
+		eventStep(`{"type":"error","error":{"type":"server_error","code":null,"message":"Oh."}}`),
+		KindServer, "Oh.",
+	},
+	{
+		"rate limit",
+		eventStep(`{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow."}}`),
+		KindRateLimit, "Slow.",
+	},
+	{
+		"status as code",
+		eventStep(`{"error":{"code":502,"message":"Bad upstream"}}`),
+		KindServer, "Bad upstream",
+	},
+	{
+		"a text",
+		eventStep(`{"type":"error","error":"overloaded"}`),
+		KindFailed, "overloaded",
+	},
+	{
+		"nothing in it",
+		eventStep(`{"type":"error"}`),
+		KindFailed, "the stream ended with an error",
+	},
+	{
+		"failed",
+		failedStep(`"error":{"code":"server_error","message":"Oh."}`),
+		KindServer, "Oh.",
+	},
+	{
+		"failed for nothing",
+		failedStep(`"error":null`),
+		KindFailed, "the response failed",
+	},
+	{
+		"failed, bare",
+		sseStep(`{"type":"response.failed"}`),
+		KindFailed, "the response failed",
+	},
+	{
+		"no output at all",
+		sseStep(`{"type":"response.completed","response":{"id":"resp_1"}}`),
+		KindBadResponse, noOutput,
+	},
+	{
+		"cut",
+		sseStep(eventCreated, eventItem, eventPart, eventDelta),
+		KindConnection, endedEarly,
+	},
+	{
+		"nothing but done",
+		sseStep("[DONE]"),
+		KindConnection, endedEarly,
+	},
+	{
+		"broken off",
+		cutStream(eventCreated, eventItem, eventPart),
+		KindConnection, cutOff + "unexpected EOF",
+	},
+	{
+		"half an event",
+		answerSSE("data: " + eventCompleted[:70]),
+		KindConnection, cutOff + `reading an event: invalid character '\n' in string literal`,
+	},
+	{
+		"empty",
+		answerSSE(""),
+		KindConnection, endedEarly,
+	},
+	{
+		"HTML",
+		answerSSE("<html>Log in</html>"),
+		KindBadResponse, "the answer is not a response object (text/event-stream): <html>Log in</html>",
+	},
+	{
+		"plain: empty",
+		answer(200, ""),
+		KindBadResponse, "the answer is empty",
+	},
+	{
+		"plain: page",
+		answer(200, "<html>Sign in</html>"),
+		KindBadResponse, noObject + "<html>Sign in</html>",
+	},
+	{
+		"plain: null",
+		answer(200, "null"),
+		KindBadResponse, noObject + "null",
+	},
+	{
+		"plain: not JSON",
+		answer(200, `{"id": oops}`),
+		KindBadResponse, noObject + `{"id": oops}`,
+	},
+	{
+		"plain: no members",
+		answer(200, `{}`),
+		KindBadResponse, noOutput,
+	},
+	{
+		"plain: object as output",
+		answer(200, `{"output":{}}`),
+		KindBadResponse, noOutput,
+	},
+	{
+		"plain: queued",
+		answer(200, `{"status":"queued","output":[]}`),
+		KindBadResponse, "the response is still queued: background responses are not supported",
+	},
+	{
+		"plain: truncated",
+		answer(200, `{"id":"resp_1","output":[`),
+		KindConnection, cutOff + "unexpected end of JSON input",
+	},
+	{
+		"plain: failed answer",
+		answer(200, `{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`),
+		KindFailed, "Bad prompt",
+	},
+	{
+		"plain: failed with a text",
+		answer(200, `{"status":"failed","error":"boom"}`),
+		KindFailed, "boom",
+	},
+	{
+		"plain: cancelled",
+		answer(200, `{"status":"cancelled","output":[]}`),
+		KindFailed, "the response failed",
+	},
+	{
+		"plain: only an error",
+		answer(200, `{"error":"boom"}`),
+		KindFailed, "boom",
+	},
+	{
+		"HTTP error",
+		answer(429, rateLimited),
+		KindRateLimit, "Slow down.",
+	},
+	{
+		"refused connection",
+		broken(syscall.ECONNREFUSED),
+		KindConnection, "connection refused",
+	},
+	{
+		"closed connection",
+		broken(io.EOF),
+		KindConnection, "the server closed the connection without an answer",
+	},
+	{
+		"plain: status as code",
+		answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`),
+		KindServer, "Bad upstream",
+	},
+	{
+		"HTTP error with a page",
+		answer(529, "<html>"),
+		KindServer, "HTTP 529",
+	},
+}
+
+// Each failure has its kind and its message. Those that may be temporary are tried once more.
 func TestFailures(t *testing.T) {
-	const (
-		cutOff     = "the answer was cut off: "
-		endedEarly = cutOff + "the stream ended before the response did"
-		noObject   = "the answer is not a response object (application/json): "
-		noOutput   = "the response has no output"
-	)
-	failed := func(members string) step {
-		response := `{"status":"failed",` + members + `}`
-		return sseStep(eventCreated, eventItem, `{"type":"response.failed","response":`+response+`}`)
-	}
-	sse := func(body string) step {
-		return answer(200, body, "Content-Type", "text/event-stream")
-	}
-	event := func(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
-	for _, tt := range []struct {
-		name    string
-		step    step
-		kind    Kind
-		want    int // requests
-		message string
-	}{
-		{
-			"nested",
-			event(`{"type":"error","error":{"type":"insufficient_quota","code":"insufficient_quota","message":"No.","param":null}}`),
-			KindQuota, 1,
-			"No.",
-		},
-		{
-			"flat",
-			event(`{"type":"error","sequence_number":3,"code":"server_error","message":"Oh.","param":null}`),
-			KindServer, 2,
-			"Oh.",
-		},
-		{
-			"flat, final",
-			event(`{"type":"error","code":"ERR_SOMETHING","message":"Oh.","param":null}`),
-			KindFailed, 1,
-			"Oh.",
-		},
-		{
-			"by type",
-			event(`{"type":"error","error":{"type":"server_error","code":null,"message":"Oh."}}`),
-			KindServer, 2,
-			"Oh.",
-		},
-		{
-			"rate limit",
-			event(`{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow."}}`),
-			KindRateLimit, 2,
-			"Slow.",
-		},
-		{
-			"status as code",
-			event(`{"error":{"code":502,"message":"Bad upstream"}}`),
-			KindServer, 2,
-			"Bad upstream",
-		},
-		{
-			"no type",
-			event(`{"error":{"type":"invalid_request_error","message":"No."},"sequence_number":3}`),
-			KindFailed, 1,
-			"No.",
-		},
-		{
-			"a text",
-			event(`{"type":"error","error":"overloaded"}`),
-			KindFailed, 1,
-			"overloaded",
-		},
-		{
-			"a bare text",
-			event(`{"error":"overloaded"}`),
-			KindFailed, 1,
-			"overloaded",
-		},
-		{
-			"nothing in it",
-			event(`{"type":"error"}`),
-			KindFailed, 1,
-			"the stream ended with an error",
-		},
-		{
-			"failed",
-			failed(`"error":{"code":"server_error","message":"Oh."}`),
-			KindServer, 2,
-			"Oh.",
-		},
-		{
-			"failed, final",
-			failed(`"error":{"code":"invalid_prompt","message":"No."}`),
-			KindFailed, 1,
-			"No.",
-		},
-		{
-			"failed, quota",
-			failed(`"error":{"code":"insufficient_quota","message":"No."}`),
-			KindQuota, 1,
-			"No.",
-		},
-		{
-			"failed for nothing",
-			failed(`"error":null`),
-			KindFailed, 1,
-			"the response failed",
-		},
-		{
-			"failed, bare",
-			sseStep(`{"type":"response.failed"}`),
-			KindFailed, 1,
-			"the response failed",
-		},
-		{
-			"no output at all",
-			sseStep(`{"type":"response.completed","response":{"id":"resp_1"}}`),
-			KindBadResponse, 1,
-			noOutput,
-		},
-		{
-			"cut",
-			sseStep(eventCreated, eventItem, eventPart, eventDelta),
-			KindConnection, 2,
-			endedEarly,
-		},
-		{
-			"nothing but done",
-			sseStep("[DONE]"),
-			KindConnection, 2,
-			endedEarly,
-		},
-		{
-			"a heartbeat of another kind",
-			sse("data: {}\n\n"),
-			KindConnection, 2,
-			endedEarly,
-		},
-		{
-			"broken off",
-			cutStream(eventCreated, eventItem, eventPart),
-			KindConnection, 2,
-			cutOff + "unexpected EOF",
-		},
-		{
-			"half an event",
-			sse("data: " + eventCompleted[:70]),
-			KindConnection, 2,
-			cutOff + `reading an event: invalid character '\n' in string literal`,
-		},
-		{
-			"empty",
-			sse(""),
-			KindConnection, 2,
-			endedEarly,
-		},
-		{
-			"HTML",
-			sse("<html>Log in</html>"),
-			KindBadResponse, 1,
-			"the answer is not a response object (text/event-stream): <html>Log in</html>",
-		},
-		{
-			"plain: empty",
-			answer(200, ""),
-			KindBadResponse, 1,
-			"the answer is empty",
-		},
-		{
-			"plain: page",
-			answer(200, "<html>Sign in</html>"),
-			KindBadResponse, 1,
-			noObject + "<html>Sign in</html>",
-		},
-		{
-			"plain: null",
-			answer(200, "null"),
-			KindBadResponse, 1,
-			noObject + "null",
-		},
-		{
-			"plain: array",
-			answer(200, "[]"),
-			KindBadResponse, 1,
-			noObject + "[]",
-		},
-		{
-			"plain: number",
-			answer(200, "42"),
-			KindBadResponse, 1,
-			noObject + "42",
-		},
-		{
-			"plain: not JSON",
-			answer(200, `{"id": oops}`),
-			KindBadResponse, 1,
-			noObject + `{"id": oops}`,
-		},
-		{
-			"plain: no members",
-			answer(200, `{}`),
-			KindBadResponse, 1,
-			noOutput,
-		},
-		{
-			"plain: object as output",
-			answer(200, `{"output":{}}`),
-			KindBadResponse, 1,
-			noOutput,
-		},
-		{
-			"plain: text as output",
-			answer(200, `{"status":"completed","output":"text"}`),
-			KindBadResponse, 1,
-			noOutput,
-		},
-		{
-			"plain: queued",
-			answer(200, `{"status":"queued","output":[]}`),
-			KindBadResponse, 1,
-			"the response is still queued: background responses are not supported",
-		},
-		{
-			"plain: truncated",
-			answer(200, `{"id":"resp_1","output":[`),
-			KindConnection, 2,
-			cutOff + "unexpected end of JSON input",
-		},
-		{
-			"plain: failed answer",
-			answer(200, `{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`),
-			KindFailed, 1,
-			"Bad prompt",
-		},
-		{
-			"plain: failed with a text",
-			answer(200, `{"status":"failed","error":"boom"}`),
-			KindFailed, 1,
-			"boom",
-		},
-		{
-			"plain: failed without a reason",
-			answer(200, `{"status":"failed"}`),
-			KindFailed, 1,
-			"the response failed",
-		},
-		{
-			"plain: cancelled",
-			answer(200, `{"status":"cancelled","output":[]}`),
-			KindFailed, 1,
-			"the response failed",
-		},
-		{
-			"plain: only an error",
-			answer(200, `{"error":"boom"}`),
-			KindFailed, 1,
-			"boom",
-		},
-		{
-			"HTTP error",
-			answer(429, rateLimited),
-			KindRateLimit, 2,
-			"Slow down.",
-		},
-	} {
+	for _, tt := range failureRows {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, _ := newClient(t, 1, tt.step)
 			events, _, err := ask(t, c)
-
 			e := wantError(t, err, tt.kind, tt.message)
 			if e.Type == "error" {
 				t.Error("the type is that of the event")
 			}
-			if e.Attempts != tt.want {
-				t.Errorf("attempts = %d, want %d", e.Attempts, tt.want)
-			}
-			api.wantRequests(t, tt.want)
+
 			checkBlocks(t, events)
+
+			want := 1
+			switch tt.kind {
+			case KindServer, KindConnection, KindRateLimit:
+				want = 2
+			}
+
+			api.wantRequests(t, want)
+			if e.Attempts != want {
+				t.Errorf("attempts = %d, want %d", e.Attempts, want)
+			}
 		})
 	}
 }
@@ -344,6 +297,7 @@ func TestStreamRetries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		api.wantRequests(t, 3)
 		compare(t, events, `
 			start 0 text msg_1
@@ -369,6 +323,7 @@ func TestPlainAnswers(t *testing.T) {
 		"plain":  gjson.Get(eventCompleted, "response").Raw,
 		"stream": frames(eventCreated, eventItem, eventPart, eventDelta, eventCompleted),
 	}
+
 	for _, contentType := range []string{"application/json", "text/event-stream", "text/plain", ""} {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
@@ -377,12 +332,14 @@ func TestPlainAnswers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				compare(t, events, yesScript)
 
 				want, err := c.Create(t.Context(), question())
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if diff := cmp.Diff(want.Output, got.Output); diff != "" {
 					t.Errorf("Create and Stream differ:\n%s", diff)
 				}
@@ -400,6 +357,7 @@ func TestStreamTimeout(t *testing.T) {
 		resp.Body = io.NopCloser(io.MultiReader(resp.Body, r))
 		return resp, nil
 	}
+
 	for _, want := range []Kind{KindTimeout, KindCanceled} {
 		bubble(t, want.Label(), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -435,6 +393,7 @@ func TestStreamBreak(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				seen++
 				if seen > n {
 					break
@@ -444,9 +403,11 @@ func TestStreamBreak(t *testing.T) {
 			if seen != n+1 {
 				t.Errorf("%d events, want %d", seen, n+1)
 			}
+
 			if n <= retrying {
 				api.wantRequests(t, 1)
 			}
+
 			waited := time.Since(start) > 0
 			if waited != (n > retrying) {
 				t.Errorf("waited: %v", waited)

@@ -25,10 +25,12 @@ func TestRunEnds(t *testing.T) {
 		return `{"type":"function_call","id":"fc_1","call_id":` + id + `,"name":"` + name +
 			`","arguments":"{}"}`
 	}
+
 	respond := func(status string, items ...string) string {
 		output := strings.Join(items, ",")
 		return `{"id":"resp_1","status":"` + status + `","output":[` + output + `]}`
 	}
+
 	add := callOf(`"call_1"`, "add")
 	other := callOf(`"call_2"`, "other")
 	mine := callOf(`"call_1"`, "mine")
@@ -51,6 +53,7 @@ func TestRunEnds(t *testing.T) {
 				calls++
 				return "1", nil
 			}
+
 			c, api, _ := newClient(t, 0, answer(200, tt.body))
 			tools := []Tool{{function("add"), count}, {Param: function("mine")}}
 			events, _, err := collect(c.Run(t.Context(), question(), tools))
@@ -60,6 +63,7 @@ func TestRunEnds(t *testing.T) {
 			if calls != tt.calls {
 				t.Errorf("%d calls, want %d", calls, tt.calls)
 			}
+
 			first, ok := events[0].(BlockStart)
 			if !ok || first.Kind != BlockToolUse {
 				t.Errorf("first event = %#v, want the start of a tool block", events[0])
@@ -100,6 +104,7 @@ func TestRunFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	checkBlocks(t, events)
 
 	want := object(t, `{"input":[
@@ -112,10 +117,12 @@ func TestRunFailures(t *testing.T) {
 	if diff := cmp.Diff(want["input"], api.bodies[1]["input"]); diff != "" {
 		t.Errorf("input of the second round (-want +got):\n%s", diff)
 	}
+
 	tokens := Usage{Input: 11, Output: 7, Total: 18}
 	if r.Tokens != tokens {
 		t.Errorf("usage = %+v, want %+v", r.Tokens, tokens)
 	}
+
 	event := events[len(events)-2]
 	if event != Event(tokens) {
 		t.Errorf("last event but one = %+v, want %+v", event, tokens)

@@ -27,6 +27,7 @@ func TestSilentConnection(t *testing.T) {
 		tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			return client, nil
 		}
+
 		tr.Protocols = new(http.Protocols)
 		tr.Protocols.SetUnencryptedHTTP2(true)
 
@@ -45,9 +46,11 @@ func TestSilentConnection(t *testing.T) {
 			_ = resp.Body.Close()
 			t.Fatal("the request succeeded")
 		}
+
 		if errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want that of the connection", err)
 		}
+
 		if took != 45*time.Second {
 			t.Errorf("the request ended after %v, want 45 s", took)
 		}

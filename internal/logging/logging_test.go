@@ -57,6 +57,7 @@ func TestWithoutDebug(t *testing.T) {
 			log.Warn("reading policy", "path", "p.md")
 			log.Error("two\nlines")
 			end()
+
 			if got := out.String(); !regexp.MustCompile(tt.want).MatchString(got) {
 				t.Errorf("wrote %q, want %q", got, tt.want)
 			}
@@ -112,8 +113,10 @@ func TestDebug(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 			log, end, _ := New(Options{Debug: true, Stderr: &out, Redactor: redact.New(key)})
+
 			tt.log(log)
 			end()
+
 			_, got, _ := strings.Cut(out.String(), " ") // without the time
 			if got != tt.want+"\n" {
 				t.Errorf("wrote %q, want %q", got, tt.want)
@@ -130,6 +133,7 @@ type blocked struct {
 
 func (b *blocked) Write(p []byte) (int, error) {
 	<-b.release
+
 	return b.Buffer.Write(p)
 }
 
@@ -138,10 +142,12 @@ func TestStderrNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &blocked{release: make(chan struct{})}
 		log, end, _ := New(Options{Debug: true, Stderr: out})
+
 		for range 1000 {
 			log.Debug("line")
 		}
 		end() // gives up
+
 		close(out.release)
 		end()
 		end()
@@ -150,6 +156,7 @@ func TestStderrNotRead(t *testing.T) {
 		if n := strings.Count(got, "DBG line\n"); n < queueLines {
 			t.Errorf("stderr got %d lines, want at least %d", n, queueLines)
 		}
+
 		if !strings.Contains(got, " lines dropped: stderr was not read\n") {
 			t.Errorf("stderr does not tell of dropped lines: %.300s", got)
 		}

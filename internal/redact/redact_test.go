@@ -4,6 +4,7 @@ import "testing"
 
 func TestRedact(t *testing.T) {
 	r := New("abcd", "abcdefgh", "xyz", `q"uo<te`)
+
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", "", ""},
 		{"begins with another secret", "abcdefgh abcd", "[redacted] [redacted]"},
@@ -34,6 +35,7 @@ func TestRedact(t *testing.T) {
 
 func TestNilRedactor(t *testing.T) {
 	var none *Redactor
+
 	if got := none.Redact("sk-0123456789 abcd"); got != "[redacted] abcd" {
 		t.Errorf("got %q, want the key redacted", got)
 	}

@@ -166,6 +166,7 @@ func TestReaderMemory(t *testing.T) {
 		garbage = 16 << 20
 		message = maxMessage + 1<<20
 	)
+
 	for _, tt := range []struct {
 		name string
 		head string
@@ -191,6 +192,7 @@ func TestReaderMemory(t *testing.T) {
 			if n > tt.most {
 				t.Errorf("allocated %d MiB, want at most %d", n, tt.most)
 			}
+
 			if len(got) != 2 || got[0] != "E" || !strings.HasSuffix(got[1], ping) {
 				t.Errorf("read %.100q, want an error and a ping", got)
 			}
@@ -230,6 +232,7 @@ func FuzzFrames(f *testing.F) {
 	after := "\n" + strings.Repeat(" ", 2*maxLine) + "\n" + framed(ping) + framed(ping)
 	f.Fuzz(func(t *testing.T, in []byte, end uint16) {
 		n := min(int(end), len(in))
+
 		got := readAll(io.MultiReader(bytes.NewReader(in[:n]), bytes.NewReader(in[n:])))
 		if diff := cmp.Diff(readAll(bytes.NewReader(in)), got); diff != "" {
 			t.Fatalf("read in two parts (-whole +parts):\n%s", diff)
@@ -239,6 +242,7 @@ func FuzzFrames(f *testing.F) {
 		for _, s := range got {
 			size += max(1, len(s)-len("F:"))
 		}
+
 		if size > len(in) {
 			t.Fatalf("%d messages of %d bytes from %d bytes", len(got), size, len(in))
 		}
@@ -258,6 +262,7 @@ func BenchmarkReader(b *testing.B) {
 		"bad lines":  "{x}\n",
 	} {
 		in := strings.Repeat(part, 1<<20/len(part))
+
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()

@@ -25,7 +25,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -44,7 +43,6 @@ type Screen struct {
 	stdout io.Writer // nil: the answer is not shown
 	status io.Writer // nil: no status line
 	stderr io.Writer
-	plain  bool   // the text as it is
 	mono   bool   // no control sequences
 	faint  string // the style of the status line
 	width  func() int
@@ -75,25 +73,24 @@ type Options struct {
 
 // New returns a Screen for a call that the end of ctx interrupts.
 func New(ctx context.Context, o Options) *Screen {
-	dumb := o.Term == "dumb"
-	obeys := understandsSequences() && !dumb
 	s := &Screen{
 		stderr:      o.Stderr,
-		plain:       !obeys && o.Color != "always",
 		mono:        o.Color == "never",
 		stage:       "asking",
 		begin:       time.Now(),
 		interrupted: func() bool { return ctx.Err() != nil },
 	}
-	if !s.plain && !s.mono {
+	if !s.mono {
 		s.faint = dim
 	}
 
+	obeys := o.Term != "dumb" && understandsSequences()
 	terminal := o.Stderr
-	if columns(o.Stderr) > 0 && !dumb {
+	if columns(o.Stderr) > 0 && obeys {
 		s.status = o.Stderr
 	}
-	if columns(o.Stdout) > 0 && !o.NoText {
+	formats := obeys || o.Color == "always"
+	if columns(o.Stdout) > 0 && formats && !o.NoText {
 		s.stdout = o.Stdout
 		terminal = o.Stdout
 	}
@@ -105,26 +102,29 @@ func New(ctx context.Context, o Options) *Screen {
 // columns returns the width of the terminal w in cells, or 0 if w is not one.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok {
 		return 0
 	}
 
-	n, _, _ := term.GetSize(int(f.Fd()))
-	return cmp.Or(max(n, 0), defaultWidth)
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return cmp.Or(n, defaultWidth)
 }
 
-// Block keeps pages of these domains out of the list of sources.
-func (s *Screen) Block(domains []string) {
-	s.layout.sources.blocked = cite.NewHosts(domains)
+// Configure keeps pages of these domains out of the list of sources. In debug, where the log has
+// everything, the Screen shows only notes.
+func (s *Screen) Configure(blocked []string, debug bool) {
+	s.layout.sources.blocked = cite.NewHosts(blocked)
+	if debug {
+		s.stdout = nil
+		s.status = nil
+	}
 }
 
-// Hide stops the Screen from showing anything but notes.
-func (s *Screen) Hide() {
-	s.stdout = nil
-	s.status = nil
-}
-
-// ShowsText reports whether the Screen shows the answer, which it does in a terminal.
+// ShowsText reports whether the Screen shows the answer, which it does in a terminal that understands
+// control sequences.
 func (s *Screen) ShowsText() bool {
 	return s.stdout != nil
 }
@@ -193,28 +193,22 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	rest := s.restOf(ans.Text)
 	doc := cite.NewDocument(rest)
 	at := len(rest)
-	if doc.Closing && !s.plain {
+	if doc.Closing {
 		at = doc.ListStart
 	}
 	s.showMarkdown(rest[:at])
 	if s.hasText && s.interrupted() {
 		s.write(in(s.faint, "interrupted").paint() + "\n")
 	}
-	if !s.plain {
-		s.showSources(ans, rest[at:])
-	}
+	s.showSources(ans, rest[at:])
 }
 
-// Format returns an answer as a terminal shows it.
+// Format returns an answer as a terminal shows it. The Screen has shown nothing of it.
 func (s *Screen) Format(ans *answer.Answer) string {
 	var out strings.Builder
-	page := &Screen{
-		stdout:      &out,
-		width:       s.width,
-		interrupted: s.interrupted,
-		layout:      renderer{sources: sources{blocked: s.layout.sources.blocked}},
-	}
-	page.Finish(ans)
+	s.stdout = &out
+	s.startAgain()
+	s.Finish(ans)
 	return out.String()
 }
 
@@ -277,9 +271,14 @@ func (s *Screen) divide(words string) {
 	if s.hasText {
 		s.showMarkdown("--- " + words + " ---")
 	}
+	s.startAgain()
+}
+
+// startAgain forgets the text so far and its pages.
+func (s *Screen) startAgain() {
 	s.message.Reset()
 	s.shown = ""
-	s.layout = renderer{sources: sources{blocked: s.layout.sources.blocked}}
+	s.layout.sources = sources{blocked: s.layout.sources.blocked}
 }
 
 // showMarkdown shows a part of the answer, block by block.
@@ -288,11 +287,6 @@ func (s *Screen) showMarkdown(body string) {
 	if s.stdout == nil || body == "" {
 		return
 	}
-	if s.plain {
-		s.write(text.Printable(body) + "\n")
-		return
-	}
-
 	for body != "" {
 		if len(body) > maxBlock && s.interrupted() {
 			return
@@ -323,11 +317,8 @@ func (s *Screen) write(rows string) {
 // drawStatus shows what the call is doing.
 func (s *Screen) drawStatus() {
 	age := time.Since(s.begin)
-	line := fmt.Sprintf("%v %s", age.Truncate(time.Second), s.stage)
-	if !s.plain {
-		frame := spinner[int(age/redraw)%len(spinner)]
-		line = string(frame) + " " + line
-	}
+	frame := spinner[int(age/redraw)%len(spinner)]
+	line := fmt.Sprintf("%c %v %s", frame, age.Truncate(time.Second), s.stage)
 	s.replaceStatus(cells.Truncate(line, s.width()-3, "…"))
 }
 
@@ -345,9 +336,7 @@ func (s *Screen) replaceStatus(line string) {
 // Note shows a line on stderr below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
-		r := renderer{width: s.width()}
-		r.paragraph(in(s.faint, line))
-		line = strings.TrimSuffix(r.out.String(), "\n")
+		line = in(s.faint, line).paint()
 	}
 	fmt.Fprintln(s.stderr, line)
 }

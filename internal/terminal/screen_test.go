@@ -48,20 +48,19 @@ func TestStatusLine(t *testing.T) {
 		{"a query", events{searching, search}, 80, "searching: weather [2Jin Tokyo"},
 		{"a query stays", events{search, searching}, 80, "searching: weather [2Jin Tokyo"},
 		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
-		{"a narrow terminal", events{open}, 15, "reading:…"},
+		{"a narrow terminal", events{open}, 17, "reading:…"},
 		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
 		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(nil, &out, tt.width)
-			s.plain = true
 			for _, ev := range tt.events {
 				s.Watch(ev)
 			}
 
 			s.drawStatus()
-			want := "\r  \r0s " + tt.want
+			want := "\r  \r⠋ 0s " + tt.want
 			if got := out.String(); got != want {
 				t.Errorf("the status line is %q, want %q", got, want)
 			}
@@ -114,10 +113,10 @@ func delta(text string) step {
 func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
 func fail(s *Screen)            { end(s, nil) }
 func interrupt(s *Screen)       { s.interrupted = func() bool { return true } }
-func block(s *Screen)           { s.Block([]string{"evil.example"}) }
+func block(s *Screen)           { s.Configure([]string{"evil.example"}, false) }
 func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
 
-// cited ends a call with an answer that has citations.
+// cited ends a call with an answer that has citations, and cites more pages.
 func cited(text string) step {
 	return func(s *Screen) {
 		end(s, &answer.Answer{
@@ -126,18 +125,9 @@ func cited(text string) step {
 				{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
 				{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
 			},
-		})
-	}
-}
-
-// titled ends a call with an answer that cites more pages than it has citations.
-func titled(text string) step {
-	return func(s *Screen) {
-		end(s, &answer.Answer{
-			Text: text,
 			Sources: []cite.Citation{
 				{URL: "https://b.example/x", Title: "Second"},
-				{URL: "https://c.example", Title: "Third"},
+				{URL: "https://d.example", Title: "Fourth"},
 			},
 		})
 	}
@@ -219,7 +209,7 @@ Sources:
 			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
 		},
 		{
-			"the model's own list gets the pages of the text and the citations",
+			"the model's own list gets the pages of the text, the citations, and titles",
 			[]step{cited("See [two](https://b.example/x).\n\n## 出典\n\n" +
 				"- [Ignored](https://www.a.example/1/) (2026-01-02)\n" +
 				"- **Third page** — https://c.example/3 (2025-12-31)\n" +
@@ -229,7 +219,8 @@ Sources:
 See two[1].
 
 出典:
-[1] https://b.example/x (2025-12-30)
+[1] Second https://b.example/x
+    (2025-12-30)
 [2] First https://a.example/1
     (2026-01-02)
 [3] oai-weather (accessed 2026-01-03)
@@ -254,11 +245,6 @@ Sources:
     (2026-01-02)
 [3] oai-weather (accessed 2026-01-03)
 `,
-		},
-		{
-			"pages beyond the citations have titles",
-			[]step{titled("[one](https://a.example) [two](https://b.example/x)")},
-			"=== end ===\none[1] two[2]\n\nSources:\n[1] https://a.example\n[2] Second https://b.example/x\n",
 		},
 		{
 			"a failed call shows what there is",
@@ -297,51 +283,24 @@ Sources:
 }
 
 // Without color the layout is the same, without control sequences.
-func TestColor(t *testing.T) {
-	const body = "# one\n\n**two** [three](https://a.example/1)\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	const want = "one\n\ntwo three[1]\n\nSources:\n[1] https://a.example/1 (2026-01-02)\n"
-	ans := &answer.Answer{Text: body}
-
-	formatted := New(t.Context(), Options{Term: "dumb", Color: "always"}).Format(ans)
-	if !strings.Contains(formatted, "\x1b[0;1mtwo\x1b[0m") {
-		t.Errorf("the text has no styles: %q", formatted)
-	}
-	if got := sequences.ReplaceAllString(formatted, ""); got != want {
-		t.Errorf("formatted as %q, want %q", got, want)
-	}
-
+func TestNoColor(t *testing.T) {
 	var out strings.Builder
 	s := New(t.Context(), Options{Color: "never"})
 	s.stdout = &out
-	s.Watch(llm.BlockDelta{Text: body})
-	s.showBlocks()
-	s.Finish(ans)
-	if got := out.String(); got != want {
-		t.Errorf("without color the terminal got %q, want %q", got, want)
+	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
+	if got, want := out.String(), "one\n\ntwo three[1]\n"; got != want {
+		t.Errorf("the terminal got %q, want %q", got, want)
 	}
 }
 
-// Where control sequences are not understood, the text is as it is.
-func TestPlainScreen(t *testing.T) {
-	const body = "# one\n\n**two** [three](https://a.example/1)\x1b[2J\n\nSources:\n- https://a.example/1 (2026-01-02)"
-	want := strings.ReplaceAll(body, "\x1b", "") + "\n"
+// Format has the whole answer, also what came as a stream.
+func TestFormat(t *testing.T) {
+	s := New(t.Context(), Options{Color: "always"})
+	message("one\n\ntw")(s)
 
-	for name, o := range map[string]Options{
-		"TERM=dumb":                {Term: "dumb"},
-		"TERM=dumb, without color": {Term: "dumb", Color: "never"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var out strings.Builder
-			s := New(t.Context(), o)
-			s.stdout = &out
-			s.Watch(llm.BlockDelta{Text: body})
-			s.showBlocks()
-			s.Finish(&answer.Answer{Text: body})
-
-			if got := out.String(); got != want {
-				t.Errorf("the terminal got %q, want %q", got, want)
-			}
-		})
+	got := s.Format(&answer.Answer{Text: "one\n\ntwo"})
+	if want := "one\n\ntwo\n"; got != want {
+		t.Errorf("formatted as %q, want %q", got, want)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 const (
 	gap       = "  " // between two columns
 	minColumn = 8    // cells of a column whose text is wrapped
-	maxWord   = 20   // cells of a word that makes its column wider
 	maxRepeat = 4    // bytes of a shown table for each byte of its Markdown
 )
 
@@ -84,34 +83,27 @@ func size(list []styled) (n int) {
 }
 
 // columnWidths returns the width of each column: that of its widest cell, or for wider columns an
-// equal share of the room, or the widest word. Words are broken if they do not fit otherwise. The
-// result is nil if a share is less than minColumn. The first row has all columns.
+// equal share of the room. The result is nil if a share is less than minColumn. The first row has all
+// columns.
 func columnWidths(rows [][]styled, room int) []int {
 	columns := len(rows[0])
 	room -= len(gap) * (columns - 1)
 	texts := make([]int, columns)
-	words := make([]int, columns)
 	for _, row := range rows {
 		for i, cell := range row {
 			texts[i] = max(texts[i], cell.width())
-			for _, word := range cell.wrap(1, 1) {
-				words[i] = max(words[i], word.width())
-			}
 		}
 	}
 
-	for _, unbroken := range []int{maxWord, 0} {
-		for share := max(room, minColumn); share >= minColumn; share-- {
-			widths := make([]int, columns)
-			sum := 0
-			for i := range widths {
-				word := min(words[i], unbroken)
-				widths[i] = min(texts[i], max(word, share))
-				sum += widths[i]
-			}
-			if sum <= room {
-				return widths
-			}
+	for share := max(room, minColumn); share >= minColumn; share-- {
+		widths := make([]int, columns)
+		sum := 0
+		for i, width := range texts {
+			widths[i] = min(width, share)
+			sum += widths[i]
+		}
+		if sum <= room {
+			return widths
 		}
 	}
 	return nil
@@ -137,14 +129,17 @@ func wrapCells(row []styled, widths []int) [][]styled {
 	return lines
 }
 
-// columns shows the cells of a table side by side. Where a row has several lines, empty rows
-// separate the rows.
+// columns shows the cells of a table side by side. An empty row is before and after a row that has
+// several lines.
 func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
-	isTall := func(row [][]styled) bool { return len(row) > 1 }
-	tall := slices.ContainsFunc(rows[1:], isTall)
+	var rule []styled // below the header
+	for _, w := range widths {
+		rule = append(rule, in(dim, strings.Repeat("─", w)))
+	}
+	rows[0] = append(rows[0], rule)
 
 	for i, row := range rows {
-		if i > 1 && tall {
+		if i > 1 && len(row)+len(rows[i-1]) > 2 {
 			r.row(nil)
 		}
 		for _, parts := range row {
@@ -155,33 +150,13 @@ func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
 			}
 			r.row(line)
 		}
-		if i == 0 {
-			r.rule(widths)
-		}
 	}
-}
-
-// rule shows the row below the header of a table.
-func (r *renderer) rule(widths []int) {
-	var rule styled
-	for _, w := range widths {
-		rule.add(strings.Repeat("─", w), style{sgr: dim})
-		rule.add(gap, style{})
-	}
-	r.row(rule)
 }
 
 // addCell appends a cell of a table with the spaces that its column needs.
 func (s *styled) addCell(cell styled, width int, align string) {
 	missing := max(width-cell.width(), 0)
-	left := 0
-	switch align {
-	case "right":
-		left = missing
-	case "center":
-		left = missing / 2
-	}
-
+	left := map[string]int{"right": missing, "center": missing / 2}[align]
 	s.add(strings.Repeat(" ", left), style{})
 	*s = append(*s, cell...)
 	s.add(strings.Repeat(" ", missing-left), style{})

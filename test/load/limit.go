@@ -6,101 +6,258 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// wave is a number of calls at once to an API that limits their rate.
-type wave struct {
-	calls       int
-	rate, burst float64       // requests a second, and at once
-	answers     time.Duration // from a request to its answer
+// scenario is calls of alice and bob to an API that refuses some requests, with 429 and a header.
+type scenario struct {
+	name        string
+	rate, burst float64       // requests a second, and at once; 0: no limit
 	others      float64       // requests a second of other programs
-	counts      bool          // a refused request takes what is left of the limit
-	silent      bool          // a refusal names no time
-	ideal       float64       // seconds
-	slack       float64       // times the ideal
+	counts      bool          // a refused request takes what is left of the burst
+	loops       int           // calls that alice repeats until the crowds have their answers
+	refused     int           // requests of alice that are refused
+	closed      time.Duration // how long all requests are refused
+	answers     time.Duration // from a request to its answer
+	header      string        // "": Retry-After, the seconds until a request is accepted
+	crowds      []crowd
 }
 
-var waves = []wave{
-	{calls: 20, rate: 5, burst: 10, answers: 2 * time.Second, ideal: 4, slack: 1.3},
-	{calls: 60, rate: 5, burst: 10, answers: 2 * time.Second, ideal: 12, slack: 1.3},
-	{calls: 200, rate: 5, burst: 10, answers: 2 * time.Second, ideal: 40, slack: 1.3},
-	{calls: 60, rate: 5, burst: 10, answers: 2 * time.Second, counts: true, ideal: 12, slack: 1.6},
-	{calls: 60, rate: 5, burst: 10, answers: 2 * time.Second, others: 2, ideal: 18.7, slack: 1.6},
-	{calls: 60, rate: 5, burst: 10, answers: 2 * time.Second, silent: true, ideal: 12, slack: 1.6},
-	{calls: 100, rate: 1, burst: 60, answers: 5 * time.Second, ideal: 45, slack: 1.3},
+// unnamed is a header that does not say how long to wait.
+const unnamed = "X-Ratelimit-Remaining-Tokens: 0"
+
+// crowd is calls of one person.
+type crowd struct {
+	person string
+	start  time.Duration
+	calls  int
+	every  time.Duration // from one call to the next; 0: all at once
+	within time.Duration // each call must be answered so soon; 0: they may fail
 }
 
-// limited sends the waves side by side, each to a server and an API of its own.
-func limited(binary string) error {
-	if failed := sideBySide(len(waves), func(i int) error { return waves[i].run(binary) }); failed > 0 {
-		return fmt.Errorf("%d waves exceed their limits", failed)
+// bob asks meanwhile, and does not wait for alice.
+var bob = crowd{person: "bob", start: 5 * second, calls: 20, every: second, within: 3 * second}
+
+const second = time.Second
+
+// shared are crowds whose requests share a rate.
+var shared = []scenario{
+	{
+		name: "60 calls",
+		rate: 5, burst: 10, answers: 2 * second,
+		crowds: []crowd{{person: "alice", calls: 60, within: 19 * second}},
+	},
+	{
+		name: "60 calls, the API names no time",
+		rate: 5, burst: 10, answers: 2 * second, header: unnamed,
+		crowds: []crowd{{person: "alice", calls: 60, within: 22 * second}},
+	},
+	{
+		name: "60 calls, refused requests count",
+		rate: 5, burst: 10, answers: 2 * second, counts: true,
+		crowds: []crowd{{person: "alice", calls: 60, within: 22 * second}},
+	},
+	{
+		name: "60 calls, others use 2 of the 5",
+		rate: 5, burst: 10, answers: 2 * second, others: 2,
+		crowds: []crowd{{person: "alice", calls: 60, within: 33 * second}},
+	},
+	{
+		name: "60 calls at 2 a second, and another",
+		rate: 2, burst: 2,
+		crowds: []crowd{
+			{person: "alice", calls: 60, within: 45 * second},
+			{person: "bob", start: second, calls: 1, within: 6 * second},
+		},
+	},
+	{
+		name: "20 calls at 2 a second, while another asks all the time",
+		rate: 2, burst: 2,
+		crowds: []crowd{
+			{person: "bob", calls: 30, every: second, within: 30 * second},
+			{person: "alice", start: 5 * second, calls: 20, within: 45 * second},
+		},
+	},
+}
+
+// scenarios last about half a minute. The tests of internal/llm have more, in simulated time.
+func scenarios() []scenario {
+	all := append(shared, scenario{
+		name:   "all are refused for 15 s",
+		closed: 15 * second,
+		header: "Retry-After: 20",
+		loops:  5,
+		crowds: []crowd{
+			{person: "bob", calls: 15, every: second},
+			{person: "bob", start: 15 * second, calls: 10, every: second, within: 10 * second},
+		},
+	})
+
+	for _, header := range []string{"Retry-After: 5", "Retry-After: 20", "Retry-After: 310", unnamed} {
+		for _, calls := range []int{1, 5} {
+			all = append(all, scenario{
+				name:    fmt.Sprintf("%d of alice's calls are refused, %s", calls, header),
+				loops:   calls,
+				refused: math.MaxInt,
+				header:  header,
+				crowds:  []crowd{bob},
+			})
+		}
 	}
-	return nil
+
+	for _, header := range []string{
+		"Retry-After: 86400",
+		"Retry-After: inf",
+		"Retry-After: Fri, 01 Jan 2100 00:00:00 GMT",
+		"X-Ratelimit-Reset-Tokens: 24h0m0s",
+	} {
+		all = append(all, scenario{
+			name:    "one call is refused, " + header,
+			loops:   1,
+			refused: 1,
+			header:  header,
+			crowds:  []crowd{bob},
+		})
+	}
+	return all
 }
 
-func (w wave) run(binary string) error {
-	api := &limitedAPI{wave: w, left: w.burst, at: time.Now()}
+// run makes the calls, with a server and an API of their own.
+func (sc scenario) run(binary string) error {
+	now := time.Now()
+	api := &limitedAPI{
+		scenario: sc,
+		begin:    now,
+		left:     sc.burst,
+		filled:   now,
+		requests: map[string]int{},
+	}
 	backend := httptest.NewServer(api)
 	defer backend.Close()
-	s, err := start(binary, backend.URL+"/v1", w.calls)
+
+	s, err := program{binary, backend.URL + "/v1"}.start(anyPort)
 	if err != nil {
 		return err
 	}
-	defer s.kill()
-	begin := time.Now()
-	lost := sideBySide(w.calls, func(int) error {
-		_, err := s.call("load")
-		return err
+	var over atomic.Bool
+	var alice sync.WaitGroup
+	alice.Go(func() {
+		sideBySide(sc.loops, func(int) error {
+			for !over.Load() {
+				_, _ = s.call("alice", "alice")
+				time.Sleep(second / 10)
+			}
+			return nil
+		})
 	})
-	took, requests := time.Since(begin).Seconds(), float64(api.requests.Load())/float64(w.calls)
-	fmt.Printf("%d calls at %v a second: %d lost, %.1f s of %.1f at best, %.2f requests a call\n", w.calls, w.rate, lost, took, w.ideal, requests)
-	if lost > 0 || took > w.slack*w.ideal+3 || requests > 2.2 {
-		return fmt.Errorf("%d calls at %v a second: at most %.1f s and 2.2 requests a call", w.calls, w.rate, w.slack*w.ideal+3)
+
+	failed := sideBySide(len(sc.crowds), func(i int) error { return sc.crowds[i].call(s, api) })
+	over.Store(true)
+	s.kill()
+	alice.Wait()
+	if failed > 0 {
+		return fmt.Errorf("%s: %d crowds failed", sc.name, failed)
 	}
 	return nil
 }
 
-// limitedAPI answers while the limit has something left, which grows with time.
-type limitedAPI struct {
-	wave
-	requests atomic.Int64
+// call makes the calls of a crowd.
+func (w crowd) call(s *process, api *limitedAPI) error {
+	failed := sideBySide(w.calls, func(i int) error {
+		time.Sleep(w.start + time.Duration(i)*w.every)
+		took, err := s.call(w.person, w.person)
+		if w.within == 0 {
+			return nil
+		}
+		if took > w.within {
+			err = fmt.Errorf("a call took %v, want %v: %v", took, w.within, err)
+		}
+		return err
+	})
 
-	mu   sync.Mutex
-	left float64
-	at   time.Time
+	requests := float64(api.count(w.person)) / float64(w.calls)
+	fmt.Printf("%s: %d calls of %s, %d not within %v, %.2f requests each\n",
+		api.name, w.calls, w.person, failed, w.within, requests)
+	if api.rate > 0 && requests > 2.2 {
+		return fmt.Errorf("%.2f requests for each of %s's calls, want 2.2", requests, w.person)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %s's calls failed", failed, w.person)
+	}
+	return nil
+}
+
+// limitedAPI plays the API of a scenario. The question of a request is its person.
+type limitedAPI struct {
+	scenario
+	begin time.Time
+
+	mu       sync.Mutex
+	left     float64   // of the burst
+	filled   time.Time // when left was right
+	requests map[string]int
 }
 
 func (a *limitedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	a.requests.Add(1)
-	wait := a.take()
+	body, _ := io.ReadAll(r.Body)
+	person := "bob"
+	if strings.Contains(string(body), "alice") {
+		person = "alice"
+	}
+
 	w.Header().Set("Content-Type", "application/json")
+	wait := a.take(person)
 	if wait == 0 {
 		time.Sleep(a.answers)
-		_, _ = io.WriteString(w, `{"id":"resp_1","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`)
+		_, _ = io.WriteString(w, `{"id":"resp_1","status":"completed","output":[`+
+			`{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`)
 		return
 	}
-	if !a.silent {
-		w.Header().Set("Retry-After", fmt.Sprint(math.Ceil(wait)))
+
+	name, value, named := strings.Cut(a.header, ": ")
+	if !named {
+		name = "Retry-After"
+		value = fmt.Sprint(math.Ceil(wait))
 	}
+	w.Header().Set("X-Ratelimit-Remaining-Tokens", "0")
+	w.Header().Set(name, value)
 	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = io.WriteString(w, `{"error":{"type":"requests","code":"rate_limit_exceeded","message":"Slow down."}}`)
+	_, _ = io.WriteString(w, `{"error":{"type":"tokens","code":"rate_limit_exceeded"}}`)
+}
+
+// count returns how many requests a person has made.
+func (a *limitedAPI) count(person string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	return a.requests[person]
 }
 
 // take returns after how many seconds a request would be accepted, 0 for now.
-func (a *limitedAPI) take() float64 {
+func (a *limitedAPI) take(person string) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	now := time.Now()
-	a.left = min(a.burst, a.left+(a.rate-a.others)*now.Sub(a.at).Seconds())
-	a.at = now
+	a.requests[person]++
+	isRefused := person == "alice" && a.requests[person] <= a.refused
+	if isRefused || now.Sub(a.begin) < a.closed {
+		return 1
+	}
+	if a.rate == 0 {
+		return 0
+	}
+
+	a.left = min(a.burst, a.left+(a.rate-a.others)*now.Sub(a.filled).Seconds())
+	a.filled = now
 	if a.left >= 1 {
 		a.left--
 		return 0
 	}
+
 	wait := (1 - a.left) / a.rate
 	if a.counts {
 		a.left = 0

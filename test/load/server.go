@@ -17,8 +17,20 @@ import (
 	"time"
 )
 
+// maxCalls is how many calls a server takes at once, also of one user.
+const maxCalls = 1000
+
+// anyPort is a free port of loopback.
+const anyPort = "127.0.0.1:0"
+
 // token is that of a user.
 func token(user string) string { return user + "-0123456789abcdef" }
+
+// program is what starts servers for alice and bob.
+type program struct {
+	binary string
+	base   string // of the API
+}
 
 // process is a running server.
 type process struct {
@@ -28,22 +40,17 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
-// start starts a server on a free port of loopback.
-func start(binary, base string, maxCalls int) (*process, error) {
-	return startAt("127.0.0.1:0", binary, base, maxCalls, "load")
-}
-
-func startAt(address, binary, base string, maxCalls int, users ...string) (*process, error) {
-	var tokens []string
-	for _, user := range users {
-		tokens = append(tokens, user+":"+token(user))
-	}
-	cmd := exec.Command(binary, "serve", "--http", address, "--max-calls", fmt.Sprint(maxCalls))
+// start starts a server at an address.
+func (p program) start(address string) (*process, error) {
+	most := fmt.Sprint(maxCalls)
+	cmd := exec.Command(p.binary, "serve", "--http", address,
+		"--max-calls", most, "--max-calls-per-user", most)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
-		"OPENAI_BASE_URL=" + base,
-		"MCP_HTTP_TOKENS=" + strings.Join(tokens, " "),
+		"OPENAI_BASE_URL=" + p.base,
+		"MCP_HTTP_TOKENS=alice:" + token("alice") + " bob:" + token("bob"),
 	}
+
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -61,15 +68,6 @@ func startAt(address, binary, base string, maxCalls int, users ...string) (*proc
 	return nil, fmt.Errorf("starting the server: %w", cmd.Wait())
 }
 
-func (s *process) ready() bool {
-	res, err := http.Get("http://" + s.address + "/readyz")
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
-}
-
 // stop ends the server as Kubernetes does.
 func (s *process) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -83,16 +81,23 @@ func (s *process) kill() {
 	s.cmd.Wait()
 }
 
-// peak is the largest resident set so far, in MiB.
-func (s *process) peak() (int, error) {
+// checkMemory prints the largest resident set so far, in MiB, which may be most.
+func (s *process) checkMemory(most int) error {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	var kib int
-	_, err = fmt.Sscan(after, &kib)
-	return kib >> 10, err
+	if _, err := fmt.Sscan(after, &kib); err != nil {
+		return err
+	}
+
+	fmt.Printf("peak memory %d MiB\n", kib>>10)
+	if kib>>10 > most {
+		return fmt.Errorf("%d MiB of %d", kib>>10, most)
+	}
+	return nil
 }
 
 // sideBySide calls do n times at once. It returns how many failed, and prints the first error.
@@ -111,9 +116,7 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 }
 
 // call makes one call on a new connection and measures it.
-func (s *process) call(query string) (time.Duration, error) { return s.callAs("load", query) }
-
-func (s *process) callAs(user, query string) (time.Duration, error) {
+func (s *process) call(user, query string) (time.Duration, error) {
 	began := time.Now()
 	c, err := ask(nil, s.address, user, query)
 	if c != nil {

@@ -112,6 +112,7 @@ func runConsole(t *testing.T, run shell, text string) {
 	if err == nil {
 		t.Errorf("%s\ndid not fail", command)
 	}
+
 	if got != want {
 		t.Errorf("%s\ngot  %q\nwant %q", command, got, want)
 	}
@@ -127,6 +128,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 		if command == "" || strings.HasPrefix(command, "#") {
 			continue
 		}
+
 		r := ruleFor(command)
 		if r == nil {
 			t.Errorf("%s\nno rule says how this is tried", command)
@@ -137,6 +139,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 		if r.not != "" {
 			continue
 		}
+
 		out, err := run(command)
 		if err != nil {
 			t.Errorf("%s\n%v", command, err)
@@ -151,6 +154,7 @@ func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
 // run in the repository, others in an empty folder.
 func newShell(t *testing.T) shell {
 	t.Helper()
+
 	api, err := fakeapi.Start("always", "search")
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +185,7 @@ func newShell(t *testing.T) shell {
 		if strings.Contains(command, "go ") {
 			cmd.Dir = root
 		}
+
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

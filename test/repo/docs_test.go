@@ -2,7 +2,6 @@ package repo_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,6 +76,7 @@ func TestLinks(t *testing.T) {
 func checkLink(t *testing.T, from, target string) {
 	t.Helper()
 	file, anchor, _ := strings.Cut(target, "#")
+
 	name := from
 	if file != "" {
 		name = path.Join(path.Dir(from), file)
@@ -117,14 +117,13 @@ func TestBlocks(t *testing.T) {
 }
 
 func checkJSON(t *testing.T, text string) {
-	for d := json.NewDecoder(strings.NewReader(text)); ; {
-		err := d.Decode(new(any))
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	d := json.NewDecoder(strings.NewReader(text))
+	var err error
+	for err == nil {
+		err = d.Decode(new(any))
+	}
+	if err != io.EOF {
+		t.Error(err)
 	}
 }
 

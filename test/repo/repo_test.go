@@ -125,6 +125,7 @@ func TestVersions(t *testing.T) {
 		image  = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
 		bundle = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
 	)
+
 	for _, tt := range []struct{ file, path, want string }{
 		{"npm/package.json", "version", v},
 		{"npm/package-lock.json", "version", v},

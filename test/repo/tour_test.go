@@ -1,9 +1,6 @@
 package repo_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,42 +35,17 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// declaration matches a function, a method with its type, or a type.
+var declaration = regexp.MustCompile(`(?m)^(?:func |type |func \((?:\w+ )?\*?(\w+)\) )(\w+)`)
+
 // declared returns the functions, methods (Type.Method) and types of a package.
 func declared(t *testing.T, pkg string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	for _, name := range files(t, "internal/"+pkg+"/*.go") {
-		f, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				names[receiver(d)+d.Name.Name] = true
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					if s, ok := spec.(*ast.TypeSpec); ok {
-						names[s.Name.Name] = true
-					}
-				}
-			}
+	for _, file := range files(t, "internal/"+pkg+"/*.go") {
+		for _, m := range declaration.FindAllStringSubmatch(read(t, file), -1) {
+			names[strings.TrimPrefix(m[1]+"."+m[2], ".")] = true
 		}
 	}
 	return names
-}
-
-// receiver returns the type of a method and a dot, or "" for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	of := d.Recv.List[0].Type
-	if pointer, ok := of.(*ast.StarExpr); ok {
-		of = pointer.X
-	}
-	if name, ok := of.(*ast.Ident); ok {
-		return name.Name + "."
-	}
-	return ""
 }
