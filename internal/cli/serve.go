@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,8 +30,6 @@ const (
 const (
 	defaultMaxCalls = 256
 	highestMaxCalls = 10000 // each call holds memory and a connection
-
-	drainNotGiven time.Duration = -1 // then the drain lasts as long as a call may
 )
 
 // serve runs the MCP server over HTTP until ctx is done.
@@ -75,7 +72,6 @@ type serveFlags struct {
 	options   httpd.Options
 	http      string
 	metrics   string
-	perUser   *string // --max-calls-per-user
 	anonymous bool
 	oauth     oauth.Options
 }
@@ -95,10 +91,10 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", drainNotGiven, "")
+	f.DurationVar(&o.Drain, "drain", 0, "") // not given: as long as a call may last
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.Func("max-calls-per-user", "", given(&f.perUser))
+	f.IntVar(&o.MaxCallsPerUser, "max-calls-per-user", 0, "")
 	f.StringVar(&a.logFormat, "log-format", logging.Text, "")
 
 	words, err := f.parse(joinDebug(args))
@@ -140,12 +136,10 @@ func added(values *[]string) func(string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check(logFormat string) error {
-	if f.perUser != nil {
-		f.options.MaxCallsPerUser, _ = strconv.Atoi(*f.perUser) // 0 is refused, too
-	}
 	o := f.options
 	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
 	problem := ""
+
 	switch {
 	case f.http == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
@@ -155,10 +149,10 @@ func (f *serveFlags) check(logFormat string) error {
 		problem = fmt.Sprintf("--path %s is taken", o.Path)
 	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
-	case f.perUser != nil && isPerUserBad:
-		const text = "--max-calls-per-user %s is not in 1..%d, up to --max-calls"
-		problem = fmt.Sprintf(text, *f.perUser, o.MaxCalls)
-	case o.Drain != drainNotGiven && o.Drain < 0:
+	case f.isGiven("max-calls-per-user") && isPerUserBad:
+		const text = "--max-calls-per-user %d is not in 1..%d, up to --max-calls"
+		problem = fmt.Sprintf(text, o.MaxCallsPerUser, o.MaxCalls)
+	case o.Drain < 0:
 		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
 	case f.anonymous && len(f.oauth.Issuers) > 0:
 		problem = "--allow-anonymous contradicts --oauth-issuer"
@@ -170,6 +164,12 @@ func (f *serveFlags) check(logFormat string) error {
 		return nil
 	}
 	return usageError(f.seeHelp(), "%s", problem)
+}
+
+// isGiven reports whether the command line has a flag whose name begins with prefix.
+func (f *serveFlags) isGiven(prefix string) (given bool) {
+	f.Visit(func(fl *flag.Flag) { given = given || strings.HasPrefix(fl.Name, prefix) })
+	return given
 }
 
 // isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
@@ -217,7 +217,7 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 			"an address other than loopback needs bearer tokens in %s or %s, or --oauth-issuer",
 			tokensVariable, tokensFileVariable)
 	}
-	if f.perUser != nil && !o.Access.Authenticates() {
+	if f.isGiven("max-calls-per-user") && !o.Access.Authenticates() {
 		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs bearer tokens in %s or %s",
 			tokensVariable, tokensFileVariable)
@@ -227,13 +227,7 @@ func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) err
 
 // signIn lets people sign in if a flag says where.
 func (f *serveFlags) signIn(log *slog.Logger) error {
-	wanted := false
-	f.Visit(func(fl *flag.Flag) {
-		if fl.Name == "public-url" || strings.HasPrefix(fl.Name, "oauth-") {
-			wanted = true
-		}
-	})
-	if !wanted {
+	if !f.isGiven("public-url") && !f.isGiven("oauth-") {
 		return nil
 	}
 
@@ -258,34 +252,33 @@ func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	list := a.variable(tokensVariable)
 	path := a.variable(tokensFileVariable)
 	learn := func(secret string) { a.redactor.Add(secret) }
-	if list != "" && path != "" {
+	switch {
+	case list != "" && path != "":
 		return nil, nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	}
-	if list != "" {
+	case list != "":
 		tokens, err := httpd.NewTokens(tokensVariable, []byte(list), learn)
 		return tokens, nil, err
-	}
-	if path == "" {
+	case path == "":
 		return nil, nil, nil
 	}
 
-	file := &watchedFile{what: "tokens"}
-	file.read = func() ([]byte, error) { return config.ReadFile(path) }
-	data, err := file.read()
+	data, err := config.ReadFile(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading tokens: %w", err)
 	}
-	file.current = newReading(data, nil)
-
 	tokens, err := httpd.NewTokens(path, data, learn)
-	file.accept = func(data []byte) error {
-		if err := tokens.Set(data); err != nil {
-			return err
-		}
-		log.Info("read the tokens again", "names", tokens.Names())
-		return nil
-	}
-	return tokens, file, err
+	return tokens, &watchedFile{
+		what:    "tokens",
+		current: newReading(data, nil),
+		read:    func() ([]byte, error) { return config.ReadFile(path) },
+		accept: func(data []byte) error {
+			if err := tokens.Set(data); err != nil {
+				return err
+			}
+			log.Info("read the tokens again", "names", tokens.Names())
+			return nil
+		},
+	}, err
 }
 
 // follow reads a file again while the server runs. nil is no file.
@@ -323,7 +316,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Server = server.New(d.server)
 
 	o.Ready = d.ready
-	if o.Drain == drainNotGiven {
+	if !f.isGiven("drain") {
 		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)

@@ -112,7 +112,6 @@ var (
 	errNoToken   = errors.New("no bearer token")
 	errTwoTokens = &oauth.Error{
 		Status:      http.StatusUnauthorized,
-		Code:        "invalid_token",
 		Description: "there is more than one Authorization header",
 	}
 )

@@ -3,7 +3,7 @@
 //
 //	httpd.go     routes, shutdown
 //	response.go  responses: rejections, deadlines
-//	stream.go    event streams: comments that keep them open
+//	stream.go    comments that keep event streams open
 //	access.go    Host and bearer tokens, and who sent a request
 //	tokens.go    tokens that the operator hands out, which may change
 //	signin.go    access tokens of people who sign in, and the challenge to do so
@@ -139,7 +139,7 @@ func (o Options) newServer(h http.Handler) *http.Server {
 // drain waits for the responses, but not longer than the options allow.
 func (t *tracker) drain() {
 	end := time.Now().Add(t.o.Drain)
-	for !t.quiet(t.o.Notice) {
+	for !t.quiet() {
 		if time.Now().After(end) {
 			t.o.Log.Warn("cancelling the calls that are still in flight",
 				"after", t.o.Drain.String())
@@ -244,8 +244,7 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		s := newStream(w)
-		defer s.end()
-		handler.ServeHTTP(s, r)
+		w.(*response).keepOpen()
+		handler.ServeHTTP(w, r)
 	})
 }

@@ -240,9 +240,12 @@ func (s *service) metrics(lines ...string) string {
 }
 
 // after answers after d.
-func after(d time.Duration) ask {
+func after(d time.Duration) ask { return says("42", d) }
+
+// says answers with text after d.
+func says(text string, d time.Duration) ask {
 	found := &answer.Answer{
-		Text: "42",
+		Text: text,
 		Meta: answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1},
 	}
 	return func(

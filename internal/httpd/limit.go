@@ -36,6 +36,20 @@ func (l load) plus(more load) load {
 	return load{l.requests + more.requests, l.bytes + more.bytes}
 }
 
+// check returns an error if l is more than calls that run, as many that wait, and bytes. It names
+// whose limit that is.
+func (l load) check(calls, bytes int, reason, whose string) error {
+	switch {
+	case l.requests > 2*calls:
+		const text = "too many calls: at most %d of %s run at a time, and as many wait"
+		return &busy{reason, fmt.Sprintf(text, calls, whose)}
+	case l.bytes > bytes:
+		const text = "too many bytes: %s have at most %d MiB at a time"
+		return &busy{"bytes", fmt.Sprintf(text, whose, bytes>>20)}
+	}
+	return nil
+}
+
 func newLimiter(maxCalls int, perUser func() int) *limiter {
 	return &limiter{
 		maxCalls: maxCalls,
@@ -60,14 +74,12 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			a.person = token.UserID
 		}
 
+		res := w.(*response)
+		res.allow(readTime)
 		defer a.release()
-		err := a.take(load{requests: 1})
-		var data []byte
-		if err == nil {
-			data, err = io.ReadAll(a)
-		}
+		data, err := a.read()
 		if err != nil {
-			refuseBody(w, err)
+			res.refuseBody(err)
 			return
 		}
 
@@ -87,22 +99,6 @@ type busy struct {
 
 func (b *busy) Error() string { return b.text }
 
-// Whose limit a refusal names.
-const (
-	yours = "your calls"
-	total = "the calls of all users"
-)
-
-func tooManyCalls(reason, whose string, n int) error {
-	const text = "too many calls: at most %d of %s run at a time, and as many wait"
-	return &busy{reason, fmt.Sprintf(text, n, whose)}
-}
-
-func tooManyBytes(whose string, limit int) error {
-	const text = "too many bytes: %s have at most %d MiB at a time"
-	return &busy{"bytes", fmt.Sprintf(text, whose, limit>>20)}
-}
-
 // admission is the part of a request in the loads of a limiter. As a reader it is the body of the
 // request, whose bytes count from when they are read.
 type admission struct {
@@ -120,20 +116,15 @@ func (a *admission) take(more load) error {
 	defer l.mu.Unlock()
 
 	own := l.people[a.person].plus(more)
-	all := l.all.plus(more)
 	if n := l.perUser(); n > 0 {
-		switch {
-		case own.requests > 2*n:
-			return tooManyCalls("person", yours, n)
-		case own.bytes > maxBodies/4:
-			return tooManyBytes(yours, maxBodies/4)
+		if err := own.check(n, maxBodies/4, "person", "your calls"); err != nil {
+			return err
 		}
 	}
-	switch {
-	case all.requests > 2*l.maxCalls:
-		return tooManyCalls("server", total, l.maxCalls)
-	case all.bytes > maxBodies:
-		return tooManyBytes(total, maxBodies)
+	all := l.all.plus(more)
+	err := all.check(l.maxCalls, maxBodies, "server", "the calls of all users")
+	if err != nil {
+		return err
 	}
 
 	l.people[a.person] = own
@@ -156,6 +147,14 @@ func (a *admission) release() {
 	}
 }
 
+// read takes a place, and reads the body.
+func (a *admission) read() ([]byte, error) {
+	if err := a.take(load{requests: 1}); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(a)
+}
+
 func (a *admission) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
 	if n > 0 {
@@ -167,26 +166,20 @@ func (a *admission) Read(p []byte) (int, error) {
 }
 
 // refuseBody answers a request that has no place, or whose body could not be read.
-func refuseBody(w http.ResponseWriter, err error) {
+func (r *response) refuseBody(err error) {
 	if b, ok := errors.AsType[*busy](err); ok {
-		refuseBusy(w, b)
+		r.reason = b.reason
+		r.Header().Set("Retry-After", "1")
+		http.Error(r, b.text, http.StatusTooManyRequests)
 		return
 	}
+
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		http.Error(w, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
+		http.Error(r, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		http.Error(w, "the request did not arrive in time", http.StatusRequestTimeout)
+		http.Error(r, "the request did not arrive in time", http.StatusRequestTimeout)
 	default:
-		http.Error(w, "reading the request: "+err.Error(), http.StatusBadRequest)
+		http.Error(r, "reading the request: "+err.Error(), http.StatusBadRequest)
 	}
-}
-
-// refuseBusy answers a request that may be sent again later.
-func refuseBusy(w http.ResponseWriter, b *busy) {
-	if res, ok := w.(*response); ok {
-		res.reason = b.reason
-	}
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, b.text, http.StatusTooManyRequests)
 }

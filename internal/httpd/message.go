@@ -24,42 +24,38 @@ const (
 // whether it did. The SDK would run an array of calls as one request, change some ids, and repeat
 // params that it cannot decode in its errors.
 func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte) bool {
-	problem := check(data)
+	id, problem := check(data)
 	if problem == nil {
 		return false
 	}
 
-	status := problem.status
-	if problem.id != noID && r.Header.Get(versionHeader) < server.Stateless {
+	status := http.StatusBadRequest
+	switch {
+	case id != noID && r.Header.Get(versionHeader) < server.Stateless:
 		status = http.StatusOK // there an error about a request is an ordinary response
+	case problem.Code == jsonrpc.CodeMethodNotFound:
+		status = http.StatusNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`,
-		problem.id, problem.code, problem.message)
+		id, problem.Code, problem.Message)
 	return true
 }
 
 // noID is the id of an error about a message whose id is not known.
 const noID = "null"
 
-// messageError is the JSON-RPC error about a message that the SDK does not get.
-type messageError struct {
-	status  int    // of the HTTP response to a stateless client
-	id      string // JSON
-	code    int
-	message string
-}
-
-// check returns why data is not a message for this server, or nil.
-func check(data []byte) *messageError {
-	invalid := func(code int, message string) *messageError {
-		return &messageError{http.StatusBadRequest, noID, code, message}
+// check returns why data is not a message for this server, or nil, and the id of the message.
+func check(data []byte) (id string, problem *jsonrpc.Error) {
+	refuse := func(code int64, text string) (string, *jsonrpc.Error) {
+		return id, &jsonrpc.Error{Code: code, Message: text}
 	}
+
+	id = noID
 	if !json.Valid(data) {
-		return invalid(jsonrpc.CodeParseError, "the body is not JSON")
+		return refuse(jsonrpc.CodeParseError, "the body is not JSON")
 	}
-
 	var message struct {
 		Version string `json:"jsonrpc"`
 		ID      json.RawMessage
@@ -67,36 +63,26 @@ func check(data []byte) *messageError {
 		Params  json.RawMessage
 	}
 	err := json.Unmarshal(data, &message)
-	if err != nil || message.Version != "2.0" || message.Method == "" {
-		return invalid(jsonrpc.CodeInvalidRequest,
+	switch {
+	case err != nil || message.Version != "2.0" || message.Method == "":
+		return refuse(jsonrpc.CodeInvalidRequest,
 			"the body is not a JSON-RPC 2.0 request; batches are not supported")
-	}
-	if message.ID == nil {
-		return nil // there is no response to a notification
-	}
-	id := string(message.ID)
-	if !validID(id) {
-		return invalid(jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
+	case message.ID == nil:
+		return id, nil // there is no response to a notification
+	case !validID(string(message.ID)):
+		return refuse(jsonrpc.CodeInvalidRequest, "id is not a string or an integer within ±2^53")
 	}
 
+	id = string(message.ID)
 	params := newParams(message.Method)
 	if params == nil {
-		return &messageError{
-			status:  http.StatusNotFound,
-			id:      id,
-			code:    jsonrpc.CodeMethodNotFound,
-			message: "method not found",
-		}
+		return refuse(jsonrpc.CodeMethodNotFound, "method not found")
 	}
 	if message.Params != nil && !decodes(message.Params, params) {
-		return &messageError{
-			status:  http.StatusBadRequest,
-			id:      id,
-			code:    jsonrpc.CodeInvalidParams,
-			message: "the params of " + message.Method + " cannot be decoded",
-		}
+		return refuse(jsonrpc.CodeInvalidParams,
+			"the params of "+message.Method+" cannot be decoded")
 	}
-	return nil
+	return id, nil
 }
 
 // validID reports whether an id, which is JSON, comes back as it is.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -60,17 +59,21 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		profiles: profiles,
 		clients:  map[string]bool{},
 	}
-	m.gauge("build_info{"+labelSet("version", version.String())+"}", func() int { return 1 })
+	m.gauge(fmt.Sprintf("build_info{version=%q}", version.String()), func() int { return 1 })
 
 	// Zeros, so that the first one is an increase.
-	m.reject(rejection{status: http.StatusUnauthorized}, 0)
-	m.reject(rejection{status: http.StatusForbidden}, 0)
-	for _, reason := range []string{"person", "server", "bytes"} {
-		m.reject(rejection{http.StatusTooManyRequests, reason}, 0)
+	for _, kind := range []rejection{
+		{http.StatusUnauthorized, ""},
+		{http.StatusForbidden, ""},
+		{http.StatusTooManyRequests, "person"},
+		{http.StatusTooManyRequests, "server"},
+		{http.StatusTooManyRequests, "bytes"},
+	} {
+		m.reject(kind, 0)
 	}
 	for tool := range profiles {
 		for _, kind := range server.Kinds() {
-			m.count("errors_total", labelSet("tool", tool, "kind", kind), 0)
+			m.count(0, "errors_total{tool=%q,kind=%q}", tool, kind)
 		}
 		m.observeTimes(server.Call{Tool: tool, Outcome: "ok"}, 0)
 		m.observeTimes(server.Call{Tool: tool, Outcome: "error"}, 0)
@@ -82,28 +85,10 @@ func (m *Metrics) gauge(name string, value func() int) {
 	m.set.NewGauge(prefix+name, func() float64 { return float64(value()) })
 }
 
-func (m *Metrics) count(name, labels string, n int64) {
-	m.set.GetOrCreateCounter(prefix + name + "{" + labels + "}").AddInt64(n)
-}
-
-// quotes escapes a value of a label.
-var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// labelSet formats pairs of a name and a value. Unprintable characters become _.
-func labelSet(pairs ...string) string {
-	printable := func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}
-
-	var all []string
-	for pair := range slices.Chunk(pairs, 2) {
-		value := quotes.Replace(strings.Map(printable, pair[1]))
-		all = append(all, pair[0]+`="`+value+`"`)
-	}
-	return strings.Join(all, ",")
+// count adds n to a counter. The names of people and the IDs of models are printable, so %q escapes
+// the values of labels as the format wants it.
+func (m *Metrics) count(n int64, series string, labels ...any) {
+	m.set.GetOrCreateCounter(prefix + fmt.Sprintf(series, labels...)).AddInt64(n)
 }
 
 // client returns the name of a client, or other for those after the first maxClients.
@@ -120,30 +105,30 @@ func (m *Metrics) client(name string) string {
 
 // Observe counts a call that has ended.
 func (m *Metrics) Observe(c server.Call) {
-	caller := labelSet("tool", c.Tool, "client", m.client(c.Client))
-	m.count("calls_total", caller+","+labelSet("outcome", c.Outcome), 1)
-	m.count("retries_total", caller, int64(c.Meta.Retries))
+	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.client(c.Client))
+	m.count(1, "calls_total{%s,outcome=%q}", caller, c.Outcome)
+	m.count(int64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
-		m.count("errors_total", labelSet("tool", c.Tool, "kind", c.Kind()), 1)
+		m.count(1, "errors_total{tool=%q,kind=%q}", c.Tool, c.Kind())
 	}
 
-	priced := caller + "," + labelSet("model", m.profiles[c.Tool].Model)
+	priced := fmt.Sprintf("%s,model=%q", caller, m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
-		m.count("tokens_total", priced+","+labelSet("kind", kind), n)
+		m.count(n, "tokens_total{%s,kind=%q}", priced, kind)
 	}
 	tokens("input", c.Meta.Usage.Input)
 	tokens("cached", c.Meta.Usage.Cached)
 	tokens("output", c.Meta.Usage.Output)
 	tokens("reasoning", c.Meta.Usage.Reasoning)
-	m.count("searches_total", priced, int64(c.Meta.Searches))
+	m.count(int64(c.Meta.Searches), "searches_total{%s}", priced)
 
 	m.observeTimes(c, 1)
 }
 
 // observeTimes adds the times of a call to the histograms, n times.
 func (m *Metrics) observeTimes(c server.Call, n int64) {
-	tool := labelSet("tool", c.Tool)
-	ended := tool + "," + labelSet("outcome", c.Outcome)
+	tool := fmt.Sprintf("tool=%q", c.Tool)
+	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
 	m.observe("call_seconds", ended, c.Duration, n)
 	m.observe("api_seconds", ended, c.Stats.Time, n)
 	m.observe("rate_limit_wait_seconds", tool, c.Stats.Waited, n)
@@ -159,21 +144,21 @@ func (m *Metrics) observe(name, labels string, took time.Duration, n int64) {
 		if seconds <= le {
 			inside = n
 		}
-		m.count(name+"_bucket", fmt.Sprintf(`%s,le="%v"`, labels, le), inside)
+		m.count(inside, "%s_bucket{%s,le=\"%v\"}", name, labels, le)
 	}
 
-	m.count(name+"_count", labels, n)
-	sum := prefix + name + "_sum{" + labels + "}"
+	m.count(n, "%s_count{%s}", name, labels)
+	sum := fmt.Sprintf("%s%s_sum{%s}", prefix, name, labels)
 	m.set.GetOrCreateFloatCounter(sum).Add(seconds)
 }
 
 // reject counts n requests that were refused.
 func (m *Metrics) reject(kind rejection, n int64) {
-	pairs := []string{"status", strconv.Itoa(kind.status)}
+	labels := fmt.Sprintf(`status="%d"`, kind.status)
 	if kind.reason != "" {
-		pairs = append(pairs, "reason", kind.reason)
+		labels += fmt.Sprintf(",reason=%q", kind.reason)
 	}
-	m.count("rejected_requests_total", labelSet(pairs...), n)
+	m.count(n, "rejected_requests_total{%s}", labels)
 }
 
 // ServeHTTP is GET /metrics.

@@ -2,9 +2,8 @@ package httpd
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,8 +15,8 @@ const (
 	writeTime  = 30 * time.Second // for the client to take writeChunk bytes
 	writeChunk = 32 << 10
 
-	// lingerTime is for the rest of a request that has been answered before it was read. A
-	// connection that is closed with unread bytes can lose the response.
+	// lingerTime is for the body of a request that is answered without reading it. A connection
+	// that is closed with unread bytes can lose the response.
 	lingerTime = time.Second
 )
 
@@ -42,13 +41,15 @@ type rejection struct {
 func (t *tracker) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
-			ResponseWriter: w,
-			control:        http.NewResponseController(w),
-			tracker:        t,
-			request:        &requestBody{ReadCloser: r.Body},
-			remote:         r.RemoteAddr,
+			w:       w,
+			control: http.NewResponseController(w),
+			tracker: t,
+			remote:  r.RemoteAddr,
+			header:  http.Header{},
 		}
-		r.Body = res.request
+		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
+			res.allow(lingerTime)
+		}
 
 		t.active.Add(1)
 		defer res.end()
@@ -58,8 +59,8 @@ func (t *tracker) track(next http.Handler) http.Handler {
 
 // quiet reports whether all responses have ended, and those that left their connection open have
 // done so long enough ago.
-func (t *tracker) quiet(notice time.Duration) bool {
-	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= notice
+func (t *tracker) quiet() bool {
+	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= t.o.Notice
 }
 
 // reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
@@ -83,76 +84,90 @@ func (t *tracker) reject(kind rejection, remote string) {
 	log.Log(t.ctx, level, "rejected", "remote", remote)
 }
 
-// requestBody is the body of a request.
-type requestBody struct {
-	io.ReadCloser
-	ended bool // all of it has been read
-}
-
-func (b *requestBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.ended = true
-	}
-	return n, err
-}
-
-// response is a response of a tracker, used by one goroutine at a time. A client that takes nothing
-// of it for writeTime loses its connection: then the request ends, and its place is free.
+// response is a response of a tracker. A client that takes nothing of it for writeTime loses its
+// connection: then the request ends, and its place is free.
+//
+// The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
-	http.ResponseWriter
-	control *http.ResponseController
 	tracker *tracker
-	request *requestBody
 	remote  string
 	reason  string // of a rejection
-	begun   bool   // the header is out
+	header  http.Header
+
+	mu      sync.Mutex // guards the fields below
+	w       http.ResponseWriter
+	control *http.ResponseController
+	silent  *time.Timer // sends the next comment; nil unless keepOpen was called
+	begun   bool        // the header is out
+	ended   bool        // the handler has returned
 }
 
-// Unwrap lets [http.ResponseController] flush the response.
-func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+// allow gives the client time to send the body of the request.
+func (r *response) allow(d time.Duration) { _ = r.control.SetReadDeadline(time.Now().Add(d)) }
 
-// WriteHeader sends the header once. A rejection is counted and closes the connection.
+func (r *response) Header() http.Header { return r.header }
+
 func (r *response) WriteHeader(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beginLocked(status, r.header)
+}
+
+func (r *response) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beginLocked(http.StatusOK, r.header)
+	return r.writeLocked(b)
+}
+
+// beginLocked sends the header once. A rejection is counted and closes the connection.
+func (r *response) beginLocked(status int, header http.Header) {
 	if r.begun {
 		return
 	}
 	r.begun = true
 
-	if !r.request.ended {
-		_ = r.control.SetReadDeadline(time.Now().Add(lingerTime))
-	}
-
+	maps.Copy(r.w.Header(), header)
 	rejected := status/100 == 4
 	if rejected {
 		r.tracker.reject(rejection{status, r.reason}, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
-		r.Header().Set("Connection", "close")
+		r.w.Header().Set("Connection", "close")
 	}
-	r.ResponseWriter.WriteHeader(status)
+	r.w.WriteHeader(status)
 }
 
-// Write writes b, after the header, and gives the client time for each part of it.
-func (r *response) Write(b []byte) (written int, err error) {
-	r.WriteHeader(http.StatusOK)
-
+// writeLocked writes b, and gives the client time for each part of it. A comment or an event that
+// could not be written is the last.
+func (r *response) writeLocked(b []byte) (written int, err error) {
 	for chunk := range slices.Chunk(b, writeChunk) {
 		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
-		n, err := r.ResponseWriter.Write(chunk)
+		n, err := r.w.Write(chunk)
 		written += n
 		if err != nil {
 			return written, err
 		}
 	}
-	return written, nil
+
+	if r.silent != nil {
+		err = r.control.Flush()
+		r.silent.Reset(silence)
+	}
+	return written, err
 }
 
 // end completes the response, which must not be used after it.
 func (r *response) end() {
 	r.WriteHeader(http.StatusOK)
 
-	if r.Header().Get("Connection") != "close" {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	if r.silent != nil {
+		r.silent.Stop()
+	}
+	if r.w.Header().Get("Connection") != "close" {
 		r.tracker.kept.Store(time.Now().UnixNano())
 	}
 	r.tracker.active.Add(-1)

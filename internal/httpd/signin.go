@@ -37,27 +37,22 @@ func (t accessTokens) Authenticate(ctx context.Context, token string) (Person, e
 	}, nil
 }
 
-// refuse answers a request without an accepted token.
+// refuse answers a request without an accepted token (RFC 6750 section 3).
 func (a Access) refuse(w http.ResponseWriter, reason error) {
 	status := http.StatusUnauthorized
 	if e, ok := errors.AsType[*oauth.Error](reason); ok {
 		status = e.Status
 	}
 
-	if status == http.StatusServiceUnavailable {
+	switch {
+	case status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(int(oauth.RetryTime.Seconds())))
-	} else {
-		w.Header().Set("WWW-Authenticate", a.challenge(reason))
+	case a.resource != nil:
+		w.Header().Set("WWW-Authenticate", a.resource.Challenge(reason))
+	default:
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	http.Error(w, reason.Error(), status)
-}
-
-// challenge returns the WWW-Authenticate header of a refusal (RFC 6750 section 3).
-func (a Access) challenge(reason error) string {
-	if a.resource == nil {
-		return "Bearer"
-	}
-	return a.resource.Challenge(reason)
 }
 
 // refuseSignedIn keeps people who signed in from the metrics, which name everyone.

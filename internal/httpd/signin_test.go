@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 )
@@ -25,28 +26,25 @@ const (
 		`oauth-protected-resource/team/mcp", scope="mcp"`
 )
 
+// key is the key of each issuer.
+var key = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
 // issuers serves the metadata and the key of any issuer, as the transport of an HTTP client.
-type issuers struct{ key ed25519.PrivateKey }
+type issuers struct{}
 
-func newIssuers() issuers {
-	seed := make([]byte, ed25519.SeedSize)
-	return issuers{ed25519.NewKeyFromSeed(seed)}
-}
-
-func (i issuers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (issuers) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	issuer := "https://" + r.URL.Host
 	document := any(map[string]string{"issuer": issuer, "jwks_uri": issuer + "/keys"})
 	if r.URL.Path == "/keys" {
-		key := jose.JSONWebKey{Key: i.key.Public(), KeyID: "key"}
-		document = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}}
+		document = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public()}}}
 	}
 	err := json.NewEncoder(w).Encode(document)
 	return w.Result(), err
 }
 
-// sign returns a token of alice with changed claims. nil removes one.
-func (i issuers) sign(t *testing.T, issuer string, changes map[string]any) string {
+// sign returns a token of alice with changed claims. nil removes one. kid is the id of the key.
+func sign(t *testing.T, issuer string, changes map[string]any) string {
 	t.Helper()
 	claims := map[string]any{
 		"iss":   issuer,
@@ -56,47 +54,35 @@ func (i issuers) sign(t *testing.T, issuer string, changes map[string]any) strin
 		"scope": "mcp",
 	}
 	maps.Copy(claims, changes)
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	key := jose.JSONWebKey{Key: i.key, KeyID: "key"}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key}, nil)
+	id, _ := changes["kid"].(string)
+	private := jose.JSONWebKey{Key: key, KeyID: id}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: private}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := signed.CompactSerialize()
+	token, err := jwt.Signed(signer).Claims(claims).Serialize()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return token
 }
 
-// signIn lets people sign in at both issuers, beside the tokens of alice and bob.
-func (i issuers) signIn(t *testing.T, change ...func(*Options)) func(*Options) {
-	return func(o *Options) {
-		r, err := oauth.New(oauth.Options{
-			PublicURL: "https://mcp.example.com/team/mcp",
-			Issuers:   []string{home, other},
-			Scopes:    []string{"mcp"},
-			UserClaim: "email",
-			Client:    &http.Client{Transport: i},
-			Log:       o.Log,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Access.SignIn(r)
-		o.Background = append(o.Background, r.Run)
-		for _, change := range change {
-			change(o)
-		}
+// signIn lets people sign in at both issuers.
+func signIn(o *Options) {
+	r, err := oauth.New(oauth.Options{
+		PublicURL: "https://mcp.example.com/team/mcp",
+		Issuers:   []string{home, other},
+		Scopes:    []string{"mcp"},
+		UserClaim: "email",
+		Client:    &http.Client{Transport: issuers{}},
+		Log:       o.Log,
+	})
+	if err != nil {
+		panic(err)
 	}
+	o.Access.SignIn(r)
+	o.Background = append(o.Background, r.Run)
 }
 
 // as returns a request with another method.
@@ -107,11 +93,13 @@ func TestSignIn(t *testing.T) {
 		invalid   = challenge + `, error="invalid_token", error_description=`
 		forbidden = challenge + `, error="insufficient_scope", error_description="the token lacks a scope"`
 		twoTokens = invalid + `"there is more than one Authorization header"`
+		unknown   = invalid + `"the key of the token is unknown"`
 		opaque    = invalid + `"the token is not a JWT in compact form; opaque tokens are not supported"`
 	)
 	none := map[string]any{}
 	inQuery := strings.Replace(by("", message), "/mcp", "/mcp?access_token=TOKEN", 1)
 	expired := map[string]any{"exp": 1, "scope": ""}
+	otherKey := map[string]any{"kid": "other"}
 
 	for _, tt := range []struct {
 		name    string
@@ -129,6 +117,7 @@ func TestSignIn(t *testing.T) {
 		{"another scheme", strings.Replace(message, "Bearer", "Basic", 1), none, 401, challenge},
 		{"no token, GET", as("GET", by("", message)), none, 401, challenge},
 		{"no token, DELETE", as("DELETE", by("", message)), none, 401, challenge},
+		{"unknown key, GET", by("TOKEN", get("/mcp")), otherKey, 401, unknown}, // after a wait
 		{"token in the query", inQuery, none, 401, challenge},
 		{"opaque token", by("opaque", message), none, 401, opaque},
 		{"expired", by("TOKEN", message), expired, 401, invalid + `"the token has expired"`},
@@ -139,10 +128,9 @@ func TestSignIn(t *testing.T) {
 		{"metrics, no token", by("", scrape), none, 401, challenge},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			idp := newIssuers()
-			s := serve(t, slow, idp.signIn(t))
+			s := serve(t, slow, signIn)
 			synctest.Wait()
-			token := idp.sign(t, home, tt.claims)
+			token := sign(t, home, tt.claims)
 
 			res, _ := receive(t, s.send(strings.ReplaceAll(tt.request, "TOKEN", token)))
 			if res.StatusCode != tt.want {
@@ -158,15 +146,14 @@ func TestSignIn(t *testing.T) {
 // Until the keys of each issuer were read the server is not ready, and their tokens get 503.
 func TestIssuerDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newIssuers()
-		s := serve(t, slow, idp.signIn(t, func(o *Options) { o.Background = nil }))
+		s := serve(t, slow, signIn, func(o *Options) { o.Background = nil })
 
 		body := s.request(get("/readyz"), http.StatusServiceUnavailable)
 		if want := "the keys of " + home + " have not been read\n"; body != want {
 			t.Errorf("/readyz: %q, want %q", body, want)
 		}
 
-		res, _ := receive(t, s.send(by(idp.sign(t, other, nil), message)))
+		res, _ := receive(t, s.send(by(sign(t, other, nil), message)))
 		if res.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("status %d, want 503", res.StatusCode)
 		}
@@ -184,17 +171,25 @@ func TestIssuerDown(t *testing.T) {
 // may be the same.
 func TestPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newIssuers()
 		o := Options{Log: slog.New(slog.DiscardHandler)}
 		withTokens(newTokens(t))(&o)
-		idp.signIn(t)(&o)
+		signIn(&o)
 		for _, run := range o.Background {
 			go run(t.Context())
 		}
 		synctest.Wait()
 
+		for _, tokens := range []func(*Options){standard, oneName} {
+			o := Options{MaxCalls: 16, Log: o.Log}
+			tokens(&o)
+			signIn(&o)
+			if n := o.CallsPerUser(); n != 4 {
+				t.Errorf("%d calls for each person who signs in, want 4", n)
+			}
+		}
+
 		ids := map[string]bool{}
-		for _, token := range []string{secret, idp.sign(t, home, nil), idp.sign(t, other, nil)} {
+		for _, token := range []string{secret, sign(t, home, nil), sign(t, other, nil)} {
 			r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 			r.Header.Set("Authorization", "Bearer "+token)
 			person, err := o.Access.authenticate(r)
@@ -215,13 +210,12 @@ func TestPeople(t *testing.T) {
 // A claim with the name breaks no line of the metrics.
 func TestNameInMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		idp := newIssuers()
-		s := serve(t, after(time.Second), idp.signIn(t))
+		s := serve(t, after(time.Second), signIn)
 		synctest.Wait()
 
-		token := idp.sign(t, home, map[string]any{"email": "\"🦊\" \\b\r\nc 1"})
+		token := sign(t, home, map[string]any{"email": "\"🦊\",le=\"5\"} \\b\r\nc 1"})
 		s.request(by(token, post(tool, "")), http.StatusOK)
-		s.metrics(`calls_total{tool="answer",client="\"🦊\" \\b__c 1",outcome="ok"} 1`)
+		s.metrics(`calls_total{tool="answer",client="\"🦊\",le=\"5\"} \\b__c 1",outcome="ok"} 1`)
 	})
 }
 
@@ -231,18 +225,17 @@ func TestMetadata(t *testing.T) {
 		`"authorization_servers":["https://id.example.com","https://other.example.com"],` +
 		`"scopes_supported":["mcp"],"bearer_methods_supported":["header"],` +
 		`"resource_name":"openai-responses-mcp"}`
-	idp := newIssuers()
 
 	for _, tt := range []struct {
 		name, path string
 		access     func(*Options)
 		want       int
 	}{
-		{"root", "", idp.signIn(t), 200},
-		{"slash", "/", idp.signIn(t), 200},
-		{"public path", "/team/mcp", idp.signIn(t), 200},
-		{"path", "/mcp", idp.signIn(t), 200},
-		{"another path", "/x", idp.signIn(t), 404},
+		{"root", "", signIn, 200},
+		{"slash", "/", signIn, 200},
+		{"public path", "/team/mcp", signIn, 200},
+		{"path", "/mcp", signIn, 200},
+		{"another path", "/x", signIn, 404},
 		{"without an issuer", "", remote, 404},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/json"
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -23,29 +22,20 @@ const (
 
 // Error says why a request is refused. Its text is fixed: it has nothing from the token.
 type Error struct {
-	Status      int    // the HTTP status: 401, 403 or 503
-	Code        string // invalid_token or insufficient_scope (RFC 6750 section 3.1); empty for 503
+	Status      int // the HTTP status: 401, 403 (a scope is missing) or 503
 	Description string
 }
 
 func (e *Error) Error() string { return e.Description }
 
 func invalid(description string) *Error {
-	return &Error{http.StatusUnauthorized, "invalid_token", description}
+	return &Error{http.StatusUnauthorized, description}
 }
 
 // claims are those of a token. The registered ones are decoded, all has every one.
 type claims struct {
 	jwt.Claims
 	all map[string]any
-}
-
-// UnmarshalJSON decodes the claims twice. go-jose's decoder refuses duplicate names.
-func (c *claims) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &c.Claims); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, &c.all)
 }
 
 // accept checks the claims of a token with a valid signature. A missing scope comes last: a client
@@ -70,7 +60,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	granted := c.scopes()
 	for _, scope := range r.options.Scopes {
 		if !r.grants(granted, scope) {
-			return &Error{http.StatusForbidden, "insufficient_scope", "the token lacks a scope"}
+			return &Error{http.StatusForbidden, "the token lacks a scope"}
 		}
 	}
 	return nil

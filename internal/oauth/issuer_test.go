@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,6 +32,14 @@ const (
 
 	oidc    = "/.well-known/openid-configuration"
 	rfc8414 = "/.well-known/oauth-authorization-server"
+)
+
+// Statuses of requests with a token.
+const (
+	ok          = http.StatusOK
+	refused     = http.StatusUnauthorized
+	forbidden   = http.StatusForbidden
+	unavailable = http.StatusServiceUnavailable
 )
 
 // signingKey is a private key as an issuer has it.
@@ -63,11 +70,8 @@ func must[T any](value T, err error) T {
 func object(parts ...string) map[string]any {
 	all := map[string]any{}
 	for _, part := range parts {
-		if part == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(part), &all); err != nil {
-			panic(err)
+		if part != "" {
+			must(0, json.Unmarshal([]byte(part), &all))
 		}
 	}
 	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
@@ -90,7 +94,7 @@ func (k signingKey) sign(header, changes string) string {
 	claims := object(`{"iss":"https://id.example.com","sub":"alice",
 		"aud":"https://mcp.example.com/mcp","exp":3600}`, changes)
 	for _, name := range []string{"exp", "nbf"} {
-		if seconds, ok := claims[name].(float64); ok {
+		if seconds, isNumber := claims[name].(float64); isNumber {
 			claims[name] = time.Now().Unix() + int64(seconds)
 		}
 	}
@@ -149,8 +153,8 @@ func (w *web) publish(issuer string, keys ...any) {
 
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.fetched <- r.URL.String()
-	found, ok := w.pages.Load(r.URL.String())
-	if !ok {
+	found, isPage := w.pages.Load(r.URL.String())
+	if !isPage {
 		found = reply(http.StatusNotFound, "")
 	}
 	return found.(page)(r), nil
@@ -178,40 +182,55 @@ func valid(change func(*Options)) Options {
 	return o
 }
 
+// resource is a Resource that runs, with its log.
+type resource struct {
+	*Resource
+	t   *testing.T
+	log *bytes.Buffer
+}
+
 // start runs a resource. It returns when the first read has ended.
-func start(t *testing.T, w *web, change func(*Options)) (*Resource, *bytes.Buffer) {
+func start(t *testing.T, w *web, changes ...func(*Options)) *resource {
 	t.Helper()
 	log := &bytes.Buffer{}
-	o := valid(change)
-	o.Client = &http.Client{Transport: w}
-	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	o := valid(func(o *Options) {
+		o.Client = &http.Client{Transport: w}
+		o.Log = slog.New(slog.NewTextHandler(log, nil))
+	})
+	for _, change := range changes {
+		change(&o)
+	}
 
 	r := must(New(o))
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(t.Context()) })
 	t.Cleanup(running.Wait)
 	synctest.Wait()
-	return r, log
+	return &resource{r, t, log}
 }
 
-func unchanged(*Options) {}
+func twoIssuers(o *Options) { o.Issuers = []string{home, other} }
 
 // inBubble runs a subtest in a synctest bubble.
 func inBubble(t *testing.T, name string, test func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
+// wait lets time pass, and everything happen that is due then.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // check fails unless a token has the wanted status now.
-func check(t *testing.T, r *Resource, key signingKey, claims string, want int) {
-	t.Helper()
-	_, err := r.Verify(t.Context(), key.sign("", claims))
-	got := 0
-	if refused, ok := errors.AsType[*Error](err); ok {
-		got = refused.Status
-	} else if err == nil {
-		got = http.StatusOK
+func (r *resource) check(key signingKey, claims string, want int) {
+	r.t.Helper()
+	_, err := r.Verify(r.t.Context(), key.sign("", claims))
+	got := ok
+	if err != nil {
+		got = err.(*Error).Status
 	}
 	if got != want {
-		t.Errorf("key %s: status %d (%v), want %d", key.id, got, err, want)
+		r.t.Errorf("key %s: status %d (%v), want %d", key.id, got, err, want)
 	}
 }

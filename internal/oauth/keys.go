@@ -2,8 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
@@ -53,7 +51,7 @@ type issuer struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey // nil until they were read once, then never again
-	err     error             // of the last read
+	err     error             // of the last read; not nil before the first one
 	waiting int               // requests that wait for next
 	next    chan struct{}     // closed when the read that starts next has ended
 }
@@ -65,6 +63,7 @@ func newIssuer(u string, client *http.Client, log *slog.Logger) *issuer {
 		log:    log,
 		wake:   make(chan struct{}, 1),
 		next:   make(chan struct{}),
+		err:    errUnavailable,
 	}
 }
 
@@ -75,7 +74,8 @@ func (i *issuer) ready() bool {
 }
 
 // find returns the keys that may have made a signature: those with the id, or all if the token
-// names none. For an unknown id it waits for the next read, because issuers change their keys.
+// names none. For an unknown id it waits until the read that starts next has ended, because issuers
+// change their keys. Meanwhile the lock is free.
 func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -85,58 +85,42 @@ func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWeb
 		return keys, err
 	}
 
-	i.waitLocked(ctx)
+	i.waiting++
+	defer func() { i.waiting-- }()
+	select {
+	case i.wake <- struct{}{}:
+	default: // another request waits
+	}
+
+	next := i.next
+	i.mu.Unlock()
+	select {
+	case <-next:
+	case <-ctx.Done():
+	}
+	i.mu.Lock()
 	if ctx.Err() != nil {
 		return nil, errUnavailable
 	}
 	return i.lookupLocked(id, algorithm)
 }
 
-// waitLocked waits until the read that starts next has ended, or ctx. Meanwhile the lock is free.
-func (i *issuer) waitLocked(ctx context.Context) {
-	i.waiting++
-	defer func() { i.waiting-- }()
-
-	next := i.next
-	select {
-	case i.wake <- struct{}{}:
-	default: // another request waits
-	}
-
-	i.mu.Unlock()
-	defer i.mu.Lock()
-	select {
-	case <-next:
-	case <-ctx.Done():
-	}
-}
-
 // lookupLocked returns the keys of an id that fit an algorithm. The error for an unknown id is
 // errUnavailable while keys cannot be read, because the issuer may have it.
 func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
-	if i.keys == nil {
-		return nil, errUnavailable
-	}
-
-	var found []jose.JSONWebKey
-	known := false
-	for _, key := range i.keys {
-		if id != "" && id != key.KeyID {
-			continue
-		}
-		known = true
-		if key.Algorithm == "" || key.Algorithm == algorithm {
-			found = append(found, key)
-		}
-	}
-
+	named := slices.DeleteFunc(slices.Clone(i.keys), func(key jose.JSONWebKey) bool {
+		return id != "" && id != key.KeyID
+	})
 	switch {
-	case known:
-		return found, nil
-	case i.err != nil:
+	case len(named) == 0 && i.err != nil:
 		return nil, errUnavailable
+	case len(named) == 0:
+		return nil, errUnknownKey
 	}
-	return nil, errUnknownKey
+
+	return slices.DeleteFunc(named, func(key jose.JSONWebKey) bool {
+		return key.Algorithm != "" && key.Algorithm != algorithm
+	}), nil
 }
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
@@ -288,13 +272,10 @@ func decodeKey(data []byte) (key jose.JSONWebKey, err error) {
 // decodeRSA decodes a key of RSA. go-jose would refuse more than 4096 bits, unless a variable of
 // the whole program is changed.
 func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
-	n, err := base64.RawURLEncoding.DecodeString(modulus)
-	if err != nil {
-		return nil, errMalformedKey
-	}
-	e, err := base64.RawURLEncoding.DecodeString(exponent)
+	n, nErr := base64.RawURLEncoding.DecodeString(modulus)
+	e, eErr := base64.RawURLEncoding.DecodeString(exponent)
 	power := new(big.Int).SetBytes(e)
-	if err != nil || power.BitLen() > 31 {
+	if nErr != nil || eErr != nil || power.BitLen() > 31 {
 		return nil, errMalformedKey
 	}
 
@@ -311,14 +292,8 @@ func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
 
 // signs reports whether key is for signatures with an accepted algorithm.
 func signs(key jose.JSONWebKey) bool {
-	switch key.Key.(type) {
-	case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
-	default:
-		return false
-	}
-
 	forSignatures := key.Use == "" || key.Use == "sig"
 	algorithm := jose.SignatureAlgorithm(key.Algorithm)
 	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
-	return forSignatures && accepted
+	return key.IsPublic() && forSignatures && accepted
 }

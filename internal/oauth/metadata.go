@@ -28,8 +28,10 @@ const (
 	maxLogged  = 200 // characters of a value from an issuer
 )
 
-// errNotFound is an answer with the status 404.
-var errNotFound = errors.New("HTTP 404")
+// httpStatus is the status of an answer that is not 200.
+type httpStatus int
+
+func (s httpStatus) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
 
 // Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
 // public URL and at path, the one that this server has. It needs no token, and any web page may
@@ -64,7 +66,11 @@ func (r *Resource) Challenge(reason error) string {
 	}
 
 	if e, ok := errors.AsType[*Error](reason); ok {
-		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, e.Code, e.Description)
+		code := "invalid_token"
+		if e.Status == http.StatusForbidden {
+			code = "insufficient_scope"
+		}
+		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, e.Description)
 	}
 	return challenge
 }
@@ -84,7 +90,7 @@ func (i *issuer) discover(ctx context.Context) (keysURL string, err error) {
 	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
 	origin := issuer.Scheme + "://" + issuer.Host
 	err = i.fetch(ctx, origin+path+"/.well-known/openid-configuration", &metadata)
-	if errors.Is(err, errNotFound) {
+	if errors.Is(err, httpStatus(http.StatusNotFound)) {
 		err = i.fetch(ctx, origin+"/.well-known/oauth-authorization-server"+path, &metadata)
 	}
 
@@ -126,22 +132,20 @@ func (i *issuer) fetch(ctx context.Context, u string, v any) error {
 		return err
 	}
 	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return fmt.Errorf("%s: %w", u, errNotFound)
-	default:
-		return fmt.Errorf("%s: HTTP %d", u, resp.StatusCode)
-	}
 
-	body, err := io.ReadAll(io.LimitReader(resp.Body, fetchBytes+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", u, err)
-	case len(body) > fetchBytes:
-		return fmt.Errorf("%s: more than %d bytes", u, fetchBytes)
+	var body []byte
+	if resp.StatusCode != http.StatusOK {
+		err = httpStatus(resp.StatusCode)
+	} else {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, fetchBytes+1))
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err == nil && len(body) > fetchBytes {
+		err = fmt.Errorf("more than %d bytes", fetchBytes)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, v)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", u, err)
 	}
 	return nil

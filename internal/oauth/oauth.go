@@ -56,7 +56,7 @@ type Resource struct {
 	options     Options
 	public      *url.URL
 	metadataURL string
-	issuers     []*issuer
+	issuers     map[string]*issuer // by URL
 }
 
 // Identity is who a token was issued to.
@@ -81,9 +81,9 @@ func New(o Options) (*Resource, error) {
 		return http.ErrUseLastResponse
 	}
 
-	r := &Resource{options: o}
+	r := &Resource{options: o, issuers: map[string]*issuer{}}
 	for _, u := range o.Issuers {
-		r.issuers = append(r.issuers, newIssuer(u, &client, o.Log.With("issuer", u)))
+		r.issuers[u] = newIssuer(u, &client, o.Log.With("issuer", u))
 	}
 
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
@@ -165,9 +165,9 @@ func (r *Resource) Run(ctx context.Context) {
 
 // Ready returns an error that names an issuer whose keys were never read, or nil.
 func (r *Resource) Ready() error {
-	for _, i := range r.issuers {
-		if !i.ready() {
-			return fmt.Errorf("the keys of %s have not been read", i.url)
+	for _, u := range r.options.Issuers {
+		if !r.issuers[u].ready() {
+			return fmt.Errorf("the keys of %s have not been read", u)
 		}
 	}
 	return nil
@@ -181,10 +181,11 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 	}
 
 	unverified := claims{}
-	if parsed.UnsafeClaimsWithoutVerification(&unverified) != nil {
+	err = parsed.UnsafeClaimsWithoutVerification(&unverified.Claims, &unverified.all)
+	if err != nil {
 		return Identity{}, invalid("the claims of the token are malformed")
 	}
-	from := r.issuer(unverified.Issuer)
+	from := r.issuers[unverified.Issuer]
 	if from == nil {
 		return Identity{}, invalid("the token is from another issuer")
 	}
@@ -208,16 +209,6 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 		Subject: verified.Subject,
 		Name:    verified.name(r.options.UserClaim),
 	}, nil
-}
-
-// issuer returns the issuer of that URL, or nil.
-func (r *Resource) issuer(u string) *issuer {
-	for _, i := range r.issuers {
-		if i.url == u {
-			return i
-		}
-	}
-	return nil
 }
 
 // parse parses a token and checks its header.
@@ -252,7 +243,7 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 func verify(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims, error) {
 	for _, key := range keys {
 		verified := claims{}
-		if token.Claims(key.Key, &verified) == nil {
+		if token.Claims(key.Key, &verified.Claims, &verified.all) == nil {
 			return verified, nil
 		}
 	}

