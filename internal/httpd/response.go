@@ -64,7 +64,7 @@ func (t *tracker) quiet(notice time.Duration) bool {
 
 // reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
 // begins with a GET, whose 405 is not worth a line.
-func (t *tracker) reject(kind rejection, remote string) {
+func (t *tracker) reject(kind rejection, problem, remote string) {
 	t.o.Metrics.reject(kind, 1)
 
 	now := time.Now().Unix()
@@ -75,6 +75,9 @@ func (t *tracker) reject(kind rejection, remote string) {
 	log := t.o.Log.With("status", kind.status)
 	if kind.reason != "" {
 		log = log.With("reason", kind.reason)
+	}
+	if problem != "" {
+		log = log.With("problem", problem)
 	}
 	level := slog.LevelInfo
 	if kind.status == http.StatusMethodNotAllowed {
@@ -106,6 +109,7 @@ type response struct {
 	request *requestBody
 	remote  string
 	reason  string // of a rejection
+	problem string // of a token of OAuth, for the log
 	begun   bool   // the header is out
 }
 
@@ -125,7 +129,7 @@ func (r *response) WriteHeader(status int) {
 
 	rejected := status/100 == 4
 	if rejected {
-		r.tracker.reject(rejection{status, r.reason}, r.remote)
+		r.tracker.reject(rejection{status, r.reason}, r.problem, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.Header().Set("Connection", "close")
