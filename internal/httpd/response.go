@@ -65,7 +65,7 @@ func (t *tracker) quiet() bool {
 
 // reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
 // begins with a GET, whose 405 is not worth a line.
-func (t *tracker) reject(kind rejection, remote string) {
+func (t *tracker) reject(kind rejection, problem, remote string) {
 	t.o.Metrics.reject(kind, 1)
 
 	now := time.Now().Unix()
@@ -76,6 +76,9 @@ func (t *tracker) reject(kind rejection, remote string) {
 	log := t.o.Log.With("status", kind.status)
 	if kind.reason != "" {
 		log = log.With("reason", kind.reason)
+	}
+	if problem != "" {
+		log = log.With("problem", problem)
 	}
 	level := slog.LevelInfo
 	if kind.status == http.StatusMethodNotAllowed {
@@ -92,6 +95,7 @@ type response struct {
 	tracker *tracker
 	remote  string
 	reason  string // of a rejection
+	problem string // of an access token, for the log
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
@@ -130,7 +134,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	maps.Copy(r.w.Header(), header)
 	rejected := status/100 == 4
 	if rejected {
-		r.tracker.reject(rejection{status, r.reason}, r.remote)
+		r.tracker.reject(rejection{status, r.reason}, r.problem, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")

@@ -42,6 +42,9 @@ func (a Access) refuse(w http.ResponseWriter, reason error) {
 	status := http.StatusUnauthorized
 	if e, ok := errors.AsType[*oauth.Error](reason); ok {
 		status = e.Status
+		if res, ok := w.(*response); ok {
+			res.problem = e.Description
+		}
 	}
 
 	switch {

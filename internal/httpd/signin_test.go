@@ -143,6 +143,26 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// The log says why a token is refused: clients do not show the challenge.
+func TestRefusedTokenIsLogged(t *testing.T) {
+	for _, tt := range []struct {
+		claims map[string]any
+		want   string
+	}{
+		{map[string]any{"exp": 1}, `status=401 problem="the token has expired" remote=`},
+		{map[string]any{"scope": ""}, `status=403 problem="the token lacks a scope" remote=`},
+	} {
+		inBubble(t, tt.want, func(t *testing.T) {
+			s := serve(t, slow, signIn)
+			synctest.Wait()
+
+			receive(t, s.send(by(sign(t, home, tt.claims), message)))
+			s.end()
+			s.logged(tt.want, 1)
+		})
+	}
+}
+
 // Until the keys of each issuer were read the server is not ready, and their tokens get 503.
 func TestIssuerDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestCapabilityOf(t *testing.T) {
 			gpt-image-1 chatgpt-4o-latest codex-mini-latest omni-moderation-latest
 			anthropic/claude-sonnet-5 ft:gpt-4.1-mini:acme:gpt-5:a1b2 gpt- o`,
 	} {
-		for _, model := range strings.Fields(models) {
+		for model := range strings.FieldsSeq(models) {
 			t.Run(model, func(t *testing.T) {
 				got := CapabilityOf(" " + model + " ")
 				if got != can {

@@ -141,7 +141,7 @@ func sends(body map[string]any, path string) bool {
 func TestRefusedForGood(t *testing.T) {
 	const others = " tools tools[0].type model input instructions tool_choice stream reasoning.summary " +
 		"temperature store text.format text.verbosity include.other includes service_tier null"
-	for _, param := range strings.Split(others, " ") {
+	for param := range strings.SplitSeq(others, " ") {
 		t.Run(param, func(t *testing.T) {
 			c, api, _ := newClient(t, 3, refusedAs(param, "Nope."))
 			r := question()

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -227,8 +228,8 @@ func (r *resource) check(key signingKey, claims string, want int) {
 	r.t.Helper()
 	_, err := r.Verify(r.t.Context(), key.sign("", claims))
 	got := ok
-	if err != nil {
-		got = err.(*Error).Status
+	if e, failed := errors.AsType[*Error](err); failed {
+		got = e.Status
 	}
 	if got != want {
 		r.t.Errorf("key %s: status %d (%v), want %d", key.id, got, err, want)

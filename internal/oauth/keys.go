@@ -124,10 +124,14 @@ func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
 }
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
-// waits, but not twice in 5 s.
+// waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
+// full read.
 func (i *issuer) run(ctx context.Context) {
 	logged := ""
-	for full := true; ctx.Err() == nil; {
+	due := time.Now() // when to read the metadata, too
+	for ctx.Err() == nil {
+		begun := time.Now()
+		full := !begun.Before(due)
 		done := i.begin()
 		ignored, err := i.read(ctx, full)
 		i.end(err, done)
@@ -135,21 +139,25 @@ func (i *issuer) run(ctx context.Context) {
 			logged = i.report(logged, ignored, err)
 		}
 
+		switch {
+		case err != nil:
+			due = begun // the next read is full
+		case full:
+			due = begun.Add(refreshTime)
+		}
 		sleep(ctx, RetryTime, nil)
-		full = err != nil || !sleep(ctx, refreshTime-RetryTime, i.wake)
+		sleep(ctx, time.Until(due), i.wake)
 	}
 	i.end(ctx.Err(), i.next)
 }
 
-// sleep returns after d, or earlier when ctx ends or wake has an element, which it reports.
-func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
+// sleep returns after d, or earlier when ctx ends or wake has an element.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	case <-wake:
-		return true
 	}
-	return false
 }
 
 // begin returns the channel of the requests that wait so far. Later ones wait for the read after

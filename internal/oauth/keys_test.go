@@ -236,6 +236,28 @@ func TestReadTimes(t *testing.T) {
 	})
 }
 
+// A request with an unknown key every few minutes does not put off the read of the metadata.
+func TestUnknownKeysAndMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(keyP256.jwk())
+		r := start(t, w)
+		for range 10 {
+			wait(4 * time.Minute)
+			r.check(keyP256.as("unknown", jose.ES256), "", http.StatusUnauthorized)
+		}
+
+		reads := 0
+		for _, u := range w.fetches() {
+			if u == home+oidc {
+				reads++
+			}
+		}
+		if reads != 5 {
+			t.Errorf("%d reads of the metadata in 40 minutes, want 5", reads)
+		}
+	})
+}
+
 // Requests with unknown keys cause few fetches, all at once and again and again for a minute.
 func TestUnknownKeys(t *testing.T) {
 	for _, tt := range []struct {

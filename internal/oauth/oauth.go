@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -109,6 +110,9 @@ func (o Options) check() error {
 	if err := checkURL("--public-url", o.PublicURL); err != nil {
 		return err
 	}
+	if !hasCleanPath(o.PublicURL) {
+		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
+	}
 
 	if slices.Contains(o.Audiences, "") {
 		return errors.New(`--oauth-audience "" is empty`)
@@ -136,6 +140,18 @@ func checkURL(flag, s string) error {
 	}
 	const want = "https, or http on loopback, without query, fragment, user and quotes"
 	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
+}
+
+// hasCleanPath reports whether a server keeps the path of a URL as it is. Otherwise clients cannot
+// read the metadata, whose URL ends with that path.
+func hasCleanPath(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+
+	p := strings.TrimSuffix(u.Path, "/")
+	return p == "" || path.Clean(p) == p
 }
 
 // notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section

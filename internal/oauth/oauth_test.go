@@ -278,6 +278,14 @@ func TestOptions(t *testing.T) {
 			func(o *Options) { o.Issuers = nil }},
 		{"--oauth-issuer needs --public-url",
 			func(o *Options) { o.PublicURL = "" }},
+		{"<nil>", func(o *Options) { o.PublicURL = home + "/" }},
+		{"<nil>", func(o *Options) { o.PublicURL = home + "/a/b/" }},
+		{`--public-url "https://id.example.com/a//b" has`,
+			func(o *Options) { o.PublicURL = home + "/a//b" }},
+		{`--public-url "https://id.example.com/a/../b" has`,
+			func(o *Options) { o.PublicURL = home + "/a/../b" }},
+		{`--public-url "https://id.example.com/a//" has`,
+			func(o *Options) { o.PublicURL = home + "/a//" }},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			_, err := New(valid(tt.change))
