@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -14,6 +15,9 @@ var (
 	ErrRunning   = errors.New("the answer is not complete")
 	ErrCancelled = errors.New("the answer was cancelled")
 	ErrGone      = errors.New("the API does not have the answer any more")
+
+	// ErrUnknown is an ErrRunning where the API did not tell the state: the answer may be complete.
+	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
 // Start asks q in the background of the API, and returns the id of the response, for Fetch and
@@ -91,7 +95,7 @@ func fetchError(err error) error {
 	unreachable := e.Kind == llm.KindConnection || e.Kind == llm.KindTimeout
 	switch {
 	case busy || unreachable:
-		return ErrRunning
+		return ErrUnknown
 	case e.Lost() && e.Status != http.StatusOK:
 		return ErrGone
 	}

@@ -100,6 +100,20 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// An API that does not tell the state of a response may have the answer.
+func TestFetchUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newBackground(t, "search+slow=1s", "ok", "503") // Start makes two requests
+		id, _, err := a.Start(t.Context(), "answer", Question{Query: "why"})
+		if id == "" {
+			t.Fatalf("Start: %v, want an id", err)
+		}
+
+		_, err = a.Fetch(t.Context(), "answer", id, time.Now())
+		checkError(t, err, ErrUnknown)
+	})
+}
+
 // checkError wants an error: nil, this one, or any *llm.Error.
 func checkError(t *testing.T, got, want error) {
 	t.Helper()

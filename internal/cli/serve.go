@@ -339,7 +339,10 @@ func logCall(log *slog.Logger, c server.Call, model string) {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
 	}
 
-	seconds := func(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
+	seconds := func(d time.Duration) float64 {
+		return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
+	}
 	log.Info("call",
 		"request_id", text.Truncate(c.Stats.RequestID, 100),
 		"attempts", c.Stats.Attempts,

@@ -189,7 +189,7 @@ func TestLogCall(t *testing.T) {
 		Client:   "alice",
 		App:      "codex/1.0",
 		Outcome:  "error",
-		Duration: 1500 * time.Millisecond,
+		Duration: 2720 * time.Millisecond,
 		Stats:    llm.Stats{Attempts: 2, Time: time.Second, RequestID: "req_1"},
 		Err: &llm.Error{
 			Kind:    llm.KindRateLimit,
@@ -200,7 +200,7 @@ func TestLogCall(t *testing.T) {
 	}
 	const want = "msg=call call_id=c1 tool=answer client=alice app=codex/1.0 model=gpt-5.2 " +
 		"outcome=error kind=rate_limit status=429 code=rate_limit_exceeded request_id=req_1 " +
-		"attempts=2 seconds=1.5 api_seconds=1 input_tokens=0 output_tokens=0 searches=0\n"
+		"attempts=2 seconds=2.72 api_seconds=1 input_tokens=0 output_tokens=0 searches=0\n"
 
 	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
 		t.Run(level.String(), func(t *testing.T) {

@@ -82,8 +82,9 @@ func (d *deps) sealWithKey(key string) func() []string {
 	accept := d.keyFile.accept
 	d.keyFile.accept = func(data []byte) error {
 		next := strings.TrimSpace(string(data))
-		if len(next) >= minSealingKey {
-			keys.Store(&[]string{next, (*keys.Load())[0]})
+		current := (*keys.Load())[0]
+		if len(next) >= minSealingKey && next != current { // the same one after a broken file
+			keys.Store(&[]string{next, current})
 		}
 		return accept(data)
 	}

@@ -112,5 +112,13 @@ func TestSealWithKeyFile(t *testing.T) {
 		if diff := cmp.Diff([]string{second, first}, secrets()); diff != "" {
 			t.Errorf("secrets after a change (-want +got):\n%s", diff)
 		}
+
+		err := d.keyFile.accept([]byte(second)) // as after a broken file
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{second, first}, secrets()); diff != "" {
+			t.Errorf("secrets after the same key (-want +got):\n%s", diff)
+		}
 	})
 }

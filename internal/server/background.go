@@ -203,7 +203,8 @@ func (j *job) ask() {
 	<-j.turn
 }
 
-// fetch asks the API about a task. One that runs beyond the time limit is cancelled.
+// fetch asks the API about a task. One that runs beyond the time limit is cancelled, but only if the
+// API says that it runs: a complete answer is not lost because the API is busy.
 func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error) {
 	defer s.recoverCall(j.Tool, &err)
 	b := s.options.Background
@@ -211,7 +212,8 @@ func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error
 
 	a, err = b.Fetch(ctx, j.Tool, j.Response, j.Created)
 	late := limit > 0 && time.Since(j.Created) >= limit
-	if late && errors.Is(err, answer.ErrRunning) {
+	runs := errors.Is(err, answer.ErrRunning) && !errors.Is(err, answer.ErrUnknown)
+	if late && runs {
 		_ = b.Cancel(ctx, j.Response) // the task is over even if the response goes on
 		return nil, answer.TimeoutError(limit)
 	}

@@ -56,6 +56,8 @@ func (a *api) fetch(
 		return nil, answer.ErrCancelled
 	case running:
 		return nil, answer.ErrRunning
+	case query == "busy":
+		return nil, answer.ErrUnknown
 	case query == "gone":
 		return nil, answer.ErrGone
 	case query == "panic":
@@ -147,6 +149,7 @@ func TestBackgroundEnds(t *testing.T) {
 		{"endless", "", limit - 2*time.Second, `"status":"working"`, "", ""},
 		{"endless", "", limit, failed + `timed out after 300 s"`, "error", "timeout"},
 		{"endless", "protocol", limit, `"status":"failed"`, "error", "timeout"},
+		{"busy", "", limit, `"status":"working"`, "", ""},
 		{"gone", "", time.Minute, failed + `the API does not have`, "error", "not_found"},
 		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`, "error", "not_found"},
 		{"panic", "", time.Minute, failed + `internal error"`, "error", "internal"},
