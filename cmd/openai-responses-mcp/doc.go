@@ -27,23 +27,25 @@
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which requests get 429                 httpd    limiter.admit
 //	which arguments are valid              server   question
-//	why a call waits before it begins      server   places.acquire
+//	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failsAsResult
 //	which calls are tasks                  server   taskList.middleware
 //	who may see a task                     seal     Open
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources
 //	which citations the limit keeps        cite     Document.choose
-//	which date a citation has              cite     Document.Citations, publishedAt
+//	which date a citation has              cite     Document.Citations, Document.dates, publishedAt
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
-//	whether a try is repeated, and when    llm      Client.do, Error.retryable
-//	why a call waits after a 429           llm      pacedCall.wait, pacedCall.refused
+//	whether a try is repeated, and when    llm      Client.retryWait, Error.retryable
+//	why a call waits for the rate limit    llm      pacer, pacedCall.wait, pacedCall.refused
 //	which parameter is dropped after a 400 llm      Client.leaveOut
-//	what ends a stream                     llm      accumulator.read, accumulator.handleEvent
+//	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      Client.follow
 //	which value of a setting wins          config   Load
-//	what NO_COLOR changes                  terminal New
+//	where NO_COLOR is read                 cli      app.ask, app.prepare
+//	what NO_COLOR changes in an answer     terminal New, Screen.write
+//	what NO_COLOR changes in the log       logging  Options.hasColors
 //	what is removed from logs and errors   redact   Redactor
 //
 // # The other packages
