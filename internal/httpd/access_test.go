@@ -145,6 +145,39 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// Each way to authenticate protects what the others do.
+func TestEachAuthenticator(t *testing.T) {
+	tokens := func(*Options) {}
+	signInOnly := func(o *Options) {
+		o.Access.Authenticators = nil
+		signIn(o)
+	}
+	for name, way := range map[string]func(*Options){
+		"tokens":  tokens,
+		"sign-in": signInOnly,
+		"both":    signIn,
+	} {
+		for _, tt := range []struct {
+			name    string
+			request string
+			want    int
+		}{
+			{"no token", by("", message), 401},
+			{"wrong token", by("0123456789abcdeX", message), 401},
+			{"metrics, no token", by("", scrape), 401},
+			{"metrics, wrong token", by("0123456789abcdeX", scrape), 401},
+			{"any host, before the token", to("mcp.example.com", by("", message)), 401},
+		} {
+			inBubble(t, name+"/"+tt.name, func(t *testing.T) {
+				res, _ := receive(t, serve(t, slow, remote, way).send(tt.request))
+				if res.StatusCode != tt.want {
+					t.Errorf("status %d, want %d", res.StatusCode, tt.want)
+				}
+			})
+		}
+	}
+}
+
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

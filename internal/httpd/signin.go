@@ -58,11 +58,11 @@ func (a Access) refuse(w http.ResponseWriter, reason error) {
 	http.Error(w, reason.Error(), status)
 }
 
-// refuseSignedIn keeps people who signed in from the metrics, which name everyone.
+// refuseSignedIn keeps people without a static token from the metrics, which name everyone.
 func refuseSignedIn(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := auth.TokenInfoFromContext(r.Context())
-		if token != nil && strings.HasPrefix(token.UserID, signedIn) {
+		if token != nil && !strings.HasPrefix(token.UserID, tokenHolder) {
 			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return
 		}

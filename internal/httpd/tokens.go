@@ -16,6 +16,9 @@ import (
 
 const minSecret = 16 // bytes of a token
 
+// tokenHolder begins the IDs of people with a static token.
+const tokenHolder = "token:"
+
 // Tokens are bearer tokens that the operator hands out. It is an [Authenticator].
 type Tokens struct {
 	source  string
@@ -44,7 +47,7 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
 	if !ok {
 		return Person{}, auth.ErrInvalidToken
 	}
-	return Person{ID: "token:" + name, Name: name}, nil
+	return Person{ID: tokenHolder + name, Name: name}, nil
 }
 
 // Names counts the names of the holders.
