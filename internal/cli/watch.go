@@ -34,6 +34,7 @@ func newReading(data []byte, err error) reading {
 
 // follow reads the file again until ctx ends. A problem is logged once.
 func (f *watchedFile) follow(ctx context.Context, log *slog.Logger) {
+	f.changed = f.current
 	wait := rereadTime
 	for {
 		select {
