@@ -80,7 +80,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--stdio --config", "flag needs an argument: --config", seeHelp},
 		{
 			"setup zed --via=http --url=https://u:p@h/",
-			"--via http needs the http or https URL of the server",
+			"a server over HTTP needs its http or https URL",
 			"add --url https://HOST/mcp, without a user",
 		},
 		{

@@ -91,7 +91,7 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && !isServerURL(f.URL):
 		return c, usageError("add --url https://HOST/mcp, without a user",
-			"--via http needs the http or https URL of the server")
+			"a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
 		return c, usageError("add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)
