@@ -251,6 +251,15 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	}
 	*l = list[T]{}
 
+	var e T
+	_, isParent := any(e).(interface{ size() int })
+	if !isParent { // all at once: this is most of an answer
+		if gjson.GetBytes(data, "#").Int() > maxElements {
+			return tooLarge(tooMany)
+		}
+		return decode(data, (*[]T)(l))
+	}
+
 	size := 0
 	var err error
 	gjson.ParseBytes(data).ForEach(func(_, element gjson.Result) bool {
