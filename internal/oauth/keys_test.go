@@ -88,7 +88,7 @@ func TestKeysURL(t *testing.T) {
 func TestHostileIssuers(t *testing.T) {
 	const keys = "/keys"
 	long := "http://" + strings.Repeat("a", 1000)
-	huge := `{"keys":[` + strings.Repeat(" ", fetchBytes)
+	huge := `{"keys":[` + strings.Repeat(" ", 512<<10)
 	many := `{"keys":[0` + strings.Repeat(",0", maxKeys) + "]}"
 
 	for _, tt := range []struct {

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,6 +25,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // algorithms are the accepted ones. None works with a shared secret.
@@ -153,8 +154,7 @@ func notQuotable(r rune) bool {
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
 func onLoopback(u *url.URL) bool {
-	host := u.Hostname()
-	return u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
+	return u.Scheme == "http" && text.IsLoopback(u.Hostname())
 }
 
 // Host returns the host of the public URL, with the port if it has one.
