@@ -2,11 +2,11 @@
 // deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
-//	response.go  responses: rejections, deadlines
+//	response.go  responses: rejections, deadlines, the wait for the last ones
 //	stream.go    comments that keep event streams open
-//	access.go    Host and bearer tokens, and who sent a request
+//	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
 //	tokens.go    tokens that the operator hands out, which may change
-//	signin.go    access tokens of people who sign in, and the challenge to do so
+//	signin.go    access tokens of people who sign in
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics

@@ -274,7 +274,7 @@ func withMeta(members string) string {
 func TestCalls(t *testing.T) {
 	for protocol, text := range calls {
 		inBubble(t, protocol, func(t *testing.T) {
-			s := serve(t, ask{"42", 50 * time.Second})
+			s := serve(t, ask{"42", time.Minute})
 			s.request(text, 200, "searching: tokyo", `answer\":\"42\"`)
 
 			running := s.send(text)
@@ -294,7 +294,7 @@ func TestCalls(t *testing.T) {
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="+Inf"} 1`,
 				`call_seconds_count{tool="answer",outcome="ok"} 1`,
-				`call_seconds_sum{tool="answer",outcome="ok"} 50`,
+				`call_seconds_sum{tool="answer",outcome="ok"} 60`,
 				`api_seconds_count{tool="answer",outcome="ok"} 1`,
 				`rate_limit_wait_seconds_count{tool="answer"} 3`,
 				`errors_total{tool="answer",kind="canceled"} 2`,

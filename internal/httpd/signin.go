@@ -6,9 +6,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 )
 
-// signedIn begins the IDs of people who signed in.
-const signedIn = "oauth:"
-
 // SignIn accepts the access tokens of r, and sends clients to its issuers. Tokens that the operator
 // hands out are added before it: then the reason of a refusal is that of r.
 func (a *Access) SignIn(r *oauth.Resource) {
@@ -26,7 +23,7 @@ func (t accessTokens) Authenticate(ctx context.Context, token string) (Person, e
 		return Person{}, err
 	}
 	return Person{
-		ID:   signedIn + identity.Issuer + " " + identity.Subject, // an issuer has no blanks
+		ID:   identity.Issuer + " " + identity.Subject, // an issuer is a URL, without blanks
 		Name: identity.Name,
 	}, nil
 }

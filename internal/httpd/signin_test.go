@@ -131,7 +131,7 @@ func TestSignIn(t *testing.T) {
 		{"metrics", by("TOKEN", scrape), "{}", 403, ""},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
-			s := serve(t, slow, remote, signIn)
+			s := serve(t, slow, signIn)
 			synctest.Wait()
 
 			token := sign(t, home, tt.claims)

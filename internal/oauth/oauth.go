@@ -75,7 +75,7 @@ func New(o Options) (*Resource, error) {
 	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
-	jose.MaxRSAModulusBits = maxRSABits // it has no other way to accept larger keys
+	jose.MaxRSAModulusBits = maxRSABits // go-jose has no other way to accept larger keys
 
 	r := &Resource{options: o, issuers: map[string]*issuer{}}
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
