@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -98,7 +97,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 	}
-	if !f.Framed && opensValue(f.Body[0]) {
+	if f.Header == 0 && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
 
@@ -109,7 +108,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	method := m.Get("method").Str
 	id := m.Get("id")
-	c.log.Debug("recv", "method", method, "id", id.Raw, "json", string(f.Body))
+	c.log.Debug("recv", "method", method, "id", id.Raw, "headerEnd", f.Header, "json", string(f.Body))
 
 	if method == "" {
 		return nil // a response; the server sends no requests
@@ -220,7 +219,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		return c.writeLocked(outgoing{
 			ID:     json.RawMessage(req.id.Raw),
 			Result: m.Result,
-			Error:  clientError(req.method, m.Error),
+			Error:  clientError(m.Error),
 		})
 
 	case *jsonrpc.Request:
@@ -317,7 +316,7 @@ type outgoing struct {
 }
 
 // clientError returns the error for the client.
-func clientError(method string, err error) *jsonrpc.Error {
+func clientError(err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
@@ -325,10 +324,9 @@ func clientError(method string, err error) *jsonrpc.Error {
 		return e // without the text around it, in which the SDK quotes params
 	}
 
-	// A request before initialize, or params that the SDK cannot decode.
-	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
-		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+	// A request before initialize.
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidRequest,
+		Message: "Invalid Request: " + err.Error(),
 	}
-	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }

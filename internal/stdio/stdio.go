@@ -52,10 +52,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input
 
-	r := NewReader(retryReader{t.In, t.Log})
-	r.log = t.Log
-	go c.scan(r)
-
+	go c.scan(NewReader(retryReader{t.In, t.Log}))
 	go func() {
 		if WaitGone(ctx, t.Out) {
 			end(ErrGone)
