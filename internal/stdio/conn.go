@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -219,7 +220,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		return c.writeLocked(outgoing{
 			ID:     json.RawMessage(req.id.Raw),
 			Result: m.Result,
-			Error:  clientError(m.Error),
+			Error:  clientError(req.method, m.Error),
 		})
 
 	case *jsonrpc.Request:
@@ -316,7 +317,7 @@ type outgoing struct {
 }
 
 // clientError returns the error for the client.
-func clientError(err error) *jsonrpc.Error {
+func clientError(method string, err error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
@@ -324,9 +325,10 @@ func clientError(err error) *jsonrpc.Error {
 		return e // without the text around it, in which the SDK quotes params
 	}
 
-	// A request before initialize.
-	return &jsonrpc.Error{
-		Code:    jsonrpc.CodeInvalidRequest,
-		Message: "Invalid Request: " + err.Error(),
+	// A request before initialize, or params that the SDK cannot decode.
+	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
 	}
+	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ") // the SDK quotes params after it
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -94,13 +93,18 @@ var (
 func (r *Reader) framed() (Frame, error) {
 	size := 0
 	hasLength := false
-	length := restOfLine // unless there is a valid one
+	length := restOfLine // unless the last one is valid
 	line := r.line(maxLine)
 	for headerLine.Match(line) {
 		name, value, _ := strings.Cut(string(line), ":")
 		if strings.EqualFold(name, "Content-Length") {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			isValid := err == nil && n >= 0 && n <= maxMessage
 			hasLength = true
-			length = parseLength(value)
+			length = restOfLine
+			if isValid {
+				length = n
+			}
 		}
 
 		size += len(line)
@@ -122,15 +126,6 @@ func (r *Reader) framed() (Frame, error) {
 	return Frame{Body: body, Header: size}, err
 }
 
-// parseLength returns the value of a Content-Length, or restOfLine if it is not valid.
-func parseLength(value string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(value))
-	if err != nil || n < 0 || n > maxMessage {
-		return restOfLine
-	}
-	return n
-}
-
 // discard consumes n bytes that are in the buffer.
 func (r *Reader) discard(n int) { _, _ = r.in.Discard(n) }
 
@@ -149,8 +144,7 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	}
 
 	r.skip = max(0, length-in.discarded)
-	isTooLarge := limit == maxMessage && limited.N == 0
-	if isTooLarge && errors.Is(err, io.ErrUnexpectedEOF) {
+	if limit == maxMessage && limited.N == 0 {
 		return nil, parseError("message larger than 64 MiB")
 	}
 	return nil, errNotJSON

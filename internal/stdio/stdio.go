@@ -82,9 +82,7 @@ type retryReader struct {
 
 func (r retryReader) Read(p []byte) (int, error) {
 	n, err := retry(r.r, pollIn, func(int) (int, error) { return r.r.Read(p) })
-	if n > 0 {
-		r.log.Debug("stdin", "chunk", n)
-	}
+	r.log.Debug("stdin", "chunk", n)
 	return n, err
 }
 
