@@ -85,8 +85,13 @@ func run(w io.Writer, only string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	api := &slowAPI{body: response()}
-	backend := httptest.NewServer(api)
+	var hold atomic.Int64 // nanoseconds until the API answers
+	body := response()
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Duration(hold.Load()))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body)
+	}))
 	defer backend.Close()
 	env := []string{
 		"HOME=" + dir,
@@ -111,26 +116,18 @@ func run(w io.Writer, only string) error {
 		if !strings.Contains(r.name, only) {
 			continue
 		}
-		api.hold.Store(int64(r.hold))
-		a, b, err := r.compare(server, hello, env)
+
+		hold.Store(int64(r.hold))
+		medians, err := r.compare(env, server, hello)
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", r.name, err)
 		}
+
+		a := medians[0]
+		b := medians[1]
 		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", r.name, a, r.unit, b, r.unit, a/b)
 	}
 	return tw.Flush()
-}
-
-// slowAPI gives every request the same response.
-type slowAPI struct {
-	body string
-	hold atomic.Int64 // nanoseconds until the response
-}
-
-func (a *slowAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	time.Sleep(time.Duration(a.hold.Load()))
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, a.body)
 }
 
 // build returns the path of a binary.
@@ -145,36 +142,22 @@ func build(dir, name string) (string, error) {
 	return path, nil
 }
 
-// compare measures two programs in turn and returns the median of each.
-func (r row) compare(server, hello string, env []string) (a, b float64, err error) {
-	var ofServer, ofHello []float64
+// compare measures programs in turn and returns the median of each.
+func (r row) compare(env []string, paths ...string) (medians []float64, err error) {
+	values := make([][]float64, len(paths))
 	for range r.rounds {
-		v, err := r.once(server, env)
-		if err != nil {
-			return 0, 0, err
+		for i, path := range paths {
+			v, err := r.once(path, env)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = append(values[i], v)
 		}
-		ofServer = append(ofServer, v)
-
-		v, err = r.once(hello, env)
-		if err != nil {
-			return 0, 0, err
-		}
-		ofHello = append(ofHello, v)
 	}
-	return median(ofServer), median(ofHello), nil
-}
 
-// once measures a program.
-func (r row) once(path string, env []string) (float64, error) {
-	v, cpu, err := with(path, env, r.measure)
-	if r.calls > 0 {
-		v = float64(cpu.Microseconds()) / float64(r.calls)
+	for _, v := range values {
+		slices.Sort(v)
+		medians = append(medians, v[len(v)/2])
 	}
-	return v, err
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
+	return medians, nil
 }
