@@ -54,10 +54,11 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	binary, err := build(dir)
+	out, err := exec.Command("go", "build", "-o", dir, "./cmd/openai-responses-mcp").CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("building: %w\n%s", err, out)
 	}
+	binary := filepath.Join(dir, "openai-responses-mcp")
 
 	if limits {
 		all := scenarios()
@@ -78,43 +79,10 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		return err
 	}
 
-	addresses, err := freeAddresses(3)
-	if err != nil {
-		return err
-	}
-	front := addresses[0]
-	backends := addresses[1:]
-	if caddy == "" {
-		ln, err := net.Listen("tcp", front)
-		if err != nil {
-			return err
-		}
-		defer ln.Close()
-		go balance(ln, backends)
-	} else {
-		proxy, err := startCaddy(caddy, front, backends)
-		if err != nil {
-			return fmt.Errorf("starting Caddy: %w", err)
-		}
-		defer proxy.kill()
-	}
 	if err := api.Script("always", "ok+slow=20ms"); err != nil {
 		return err
 	}
-	return restart(server, restarts, front, backends)
-}
-
-// build returns the path of the server's binary.
-func build(dir string) (string, error) {
-	path := filepath.Join(dir, "openai-responses-mcp")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path,
-		"./cmd/openai-responses-mcp")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building: %w\n%s", err, out)
-	}
-	return path, nil
+	return restart(server, restarts, caddy)
 }
 
 // loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
