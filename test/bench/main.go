@@ -90,7 +90,7 @@ func run(w io.Writer, only string) error {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(time.Duration(hold.Load()))
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, body)
+		io.WriteString(w, body)
 	}))
 	defer backend.Close()
 	env := []string{

@@ -148,6 +148,6 @@ func (p *process) memory(field string) (float64, error) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(text), field)
 	var kb float64
-	_, _ = fmt.Sscan(rest, &kb)
+	fmt.Sscan(rest, &kb)
 	return kb / 1024, nil
 }

@@ -17,14 +17,14 @@ import (
 // questions are asked in this order.
 var questions = []struct {
 	name string
-	ask  func(context.Context, *session)
+	ask  func(*session)
 }{
-	{"stream", stream},
-	{"plain", plain},
-	{"broken", broken},
-	{"resume", resume},
-	{"cancel", cancel},
-	{"blocked", blocked},
+	{"stream", (*session).stream},
+	{"plain", (*session).plain},
+	{"broken", (*session).broken},
+	{"resume", (*session).resume},
+	{"cancel", (*session).cancel},
+	{"blocked", (*session).blocked},
 }
 
 // row is a request about a response, and what a member of the answer must be.
@@ -35,16 +35,16 @@ type row struct {
 	want     string
 }
 
-func stream(ctx context.Context, s *session) {
-	id := s.answer(ctx, answer.Options{}, false)
-	received := s.traffic.received.String()
+func (s *session) stream() {
+	id := s.answer(answer.Options{}, false)
+	received := s.received.String()
 	s.checkStream("a stream", received, 0)
 
 	isEncrypted := strings.Contains(received, `"encrypted_content":`)
 	isReasoning := llm.CapabilityOf(s.model).Reasoning
 	s.check("reasoning comes encrypted", isEncrypted == isReasoning, received)
 
-	s.checkRows(ctx, id, []row{{
+	s.checkRows(id, []row{{
 		"a response with store: false is not kept",
 		"GET /ID",
 		"error.message",
@@ -53,10 +53,10 @@ func stream(ctx context.Context, s *session) {
 }
 
 // plain lets the API keep the response for a moment.
-func plain(ctx context.Context, s *session) {
+func (s *session) plain() {
 	keep := map[string]any{"store": true}
-	id := s.answer(ctx, answer.Options{Stream: "false", ExtraBody: keep}, false)
-	s.checkRows(ctx, id, []row{
+	id := s.answer(answer.Options{Stream: "false", ExtraBody: keep}, false)
+	s.checkRows(id, []row{
 		{"a response with store: true is kept", "GET /ID", "status", "completed"},
 		{
 			"a kept response does not send encrypted reasoning",
@@ -81,29 +81,29 @@ func plain(ctx context.Context, s *session) {
 }
 
 // broken has the program read a stream whose connection breaks.
-func broken(ctx context.Context, s *session) {
-	s.traffic.cutAfter = 4
-	s.answer(ctx, answer.Options{}, true)
+func (s *session) broken() {
+	s.cutAfter = 4
+	s.answer(answer.Options{}, true)
 
-	log := s.traffic.log.String()
+	log := s.log.String()
 	s.check("a broken stream is resumed", strings.Contains(log, "starting_after=3"), log)
-	s.checkStream("a broken stream", s.traffic.received.String(), 0)
+	s.checkStream("a broken stream", s.received.String(), 0)
 }
 
-func resume(ctx context.Context, s *session) {
-	s.traffic.cutAfter = 3
-	received := s.start(ctx, true)
+func (s *session) resume() {
+	s.cutAfter = 3
+	received := s.start(true)
 	kinds := strings.Join(regexp.MustCompile(`(?m)^event: .*`).FindAllString(received, -1), " ")
 	const first = "event: response.created event: response.queued event: response.in_progress"
 	s.check("the first events are created, queued, in_progress", kinds == first, received)
 
 	id := responseID.FindString(received)
-	rest := s.send(ctx, "GET /"+id+"?stream=true&starting_after=1", "")
+	rest := s.send("GET /"+id+"?stream=true&starting_after=1", "")
 	s.checkStream("a stream after event 1", rest, 2)
-	again := s.send(ctx, "GET /"+id+"?stream=true", "")
+	again := s.send("GET /"+id+"?stream=true", "")
 	s.checkStream("a stream of a finished response", again, 0)
 
-	s.checkRows(ctx, id, []row{
+	s.checkRows(id, []row{
 		{
 			"after the last event the stream is empty",
 			"GET /ID?stream=true&starting_after=100000",
@@ -124,14 +124,14 @@ func resume(ctx context.Context, s *session) {
 		},
 		{"a background response is kept with store: false", "GET /ID", "background", "true"},
 	})
-	s.count(s.traffic.received.String())
+	s.count()
 }
 
-func cancel(ctx context.Context, s *session) {
-	id := responseID.FindString(s.start(ctx, false))
+func (s *session) cancel() {
+	id := responseID.FindString(s.start(false))
 
-	s.traffic.cutAfter = 1 // for a server that streams it
-	s.checkRows(ctx, id, []row{
+	s.cutAfter = 1 // for a server that streams it
+	s.checkRows(id, []row{
 		{
 			"only a response that began as a stream can be streamed",
 			"GET /ID?stream=true",
@@ -142,15 +142,15 @@ func cancel(ctx context.Context, s *session) {
 		{"it can be cancelled twice", "POST /ID/cancel", "status", "cancelled"},
 		{"it stays cancelled", "GET /ID", "status", "cancelled"},
 	})
-	s.count(s.traffic.received.String())
+	s.count()
 }
 
-func blocked(ctx context.Context, s *session) {
+func (s *session) blocked() {
 	var o answer.Options
 	o.Search.BlockedDomains = []string{"go.dev"}
-	id := s.answer(ctx, o, false)
+	id := s.answer(o, false)
 
-	received := s.traffic.received.String()
+	received := s.received.String()
 	isFree := id != "" && !strings.Contains(received, "://go.dev/")
 	s.check("a blocked domain is neither searched nor cited", isFree, received)
 }
@@ -159,8 +159,8 @@ const query = "What is the latest version of Go? Search once and answer in one s
 
 // answer asks as the program does, checks the answer (spec §3.2 to §3.5), and returns the id of its
 // response, "" if there is none.
-func (s *session) answer(ctx context.Context, o answer.Options, background bool) string {
-	s.traffic.received.Reset()
+func (s *session) answer(o answer.Options, background bool) string {
+	s.received.Reset()
 	o.Client = llm.New(s.api)
 	o.Instructions, _ = policy.Load("", "", "", nil)
 	o.Profiles = map[string]answer.Profile{"live": {
@@ -169,7 +169,7 @@ func (s *session) answer(ctx context.Context, o answer.Options, background bool)
 		Background:      background,
 	}}
 
-	a, err := answer.New(o).Ask(ctx, "live", answer.Question{Query: query}, nil)
+	a, err := answer.New(o).Ask(context.Background(), "live", answer.Question{Query: query}, nil)
 	s.check("the question is answered", err == nil, err)
 	if err != nil {
 		return ""
@@ -191,25 +191,25 @@ func (s *session) answer(ctx context.Context, o answer.Options, background bool)
 }
 
 // start sends a question to the background and returns what comes.
-func (s *session) start(ctx context.Context, stream bool) string {
+func (s *session) start(stream bool) string {
 	const format = `{"model":%q,"input":%q,"background":true,"store":false,"stream":%t}`
 	body := fmt.Sprintf(format, s.model, "Compare the versions of HTTP in ten sentences.", stream)
-	return s.send(ctx, "POST ", body)
+	return s.send("POST ", body)
 }
 
-// count adds what a response took.
-func (s *session) count(response string) {
-	s.tokens += gjson.Get(response, "usage.total_tokens").Int()
+// count adds what the response that came last took.
+func (s *session) count() {
+	s.tokens += gjson.GetBytes(s.received.Bytes(), "usage.total_tokens").Int()
 }
 
 // checkRows sends the requests of rows about a response.
-func (s *session) checkRows(ctx context.Context, id string, rows []row) {
+func (s *session) checkRows(id string, rows []row) {
 	if id == "" {
 		s.check("there is a response", false, "no id")
 		return
 	}
 	for _, r := range rows {
-		received := s.send(ctx, strings.Replace(r.request, "ID", id, 1), "")
+		received := s.send(strings.Replace(r.request, "ID", id, 1), "")
 		s.check(r.sentence, gjson.Get(received, r.member).String() == r.want, received)
 	}
 }

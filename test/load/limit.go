@@ -183,7 +183,7 @@ func (a *limitedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wait := a.take(person)
 	if wait == 0 {
 		time.Sleep(a.answers)
-		_, _ = io.WriteString(w, `{"id":"resp_1","status":"completed","output":[`+
+		io.WriteString(w, `{"id":"resp_1","status":"completed","output":[`+
 			`{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`)
 		return
 	}
@@ -196,7 +196,7 @@ func (a *limitedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Ratelimit-Remaining-Tokens", "0")
 	w.Header().Set(name, value)
 	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = io.WriteString(w, `{"error":{"type":"tokens","code":"rate_limit_exceeded"}}`)
+	io.WriteString(w, `{"error":{"type":"tokens","code":"rate_limit_exceeded"}}`)
 }
 
 // take returns after how many seconds a request would be accepted, 0 for now.
