@@ -91,14 +91,15 @@ func newSession(base, key, model string) *session {
 	return s
 }
 
-// check prints whether a sentence holds, and what came instead.
-func (s *session) check(sentence string, holds bool, got any) {
+// check prints whether a sentence holds, and the end of the traffic if it does not.
+func (s *session) check(sentence string, holds bool) {
 	if holds {
 		fmt.Println("  ok      ", sentence)
 		return
 	}
 	s.different = append(s.different, sentence)
-	fmt.Printf("  DIFFERS  %s\n           got %.500s\n", sentence, fmt.Sprint(got))
+	log := s.log.Bytes()
+	fmt.Printf("  DIFFERS  %s\n           after %s\n", sentence, log[max(0, len(log)-500):])
 }
 
 // send sends a request, "GET /id", and returns as much of the answer as comes.
