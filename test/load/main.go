@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,17 +102,10 @@ func loaded(server program, api *fakeapi.Server, calls int) error {
 	if err := api.Script("always", "ok+slow=250ms"); err != nil {
 		return err
 	}
-	took := make([]time.Duration, calls)
-	lost := sideBySide(calls, func(i int) error {
-		var err error
-		took[i], err = s.call("alice", "load")
-		return err
-	})
-
-	slices.Sort(took)
-	percentile := func(n int) time.Duration { return took[(calls-1)*n/100].Round(time.Millisecond) }
-	fmt.Printf("%d streaming calls at once: %d lost, %v (median), %v (99 %%)\n",
-		calls, lost, percentile(50), percentile(99))
+	began := time.Now()
+	lost := sideBySide(calls, func(int) error { return s.call("alice", "load", 0) })
+	took := time.Since(began).Round(time.Millisecond)
+	fmt.Printf("%d streaming calls at once: %d lost, %v\n", calls, lost, took)
 
 	if lost > 0 {
 		return fmt.Errorf("%d answers lost", lost)
@@ -126,7 +118,7 @@ func loaded(server program, api *fakeapi.Server, calls int) error {
 func attack(s *process) error {
 	query := strings.Repeat("x", 4_000_000)
 	sideBySide(30, func(int) error {
-		_, _ = s.call("alice", query) // refused
+		s.call("alice", query, 0) // refused
 		return nil
 	})
 
@@ -143,14 +135,10 @@ func attack(s *process) error {
 		}
 	}
 
-	took, err := s.call("alice", "load")
+	err := s.call("alice", "load", second)
 	if err != nil {
-		return fmt.Errorf("a call during half-sent requests: %w", err)
+		return fmt.Errorf("during half-sent requests: %w", err)
 	}
-	fmt.Printf("30 requests of 4 MB and 150 half-sent requests: a call takes %v\n",
-		took.Round(time.Millisecond))
-	if took > time.Second {
-		return fmt.Errorf("a call takes %v", took)
-	}
+	fmt.Println("30 requests of 4 MB and 150 half-sent requests: a call takes less than 1s")
 	return nil
 }
