@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,17 +15,12 @@ type badFile struct{ name, yaml, want string }
 const reference = " is not ${NAME} or Bearer ${NAME}" +
 	" (the variable holds the secret, this file does not)"
 
-// badValues are values that their keys do not take.
-var badValues = []badFile{
+var badFiles = []badFile{
+	// Values that their keys do not take.
 	{
 		"number beyond the largest",
 		"model_profiles: {answer: {max_tool_calls: 99999999999999999999}}",
 		"1: model_profiles.answer.max_tool_calls: 1e+20 is not a whole number of at least 0",
-	},
-	{
-		"negative days",
-		"search: {defaults: {recency_days: -0.5}}",
-		"1: search.defaults.recency_days: -0.5 is not a number of at least 0",
 	},
 	{
 		"days that are not a number",
@@ -37,11 +31,6 @@ var badValues = []badFile{
 		"fraction for a whole number",
 		"policy: {max_citations: 1.5}",
 		"1: policy.max_citations: 1.5 is not a whole number in 1..10",
-	},
-	{
-		"word tagged as a number",
-		"request: {timeout_ms: !!int abc}",
-		"1: request.timeout_ms: cannot decode !!str `abc` as a !!int",
 	},
 	{
 		"word for a switch",
@@ -74,16 +63,6 @@ var badValues = []badFile{
 		"1: search.extra: a list is not a mapping",
 	},
 	{
-		"name of a country for its code",
-		"search: {user_location: {country: Japan}}",
-		`1: search.user_location.country: "Japan" is not a two-letter country code`,
-	},
-	{
-		"model id with a space",
-		"model_profiles: {answer: {model: gpt 5}}",
-		`1: model_profiles.answer.model: "gpt 5" is not a model id`,
-	},
-	{
 		"path with escapes",
 		`server: {debug_file: "C:\temp\new.log"}`,
 		`1: server.debug_file: "C:\temp\n` +
@@ -100,10 +79,8 @@ var badValues = []badFile{
 		"openai: {base_url: api.example.com/v1}",
 		`1: openai.base_url: "api.example.com/v1" is not an absolute http or https URL`,
 	},
-}
 
-// badNames are names that are not those of keys.
-var badNames = []badFile{
+	// Names that are not those of keys.
 	{
 		"section twice",
 		"request:\n  timeout_ms: 5\nrequest:\n  max_retries: 1\n",
@@ -125,11 +102,6 @@ var badNames = []badFile{
 		"1: search.domains: unknown key, did you mean search.defaults.domains?",
 	},
 	{
-		"misspelled profile",
-		"model_profiles: {detailed: {}}",
-		"1: model_profiles.detailed: unknown key, did you mean model_profiles.answer_detailed?",
-	},
-	{
 		"short name of a key",
 		"model_profiles: {answer: {effort: low}}",
 		"1: model_profiles.answer.effort: unknown key, did you mean " +
@@ -145,10 +117,8 @@ var badNames = []badFile{
 		"\"a\\nb\": 1",
 		"1: a b: unknown key",
 	},
-}
 
-// misplacedSecrets are secrets that the messages do not repeat.
-var misplacedSecrets = []badFile{
+	// Secrets, which the messages do not repeat.
 	{
 		"key for the name of its variable",
 		"openai: {api_key_env: gsk_0123456789abcdefghij}",
@@ -159,11 +129,6 @@ var misplacedSecrets = []badFile{
 		"API key under a name of its own",
 		"openai: {api_key: sk-proj-0123456789abcdef}",
 		"1: openai.api_key: unknown key, did you mean openai.api_key_env?",
-	},
-	{
-		"token",
-		"openai: {token: hunter2-hunter2}",
-		"1: openai.token: unknown key, did you mean model_profiles.answer.max_output_tokens?",
 	},
 	{
 		"password in a URL of another scheme",
@@ -186,11 +151,6 @@ var misplacedSecrets = []badFile{
 		"1: openai.headers: the value of api-key" + reference,
 	},
 	{
-		"literal and a variable",
-		"openai: {headers: {api-key: 'hunter2hunter2 ${A}'}}",
-		"1: openai.headers: the value of api-key" + reference,
-	},
-	{
 		"variable and a line feed",
 		`openai: {headers: {api-key: "${A}\n"}}`,
 		"1: openai.headers: the value of api-key" + reference,
@@ -210,10 +170,8 @@ var misplacedSecrets = []badFile{
 		"openai: {headers: {api-key: [hunter2hunter2]}}",
 		"1: openai.headers: a mapping is not a flat mapping of header names to values",
 	},
-}
 
-// badFiles are files with a problem of the whole, or with several.
-var badFiles = []badFile{
+	// Files with a problem of the whole, or with several.
 	{
 		"two documents",
 		"server: {}\n---\nsearch: {}\n",
@@ -235,11 +193,6 @@ var badFiles = []badFile{
 		" not YAML: line 2: found character that cannot start any token",
 	},
 	{
-		"unknown alias",
-		"request: {}\nserver: *s\n",
-		" not YAML: unknown anchor 's' referenced",
-	},
-	{
 		"variable without quotes",
 		"openai:\n  headers: {api-key: ${A}}\nserver: {}\n",
 		" not YAML: line 1: did not find expected ',' or '}'",
@@ -248,6 +201,11 @@ var badFiles = []badFile{
 		"number that JSON lacks",
 		"request: {extra_body: {a: .nan}}\n",
 		"1: request.extra_body: json: unsupported value: NaN",
+	},
+	{
+		"alias of itself",
+		"request: &a {extra_body: {b: *a}}",
+		"1: request.extra_body: anchor 'a' value contains itself",
 	},
 	{
 		"problem of two keys",
@@ -259,7 +217,7 @@ var badFiles = []badFile{
 
 func TestBadFile(t *testing.T) {
 	const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-	for _, tt := range slices.Concat(badValues, badNames, misplacedSecrets, badFiles) {
+	for _, tt := range badFiles {
 		t.Run(tt.name, func(t *testing.T) {
 			want := file + ":" + strings.ReplaceAll(tt.want, "\n", "\n"+file+":")
 			if strings.Contains(want, "not YAML") {
@@ -299,5 +257,16 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 	_, _, err := Load(Flags{Model: new("")}, environ)
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Errorf("Load() (-want +got):\n%s", diff)
+	}
+}
+
+func TestManyProblems(t *testing.T) {
+	_, _, err := Load(write(t, strings.Repeat("key: 1\n", 1000)), nil)
+	lines := strings.Split(fmt.Sprint(err), "\n")
+
+	got := fmt.Sprint(len(lines), " lines, the last ", lines[len(lines)-1])
+	want := "21 lines, the last " + file + ": more problems are not shown"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
