@@ -65,7 +65,7 @@ func variable(f field) string {
 
 // TestSchema generates the JSON Schema (draft 2020-12) of the file.
 func TestSchema(t *testing.T) {
-	s := &schema{doc: []byte(`{
+	doc := []byte(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"$id": "` + schemaID + `",
 		"title": "openai-responses-mcp configuration",
@@ -73,45 +73,38 @@ func TestSchema(t *testing.T) {
 		`Every key is optional, and null stands for its default.",
 		"type": "object",
 		"additionalProperties": false
-	}`)}
+	}`)
+	set := func(key string, description map[string]any) {
+		path := "properties." + strings.ReplaceAll(key, ".", ".properties.")
+		doc, _ = sjson.SetBytes(doc, path, description) // the paths are valid
+	}
 
 	for _, f := range newLoader(nil).fields {
-		s.key = f.key
-		description := f.Tag.Get("doc")
-		if name := variable(f); name != "" {
-			description += " Environment: " + name + "."
-		}
-		s.set("description", description)
-		s.describe(f)
+		set(f.key, describe(f))
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
-		s.key = key
-		s.set("description", "Ignored: "+ignored[key]+".")
-		s.set("deprecated", true)
+		set(key, map[string]any{
+			"description": "Ignored: " + ignored[key] + ".",
+			"deprecated":  true,
+		})
 	}
 
 	var b bytes.Buffer
-	err := json.Indent(&b, s.doc, "", "  ")
+	err := json.Indent(&b, doc, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "../../config/config.schema.json", b.String()+"\n")
 }
 
-// schema is a JSON Schema to which keys are added.
-type schema struct {
-	doc []byte
-	key string // that set describes
-}
+// describe returns the JSON Schema of a key.
+func describe(f field) map[string]any {
+	description := map[string]any{"description": f.Tag.Get("doc")}
+	if name := variable(f); name != "" {
+		description["description"] = f.Tag.Get("doc") + " Environment: " + name + "."
+	}
 
-// set sets a member of the description of the key.
-func (s *schema) set(member string, v any) {
-	path := "properties." + strings.ReplaceAll(s.key, ".", ".properties.") + "." + member
-	s.doc, _ = sjson.SetBytes(s.doc, path, v)
-}
-
-// describe adds what a key takes.
-func (s *schema) describe(f field) {
 	types := map[string]string{
 		"bool":    "boolean",
 		"int":     "integer",
@@ -123,28 +116,30 @@ func (s *schema) describe(f field) {
 	}
 	words := f.Tag.Get("enum")
 	if words == "" {
-		s.set("type", []string{types[f.Type.Kind().String()], "null"})
+		description["type"] = []string{types[f.Type.Kind().String()], "null"}
 	} else {
 		list := `["` + strings.ReplaceAll(words, "|", `", "`) + `", null]`
 		// YAML reads true and false as booleans.
 		booleans := strings.NewReplacer(`"true"`, "true", `"false"`, "false")
-		s.set("enum", json.RawMessage(booleans.Replace(list)))
+		description["enum"] = json.RawMessage(booleans.Replace(list))
 	}
 	if f.section() {
-		s.set("additionalProperties", false)
-		return
+		description["additionalProperties"] = false
+		return description
 	}
 
 	pattern := formats[f.Tag.Get("format")].pattern
 	if pattern != nil {
-		s.set("pattern", pattern.String())
+		description["pattern"] = pattern.String()
 	}
+
 	for _, bound := range []string{"min", "max"} {
 		if limit := f.Tag.Get(bound); limit != "" {
-			s.set(bound+"imum", json.Number(limit))
+			description[bound+"imum"] = json.Number(limit)
 		}
 	}
-	s.set("default", effective(f))
+	description["default"] = effective(f)
+	return description
 }
 
 // TestReference generates the tables between the marks of the page.
@@ -156,6 +151,7 @@ func TestReference(t *testing.T) {
 	}
 	section := ""
 	const head = "\n| Key | Default | Allowed | Meaning |\n|---|---|---|---|\n"
+
 	for _, f := range newLoader(nil).fields {
 		if f.section() {
 			section = f.key
@@ -172,6 +168,7 @@ func TestReference(t *testing.T) {
 			tables["variables"] += fmt.Sprintf("| `%s` | `%s` |\n", name, f.key)
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(ignored)) {
 		tables["ignored"] += fmt.Sprintf("| `%s` | %s |\n", key, ignored[key])
 	}
@@ -179,11 +176,12 @@ func TestReference(t *testing.T) {
 	want := read(t, referenceFile)
 	for name, table := range tables {
 		mark := "<!-- generated: " + name + " -->\n"
-		before, rest, isOpen := strings.Cut(want, mark)
+		before, rest, _ := strings.Cut(want, mark)
 		_, after, isClosed := strings.Cut(rest, "\n<!-- end -->\n")
-		if !isOpen || !isClosed {
+		if !isClosed {
 			t.Fatalf("%s has no place for %s", referenceFile, name)
 		}
+
 		want = before + mark + "\n" + strings.TrimSpace(table) + "\n\n<!-- end -->\n" + after
 	}
 	golden(t, referenceFile, want)
@@ -197,6 +195,7 @@ func keyRow(f field) string {
 		"server.debug_file":           "--debug",
 	}
 	doc := f.Tag.Get("doc")
+
 	for _, name := range strings.Fields(flags[f.key] + " " + variable(f)) {
 		doc += " Also `" + name + "`."
 	}
@@ -210,10 +209,10 @@ func keyRow(f field) string {
 // there are in comments.
 func TestExample(t *testing.T) {
 	example := read(t, exampleFile)
-	want := "# yaml-language-server: $schema=" + schemaID
-	if got, _, _ := strings.Cut(example, "\n"); got != want {
-		t.Errorf("first line of the example = %q, want %q", got, want)
+	if !strings.HasPrefix(example, "# yaml-language-server: $schema="+schemaID+"\n") {
+		t.Errorf("the first line of %s does not name %s", exampleFile, schemaID)
 	}
+
 	c := mustLoad(t, Flags{Config: new(exampleFile)})
 	diff := cmp.Diff(mustLoad(t, Flags{}), c, cmpopts.IgnoreFields(Config{}, "Derived"))
 	if diff != "" {
@@ -227,6 +226,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, _ := json.Marshal(doc) // the result of the test depends on it
+
 	for _, key := range c.Keys {
 		t.Run(key, func(t *testing.T) {
 			if !gjson.GetBytes(raw, key).Exists() {
@@ -261,6 +261,7 @@ func TestShow(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	const key = "sk-do-not-print-0123456789"
 	path := filepath.Join(f.TempDir(), "config.yaml")
+
 	for _, seed := range []string{
 		"",
 		"policy: {max_citations: 4}",
@@ -284,6 +285,7 @@ func FuzzLoad(f *testing.F) {
 		}
 
 		c, lines, err := Load(Flags{Config: &path}, []string{"OPENAI_API_KEY=" + key})
+
 		shown := "{}"
 		if err != nil {
 			lines = append(lines, strings.Split(err.Error(), "\n")...)
@@ -294,6 +296,7 @@ func FuzzLoad(f *testing.F) {
 		if !gjson.Valid(shown) {
 			t.Errorf("Show() = %s, want JSON", shown)
 		}
+
 		for _, line := range lines {
 			if !problem.MatchString(line) {
 				t.Errorf("%q is not a line that begins with its source", line)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,13 +30,14 @@ func TestHeaders(t *testing.T) {
 		"SHORT_1=one",
 		"SHORT_2=two",
 		"SHORT_3=three",
-		"OPENAI_API_KEY=sk-of-another-service",
+		"OPENAI_API_KEY=other-secret",
 	}
+
 	want := []string{
 		"map[X-Count:5 X-Forward:Bearer one X-Team:team-secret X-Title:My reports" +
 			" api-key:azure-secret x-portkey-api-key:two x-portkey-provider:three]",
 		"[NOT_THERE SHORT_1 SHORT_2 SHORT_3 TEAM]",
-		"[sk-of-another-service one team-secret azure-secret two]",
+		"[other-secret one team-secret azure-secret two]",
 		"[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]",
 	}
 
@@ -45,21 +45,21 @@ func TestHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := []string{
 		fmt.Sprint(c.SentHeaders),
 		fmt.Sprint(c.HeaderVariables),
 		fmt.Sprint(c.Secrets),
 		fmt.Sprint(warnings),
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("headers, variables, secrets and warnings (-want +got):\n%s", diff)
 	}
 
 	shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c)
-	for _, secret := range []string{"sk-of-another-service", "team-secret", "azure-secret"} {
-		if strings.Contains(shown, secret) {
-			t.Errorf("%s is shown:\n%s", secret, shown)
-		}
+	if strings.Contains(shown, "-secret") {
+		t.Errorf("a secret is shown:\n%s", shown)
 	}
 }
 
@@ -67,8 +67,6 @@ func TestHeaders(t *testing.T) {
 func TestLiteralHeaders(t *testing.T) {
 	for name, allowed := range map[string]bool{
 		"x-portkey-provider": true,
-		"X-Monkey":           true,
-		"X-Tokenizer":        true,
 		"x-portkey-api-key":  false,
 		"X-Auth-Token":       false,
 		"X-ApiKey":           false,
@@ -78,6 +76,7 @@ func TestLiteralHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Load(write(t, "openai: {headers: {"+name+": openai}}"), nil)
+
 			if got := err == nil; got != allowed {
 				t.Errorf("a literal value is allowed: %t (%v), want %t", got, err, allowed)
 			}
@@ -100,10 +99,10 @@ func TestKey(t *testing.T) {
 		unset = " false <nil>"
 		set   = " true <nil>"
 	)
+
 	for _, tt := range []struct{ name, openai, environ, content, want string }{
 		{"no key", "{}", "", "", "OPENAI_API_KEY  " + unset},
 		{"key", "{}", key, "", "OPENAI_API_KEY sk-key " + set},
-		{"other variable", mine, key + " MINE=m", "", "MINE m " + set},
 		{"header", team, key + " TEAM=t", "", "OPENAI_API_KEY sk-key " + set},
 		{"api-key", azure, key + " AZURE=a", "", "AZURE  " + set},
 		{"api-key that is not set", azure, key, "", "AZURE  " + unset},
@@ -118,16 +117,18 @@ func TestKey(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := write(t, "openai: "+tt.openai)
+
 			err := os.WriteFile("c/key", []byte(tt.content), 0o600)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			c, _, err := Load(flags, strings.Fields("HOME=c "+tt.environ))
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			got := fmt.Sprint(c.KeyEnv, " ", c.APIKey, " ", c.KeyFile, " ", c.KeySet, " ", c.KeyErr)
+			got := fmt.Sprintf("%s %s %s %t %v", c.KeyEnv, c.APIKey, c.KeyFile, c.KeySet, c.KeyErr)
 			if filepath.ToSlash(got) != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -137,41 +138,20 @@ func TestKey(t *testing.T) {
 
 // The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.
 func TestPasswords(t *testing.T) {
-	for _, tt := range []struct {
-		name, variable string
-		want           []string
-	}{
-		{
-			"password and query",
-			"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1",
-			[]string{"hunter2", "q1w2e3"},
-		},
-		{
-			"encoded user",
-			"OPENAI_BASE_URL=https://tok%40en@h.example/v1",
-			[]string{"tok%40en", "tok@en"},
-		},
-		{
-			"proxy",
-			"HTTPS_PROXY=http://me:hunter2@proxy.example:3128",
-			[]string{"hunter2"},
-		},
-		{
-			"no scheme",
-			"https_proxy=me:hun/ter2@proxy.example:3128",
-			[]string{"hun/ter2"},
-		},
-		{
-			"characters that are not encoded",
-			"HTTP_PROXY=http://me:hun ter?2@proxy.example",
-			[]string{"hun ter?2"},
-		},
+	const base = "OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1"
+
+	for variable, want := range map[string]string{
+		base: `["" "hunter2" "hunter2" "q1w2e3"]`,
+		"OPENAI_BASE_URL=https://tok%40en@h.example:443/v1": `["" "tok%40en" "tok@en"]`,
+		"HTTPS_PROXY=http://me:hunter2@proxy.example:3128":  `["" "hunter2" "hunter2"]`,
+		"https_proxy=me:hun/ter2@proxy.example:3128":        `["" "hun/ter2" "hun/ter2"]`,
+		"HTTP_PROXY=http://me:hun ter?2@proxy.example":      `["" "hun ter?2" "hun ter?2"]`,
+		"http_proxy=http://token:@proxy.example":            `["" "token" "token"]`,
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := slices.Compact(mustLoad(t, Flags{}, tt.variable).Secrets)
-			got = slices.DeleteFunc(got, func(s string) bool { return s == "" })
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("Secrets (-want +got):\n%s", diff)
+		t.Run(variable, func(t *testing.T) {
+			got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
+			if got != want {
+				t.Errorf("Secrets = %s, want %s", got, want)
 			}
 		})
 	}
