@@ -52,9 +52,11 @@ var badFiles = []badFile{
 		"1: timeout_ms: unknown key, did you mean request.timeout_ms?"},
 	{"key of another section", "search: {domains: []}",
 		"1: search.domains: unknown key, did you mean search.defaults.domains?"},
-	{"short name of a key", "model_profiles: {answer: {effort: low}}",
-		"1: model_profiles.answer.effort: unknown key, did you mean " +
-			"model_profiles.answer.reasoning_effort?"},
+	{"short name of a key", "model_profiles: {answer_quick: {effort: low}}",
+		"1: model_profiles.answer_quick.effort: unknown key, did you mean " +
+			"model_profiles.answer_quick.reasoning_effort?"},
+	{"section and key in one", "server.debug: true",
+		"1: server.debug: unknown key"},
 	{"name with a line feed", "\"a\\nb\": 1",
 		"1: a b: unknown key"},
 
@@ -64,7 +66,7 @@ var badFiles = []badFile{
 			"variable holds the key, this file does not)"},
 	{"API key under a name of its own", "openai: {api_key: sk-proj-0123456789abcdef}",
 		"1: openai.api_key: unknown key, did you mean openai.api_key_env?"},
-	{"password in a URL of another scheme", "openai: {base_url: 'ftp://u:hunter2-hunter2@h/'}",
+	{"password in a URL of another scheme", "openai: {base_url: 'ftp://u:hunter2@h/'}",
 		"1: openai.base_url: [redacted] is not an absolute http or https URL"},
 	{"API key as a name", "openai: {sk-proj-0123456789abcdef: x}",
 		"1: openai.[redacted]: unknown key"},
@@ -78,6 +80,8 @@ var badFiles = []badFile{
 		"1: openai.headers: the value of X-Title" + reference},
 	{"value in the name of a header", "openai: {headers: {'api-key: hunter2hunter2': '${A}'}}",
 		"1: openai.headers: [redacted] is not the name of a header"},
+	{"header alone", "openai: {headers: 'api-key: hunter2hunter2'}",
+		"1: openai.headers: [redacted] is not a flat mapping of header names to values"},
 	{"header with a list", "openai: {headers: {api-key: [hunter2hunter2]}}",
 		"1: openai.headers: a mapping is not a flat mapping of header names to values"},
 
@@ -126,7 +130,7 @@ func TestBadEnvironment(t *testing.T) {
 		"SEARCH_RECENCY_DAYS=NaN",
 		"MAX_CITATIONS=0",
 		"OPENAI_API_TIMEOUT=0x10",
-		"OPENAI_BASE_URL=ftp://u:p@h/?key=5",
+		"OPENAI_BASE_URL=ftp://h/?key=5",
 		`MODEL_QUICK="gpt-5.2"`,
 		"OPENAI_API_KEY=sk-key",
 		"OPENAI_API_KEY_FILE=file",

@@ -50,7 +50,8 @@ func TestLoad(t *testing.T) {
 		number  = "policy.max_citations"
 
 		server = "server: {debug: true, debug_file: y.log}"
-		anchor = "model_profiles: {answer: &a {model: m}, answer_quick: *a}\n"
+		anchor = "model_profiles: {answer_detailed: &a {model: m}, answer_quick: *a}"
+		quick  = "model_profiles.answer_quick.model"
 		nulls  = "server:\nsearch: ~\nopenai: {base_url: null, project: }\n"
 		four   = "policy: {max_citations: 4, system: {path: null}}"
 	)
@@ -68,7 +69,7 @@ func TestLoad(t *testing.T) {
 		{"fraction", "", "OPENAI_API_TIMEOUT=90000.5", timeout, "90000.5 OPENAI_API_TIMEOUT"},
 
 		{"byte order mark", "\ufeff" + four, "", number, "4 c/config.yaml:1"},
-		{"alias", anchor + four, "", number, "4 c/config.yaml:2"},
+		{"alias", anchor, "", quick, "m c/config.yaml:1"},
 		{"nulls", nulls + four, "", number, "4 c/config.yaml:4"},
 		{"empty", "", "", number, "3 default"},
 		{"null", "null", "", number, "3 default"},
@@ -89,6 +90,7 @@ func TestLoad(t *testing.T) {
 // The file has a log file. That of other programs, in DEBUG too, is a pattern: neither a word nor a
 // file.
 func TestDebug(t *testing.T) {
+	const ignored = " ignored: a file has no * in its name]"
 	for value, want := range map[string]string{
 		"0":         "false c/y.log []",
 		"OFF":       "false c/y.log []",
@@ -98,7 +100,8 @@ func TestDebug(t *testing.T) {
 		"On":        "true c/y.log []",
 		"~/x.log":   "true home/x.log []",
 		"~other/x":  "true ~other/x []",
-		"express:*": `true c/y.log [DEBUG: server.debug: "express:*" ignored: a file has no * in its name]`,
+		"express:*": `true c/y.log [DEBUG: server.debug: "express:*"` + ignored,
+		"sk-01234*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + ignored,
 	} {
 		t.Run(value, func(t *testing.T) {
 			flags := write(t, "server: {debug: true, debug_file: y.log}")
