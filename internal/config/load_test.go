@@ -92,16 +92,16 @@ func TestLoad(t *testing.T) {
 func TestDebug(t *testing.T) {
 	const ignored = " ignored: a file has no * in its name]"
 	for value, want := range map[string]string{
-		"0":         "false c/y.log []",
-		"OFF":       "false c/y.log []",
-		"No":        "false c/y.log []",
-		"1":         "true c/y.log []",
-		"yes":       "true c/y.log []",
-		"On":        "true c/y.log []",
-		"~/x.log":   "true home/x.log []",
-		"~other/x":  "true ~other/x []",
-		"express:*": `true c/y.log [DEBUG: server.debug: "express:*"` + ignored,
-		"sk-01234*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + ignored,
+		"0":              "false c/y.log []",
+		"OFF":            "false c/y.log []",
+		"No":             "false c/y.log []",
+		"1":              "true c/y.log []",
+		"yes":            "true c/y.log []",
+		"On":             "true c/y.log []",
+		"~/x.log":        "true home/x.log []",
+		"~other/x":       "true ~other/x []",
+		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + ignored,
+		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + ignored,
 	} {
 		t.Run(value, func(t *testing.T) {
 			flags := write(t, "server: {debug: true, debug_file: y.log}")
