@@ -444,7 +444,7 @@ func describe(t testing.TB, r *Response, err error) string {
 	switch {
 	case errors.Is(err, ErrNoBackground):
 		return "no background"
-	case err != nil && asError(t, err).Lost():
+	case err != nil && asError(t, err).Lost:
 		return "lost"
 	case err != nil:
 		return "error " + asError(t, err).Kind.Label()

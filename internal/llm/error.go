@@ -110,11 +110,11 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
+	Lost       bool  // a GET did not find a background response: it was deleted, or there is no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	wait  time.Duration // of the pacer, after a refusal
 	final bool          // not retried although its kind is
-	lost  bool          // a GET did not find a background response
 	body  string        // the error body, for the debug log
 }
 
@@ -145,20 +145,13 @@ func statusName(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }
 
-// Error returns one line with kind, status, code, message and request id.
+// Error returns one line with kind, status and message.
 func (e *Error) Error() string {
 	s := "calling the Responses API: " + e.Kind.String()
 	if e.Status != 0 {
-		status := strconv.Itoa(e.Status) + " " + e.Code
-		s += " (" + strings.TrimSpace(status) + ")"
+		s += fmt.Sprintf(" (%d)", e.Status)
 	}
-	if e.Message != "" {
-		s += ": " + e.Message
-	}
-	if e.RequestID != "" {
-		s += " [" + e.RequestID + "]"
-	}
-	return s
+	return s + ": " + e.Message
 }
 
 // retryable reports whether the same request may succeed later.
@@ -172,10 +165,6 @@ func (e *Error) retryable() bool {
 // rateLimited reports whether the API refused a request because of its rate limit, so that the pacer
 // delays the next attempt.
 func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
-
-// Lost reports whether a background response was not found at the API: it was deleted, or the API
-// has no GET for it.
-func (e *Error) Lost() bool { return e.lost }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -453,39 +442,27 @@ func contextError(ctx context.Context, err error) *Error {
 // retryAfter reads how long the server asks to wait: milliseconds, seconds, a date, or the time
 // until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
 // 0 without a wait.
-func retryAfter(h http.Header) time.Duration {
-	wait := headerDuration(h, "Retry-After-Ms", time.Millisecond)
-	if wait == 0 {
-		wait = headerDuration(h, "Retry-After", time.Second)
-	}
-	if wait > 0 {
-		return wait
+func retryAfter(h http.Header) (wait time.Duration) {
+	const longest = 1 << 62 // a little less than what a time.Duration can hold
+
+	seconds := h.Get("Retry-After")
+	n, _ := strconv.ParseFloat(seconds, 64)
+	ms, _ := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
+	ms = cmp.Or(ms, n*1000)
+	if ms > 0 {
+		return time.Duration(min(ms*float64(time.Millisecond), longest))
 	}
 
-	date, err := http.ParseTime(h.Get("Retry-After"))
+	date, err := http.ParseTime(seconds)
 	if err == nil {
 		return max(time.Until(date), 0)
 	}
 
 	for _, limit := range []string{"Requests", "Tokens"} {
-		if h.Get("X-Ratelimit-Remaining-"+limit) != "0" {
-			continue
-		}
-		reset, err := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
-		if err == nil {
+		reset, _ := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
+		if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
 			wait = max(wait, reset)
 		}
 	}
 	return wait
-}
-
-// headerDuration reads a number of units from a header; 0 without a positive number.
-func headerDuration(h http.Header, name string, unit time.Duration) time.Duration {
-	const longest = 1 << 62 // a little less than what a time.Duration can hold
-
-	n, err := strconv.ParseFloat(h.Get(name), 64)
-	if err == nil && n > 0 {
-		return time.Duration(min(n*float64(unit), longest))
-	}
-	return 0
 }

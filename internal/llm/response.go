@@ -23,8 +23,8 @@ type Response struct {
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
-	Output    list[Item] // nil: the API sent no list; an empty list is an output
-	Tokens    Usage      `json:"usage"` // from Run, the sum of all rounds
+	Output    []Item // nil: the API sent no list; an empty list is an output
+	Tokens    Usage  `json:"usage"` // from Run, the sum of all rounds
 	ToolUsage struct {
 		WebSearch struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
@@ -49,16 +49,16 @@ type Item struct {
 	ID   string
 	Raw  json.RawMessage `json:"-"` // as it was received
 
-	Phase   string     // of a message: "commentary", "final_answer" or ""
-	Content list[Part] // of a message, or of reasoning
-	Summary list[Part] // of reasoning
+	Phase   string // of a message: "commentary", "final_answer" or ""
+	Content []Part // of a message, or of reasoning
+	Summary []Part // of reasoning
 
 	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
 
 	Action struct { // of a web search call
 		Type, Query, URL string
-		Queries          list[string]
-		Sources          list[Source]
+		Queries          []string
+		Sources          []Source
 	}
 
 	CallID    string `json:"call_id"` // of a tool call
@@ -72,7 +72,7 @@ type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
 	Refusal     string
-	Annotations list[Source]
+	Annotations []Source
 }
 
 // Source is a page or, without a URL, a source with a name. Among annotations
@@ -169,22 +169,22 @@ func decodeResponse(data []byte, contentType string) (*Response, error) {
 
 	var r Response
 	err := decode(data, &r)
-	if err == nil {
-		return &r, nil
+	_, malformed := errors.AsType[*json.SyntaxError](err)
+	cutOff := malformed && strings.HasPrefix(err.Error(), "unexpected end")
+	if malformed && !cutOff {
+		err = notResponse(data, contentType)
 	}
-	_, large := errors.AsType[*Error](err)
-	cutOff := strings.HasPrefix(err.Error(), "unexpected end")
-	if large || cutOff {
-		return nil, err
-	}
-	return nil, notResponse(data, contentType)
+	return &r, err
 }
 
 // check returns why a response, whose JSON is data, is not an answer. It sets the status that some
 // servers leave out.
 func (r *Response) check(data []byte) error {
-	r.Status = cmp.Or(r.Status, "completed")
+	if size(r.Output...) > maxElements {
+		return tooLarge(tooMany)
+	}
 
+	r.Status = cmp.Or(r.Status, "completed")
 	switch r.Status {
 	case "failed", "cancelled":
 		return responseError(data, "the response failed")
@@ -209,75 +209,35 @@ func (r *Response) check(data []byte) error {
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
 
+// maxCommas bounds the JSON of an answer before it is decoded, so that a small one cannot become
+// large in memory: commas separate elements. The longest texts have a few ten thousand.
+const maxCommas = 200_000
+
 // Messages of tooLarge.
 const (
 	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	tooLong = "the answer is larger than 64 MiB"
 )
 
-// list is a JSON array whose elements are counted while it is decoded, with those in their own
-// lists, so that a small answer cannot become large in memory. Any other JSON value leaves nil. The
-// JSON is valid: encoding/json checks a value before it decodes a part of it.
-type list[T any] []T
-
-// size is the number of elements, those in their own lists included.
-func (l list[T]) size() int {
-	n := len(l)
-	for _, e := range l {
-		n += sizeOf(e)
+// size is the number of items and of the elements of their lists.
+func size(items ...Item) int {
+	n := len(items)
+	for _, item := range items {
+		n += len(item.Action.Queries) + len(item.Action.Sources)
+		for _, part := range slices.Concat(item.Content, item.Summary) {
+			n += 1 + len(part.Annotations)
+		}
 	}
 	return n
-}
-
-// sizeOf is the number of elements in the lists of an element.
-func sizeOf(element any) int {
-	parent, ok := element.(interface{ size() int })
-	if !ok {
-		return 0
-	}
-	return parent.size()
-}
-
-func (i Item) size() int {
-	return i.Content.size() + i.Summary.size() + i.Action.Queries.size() + i.Action.Sources.size()
-}
-
-func (p Part) size() int { return p.Annotations.size() }
-
-// UnmarshalJSON refuses a list of more than maxElements.
-func (l *list[T]) UnmarshalJSON(data []byte) error {
-	if data[0] != '[' {
-		return nil
-	}
-	*l = list[T]{}
-
-	var e T
-	_, isParent := any(e).(interface{ size() int })
-	if !isParent { // all at once: this is most of an answer
-		if gjson.GetBytes(data, "#").Int() > maxElements {
-			return tooLarge(tooMany)
-		}
-		return decode(data, (*[]T)(l))
-	}
-
-	size := 0
-	var err error
-	gjson.ParseBytes(data).ForEach(func(_, element gjson.Result) bool {
-		var e T
-		err = decode(data[element.Index:element.Index+len(element.Raw)], &e)
-		*l = append(*l, e)
-		size += 1 + sizeOf(e)
-		if size > maxElements {
-			err = tooLarge(tooMany)
-		}
-		return err == nil
-	})
-	return err
 }
 
 // decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
 // differ in what an answer does not need.
 func decode(data []byte, v any) error {
+	if bytes.Count(data, []byte(",")) > maxCommas {
+		return tooLarge(tooMany)
+	}
+
 	err := json.Unmarshal(data, v)
 	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if ok {

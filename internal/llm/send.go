@@ -72,7 +72,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			body = smaller
 			continue
 		}
-		if failure.lost {
+		if failure.Lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
 			if e.takesRunning {
