@@ -84,11 +84,6 @@ type streamEvent struct {
 	Error        any
 }
 
-// isError reports whether an event has an error. Some gateways send one without a type.
-func (ev *streamEvent) isError() bool {
-	return ev.Type == "error" || ev.Type == "" && ev.Error != nil
-}
-
 // read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
 // servers send them to keep a stream open.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
@@ -114,14 +109,14 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
 func (a *accumulator) handleEvent(data []byte) (*Response, error) {
-	var ev streamEvent
-	err := decode(data, &ev)
+	ev := &streamEvent{}
+	err := decode(data, ev)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
 	case a.job.skips(ev):
 		return nil, nil
-	case ev.isError():
+	case ev.Type == "error", ev.Type == "" && ev.Error != nil: // some gateways send no type
 		return nil, responseError(data, "the stream ended with an error")
 	}
 
@@ -162,8 +157,8 @@ func (a *accumulator) nameJob(r *Response) {
 }
 
 // finishPlain makes the response of an answer that is not a stream.
-func (a *accumulator) finishPlain(data []byte, contentType string) (*Response, error) {
-	r, err := decodeResponse(data, contentType)
+func (a *accumulator) finishPlain(data []byte) (*Response, error) {
+	r, err := decodeResponse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +199,9 @@ type blockText struct {
 	search     Search
 }
 
-// blocks returns the blocks of an item: those of the texts of a message, or one.
-func (i Item) blocks() []blockText {
+// blocks returns the blocks of an item: those of the texts of a message, whose first part has the
+// number first, or one.
+func (i Item) blocks(first float64) []blockText {
 	var b blockText
 	b.ID = i.ID
 
@@ -213,7 +209,12 @@ func (i Item) blocks() []blockText {
 	case "message":
 		var all []blockText
 		for n, part := range i.Content {
-			all = append(all, part.blocks(float64(n), i.ID)...)
+			if part.IsText() || part.Type == "refusal" {
+				b.Kind = BlockText
+				b.content = first + float64(n)
+				b.text = part.Text + part.Refusal
+				all = append(all, b)
+			}
 		}
 		return all
 
@@ -225,7 +226,7 @@ func (i Item) blocks() []blockText {
 		b.Kind = BlockToolUse
 		b.ID = i.CallID
 		b.Name = i.Name
-		b.text = i.toolInput()
+		b.text = i.Arguments + i.Input
 
 	case "web_search_call":
 		b.Kind = BlockSearch
@@ -237,22 +238,8 @@ func (i Item) blocks() []blockText {
 	return []blockText{b}
 }
 
-// blocks returns the block of a part, none of one that is not text.
-func (p Part) blocks(content float64, id string) []blockText {
-	if !p.IsText() && p.Type != "refusal" {
-		return nil
-	}
-
-	var b blockText
-	b.Kind = BlockText
-	b.ID = id
-	b.content = content
-	b.text = p.Text + p.Refusal
-	return []blockText{b}
-}
-
 // emitEvent passes an event on to the caller.
-func (a *accumulator) emitEvent(ev streamEvent) {
+func (a *accumulator) emitEvent(ev *streamEvent) {
 	isComplete := strings.HasSuffix(ev.Type, ".done")
 
 	switch ev.Type {
@@ -263,7 +250,8 @@ func (a *accumulator) emitEvent(ev streamEvent) {
 		}
 
 	case "response.content_part.added", "response.content_part.done":
-		a.emit(a.itemOf(ev), ev.Part.blocks(ev.ContentIndex, ev.ItemID), isComplete)
+		message := Item{Type: "message", ID: ev.ItemID, Content: []Part{ev.Part}}
+		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
 
 	case "response.output_text.delta", "response.refusal.delta":
 		a.emitDelta(ev, BlockText, ev.ContentIndex)
@@ -277,7 +265,7 @@ func (a *accumulator) emitEvent(ev streamEvent) {
 }
 
 // emitDelta adds the text of an event to a block.
-func (a *accumulator) emitDelta(ev streamEvent, kind string, content float64) {
+func (a *accumulator) emitDelta(ev *streamEvent, kind string, content float64) {
 	start := BlockStart{Kind: kind, ID: ev.ItemID}
 	said := blockText{BlockStart: start, content: content}
 	b := a.openBlock(a.itemOf(ev), said)
@@ -285,7 +273,7 @@ func (a *accumulator) emitDelta(ev streamEvent, kind string, content float64) {
 }
 
 // itemOf returns the number of the item that an event is about, which may be new.
-func (a *accumulator) itemOf(ev streamEvent) itemNumber {
+func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	item := a.byIndex[ev.OutputIndex]
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
@@ -301,7 +289,7 @@ func (a *accumulator) itemOf(ev streamEvent) itemNumber {
 func (a *accumulator) emitItem(number itemNumber, item Item, isComplete bool) {
 	a.rememberID(number, item.ID)
 	a.types[number] = item.Type
-	a.emit(number, item.blocks(), isComplete)
+	a.emit(number, item.blocks(0), isComplete)
 }
 
 func (a *accumulator) rememberID(number itemNumber, id string) {

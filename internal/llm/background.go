@@ -63,14 +63,11 @@ func inBackground(body []byte) bool { return gjson.GetBytes(body, "background").
 func (j *job) running() bool { return j.id != "" && j.ended == nil }
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
-func (j *job) skips(ev streamEvent) bool {
+func (j *job) skips(ev *streamEvent) bool {
 	isOld := ev.Sequence < j.skip
 	j.read = max(j.read, ev.Sequence+1)
 	return isOld
 }
-
-// progress reports whether the last connection brought new events.
-func (j *job) progress() bool { return j.read > j.skip }
 
 // Start starts a response in the background and returns it, queued or in progress, or complete
 // where the API answers at once. The request is not a stream. Before Start returns a response that
@@ -135,25 +132,32 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
 	j := acc.job
 	delays := newDelays()
-	wait := delays.NextBackOff()
-	if acc.emitter.takesRunning {
-		wait = 0
-	}
-
 	var failure *Error
 	isStream := broken != nil
 	if isStream {
 		failure = c.failed(ctx, broken, 1)
 	}
+
 	for {
+		progress := j.read > j.skip
+		if progress {
+			delays.Reset()
+		}
+		wait := delays.NextBackOff()
+		switch {
+		case failure != nil:
+			wait = cmp.Or(failure.RetryAfter, wait)
+		case acc.emitter.takesRunning:
+			wait = 0
+		}
 		if isStream {
-			isStream = canResume(failure, j.progress())
+			isStream = canResume(failure, progress)
 			acc.emitter.send(Reconnecting{})
 		}
+
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *Response
 		r, failure = c.fetch(ctx, acc, isStream)
-
 		isEnd := !j.running() || acc.emitter.takesRunning
 		switch {
 		case failure == nil && isEnd:
@@ -165,14 +169,6 @@ func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*R
 		case !j.running(), !isStream && !failure.retryable():
 			c.abandon(ctx, j)
 			return nil, failure
-		}
-
-		if j.progress() {
-			delays.Reset()
-		}
-		wait = delays.NextBackOff()
-		if failure != nil {
-			wait = cmp.Or(failure.RetryAfter, wait)
 		}
 	}
 }
@@ -214,7 +210,7 @@ func (c *Client) fetch(
 	if err == nil {
 		r, err = c.readAnswer(ctx, resp, acc)
 	}
-	isFound := err == nil || j.progress() || !j.running()
+	isFound := err == nil || j.read > j.skip || !j.running()
 	if isFound {
 		c.found.Store(j.model, nil)
 	}

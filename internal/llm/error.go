@@ -223,6 +223,8 @@ var statusKinds = map[int]Kind{
 // 429, others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
 	message := strings.ToLower(e.Message)
+	isPath := strings.Contains(message, "invalid url")
+	isModel := strings.Contains(message, "model") && !isPath
 
 	switch {
 	case status < 400:
@@ -235,33 +237,20 @@ func (e *Error) statusKind(status int) Kind {
 		return KindParameter
 	case strings.Contains(message, "organization must be verified"): // there is no code for it
 		return KindUnverified
-	case e.refusesModel(status, message):
+	case e.Code == "model_not_found",
+		e.Code == "DeploymentNotFound", // Azure
+		status == http.StatusNotFound && isModel,
+		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return KindModel
 	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 
-// refusesModel reports whether a 4xx says that the model is not available. The message is in lower
-// case.
-func (e *Error) refusesModel(status int, message string) bool {
-	switch {
-	case e.Code == "model_not_found", e.Code == "DeploymentNotFound": // OpenAI, Azure
-		return true
-	case status == http.StatusNotFound:
-		return strings.Contains(message, "model") && !strings.Contains(message, "invalid url")
-	}
-	isOpenRouter := strings.Contains(message, "is not a valid model")
-	return status == http.StatusBadRequest && isOpenRouter
-}
-
 // responseError reads the error of a response or a stream that was accepted and then failed;
 // message is for an API that does not say why. Such an error has a code and no status, but
-// OpenRouter's code is the status. An error event that does not nest the error has its own type.
+// OpenRouter's code is the status.
 func responseError(data []byte, message string) *Error {
 	e := apiError(data)
-	if e.Type == "error" {
-		e.Type = ""
-	}
 	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
 
@@ -287,9 +276,7 @@ func statusError(resp *http.Response) *Error {
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	e.RetryAfter = retryAfter(resp.Header)
-	if e.Message == "" {
-		e.Message = statusMessage(e.Status, data)
-	}
+	e.Message = cmp.Or(e.Message, statusMessage(e.Status, data))
 	e.Kind = e.statusKind(e.Status)
 
 	location, err := resp.Location()
@@ -299,7 +286,7 @@ func statusError(resp *http.Response) *Error {
 	case e.Status == http.StatusBadRequest && plainHTTP.Match(data):
 		e.Message = ErrPlainHTTP.Error()
 		e.Err = ErrPlainHTTP
-	case isPage(data):
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = ErrWebPage
 	}
 	return e
@@ -308,43 +295,33 @@ func statusError(resp *http.Response) *Error {
 // statusMessage is the name of a status, followed by the first line of the body when that is text
 // and not a web page or JSON.
 func statusMessage(status int, data []byte) string {
+	name := statusName(status)
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	if line == "" || strings.ContainsAny(line[:1], "<{[") {
-		return statusName(status)
+		return name
 	}
-	return statusName(status) + ": " + line
+	return name + ": " + line
 }
-
-// isPage reports whether data is a web page, as a login or a firewall sends it.
-func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) }
-
-// errorExcerpt is the start of a body that an error keeps for the debug log.
-func errorExcerpt(data []byte) string { return string(data[:min(len(data), maxErrorText)]) }
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: errorExcerpt(data)}
+	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}
 
 	doc := gjson.ParseBytes(data)
-	fields := doc
-	bare := "" // an error that is a string: a message, and maybe a code
-	inner := doc.Get("error")
-	if inner.IsObject() {
-		fields = inner
-	} else {
-		bare = inner.String()
+	fields := doc.Get("error")
+	bare := "" // an error that is a string
+	if !fields.IsObject() {
+		bare = fields.String()
+		fields = doc
 	}
 
 	e.Type = fields.Get("type").String()
 	e.Param = fields.Get("param").String()
 	e.Code = fields.Get("code").String()
-	if namedKind(bare) != (Kind{}) {
-		e.Code = cmp.Or(e.Code, bare)
-	}
 	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String())
 	return e
 }
@@ -385,7 +362,7 @@ func connectionError(err error) *Error {
 	}
 
 	message := err.Error()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) {
 		message = "the server closed the connection without an answer"
 	}
 	return &Error{
@@ -399,13 +376,8 @@ func connectionError(err error) *Error {
 // isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
 // or a proxy's refusal does not change by itself. Other errors may be temporary.
 func isPermanent(err error) bool {
-	if errors.Is(err, http.ErrSchemeMismatch) {
-		return true
-	}
-
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
-	if untrusted || notTLS {
+	if untrusted || errors.Is(err, http.ErrSchemeMismatch) {
 		return true
 	}
 

@@ -120,11 +120,6 @@ var errorRows = []struct {
 		KindUnverified, "|||Your organization must be verified.",
 	},
 	{
-		"quota as a string", 429,
-		`{"error":"insufficient_quota"}`,
-		KindQuota, "|insufficient_quota||insufficient_quota",
-	},
-	{
 		"quota by its type", 429,
 		`{"error":{"type":"insufficient_quota","code":null,"message":"No."}}`,
 		KindQuota, "insufficient_quota|||No.",

@@ -63,8 +63,8 @@ type Item struct {
 
 	CallID    string `json:"call_id"` // of a tool call
 	Name      string // of its tool
-	Arguments json.RawMessage
-	Input     string
+	Arguments string // of a function
+	Input     string // of a custom tool
 }
 
 // Part is a part of a message.
@@ -88,11 +88,12 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 
 // search is what a web search call does, with the first of its queries.
 func (i Item) search() Search {
-	s := Search{Action: i.Action.Type, Query: i.Action.Query, URL: i.Action.URL}
-	if s.Query == "" && len(i.Action.Queries) > 0 {
-		s.Query = i.Action.Queries[0]
+	queries := append([]string{i.Action.Query}, i.Action.Queries...)
+	return Search{
+		Action: i.Action.Type,
+		Query:  cmp.Or(queries...),
+		URL:    i.Action.URL,
 	}
-	return s
 }
 
 // thoughts is the summary of reasoning and its text.
@@ -102,15 +103,6 @@ func (i Item) thoughts() string {
 		b.WriteString(part.Text)
 	}
 	return b.String()
-}
-
-// toolInput is the input of a tool call as the model wrote it. Some servers send the arguments of a
-// function as an object.
-func (i Item) toolInput() string {
-	if i.Type == "custom_tool_call" {
-		return i.Input
-	}
-	return gjson.ParseBytes(i.Arguments).String()
 }
 
 // IsText reports whether the part has text.
@@ -162,9 +154,9 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 
 // decodeResponse reads a response object, which check completes. Its errors have no status and
 // request id.
-func decodeResponse(data []byte, contentType string) (*Response, error) {
+func decodeResponse(data []byte) (*Response, error) {
 	if !isObject(data) {
-		return nil, notResponse(data, contentType)
+		return nil, notResponse(data)
 	}
 
 	var r Response
@@ -172,7 +164,7 @@ func decodeResponse(data []byte, contentType string) (*Response, error) {
 	_, malformed := errors.AsType[*json.SyntaxError](err)
 	cutOff := malformed && strings.HasPrefix(err.Error(), "unexpected end")
 	if malformed && !cutOff {
-		err = notResponse(data, contentType)
+		err = notResponse(data)
 	}
 	return &r, err
 }
@@ -189,8 +181,7 @@ func (r *Response) check(data []byte) error {
 	case "failed", "cancelled":
 		return responseError(data, "the response failed")
 	case "queued", "in_progress":
-		message := "the response is still " + r.Status + ": background responses are not supported"
-		return &Error{Kind: KindBadResponse, Message: message}
+		return &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
 		return nil
 	}
@@ -249,19 +240,18 @@ func decode(data []byte, v any) error {
 func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
 
 // notResponse describes a body that should have been a response.
-func notResponse(data []byte, contentType string) *Error {
+func notResponse(data []byte) *Error {
 	e := &Error{
 		Kind:    KindBadResponse,
 		Message: "the answer is empty",
-		body:    errorExcerpt(data),
+		body:    string(data[:min(len(data), maxErrorText)]),
 	}
 
 	start := strings.TrimSpace(e.body)
 	if start != "" {
-		contentType = cmp.Or(contentType, "no content type")
-		e.Message = "the answer is not a response object (" + contentType + "): " + start
+		e.Message = "the answer is not a response object: " + start
 	}
-	if isPage(data) {
+	if strings.HasPrefix(start, "<") {
 		e.Err = ErrWebPage
 	}
 	return e

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
@@ -58,7 +56,7 @@ func broken(err error) step {
 const (
 	cutOff     = "the answer was cut off: "
 	endedEarly = cutOff + "the stream ended before the response did"
-	noObject   = "the answer is not a response object (application/json): "
+	noObject   = "the answer is not a response object: "
 	noOutput   = "the response has no output"
 )
 
@@ -78,11 +76,6 @@ var failureRows = []struct {
 		"flat",
 		eventStep(`{"type":"error","sequence_number":3,"code":"server_error","message":"Oh.","param":null}`),
 		KindServer, "Oh.",
-	},
-	{
-		"flat, final",
-		eventStep(`{"type":"error","code":"ERR_SOMETHING","message":"Oh.","param":null}`),
-		KindFailed, "Oh.",
 	},
 	{
 		"by type",
@@ -135,11 +128,6 @@ var failureRows = []struct {
 		KindConnection, endedEarly,
 	},
 	{
-		"nothing but done",
-		sseStep("[DONE]"),
-		KindConnection, endedEarly,
-	},
-	{
 		"broken off",
 		cutStream(eventCreated, eventItem, eventPart),
 		KindConnection, cutOff + "unexpected EOF",
@@ -157,7 +145,7 @@ var failureRows = []struct {
 	{
 		"HTML",
 		answerSSE("<html>Log in</html>"),
-		KindBadResponse, "the answer is not a response object (text/event-stream): <html>Log in</html>",
+		KindBadResponse, noObject + "<html>Log in</html>",
 	},
 	{
 		"plain: empty",
@@ -168,11 +156,6 @@ var failureRows = []struct {
 		"plain: page",
 		answer(200, "<html>Sign in</html>"),
 		KindBadResponse, noObject + "<html>Sign in</html>",
-	},
-	{
-		"plain: null",
-		answer(200, "null"),
-		KindBadResponse, noObject + "null",
 	},
 	{
 		"plain: not JSON",
@@ -192,22 +175,12 @@ var failureRows = []struct {
 	{
 		"plain: queued",
 		answer(200, `{"status":"queued","output":[]}`),
-		KindBadResponse, "the response is still queued: background responses are not supported",
+		KindBadResponse, "the response is still queued",
 	},
 	{
 		"plain: truncated",
 		answer(200, `{"id":"resp_1","output":[`),
 		KindConnection, cutOff + "unexpected end of JSON input",
-	},
-	{
-		"plain: failed answer",
-		answer(200, `{"status":"failed","error":{"code":"invalid_prompt","message":"Bad prompt"}}`),
-		KindFailed, "Bad prompt",
-	},
-	{
-		"plain: failed with a text",
-		answer(200, `{"status":"failed","error":"boom"}`),
-		KindFailed, "boom",
 	},
 	{
 		"plain: cancelled",
@@ -220,11 +193,6 @@ var failureRows = []struct {
 		KindFailed, "boom",
 	},
 	{
-		"HTTP error",
-		answer(429, rateLimited),
-		KindRateLimit, "Slow down.",
-	},
-	{
 		"refused connection",
 		broken(syscall.ECONNREFUSED),
 		KindConnection, "connection refused",
@@ -234,16 +202,6 @@ var failureRows = []struct {
 		broken(io.EOF),
 		KindConnection, "the server closed the connection without an answer",
 	},
-	{
-		"plain: status as code",
-		answer(200, `{"error":{"code":502,"message":"Bad upstream"}}`),
-		KindServer, "Bad upstream",
-	},
-	{
-		"HTTP error with a page",
-		answer(529, "<html>"),
-		KindServer, "HTTP 529",
-	},
 }
 
 // Each failure has its kind and its message. Those that may be temporary are tried once more.
@@ -252,11 +210,8 @@ func TestFailures(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, _ := newClient(t, 1, tt.step)
 			events, _, err := ask(t, c)
-			e := wantError(t, err, tt.kind, tt.message)
-			if e.Type == "error" {
-				t.Error("the type is that of the event")
-			}
 
+			e := wantError(t, err, tt.kind, tt.message)
 			checkBlocks(t, events)
 
 			want := 1
@@ -316,8 +271,8 @@ func TestStreamRetries(t *testing.T) {
 	})
 }
 
-// TestPlainAnswers has plain answers to a request for a stream, and streams for plain calls, under
-// all content types.
+// TestPlainAnswers has plain answers to a request for a stream, and streams, under all content
+// types.
 func TestPlainAnswers(t *testing.T) {
 	bodies := map[string]string{
 		"plain":  gjson.Get(eventCompleted, "response").Raw,
@@ -328,60 +283,18 @@ func TestPlainAnswers(t *testing.T) {
 		for name, body := range bodies {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
 				c, _, _ := newClient(t, 0, answer(200, body, "Content-Type", contentType))
-				events, got, err := ask(t, c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				events, _, err := ask(t, c)
 
+				wantKind(t, err, Kind{})
 				compare(t, events, yesScript)
-
-				want, err := c.Create(t.Context(), question())
-				if err != nil {
-					t.Fatal(err)
-				}
-
-				if diff := cmp.Diff(want.Output, got.Output); diff != "" {
-					t.Errorf("Create and Stream differ:\n%s", diff)
-				}
 			})
 		}
 	}
 }
 
-// The deadline or a cancellation ends a silent stream.
-func TestStreamTimeout(t *testing.T) {
-	silent := func(req *http.Request) (*http.Response, error) {
-		resp, _ := sseStep(eventCreated, eventItem, eventPart, eventDelta)(req)
-		r, w := io.Pipe()
-		context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
-		resp.Body = io.NopCloser(io.MultiReader(resp.Body, r))
-		return resp, nil
-	}
-
-	for _, want := range []Kind{KindTimeout, KindCanceled} {
-		bubble(t, want.Label(), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			if want == KindCanceled {
-				time.AfterFunc(time.Second, cancel)
-			}
-
-			c, api, _ := newClient(t, 3, silent)
-			events, _, err := collect(c.Stream(ctx, question()))
-			wantKind(t, err, want)
-			api.wantRequests(t, 1)
-			compare(t, events, `
-				start 0 text msg_1
-				delta 0 "Yes."
-				stop 0
-				`)
-		})
-	}
-}
-
-// Leaving the loop ends the call at any event.
+// Leaving the loop ends the call at any event, also in the wait for another attempt.
 func TestStreamBreak(t *testing.T) {
-	const retrying = 3 // the number of the event Retrying; leaving there skips the wait
+	const retrying = 3 // the number of the event Retrying
 	for n := range 9 {
 		bubble(t, fmt.Sprintf("event %d", n), func(t *testing.T) {
 			c, api, _ := newClient(t, 3,
@@ -389,29 +302,23 @@ func TestStreamBreak(t *testing.T) {
 				sseStep(eventItem, eventPart, eventDelta, eventCompleted))
 			start := time.Now()
 			seen := 0
-			for _, err := range c.Stream(t.Context(), question()) {
-				if err != nil {
-					t.Fatal(err)
-				}
-
+			for range c.Stream(t.Context(), question()) {
 				seen++
 				if seen > n {
 					break
 				}
 			}
 
-			if seen != n+1 {
-				t.Errorf("%d events, want %d", seen, n+1)
-			}
-
-			if n <= retrying {
-				api.wantRequests(t, 1)
-			}
-
 			waited := time.Since(start) > 0
 			if waited != (n > retrying) {
 				t.Errorf("waited: %v", waited)
 			}
+
+			want := 1
+			if waited {
+				want = 2
+			}
+			api.wantRequests(t, want)
 		})
 	}
 }
