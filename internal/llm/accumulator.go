@@ -37,7 +37,7 @@ type accumulator struct {
 	blocks  map[blockKey]*block
 	order   []*block
 
-	job  *job
+	job  job
 	size int // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
@@ -65,7 +65,6 @@ func newAccumulator(e *emitter, log func([]byte)) *accumulator {
 		byID:    map[string]itemNumber{},
 		types:   map[itemNumber]string{},
 		blocks:  map[blockKey]*block{},
-		job:     &job{},
 	}
 }
 
@@ -190,8 +189,8 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	return r, nil
 }
 
-// blockText is what an event or an item says of a block. The text of a complete item is all of the
-// block's, that of a delta a part.
+// blockText is what an event or an item says of a block. It has the whole text once the block is
+// complete.
 type blockText struct {
 	BlockStart // without the index
 	content    float64
@@ -286,6 +285,7 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	return item
 }
 
+// emitItem emits what an item says of its blocks.
 func (a *accumulator) emitItem(number itemNumber, item Item, isComplete bool) {
 	a.rememberID(number, item.ID)
 	a.types[number] = item.Type

@@ -19,7 +19,6 @@ func fixtures(t testing.TB) (
 	payloads map[string][]string,
 	events map[string]string,
 ) {
-	t.Helper()
 	files, _ := filepath.Glob("testdata/stream/*.txt")
 	if len(files) == 0 {
 		t.Fatal("no fixtures")

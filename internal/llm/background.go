@@ -38,15 +38,15 @@ type job struct {
 	id      string    // "": the API has not named it as a background response
 	ended   *Response // also one that failed; nil: it runs
 
-	// Events with lower sequence numbers were read: read counts all of them, skip those from earlier
-	// connections.
+	// Events with lower sequence numbers were read: read counts all of them, skip those from
+	// earlier connections.
 	read float64
 	skip float64
 }
 
 // jobOf returns the job of a request body.
-func jobOf(body []byte) *job {
-	j := &job{
+func jobOf(body []byte) job {
+	j := job{
 		asked: inBackground(body),
 		model: gjson.GetBytes(body, "model").Str,
 	}
@@ -90,7 +90,7 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 	}
 
 	acc := c.newAccumulator(ctx, &emitter{})
-	acc.job = &job{id: id, include: include}
+	acc.job = job{id: id, include: include}
 	r, failure := c.fetch(ctx, acc, false)
 	if r == nil {
 		return nil, failure
@@ -125,12 +125,12 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 }
 
 // follow waits until a response ends that runs at the API, or only until it is found if that is all
-// that the caller wants. broken is why its connection ended; nil: the API has answered that it runs.
+// that the caller wants. broken is why its connection ended; nil: the API has said that it runs.
 //
-// It reads on after the last event, as often as the connection breaks. Where the API refuses that, a
-// connection brings nothing new, or none has broken, it asks for the state of the response.
+// It reads on after the last event, as often as the connection breaks. Where the API refuses that,
+// a connection brings nothing new, or none has broken, it asks for the state of the response.
 func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
-	j := acc.job
+	j := &acc.job
 	delays := newDelays()
 	var failure *Error
 	isStream := broken != nil
@@ -189,7 +189,7 @@ func (c *Client) fetch(
 	acc *accumulator,
 	isStream bool,
 ) (*Response, *Error) {
-	j := acc.job
+	j := &acc.job
 	j.skip = j.read
 	var resp *http.Response
 	options := []option.RequestOption{option.WithResponseBodyInto(&resp)}

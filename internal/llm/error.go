@@ -162,8 +162,8 @@ func (e *Error) retryable() bool {
 	return e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection
 }
 
-// rateLimited reports whether the API refused a request because of its rate limit, so that the pacer
-// delays the next attempt.
+// rateLimited reports whether the API refused a request because of its rate limit, so that the
+// pacer delays the next attempt.
 func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
 
 // Unwrap returns the cause.

@@ -70,7 +70,7 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 		}
 		r.Input = slices.Concat(r.Input, resp.InputItems())
 	}
-	return nil, &Error{Kind: KindFailed, Message: "the model still calls tools in its last response"}
+	return nil, &Error{Kind: KindFailed, Message: "the model calls tools again and again"}
 }
 
 // toolCall is a tool call and the tool that answers it.
