@@ -72,7 +72,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			body = smaller
 			continue
 		}
-		if failure.lost {
+		if failure.Lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
 			if e.takesRunning {
@@ -257,7 +257,7 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*Response
 	if err != nil {
 		return nil, err
 	}
-	return acc.finishPlain(data, contentType)
+	return acc.finishPlain(data)
 }
 
 // isStream reports whether an answer is a stream. Its first bytes decide where they can: some
@@ -389,7 +389,7 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 		return nil, readError(resp, err)
 	}
 	if !isObject(data) || !json.Valid(data) {
-		return nil, readError(resp, notResponse(data, resp.Header.Get("Content-Type")))
+		return nil, readError(resp, notResponse(data))
 	}
 	return data, nil
 }
