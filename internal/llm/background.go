@@ -49,11 +49,7 @@ func jobOf(body []byte) *job {
 		return nil
 	}
 
-	j := &job{model: gjson.GetBytes(body, "model").Str}
-	for _, element := range included(body) {
-		j.include = append(j.include, element.Str)
-	}
-	return j
+	return &job{model: gjson.GetBytes(body, "model").Str, include: included(body)}
 }
 
 // inBackground reports whether a request body asks for background.
@@ -241,7 +237,7 @@ func (c *Client) fetch(
 		_, err = c.api.Get(ctx, j.id, query, options...)
 	}
 	if err == nil {
-		r, err = c.readAnswer(ctx, resp, acc)
+		r, err = readAnswer(ctx, resp, acc)
 	}
 	isFound := err == nil || j.read > j.skip || !j.running()
 	if isFound {

@@ -25,10 +25,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,16 +61,17 @@ type Options struct {
 type Client struct {
 	api         responses.ResponseService
 	http        *http.Client
-	base        string            // without a trailing slash
-	query       string            // of the base URL
-	setHeaders  func(http.Header) // a closure, so that a printed Client shows no secret
-	bearer      bool              // requests carry key
+	base        string      // without a trailing slash
+	query       string      // of the base URL
+	header      http.Header // of every request, without the key
+	bearer      bool        // requests carry key
 	key         atomic.Pointer[string]
-	baseErr     error    // what is wrong with the base URL, or nil
-	o           Options  // without APIKey and Headers
-	unsupported sync.Map // set of modelParam
-	found       sync.Map // set of the models of which a GET found a background response
-	pacers      sync.Map // *pacer by model
+	baseErr     error // what is wrong with the base URL, or nil
+	o           Options
+	unsupported sync.Map     // set of modelParam
+	found       sync.Map     // set of the models of which a GET found a background response
+	pacers      sync.Map     // *pacer by model
+	waiting     atomic.Int64 // calls that wait for the rate limit
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
@@ -85,12 +84,12 @@ func New(o Options) *Client {
 	httpClient.CheckRedirect = checkRedirect
 
 	c := &Client{
-		o:          o,
-		http:       &httpClient,
-		base:       base,
-		query:      rawQuery,
-		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
-		bearer:     bearer,
+		o:      o,
+		http:   &httpClient,
+		base:   base,
+		query:  rawQuery,
+		header: header,
+		bearer: bearer,
 	}
 	c.SetKey(o.APIKey)
 	if err != nil {
@@ -101,8 +100,6 @@ func New(o Options) *Client {
 			final:   true,
 		}
 	}
-	c.o.APIKey = ""
-	c.o.Headers = nil
 	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	c.api = responses.NewResponseService(
@@ -190,20 +187,6 @@ func parseBase(address string) (base, rawQuery string, err error) {
 
 func isHTTP(u *url.URL) bool {
 	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-}
-
-type traceparent struct{} // key of a context's value
-
-var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// WithTraceparent returns a context whose requests carry the header traceparent, which links them
-// to the caller's trace (https://www.w3.org/TR/trace-context). A value that does not fit its
-// grammar is ignored.
-func WithTraceparent(ctx context.Context, value string) context.Context {
-	if !traceparentGrammar.MatchString(value) {
-		return ctx
-	}
-	return context.WithValue(ctx, traceparent{}, value)
 }
 
 // Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
