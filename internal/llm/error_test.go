@@ -169,32 +169,3 @@ func TestErrorAnswers(t *testing.T) {
 		})
 	}
 }
-
-// A context carries a traceparent to the API and to the debug log.
-func TestTraceparent(t *testing.T) {
-	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for name, value := range map[string]string{
-		"valid":           valid,
-		"none":            "",
-		"a part more":     valid + "-x",
-		"another version": "01" + valid[2:],
-		"upper case":      strings.ToUpper(valid),
-		"line feed":       valid + "\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, api, log := newClient(t, 0, answer(200, finished))
-			_, err := c.Create(WithTraceparent(t.Context(), value), question())
-			wantKind(t, err, Kind{})
-
-			sent := api.header.Get("Traceparent") == valid
-			if sent != (value == valid) {
-				t.Errorf("sent: %v", sent)
-			}
-
-			logged := strings.Contains(log.String(), "traceparent="+valid)
-			if logged != sent {
-				t.Errorf("logged: %v\n%s", logged, log)
-			}
-		})
-	}
-}

@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,27 +151,28 @@ func (o *Options) header() http.Header {
 // keyError returns why the key cannot be sent, or nil.
 func (c *Client) keyError() error {
 	key := *c.key.Load()
-	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
-
-	if key == "" {
-		message := "Missing API key: set " + variable
-		if c.o.KeyInFile {
-			message = "Missing API key: write it to the file of " + variable
-		}
-		return &Error{Kind: KindMissingKey, Message: message}
-	}
 	if strings.ContainsFunc(key, unicode.IsControl) {
-		message := "the key in " + variable + " contains a line break or another control character"
+		const message = "the key contains a line break or another control character"
 		return &Error{Kind: KindAuth, Message: message}
 	}
-	return nil
+	if key != "" {
+		return nil
+	}
+
+	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
+	message := "Missing API key: set " + variable
+	if c.o.KeyInFile {
+		message = "Missing API key: write it to the file of " + variable
+	}
+	return &Error{Kind: KindMissingKey, Message: message}
 }
 
 // parseBase splits a base URL at its query.
 func parseBase(address string) (base, rawQuery string, err error) {
 	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
 	u, err := url.Parse(address)
-	if err == nil && !isHTTP(u) {
+	schemes := []string{"http", "https"}
+	if err == nil && (u.Host == "" || !slices.Contains(schemes, u.Scheme)) {
 		err = errors.New("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {
@@ -179,14 +181,7 @@ func parseBase(address string) (base, rawQuery string, err error) {
 
 	rawQuery = u.Query().Encode()
 	u.RawQuery = ""
-	u.ForceQuery = false
-	u.Fragment = ""
-	u.RawFragment = ""
 	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
-}
-
-func isHTTP(u *url.URL) bool {
-	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx

@@ -289,7 +289,7 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 	}
 
 	c := newClientOf(step(func(req *http.Request) (*http.Response, error) {
-		person, _ := req.Context().Value(personKey{}).(string)
+		person := callOf(req.Context()).Person
 		letter := next(person)
 		time.Sleep(max(10*time.Millisecond, delays[letter]))
 		if refused := steps[letter]; refused != nil {
@@ -305,7 +305,7 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 		_, person, _ := strings.Cut(call, " ")
 		all.Go(func() {
 			time.Sleep(time.Duration(at)*time.Millisecond + time.Duration(i)*time.Microsecond)
-			_, _ = c.Create(WithPerson(t.Context(), person), question())
+			_, _ = c.Create(as(t, person), question())
 		})
 	}
 
@@ -471,13 +471,18 @@ func TestPacerGap(t *testing.T) {
 	}
 }
 
+// as returns the context of a call of a person.
+func as(t testing.TB, person string) context.Context {
+	return WithCall(t.Context(), &Call{Person: person})
+}
+
 // refused returns a client whose API has refused a request of each person, and accepts all others.
 func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	refuse := answer(429, rateLimited, "Retry-After", "10")
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
 	c, api, _ := newClient(t, 0, steps...)
 	for _, person := range people {
-		_, err := c.Create(WithPerson(t.Context(), person), question())
+		_, err := c.Create(as(t, person), question())
 		wantKind(t, err, KindRateLimit)
 		time.Sleep(300 * time.Millisecond)
 	}
@@ -501,7 +506,7 @@ func TestPacerAhead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				for ev, err := range c.Stream(WithPerson(t.Context(), person), question()) {
+				for ev, err := range c.Stream(as(t, person), question()) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -528,7 +533,7 @@ func TestPacerAhead(t *testing.T) {
 func TestPacerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api := refused(t, "alice")
-		alice := WithPerson(t.Context(), "alice")
+		alice := as(t, "alice")
 		ended := make(chan error, 10_000)
 		ctx, cancel := context.WithCancel(alice)
 		for range cap(ended) {
@@ -572,10 +577,11 @@ func TestPacerForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newClient(t, 0, answer(429, rateLimited))
 		for i := range 100 {
-			_, _ = c.Create(WithPerson(t.Context(), fmt.Sprint(i)), question())
+			_, _ = c.Create(as(t, fmt.Sprint(i)), question())
 		}
 
-		p := c.pacer("gpt-5.2")
+		v, _ := c.pacers.Load("gpt-5.2")
+		p := v.(*pacer)
 		limited := func() int {
 			p.mu.Lock()
 			defer p.mu.Unlock()

@@ -62,6 +62,13 @@ func (c *Client) encode(r Request) ([]byte, error) {
 	if err == nil {
 		body, err = merge(body, "", r.Extra)
 	}
+	if err == nil {
+		body, err = sjson.SetBytes(body, "input", r.Input)
+	}
+	if len(r.Instructions) > 0 {
+		body, _ = sjson.SetRawBytes(body, "instructions", r.Instructions)
+	}
+
 	for key := range c.unsupported.Range {
 		known := key.(modelParam)
 		if known.model == r.Model {
@@ -106,13 +113,9 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 		}
 	}
 
-	// The SDK has no types for these, or they are encoded already.
-	others := map[string]any{"input": r.Input}
+	others := map[string]any{} // of other types than the SDK has
 	if len(include) > 0 {
 		others["include"] = include
-	}
-	if len(r.Instructions) > 0 {
-		others["instructions"] = r.Instructions
 	}
 	if len(r.Tools) > 0 {
 		others["tools"] = r.Tools
@@ -244,7 +247,7 @@ func refusedParam(body []byte, e *Error) string {
 func refusedElement(body []byte, e *Error) string {
 	for i, element := range included(body) {
 		switch e.Param {
-		case element, fmt.Sprintf("include[%d]", i):
+		case element, "include." + element, fmt.Sprintf("include[%d]", i):
 			return element
 		case "include":
 			said := strings.Contains(e.Message, element)

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -346,14 +345,11 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 }
 
 func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
-	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
-	address := c.base + "/" + path.EscapedPath()
+	address := c.base + "/models/" + id // which may have a vendor prefix (openai/gpt-5.2)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
-
 	resp, err := c.middleware(req, c.http.Do)
 	if err != nil {
 		return nil, err
@@ -361,11 +357,12 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 	defer resp.Body.Close()
 
 	data, err := io.ReadAll(resp.Body)
+	isModel := isObject(data) && json.Valid(data)
+	if err == nil && !isModel {
+		err = notResponse(data, resp.Header.Get("Content-Type"))
+	}
 	if err != nil {
 		return nil, readError(resp, err)
-	}
-	if !isObject(data) {
-		return nil, readError(resp, notResponse(data, resp.Header.Get("Content-Type")))
 	}
 	return data, nil
 }

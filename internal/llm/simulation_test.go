@@ -94,7 +94,7 @@ func (b bounds) check(t testing.TB, s *simulation) {
 }
 
 func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
-	person, _ := req.Context().Value(personKey{}).(string)
+	person := callOf(req.Context()).Person
 	time.Sleep(s.latency / 2)
 	wait := s.take(person)
 	if wait > 0 {
@@ -181,7 +181,7 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 	c := newClientOf(s, 3)
 
 	call := func(person string) {
-		ctx, cancel := context.WithTimeout(WithPerson(t.Context(), person), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(as(t, person), 5*time.Minute)
 		defer cancel()
 		start := time.Since(s.begin)
 		_, err := c.Create(ctx, question())

@@ -26,13 +26,13 @@ func TestStats(t *testing.T) {
 		}
 		c, _, _ := newClient(t, 3, refuse, begin)
 
-		var got Stats
-		ctx, cancel := context.WithTimeout(WithStats(t.Context(), &got), 15*time.Second)
+		var got Call
+		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()
 		_, err := c.Create(ctx, question())
 		wantKind(t, err, KindTimeout)
 
-		want := Stats{
+		want := Call{
 			Attempts:  2,
 			Time:      5 * time.Second,
 			Waited:    10 * time.Second,
