@@ -17,7 +17,7 @@ const (
 	minGap      = 10 * time.Millisecond
 	maxGap      = 30 * time.Second
 
-	firstPause = 500 * time.Millisecond // after a refusal that names no time; doubled by each further one
+	firstPause = 500 * time.Millisecond // after a refusal that names no time; each further one doubles it
 	maxPause   = 8 * time.Second
 
 	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
@@ -47,8 +47,7 @@ type pacer struct {
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
 	next    time.Duration // when the queue may send its next request
 	counted time.Duration // when the last counted refusal came
-	untried bool          // the gap is from the API, and no counted refusal has followed
-	rising  bool          // the same, but the gap is a guess
+	rising  bool          // the gap is a guess, and no counted refusal has followed
 	grown   time.Duration // when the rate rose last; only while rising
 	slowest time.Duration // the longest time from a request to its refusal since the limit is known
 }
@@ -69,7 +68,7 @@ type pacedCall struct {
 	place  int           // order of the first wait among all calls; 0: the call has not waited
 	turn   chan struct{} // receives a value when the request may be sent
 
-	delays  *backoff.ExponentialBackOff // between attempts, where neither the API nor the pacer names a time
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a time
 	attempt int                         // number of the next request, from 1 on
 	last    bool                        // which is the last one
 
@@ -259,9 +258,8 @@ func (c *pacedCall) accepted(sent time.Duration) {
 	owner.pause = 0
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
-	// accepted burst says little about the rate. They shorten only a first gap longer than
-	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess
-	// again.
+	// accepted burst says little about the rate. They shorten only a gap longer than firstGap,
+	// because many APIs ask for whole seconds. After an outage the gap is a guess again.
 	switch {
 	case p.gap == 0:
 	case outage:
@@ -274,7 +272,7 @@ func (c *pacedCall) accepted(sent time.Duration) {
 	case p.rising:
 	case sent > p.counted:
 		p.gap = max(minGap, p.gap*19/20)
-	case p.untried && p.gap > firstGap:
+	case p.gap > firstGap:
 		p.gap = max(firstGap, p.gap*3/4)
 	}
 }
@@ -328,13 +326,11 @@ func (p *pacer) countLocked(sent, asked time.Duration) {
 	switch {
 	case p.gap == 0:
 		p.gap = min(max(cmp.Or(asked, firstGap), minGap), maxFirstGap)
-		p.untried = asked > 0
 		p.rising = asked == 0
 		p.grown = now
 		p.next = now + p.gap
 	case sent > p.counted:
 		p.gap = min(p.gap*3/2, maxGap)
-		p.untried = false
 		p.rising = false
 		p.next = now + p.gap
 	}
