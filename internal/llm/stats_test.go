@@ -13,7 +13,7 @@ import (
 
 // A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
 // of the API, and the last request's id.
-func TestStats(t *testing.T) {
+func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refuse := answer(429, rateLimited, "Retry-After", "10", "X-Request-Id", "req_0")
 		begin := func(req *http.Request) (*http.Response, error) {
@@ -24,8 +24,8 @@ func TestStats(t *testing.T) {
 			resp.Body = r
 			return resp, err
 		}
-		c, _, _ := newClient(t, 3, refuse, begin)
 
+		c, _, _ := newClient(t, 3, refuse, begin)
 		var got Call
 		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()
@@ -39,7 +39,7 @@ func TestStats(t *testing.T) {
 			RequestID: "req_1",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("stats (-want +got):\n%s", diff)
+			t.Errorf("call (-want +got):\n%s", diff)
 		}
 	})
 }
