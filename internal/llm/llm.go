@@ -93,6 +93,7 @@ func New(o Options) *Client {
 		bearer: bearer,
 	}
 	c.SetKey(o.APIKey)
+
 	if err != nil {
 		c.baseErr = &Error{
 			Kind:    KindConnection,
@@ -101,6 +102,7 @@ func New(o Options) *Client {
 			final:   true,
 		}
 	}
+
 	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	c.api = responses.NewResponseService(
@@ -120,13 +122,26 @@ func (c *Client) SetKey(key string) {
 
 // Ready returns why no request can be sent, or nil. The error is an *Error.
 func (c *Client) Ready() error {
-	if c.bearer {
-		err := c.keyError()
-		if err != nil {
-			return err
-		}
+	key := *c.key.Load()
+	switch {
+	case !c.bearer:
+	case key == "":
+		return c.missingKey()
+	case strings.ContainsFunc(key, unicode.IsControl):
+		const message = "the key contains a line break or another control character"
+		return &Error{Kind: KindAuth, Message: message}
 	}
 	return c.baseErr
+}
+
+// missingKey says where to put the key.
+func (c *Client) missingKey() error {
+	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
+	message := "Missing API key: set " + variable
+	if c.o.KeyInFile {
+		message = "Missing API key: write it to the file of " + variable
+	}
+	return &Error{Kind: KindMissingKey, Message: message}
 }
 
 // header returns the headers of every request, without the API key.
@@ -148,28 +163,10 @@ func (o *Options) header() http.Header {
 	return header
 }
 
-// keyError returns why the key cannot be sent, or nil.
-func (c *Client) keyError() error {
-	key := *c.key.Load()
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		const message = "the key contains a line break or another control character"
-		return &Error{Kind: KindAuth, Message: message}
-	}
-	if key != "" {
-		return nil
-	}
-
-	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
-	message := "Missing API key: set " + variable
-	if c.o.KeyInFile {
-		message = "Missing API key: write it to the file of " + variable
-	}
-	return &Error{Kind: KindMissingKey, Message: message}
-}
-
 // parseBase splits a base URL at its query.
 func parseBase(address string) (base, rawQuery string, err error) {
 	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
+
 	u, err := url.Parse(address)
 	schemes := []string{"http", "https"}
 	if err == nil && (u.Host == "" || !slices.Contains(schemes, u.Scheme)) {

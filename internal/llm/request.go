@@ -75,6 +75,7 @@ func (c *Client) encode(r Request) ([]byte, error) {
 			body, _ = drop(body, known.param)
 		}
 	}
+
 	return body, err
 }
 
@@ -88,11 +89,15 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 	}
 	toolChoice := responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto"))
 	p.ToolChoice.OfToolChoiceMode = param.NewOpt(toolChoice)
+
 	if r.MaxOutputTokens > 0 {
 		p.MaxOutputTokens = param.NewOpt(int64(r.MaxOutputTokens))
 	}
 	if r.MaxToolCalls > 0 {
 		p.MaxToolCalls = param.NewOpt(int64(r.MaxToolCalls))
+	}
+	if r.Background {
+		p.Background = param.NewOpt(true)
 	}
 
 	include := slices.Clone(r.Include)
@@ -105,6 +110,7 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
 		include = append(include, encryptedReasoning)
 	}
+
 	further, _ := r.Extra["include"].([]any)
 	for _, value := range further {
 		element := fmt.Sprint(value)
@@ -113,29 +119,26 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 		}
 	}
 
-	others := map[string]any{} // of other types than the SDK has
+	others := map[string]any{} // the SDK has narrower types for the lists, and no stream
 	if len(include) > 0 {
 		others["include"] = include
 	}
 	if len(r.Tools) > 0 {
 		others["tools"] = r.Tools
 	}
-	if r.Background {
-		others["background"] = true
-	}
 	if !r.Plain {
 		others["stream"] = true
 	}
 	p.SetExtraFields(others)
+
 	return p
 }
 
 // fixed has the members of a body that Request.Extra cannot replace.
 var fixed = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
-// merge sets members of the object at a path, which is "" or ends with a dot. An object that is
-// there is merged with the new one, null removes a member, and params has put lists of include
-// together.
+// merge sets members of the object at a path, which is "" or ends with a dot. Objects are merged
+// member by member, and null removes a member. A list of include is in the body already.
 func merge(body []byte, parent string, members map[string]any) (merged []byte, err error) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		path := parent + param.EscapeSJSONKey(name)
@@ -280,16 +283,11 @@ func drop(body []byte, name string) (smaller []byte, ok bool) {
 		return body, false
 	}
 
-	body = remove(body, path)
+	body, _ = sjson.DeleteBytes(body, path) // of what is there
+
 	switch gjson.GetBytes(body, parent).Raw {
 	case "{}", "[]":
-		body = remove(body, parent)
+		body, _ = sjson.DeleteBytes(body, parent)
 	}
 	return body, true
-}
-
-// remove deletes a path, which cannot fail.
-func remove(body []byte, path string) []byte {
-	body, _ = sjson.DeleteBytes(body, path)
-	return body
 }

@@ -57,6 +57,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if e.takesRunning && !inBackground(body) {
 			return nil, c.failed(ctx, ErrNoBackground, call.attempt-1)
 		}
+
 		resp, failure := c.takeTurn(ctx, call, body, e)
 		if failure == nil {
 			return resp, nil
@@ -79,6 +80,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 		if !ok {
 			return nil, failure
 		}
+
 		call.attempt++
 		call.last = call.attempt > c.o.MaxRetries
 		e.send(Retrying{Attempt: call.attempt, Err: failure})
@@ -273,6 +275,7 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	if c.bearer {
 		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
 	}
+
 	call := callOf(req.Context())
 	if call.Traceparent != "" {
 		req.Header.Set("Traceparent", call.Traceparent)
@@ -284,6 +287,7 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 		return nil, err
 	}
 	call.RequestID = requestID(resp)
+
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
