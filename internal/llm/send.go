@@ -55,7 +55,8 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	call := c.newCall(ctx, r.Model)
 	for {
 		if e.takesRunning && !inBackground(body) {
-			return nil, c.failed(ctx, ErrNoBackground, call.attempt-1)
+			failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
+			return nil, c.failed(ctx, failure, call.attempt-1)
 		}
 
 		resp, failure := c.takeTurn(ctx, call, body, e)
