@@ -49,7 +49,7 @@ var accessTests = []struct {
 	{"metrics, host that is not listed", listed, "evil.example", scrape, 403},
 	{"unknown path, foreign host", loopback, "evil.example", get("/x"), 403},
 	{"anonymous, address", anonymous, "10.1.2.3:8080", by("", message), 200},
-	{"anonymous, IPv6 address", anonymous, "[fd00::1]", by("", message), 200},
+	{"loopback, IPv6 address", loopback, "[::1]", by("", message), 200},
 	{"anonymous, local name", anonymous, "mcp:8080", by("", scrape), 200},
 	{"anonymous, foreign host", anonymous, "evil.example", by("", message), 403},
 	{"loopback", loopback, "localhost:8080", by("", message), 200},
