@@ -195,7 +195,7 @@ func TestLink(t *testing.T) {
 // The documents show what setup prints.
 func TestDocuments(t *testing.T) {
 	for page, parts := range map[string]map[string]string{
-		"docs/reference/client-setup.md": parts(),
+		"docs/reference/client-setup.md": setupParts(),
 		"README.md":                      {"buttons": buttons("Add to")},
 		"README.ja.md":                   {"buttons": buttons("追加:")},
 	} {
@@ -246,8 +246,8 @@ func buttons(label string) string {
 		"(https://insiders.vscode.dev/redirect?url=" + redirect + ")\n"
 }
 
-// parts are the generated parts of client-setup.md.
-func parts() map[string]string {
+// setupParts are the generated parts of client-setup.md.
+func setupParts() map[string]string {
 	all := map[string]string{
 		"clients": "\n| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n",
 		"sign-in": "\n| Client | Sign-in |\n|---|---|\n",

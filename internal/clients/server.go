@@ -156,8 +156,8 @@ func (s Server) pick(list string) (notes []string) {
 		conditions[via] = s.Via == via
 	}
 
-	text := " " + strings.Join(strings.Fields(list), " ")
-	for _, note := range strings.Split(text, " - ")[1:] {
+	line := " " + strings.Join(strings.Fields(list), " ")
+	for _, note := range strings.Split(line, " - ")[1:] {
 		before, after, _ := strings.Cut(note, ": ")
 		holds, conditional := conditions[before]
 		switch {

@@ -105,7 +105,7 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 	}
 
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
-	shown := redact.New(c.Secrets...).Redact(string(indented))
+	redacted := redact.New(c.Secrets...).Redact(string(indented))
 
-	return []byte(shown + "\n")
+	return []byte(redacted + "\n")
 }

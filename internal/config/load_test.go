@@ -90,7 +90,7 @@ func TestLoad(t *testing.T) {
 // The file has a log file. That of other programs, in DEBUG too, is a pattern: neither a word nor a
 // file.
 func TestDebug(t *testing.T) {
-	const ignored = " ignored: a file has no * in its name]"
+	const rest = " ignored: a file has no * in its name]"
 	for value, want := range map[string]string{
 		"0":              "false c/y.log []",
 		"OFF":            "false c/y.log []",
@@ -100,8 +100,8 @@ func TestDebug(t *testing.T) {
 		"On":             "true c/y.log []",
 		"~/x.log":        "true home/x.log []",
 		"~other/x":       "true ~other/x []",
-		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + ignored,
-		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + ignored,
+		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + rest,
+		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + rest,
 	} {
 		t.Run(value, func(t *testing.T) {
 			flags := write(t, "server: {debug: true, debug_file: y.log}")
