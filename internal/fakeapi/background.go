@@ -28,14 +28,13 @@ func (j *job) hasEnded() bool { return j.until(len(j.events)-1) <= 0 }
 
 // state returns the response as it is now.
 func (j *job) state() any {
-	state := maps.Clone(j.events[0]["response"].(object)) // queued
-	switch {
-	case j.cancelled.Load():
-		state["status"] = "cancelled"
-	case j.hasEnded():
+	if j.hasEnded() && !j.cancelled.Load() {
 		return j.events[len(j.events)-1]["response"]
-	case j.until(2) <= 0:
-		state["status"] = "in_progress"
+	}
+
+	state := maps.Clone(j.events[0]["response"].(object)) // queued
+	if j.cancelled.Load() {
+		state["status"] = "cancelled"
 	}
 	return state
 }

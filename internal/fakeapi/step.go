@@ -93,6 +93,7 @@ func (s *Server) Script(steps ...string) error {
 func parse(word string) (st step, err error) {
 	for part := range strings.SplitSeq(word, "+") {
 		name, value, _ := strings.Cut(part, "=")
+
 		switch name {
 		case "delay":
 			st.delay, err = time.ParseDuration(value)

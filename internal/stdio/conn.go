@@ -187,7 +187,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 		return nil
 	}
 
-	reason := gjson.GetBytes(params, "reason").String()
+	reason := gjson.GetBytes(params, "reason").Str
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	c.forgetLocked(n)
 	c.done()

@@ -141,7 +141,7 @@ func TestReader(t *testing.T) {
 func TestReaderMemory(t *testing.T) {
 	const (
 		garbage = 16 << 20
-		message = maxMessage + 1<<20
+		message = 2 * maxMessage
 		many    = 1 << 18
 	)
 	for _, tt := range []struct {

@@ -70,9 +70,13 @@ func TestCommands(t *testing.T) {
 		for _, b := range p.blocks {
 			switch b.kind {
 			case "console":
-				t.Run(b.name(p), func(t *testing.T) { runConsole(t, run, b.text) })
+				t.Run(b.name(p), func(t *testing.T) {
+					runConsole(t, run, b.text)
+				})
 			case "sh":
-				t.Run(b.name(p), func(t *testing.T) { runCommands(t, run, b.text) })
+				t.Run(b.name(p), func(t *testing.T) {
+					runCommands(t, run, b.text)
+				})
 			}
 		}
 	}

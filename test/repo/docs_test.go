@@ -106,9 +106,13 @@ func TestBlocks(t *testing.T) {
 			kubernetes := strings.Contains(b.text, "apiVersion:")
 			switch {
 			case b.kind == "json":
-				t.Run(b.name(p), func(t *testing.T) { checkJSON(t, b.text) })
+				t.Run(b.name(p), func(t *testing.T) {
+					checkJSON(t, b.text)
+				})
 			case b.kind == "yaml" && !kubernetes:
-				t.Run(b.name(p), func(t *testing.T) { checkConfiguration(t, b.text) })
+				t.Run(b.name(p), func(t *testing.T) {
+					checkConfiguration(t, b.text)
+				})
 			}
 		}
 	}
