@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"regexp"
 	"runtime"
@@ -33,6 +32,7 @@ type deps struct {
 	log      *slog.Logger
 	logErr   error // why the debug file cannot be written
 	api      llm.Options
+	advisor  advice.Advisor
 	profiles map[string]answer.Profile
 	server   server.Options // what stdio and HTTP share, with the function that answers
 	answerer *answer.Answerer
@@ -110,18 +110,15 @@ func (a *app) connect(d *deps, instructions string) {
 		Logger:          d.log,
 	})
 
-	explain := func(profile string, err error) string {
-		return a.advisor(cfg).Explain(profile, err)
-	}
 	d.ready = func() error {
 		if err := client.Ready(); err != nil {
-			return errors.New(explain("answer", err))
+			return errors.New(d.advisor.Explain("answer", err))
 		}
 		return nil
 	}
 	d.server = server.Options{
 		Ask:        d.answerer.Ask,
-		Explain:    explain,
+		Explain:    d.advisor.Explain,
 		Waiting:    client.Waiting,
 		Defaults:   defaults,
 		Timeout:    cfg.Timeout(),
@@ -137,7 +134,8 @@ func (a *app) connect(d *deps, instructions string) {
 func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger) *watchedFile {
 	return &watchedFile{
 		what:    "key",
-		read:    func() ([]byte, error) { return config.ReadKey(cfg.KeyFile) },
+		path:    cfg.KeyFile,
+		read:    config.ReadKey,
 		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))
@@ -154,6 +152,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	a.redactor = redact.New(cfg.Secrets...)
 	d := &deps{
 		config:   cfg,
+		advisor:  a.advisor(cfg),
 		profiles: profiles(cfg),
 	}
 	d.log, d.close, d.logErr = logging.New(logging.Options{
@@ -193,11 +192,10 @@ func (a *app) goOffline(d *deps) error {
 	}
 	a.note("offline: answers are samples from the built-in fake API")
 
+	d.advisor.BaseURL = advice.Setting{Value: api.URL, From: "--offline"}
 	d.api.BaseURL = api.URL
 	d.api.APIKey = "offline"
 	d.api.KeyInFile = false
-	d.api.Organization = ""
-	d.api.Project = ""
 	d.api.Headers = nil
 	for name, p := range d.profiles {
 		p.Model = "offline"
@@ -225,15 +223,9 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
 	s := cfg.Search
-	var location map[string]string // nil is not sent, an empty one is
+	var location *answer.Location // nil is not sent, an empty one is
 	if cfg.Origin("search.user_location") != "" {
-		location = map[string]string{
-			"country":  s.UserLocation.Country,
-			"region":   s.UserLocation.Region,
-			"city":     s.UserLocation.City,
-			"timezone": s.UserLocation.Timezone,
-		}
-		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
+		location = new(answer.Location(s.UserLocation))
 	}
 
 	return answer.Search{

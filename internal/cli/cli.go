@@ -19,8 +19,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -61,15 +59,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		stdout: stdout,
 		stderr: stderr,
 	}
-	return a.report(a.run(ctx, args))
+	return a.report(ctx, a.run(ctx, args))
 }
 
-// command is a command, with its arguments.
-type command func(context.Context, []string) error
-
-// commands are the commands by name.
-func (a *app) commands() map[string]command {
-	return map[string]command{
+// commands are the commands by name. The program without one is the server that its flags describe.
+func (a *app) commands() map[string]func(context.Context, []string) error {
+	return map[string]func(context.Context, []string) error{
+		"":           a.server,
 		"serve":      a.serve,
 		"ask":        a.ask,
 		"smoke":      a.smoke,
@@ -80,19 +76,14 @@ func (a *app) commands() map[string]command {
 	}
 }
 
-// run executes the command that args begins with, or the server that their flags describe.
+// run executes the command that args begins with.
 func (a *app) run(ctx context.Context, args []string) error {
-	if slices.Equal(args, []string{"-v"}) {
-		args = []string{"--version"}
-	}
-
-	name := "" // none: the server
-	run := command(a.server)
+	name := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name = args[0]
 		args = args[1:]
-		run = a.commands()[name]
 	}
+	run := a.commands()[name]
 	if run == nil {
 		return a.unknownCommand(name)
 	}
@@ -119,23 +110,21 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-var (
-	errReported    = &failure{code: exitFailed} // it is printed already
-	errInterrupted = &failure{code: exitInterrupted}
-	errClosed      = &failure{code: exitClosed}
-)
+// errClosed is the failure of a command whose stdout has no reader.
+var errClosed = &failure{code: exitClosed}
 
-// report prints err, which may have several lines of problems, and returns its exit code.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if isClosed(err) {
-		return exitClosed
-	}
-
+// report prints err, which may have several lines of problems, and returns its exit code. After an
+// interrupt only a failure with advice is printed.
+func (a *app) report(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
-	if !ok {
+	switch {
+	case err == nil:
+		return exitOK
+	case isClosed(err):
+		return exitClosed
+	case !ok && ctx.Err() != nil:
+		return exitInterrupted
+	case !ok:
 		f = &failure{exitFailed, err.Error(), ""}
 	}
 	for line := range strings.Lines(f.problem) {
@@ -149,9 +138,8 @@ func (a *app) report(err error) int {
 
 // isClosed reports whether err is that of a pipe without a reader.
 func isClosed(err error) bool {
-	const windowsNoData = syscall.Errno(232)
-	onWindows := runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
-	return onWindows || errors.Is(err, syscall.EPIPE)
+	const windowsNoData = syscall.Errno(232) // other systems have no such number
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
 }
 
 // program begins the lines for the user.

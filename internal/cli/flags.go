@@ -25,16 +25,10 @@ type flags struct {
 	show    bool // --show-config alone, whose JSON has the warnings
 }
 
-// newNoFlags returns the flags of a command that takes --help only.
-func newNoFlags(name string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f.SetOutput(io.Discard) // report prints the errors
-	return f
-}
-
 // newConfigFlag returns the flags of a command that takes --config only.
 func newConfigFlag(name string) *flags {
-	f := newNoFlags(name)
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f.SetOutput(io.Discard) // report prints the errors
 	f.Func("config", "", given(&f.config.Config))
 	return f
 }
@@ -52,6 +46,17 @@ func newFlags(name string) *flags {
 func given(value **string) func(string) error {
 	return func(s string) error {
 		*value = &s
+		return nil
+	}
+}
+
+// oneOf sets a flag that takes one of some words.
+func oneOf(value *string, words ...string) func(string) error {
+	return func(s string) error {
+		if !slices.Contains(words, s) {
+			return errors.New("not one of " + strings.Join(words, ", "))
+		}
+		*value = s
 		return nil
 	}
 }
@@ -96,6 +101,15 @@ func (f *flags) parse(args []string) (words []string, err error) {
 	return words, nil
 }
 
+// parseAll parses the flags of a command that takes no other arguments.
+func (f *flags) parseAll(args []string) error {
+	words, err := f.parse(joinDebug(args))
+	if len(words) > 0 {
+		err = usageError(f.seeHelp(), "unexpected argument %q", words[0])
+	}
+	return err
+}
+
 // dashes are the places where package flag names a flag with one dash.
 var dashes = strings.NewReplacer(
 	" argument: -", " argument: --",
@@ -113,7 +127,7 @@ func (f *flags) problem(err error) error {
 		return usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
 	}
 
-	name = "--" + strings.TrimPrefix(name, "-")
+	name = "--" + name
 	var known []string
 	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
 	return usageError(didYouMean(name, known)+f.seeHelp(), "unknown flag %s", name)
@@ -154,21 +168,14 @@ func inQuestion(r rune) bool {
 var usages embed.FS
 
 // help prints the usage text of the command that args name.
-func (a *app) help(_ context.Context, args []string) error {
-	command := strings.Join(args, " ")
-	if command == "help" {
-		command = ""
-	}
-	return a.usage(command)
+func (a *app) help(ctx context.Context, args []string) error {
+	return a.run(ctx, append(args, "--help"))
 }
 
 // usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
 func (a *app) usage(command string) error {
 	name := strings.TrimSuffix("usage_"+command, "_") + ".txt"
-	b, err := usages.ReadFile(name)
-	if err != nil {
-		return a.unknownCommand(command)
-	}
-	_, err = a.stdout.Write(b)
+	b, _ := usages.ReadFile(name) // each command has one
+	_, err := a.stdout.Write(b)
 	return err
 }

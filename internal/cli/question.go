@@ -63,7 +63,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 
 	select {
 	case <-ctx.Done():
-		return "", errInterrupted
+		return "", ctx.Err()
 	case <-done:
 	}
 

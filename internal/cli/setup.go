@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -31,7 +29,7 @@ type setupFlags struct {
 func (a *app) setup(_ context.Context, args []string) error {
 	f := &setupFlags{flags: newConfigFlag("setup")}
 	f.OS = runtime.GOOS
-	f.StringVar(&f.Via, "via", "", "")
+	f.Func("via", "", oneOf(&f.Via, clients.Vias()...))
 	f.StringVar(&f.URL, "url", "", "")
 	f.BoolVar(&f.OAuth, "oauth", false, "")
 	words, err := f.parse(args)
@@ -39,10 +37,6 @@ func (a *app) setup(_ context.Context, args []string) error {
 		return err
 	}
 
-	if f.Via != "" && !slices.Contains(clients.Vias(), f.Via) {
-		return usageError(f.seeHelp(),
-			"--via %q is not one of %s", f.Via, strings.Join(clients.Vias(), ", "))
-	}
 	if len(words) == 0 {
 		return a.listClients()
 	}
@@ -173,23 +167,20 @@ func (a *app) listClients() error {
 // describe completes the server with the configuration of this command line, also of a file that is
 // wrong or missing: it may be corrected later.
 func (a *app) describe(f *setupFlags) error {
-	f.Keys = []string{"OPENAI_API_KEY"}
-	f.Limit = 5 * time.Minute
-
-	file := *cmp.Or(f.config.Config, new(""))
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
+		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
 		warnings = append(strings.Split(err.Error(), "\n"),
-			"setup goes on without the configuration, with the key in "+f.Keys[0])
-	} else {
-		f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
-		f.Limit = cfg.Timeout()
-		if f.Via == clients.ViaDocker { // a container does not find the default file
-			file = cfg.File
-		}
+			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
 	a.warn(warnings...)
+	f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
+	f.Limit = cfg.Timeout()
 
+	file := *cmp.Or(f.config.Config, new(""))
+	if f.Via == clients.ViaDocker { // a container does not find the default file
+		file = cmp.Or(file, cfg.File)
+	}
 	if file != "" {
 		f.Config, err = filepath.Abs(file)
 		if err != nil {

@@ -18,15 +18,12 @@ func (a *app) server(ctx context.Context, args []string) error {
 	serve := f.Bool("stdio", false, "")
 	show := f.Bool("show-config", false, "")
 	number := f.Bool("version", false, "")
-	words, err := f.parse(joinDebug(args))
+	f.BoolVar(number, "v", false, "")
+	err := f.parseAll(args)
 	if err != nil {
 		return err
 	}
 
-	if len(words) > 0 {
-		return usageError("a command goes first, before its flags; "+f.seeHelp(),
-			"unexpected argument %q", words[0])
-	}
 	if *number {
 		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
@@ -43,14 +40,10 @@ func (a *app) server(ctx context.Context, args []string) error {
 	defer d.close()
 
 	if *show || d.config.Server.ShowConfigOnStart {
-		shown := escape(d.config.Show(version.String(), d.warnings...))
-		_, err := a.stderr.Write(shown)
-		if err != nil {
-			return fmt.Errorf("writing the configuration to stderr: %w", err)
-		}
+		_, err = a.stderr.Write(escape(d.config.Show(version.String(), d.warnings...)))
 	}
-	if !*serve {
-		return nil
+	if err != nil || !*serve {
+		return err
 	}
 	return a.serveStdio(ctx, d)
 }

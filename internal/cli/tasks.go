@@ -1,21 +1,16 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// The variables with the secrets of the ids of tasks, or with the file that holds them.
-const (
-	taskSecretsVariable     = "MCP_TASK_SECRETS"
-	taskSecretsFileVariable = "MCP_TASK_SECRETS_FILE"
-)
+// taskSecretsVariable has the secrets of the ids of tasks, see secretList.
+const taskSecretsVariable = "MCP_TASK_SECRETS"
 
 const (
 	minTaskSecret = 32 // characters
@@ -75,48 +70,38 @@ func (a *app) outlive(d *deps) error {
 func (d *deps) sealWithKey(key string) func() []string {
 	keys := &atomic.Pointer[[]string]{}
 	keys.Store(&[]string{key})
-	if d.keyFile == nil {
-		return func() []string { return *keys.Load() }
-	}
 
-	accept := d.keyFile.accept
-	d.keyFile.accept = func(data []byte) error {
-		next := strings.TrimSpace(string(data))
-		current := (*keys.Load())[0]
-		if len(next) >= minSealingKey && next != current { // the same one after a broken file
-			keys.Store(&[]string{next, current})
+	if d.keyFile != nil {
+		accept := d.keyFile.accept
+		d.keyFile.accept = func(data []byte) error {
+			next := strings.TrimSpace(string(data))
+			current := (*keys.Load())[0]
+			if len(next) >= minSealingKey && next != current { // the same one after a broken file
+				keys.Store(&[]string{next, current})
+			}
+			return accept(data)
 		}
-		return accept(data)
 	}
 	return func() []string { return *keys.Load() }
 }
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {
-	source := taskSecretsVariable
-	list := a.variable(source)
-	file := a.variable(taskSecretsFileVariable)
-	if list != "" && file != "" {
-		return nil, errors.New(source + " and " + taskSecretsFileVariable + " are both set")
-	}
-	if file != "" {
-		source = file
-		data, err := config.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading the secrets of tasks: %w", err)
-		}
-		list = string(data)
+	source, list, err := a.secretList(taskSecretsVariable)
+	if err != nil {
+		return nil, err
 	}
 
-	secrets := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r <= ' ' })
+	separates := func(r rune) bool { return r == ',' || r <= ' ' }
+	secrets := strings.FieldsFunc(string(list), separates)
+	a.redactor.Add(secrets...)
 	for i, secret := range secrets {
-		a.redactor.Add(secret)
 		if len(secret) < minTaskSecret {
 			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
 				i+1, source, minTaskSecret)
 		}
 	}
-	if file != "" && len(secrets) == 0 {
+	if source != taskSecretsVariable && len(secrets) == 0 {
 		return nil, fmt.Errorf("%s has no secrets", source)
 	}
 	return secrets, nil
