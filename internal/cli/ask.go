@@ -84,7 +84,7 @@ func (a *app) askOnce(
 	defer stop(nil)
 	go func() { // a write would show minutes later that stdout has no reader
 		if stdio.WaitGone(ctx, a.stdout) {
-			stop(errClosed)
+			stop(stdio.ErrGone)
 		}
 	}()
 
@@ -122,7 +122,7 @@ func (a *app) askOnce(
 
 	problem, hint := d.advisor.Advise(f.config.Profile, err)
 	if f.events {
-		print(a.errorLine(err, problem))
+		print(errorLine(err, problem))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }

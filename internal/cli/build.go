@@ -187,7 +187,6 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 func (a *app) goOffline(d *deps) error {
 	api, err := fakeapi.Start("always", "delay=100ms")
 	if err != nil {
-		d.close()
 		return fmt.Errorf("starting the offline API: %w", err)
 	}
 	a.note("offline: answers are samples from the built-in fake API")
@@ -270,18 +269,11 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 	}
 }
 
-// models are the settings of the models, by tool. An inherited model is the setting of answer.
+// models are the settings of the models, by tool.
 func models(cfg *config.Config) map[string]advice.Setting {
-	const inherited = "model_profiles.answer.model"
-
 	byTool := make(map[string]advice.Setting)
 	for tool, p := range profiles(cfg) {
-		key := "model_profiles." + tool + ".model"
-		sameOrigin := cfg.Origin(key) == cfg.Origin(inherited)
-		if sameOrigin && p.Model == cfg.ModelProfiles.Answer.Model {
-			key = inherited
-		}
-		byTool[tool] = setting(cfg, key, p.Model)
+		byTool[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
 	}
 	return byTool
 }

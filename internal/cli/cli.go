@@ -26,6 +26,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -110,9 +111,6 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-// errClosed is the failure of a command whose stdout has no reader.
-var errClosed = &failure{code: exitClosed}
-
 // report prints err, which may have several lines of problems, and returns its exit code. After an
 // interrupt only a failure with advice is printed.
 func (a *app) report(ctx context.Context, err error) int {
@@ -136,10 +134,11 @@ func (a *app) report(ctx context.Context, err error) int {
 	return f.code
 }
 
-// isClosed reports whether err is that of a pipe without a reader.
+// isClosed reports whether err is that of a stdout without a reader.
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232) // other systems have no such number
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
+	isNoData := errors.Is(err, windowsNoData)
+	return errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) || isNoData
 }
 
 // program begins the lines for the user.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
@@ -69,9 +68,6 @@ func (a *app) reportChecks(checks []doctor.Check, asJSON bool) error {
 
 // countTools runs a session with the server inside this process and returns the number of tools.
 func countTools(ctx context.Context, lines bool) (tools int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
 	requests := firstRequests()
 	err = session(ctx, o, lines, requests, io.Discard)

@@ -66,7 +66,7 @@ func eventType(ev llm.Event) string {
 }
 
 // errorLine returns the line of an error, which problem puts into words.
-func (a *app) errorLine(err error, problem string) json.RawMessage {
+func errorLine(err error, problem string) json.RawMessage {
 	code := "error"
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
@@ -77,8 +77,5 @@ func (a *app) errorLine(err error, problem string) json.RawMessage {
 	return line("error", struct {
 		Message string `json:"message"`
 		Code    string `json:"code"`
-	}{
-		a.redactor.Line(problem),
-		a.redactor.Line(code),
-	})
+	}{problem, code})
 }

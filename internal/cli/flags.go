@@ -82,8 +82,11 @@ func joinDebug(args []string) (joined []string) {
 func (f *flags) parse(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
 		if err != nil {
-			return nil, f.problem(err)
+			return nil, usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
 		}
 
 		rest := f.Args()
@@ -112,26 +115,11 @@ func (f *flags) parseAll(args []string) error {
 
 // dashes are the places where package flag names a flag with one dash.
 var dashes = strings.NewReplacer(
+	"flag provided but not defined: -", "unknown flag --",
 	" argument: -", " argument: --",
 	" for flag -", " for --",
 	" for -", " for --",
 )
-
-// problem words an error of package flag.
-func (f *flags) problem(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
-	}
-
-	name = "--" + name
-	var known []string
-	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
-	return usageError(didYouMean(name, known)+f.seeHelp(), "unknown flag %s", name)
-}
 
 // seeHelp is the hint that leads to the usage text.
 func (f *flags) seeHelp() string {
@@ -139,24 +127,19 @@ func (f *flags) seeHelp() string {
 	return "see " + command + " --help"
 }
 
-// didYouMean is a hint with the known name that s most likely stands for, or "".
-func didYouMean(s string, known []string) string {
-	name := text.Nearest(s, known)
-	if name == "" {
-		return ""
-	}
-	return "did you mean " + name + "? "
-}
-
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
 // like a question.
 func (a *app) unknownCommand(name string) error {
+	hint := "see openai-responses-mcp --help"
 	known := append(slices.Sorted(maps.Keys(a.commands())), "--version")
-	hint := didYouMean(name, known)
-	if strings.ContainsFunc(name, inQuestion) {
-		hint = "questions go to " + version.Name + ` ask "QUESTION"; `
+	nearest := text.Nearest(name, known)
+	if nearest != "" {
+		hint = "did you mean " + nearest + "? " + hint
 	}
-	return usageError(hint+"see "+version.Name+" --help", "unknown command %q", name)
+	if strings.ContainsFunc(name, inQuestion) {
+		hint = `questions go to openai-responses-mcp ask "QUESTION"`
+	}
+	return usageError(hint, "unknown command %q", name)
 }
 
 // inQuestion reports whether questions have r and names of commands have not.

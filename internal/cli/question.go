@@ -40,11 +40,6 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 			`openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`,
 			"no question")
 	}
-	if len(words) > 0 && words[0] == "-" {
-		return "", usageError(
-			"- alone reads the question from stdin; after a question it adds stdin as context",
-			"- comes before the question")
-	}
 	return query, nil
 }
 
@@ -93,19 +88,17 @@ var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt
 
 // debugPath returns a path after --debug: the server would log to it, but ask would ask it.
 func debugPath(args []string) string {
-	for i, arg := range args {
-		if arg == "--" || i+1 == len(args) {
+	previous := ""
+	for _, arg := range args {
+		if arg == "--" {
 			break
 		}
-		if arg != "--debug" && arg != "-debug" {
-			continue
+		afterDebug := previous == "--debug" || previous == "-debug"
+		isURL := strings.Contains(arg, "://")
+		if afterDebug && pathLike.MatchString(arg) && !isURL {
+			return arg
 		}
-
-		next := args[i+1]
-		isURL := strings.Contains(next, "://")
-		if pathLike.MatchString(next) && !isURL {
-			return next
-		}
+		previous = arg
 	}
 	return ""
 }

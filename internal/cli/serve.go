@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -138,7 +138,7 @@ func (f *serveFlags) check() error {
 	switch {
 	case f.http == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !isCleanPath(o.Path):
+	case !cleanPath.MatchString(o.Path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
 	case httpd.IsReserved(o.Path):
 		problem = fmt.Sprintf("--path %s is taken", o.Path)
@@ -161,14 +161,8 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 	return given
 }
 
-// isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
-// form that clients send.
-func isCleanPath(p string) bool {
-	if strings.ContainsAny(p, "{} ?#%") {
-		return false
-	}
-	return strings.HasPrefix(p, "/") && path.Clean(p) == p
-}
+// cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
+var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
 // listen listens on the address of a flag.
 func listen(flag, address string) (net.Listener, error) {
@@ -239,8 +233,7 @@ func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
 		return err
 	}
 
-	learn := func(secret string) { a.redactor.Add(secret) }
-	tokens, err := httpd.NewTokens(source, list, learn)
+	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
 	access := &f.options.Access
 	access.Authenticators = append(access.Authenticators, tokens)
 	if err != nil || !inFile {
@@ -275,9 +268,7 @@ func (f *serveFlags) follow(log *slog.Logger, file *watchedFile) {
 func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	f.follow(d.log, d.keyFile)
 	o := f.options
-	if o.MetricsListener != nil {
-		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
-	} else if o.Access.Authenticates() {
+	if o.MetricsListener == nil && o.Access.Authenticates() {
 		d.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,11 +62,8 @@ func (a *app) setup(_ context.Context, args []string) error {
 func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	c, ok := clients.Find(name)
 	if !ok {
-		var ids []string
-		for _, c := range clients.All() {
-			ids = append(ids, c.ID)
-		}
-		return c, usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
+		return c, usageError("openai-responses-mcp setup lists the clients",
+			"unknown client %q", name)
 	}
 
 	f.Via = cmp.Or(f.Via, standardVia(c))
@@ -83,7 +79,7 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	case overHTTP && c.NoHTTP != "":
 		return c, usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
-	case overHTTP && !isServerURL(f.URL):
+	case overHTTP && !serverURL.MatchString(f.URL):
 		return c, usageError("add --url https://HOST/mcp, without a user",
 			"a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
@@ -110,15 +106,8 @@ func standardVia(c clients.Client) string {
 	return clients.ViaBinary
 }
 
-// isServerURL reports whether s is a URL that a client can connect to.
-func isServerURL(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil {
-		return false
-	}
-	web := u.Scheme == "http" || u.Scheme == "https"
-	return web && u.Host != "" && u.User == nil
-}
+// serverURL matches URLs that a client can connect to.
+var serverURL = regexp.MustCompile(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
 // setupNotes prints where the entry belongs, and other ways to add it.
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
@@ -159,8 +148,7 @@ func (a *app) listClients() error {
 		}
 	}
 
-	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server",
-		strings.Join(clients.Vias(), "|"))
+	a.note("setup CLIENT prints the configuration, --via says how the client reaches the server")
 	return nil
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
@@ -48,7 +47,6 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		params: object{"name": *tool, "arguments": object{"query": query}},
 	}
 	if *cancel {
-		a.note("call %d is cancelled and must stay silent", len(requests)+1)
 		requests = append(requests, call)
 		requests[len(requests)-1].cancelled = true
 	}
@@ -69,20 +67,19 @@ type object = map[string]any
 // request is one of a session.
 type request struct {
 	method    string
-	params    object
+	params    any
 	cancelled bool // at once, so it must not be answered
 	response  gjson.Result
 }
 
+// hello are the params of initialize.
+const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
+	`"clientInfo":{"name":"smoke","version":"1"}}`
+
 // firstRequests are those that a client begins with.
 func firstRequests() []request {
-	hello := object{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    object{},
-		"clientInfo":      object{"name": "smoke", "version": version.String()},
-	}
 	return []request{
-		{method: "initialize", params: hello},
+		{method: "initialize", params: json.RawMessage(hello)},
 		{method: "tools/list", params: object{}},
 	}
 }
@@ -152,8 +149,7 @@ func input(requests []request, lines bool) io.Reader {
 			send(object{"method": "notifications/initialized"})
 		}
 		if r.cancelled {
-			params := object{"requestId": id, "reason": "smoke"}
-			send(object{"method": "notifications/cancelled", "params": params})
+			send(object{"method": "notifications/cancelled", "params": object{"requestId": id}})
 		}
 	}
 	return &in

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -77,8 +76,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	defer stop()
 
 	err = <-ended
-	clientGone := errors.Is(err, stdio.ErrGone) || isClosed(err)
-	if ctx.Err() != nil || clientGone {
+	if ctx.Err() != nil || isClosed(err) {
 		return nil
 	}
 	return err

@@ -14,7 +14,7 @@ const taskSecretsVariable = "MCP_TASK_SECRETS"
 
 const (
 	minTaskSecret = 32 // characters
-	minSealingKey = 24 // characters of an API key that can take the place of such a secret
+	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
 // How long the API has an answer after the time limit, as far as a task relies on it.
@@ -28,9 +28,7 @@ const (
 func (a *app) outlive(d *deps) error {
 	secrets, err := a.taskSecrets()
 	if err != nil {
-		hint := fmt.Sprintf("secrets of at least %d characters, separated by commas or blanks",
-			minTaskSecret)
-		return usageError(hint, "%v", err)
+		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
 	inBackground := d.profiles["answer_detailed"].Background
@@ -44,9 +42,8 @@ func (a *app) outlive(d *deps) error {
 	case len(key) >= minSealingKey:
 		list = d.sealWithKey(key)
 	default:
-		a.warn(fmt.Sprintf("tasks do not outlive the process, and over HTTP calls are no tasks: "+
-			"set %s, because there is no API key of at least %d characters",
-			taskSecretsVariable, minSealingKey))
+		a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
+			taskSecretsVariable + ", because there is no API key of at least 24 characters")
 		return nil
 	}
 
@@ -100,9 +97,6 @@ func (a *app) taskSecrets() ([]string, error) {
 			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
 				i+1, source, minTaskSecret)
 		}
-	}
-	if source != taskSecretsVariable && len(secrets) == 0 {
-		return nil, fmt.Errorf("%s has no secrets", source)
 	}
 	return secrets, nil
 }
