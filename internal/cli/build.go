@@ -111,7 +111,8 @@ func (a *app) connect(d *deps, instructions string) {
 	})
 
 	d.ready = func() error {
-		if err := client.Ready(); err != nil {
+		err := client.Ready()
+		if err != nil {
 			return errors.New(d.advisor.Explain("answer", err))
 		}
 		return nil
@@ -133,6 +134,7 @@ func (a *app) connect(d *deps, instructions string) {
 // watchKey returns the file of the key, whose changes reach client.
 func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger) *watchedFile {
 	return &watchedFile{
+		log:     log,
 		what:    "key",
 		path:    cfg.KeyFile,
 		read:    config.ReadKey,
@@ -302,14 +304,10 @@ func rootsFlaw(file string) string {
 
 // proxyVariable is the variable that names the proxy for base, as package net/http reads it.
 func (a *app) proxyVariable(base string) string {
-	name := "HTTPS_PROXY"
-	if strings.HasPrefix(strings.ToLower(base), "http:") {
-		name = "HTTP_PROXY"
-	}
-
-	lower := strings.ToLower(name)
-	if a.variable(name) == "" && a.variable(lower) != "" {
-		return lower
+	scheme, _, _ := strings.Cut(strings.ToLower(base), ":")
+	name := scheme + "_proxy"
+	if a.variable(name) == "" {
+		return strings.ToUpper(name)
 	}
 	return name
 }

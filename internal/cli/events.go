@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -18,10 +17,9 @@ import (
 // printJSON writes v on one line, with one Write.
 func printJSON(w io.Writer, v any) error {
 	b, err := jsonx.Marshal(v)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(escape(append(b, '\n')))
 	}
-	_, err = w.Write(escape(append(b, '\n')))
 	return err
 }
 
@@ -70,8 +68,7 @@ func errorLine(err error, problem string) json.RawMessage {
 	code := "error"
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
-		kind := strings.ReplaceAll(e.Kind.String(), " ", "_")
-		code = cmp.Or(e.Code, e.Type, kind)
+		code = cmp.Or(e.Code, e.Type, e.Kind.Label())
 	}
 
 	return line("error", struct {

@@ -54,10 +54,12 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.close()
-	if err := a.authenticate(f, ln, d.log); err != nil {
+	err = a.authenticate(f, ln, d.log)
+	if err != nil {
 		return err
 	}
-	if err := a.outlive(d); err != nil {
+	err = a.outlive(d)
+	if err != nil {
 		return err
 	}
 	return f.run(ctx, ln, d)
@@ -147,8 +149,6 @@ func (f *serveFlags) check() error {
 	case f.isGiven("max-calls-per-user") && isPerUserBad:
 		const text = "--max-calls-per-user %d is not in 1..%d, up to --max-calls"
 		problem = fmt.Sprintf(text, o.MaxCallsPerUser, o.MaxCalls)
-	case o.Notice < 0:
-		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
 	default:
 		return nil
 	}
@@ -240,40 +240,38 @@ func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
 		return err
 	}
 
-	f.follow(log, &watchedFile{
+	file := &watchedFile{
 		what:    "tokens",
 		path:    source,
+		log:     log,
 		current: newReading(list, nil),
 		read:    config.ReadFile,
 		accept: func(list []byte) error {
-			if err := tokens.Set(list); err != nil {
+			err := tokens.Set(list)
+			if err != nil {
 				return err
 			}
 			log.Info("read the tokens again", "names", tokens.Names())
 			return nil
 		},
-	})
-	return nil
-}
-
-// follow reads a file again while the server runs. nil is no file.
-func (f *serveFlags) follow(log *slog.Logger, file *watchedFile) {
-	if file != nil {
-		run := func(ctx context.Context) { file.follow(ctx, log) }
-		f.options.Background = append(f.options.Background, run)
 	}
+	f.options.Background = append(f.options.Background, file.follow)
+	return nil
 }
 
 // run serves requests on ln until ctx is done.
 func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
-	f.follow(d.log, d.keyFile)
 	o := f.options
+	if d.keyFile != nil {
+		o.Background = append(o.Background, d.keyFile.follow)
+	}
 	if o.MetricsListener == nil && o.Access.Authenticates() {
 		d.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	if err := d.ready(); err != nil {
+	err := d.ready()
+	if err != nil {
 		d.log.Warn("all calls fail: " + err.Error())
 	}
 

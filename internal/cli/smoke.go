@@ -53,8 +53,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	requests = append(requests, call)
 
 	start := time.Now()
-	useLines := *lines || d.config.LineMode
-	err = session(ctx, d.server, useLines, requests, a.stdout)
+	err = session(ctx, d.server, *lines || d.config.LineMode, requests, a.stdout)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,8 @@ func session(
 	in := stdio.NewReader(responses)
 	frame, err := in.Read()
 	for ; err == nil; frame, err = in.Read() {
-		if err := printJSON(stdout, json.RawMessage(frame.Body)); err != nil {
+		err = printJSON(stdout, json.RawMessage(frame.Body))
+		if err != nil {
 			return err
 		}
 
@@ -127,7 +127,7 @@ func session(
 		}
 		e := r.response.Get("error")
 		if e.Exists() {
-			return fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").Str, e.Get("code").Int())
+			return fmt.Errorf("%s: %s", r.method, e.Get("message").Str)
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	session, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(llm.ErrDetached) // ends the tasks here; those of the API go on
 	if d.keyFile != nil {
-		go d.keyFile.follow(session, d.log)
+		go d.keyFile.follow(session)
 	}
 	mcp := server.New(d.server).MCP(session)
 	ended := make(chan error, 2)

@@ -9,18 +9,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// taskSecretsVariable has the secrets of the ids of tasks, see secretList.
-const taskSecretsVariable = "MCP_TASK_SECRETS"
-
 const (
 	minTaskSecret = 32 // characters
 	minSealingKey = 24 // those of an API key in its place; the warning says so
-)
-
-// How long the API has an answer after the time limit, as far as a task relies on it.
-const (
-	keepUnstored = 8 * time.Minute // of about ten
-	keepStored   = time.Hour       // of a month
 )
 
 // outlive lets tasks outlive the process, where the configuration runs answer_detailed in the
@@ -43,13 +34,14 @@ func (a *app) outlive(d *deps) error {
 		list = d.sealWithKey(key)
 	default:
 		a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
-			taskSecretsVariable + ", because there is no API key of at least 24 characters")
+			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters")
 		return nil
 	}
 
-	keep := keepUnstored
+	// How long the API has an answer after the time limit, as far as a task relies on it.
+	keep := 8 * time.Minute // of about ten
 	if d.config.Responses.Store {
-		keep = keepStored
+		keep = time.Hour // of a month
 	}
 	d.server.Background = &server.Background{
 		Start:   d.answerer.Start,
@@ -84,7 +76,7 @@ func (d *deps) sealWithKey(key string) func() []string {
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {
-	source, list, err := a.secretList(taskSecretsVariable)
+	source, list, err := a.secretList("MCP_TASK_SECRETS")
 	if err != nil {
 		return nil, err
 	}

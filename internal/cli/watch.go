@@ -41,6 +41,7 @@ type watchedFile struct {
 	path   string
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error // why the data cannot be used; the old ones then stay
+	log    *slog.Logger
 
 	current reading // what was accepted or refused last, at first when the program started
 }
@@ -56,7 +57,7 @@ func newReading(data []byte, err error) reading {
 }
 
 // follow reads the file again until ctx ends. A problem is logged once.
-func (f *watchedFile) follow(ctx context.Context, log *slog.Logger) {
+func (f *watchedFile) follow(ctx context.Context) {
 	last := f.current
 	wait := rereadTime
 	for {
@@ -79,7 +80,7 @@ func (f *watchedFile) follow(ctx context.Context, log *slog.Logger) {
 				err = f.accept([]byte(next.data))
 			}
 			if err != nil {
-				log.Error("keeping the old "+f.what, "err", err)
+				f.log.Error("keeping the old "+f.what, "err", err)
 			}
 		}
 		last = next
