@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -18,13 +16,12 @@ import (
 // Each tool of the server has its profile, and ask has a flag for it: answer_quick has --quick.
 func TestTools(t *testing.T) {
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	var tools []gjson.Result
-	collect := func(_ string, response []byte) {
-		tools = append(tools, gjson.GetBytes(response, "result.tools.#.name").Array()...)
-	}
-	if err := session(t.Context(), o, true, firstRequests("test"), collect); err != nil {
+	requests := firstRequests()
+	err := session(t.Context(), o, true, requests, io.Discard)
+	if err != nil {
 		t.Fatal(err)
 	}
+	tools := requests[1].response.Get("result.tools.#.name").Array()
 
 	byTool := profiles(new(config.Config))
 	if len(tools) != len(byTool) {
@@ -103,7 +100,6 @@ func TestEvents(t *testing.T) {
 			llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
 			`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
 		},
-		{"unknown search", llm.Search{}, `{"type":"search"}`},
 		{
 			"usage",
 			llm.Usage{Input: 1, Cached: 9, Total: 3},
@@ -112,79 +108,36 @@ func TestEvents(t *testing.T) {
 		{"done", llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			checkLine(t, eventOf(tt.event), tt.want)
+			var got strings.Builder
+			err := printJSON(&got, line(eventType(tt.event), tt.event))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != tt.want+"\n" {
+				t.Errorf("printed %s, want %s", &got, tt.want)
+			}
 		})
-	}
-
-	if line := eventOf(llm.Retrying{Attempt: 2, Err: &llm.Error{}}); line != nil {
-		t.Errorf("a retry is printed as %v", line)
 	}
 }
 
-// The line of an error has the API's message, unless that repeats a part of the key.
-func TestErrorEvent(t *testing.T) {
+// The code of an error is the API's, or else the kind.
+func TestErrorLine(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		err     error
-		message string
-		code    string
+		name string
+		err  error
+		want string
 	}{
-		{
-			"code",
-			&llm.Error{Kind: llm.KindQuota, Type: "t", Code: "insufficient_quota", Message: "Too much."},
-			"Too much.",
-			"insufficient_quota",
-		},
-		{
-			"type",
-			&llm.Error{Kind: llm.KindParameter, Type: "invalid_request_error", Message: "No."},
-			"No.",
-			"invalid_request_error",
-		},
-		{
-			"kind",
-			&llm.Error{Kind: llm.KindMissingKey, Message: "Set X"},
-			"Set X",
-			"missing_key",
-		},
-		{
-			"no message",
-			&llm.Error{Kind: llm.KindServer, Status: 500},
-			"explained",
-			"server_error",
-		},
-		{
-			"canceled",
-			&llm.Error{Kind: llm.KindCanceled, Err: context.Canceled},
-			"explained",
-			"canceled",
-		},
-		{"other", errors.New("looking up"), "explained", "error"},
-		{
-			"key",
-			&llm.Error{Kind: llm.KindAuth, Code: "invalid_api_key", Message: "Incorrect API key provided: sk-...abcd."},
-			"explained",
-			"invalid_api_key",
-		},
+		{"code", &llm.Error{Type: "t", Code: "insufficient_quota"}, "insufficient_quota"},
+		{"type", &llm.Error{Type: "invalid_request_error"}, "invalid_request_error"},
+		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "missing_key"},
+		{"other", errors.New("looking up"), "error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			line := new(app).failed(tt.err, "explained")
-
-			want := fmt.Sprintf(`{"type":"error","message":%q,"code":%q}`, tt.message, tt.code)
-			checkLine(t, line, want)
+			want := fmt.Sprintf(`{"type":"error","message":"in words","code":%q}`, tt.want)
+			if got := string(errorLine(tt.err, "in words")); got != want {
+				t.Errorf("the line is %s, want %s", got, want)
+			}
 		})
-	}
-}
-
-func checkLine(t *testing.T, line event, want string) {
-	t.Helper()
-	var got strings.Builder
-	err := printJSON(&got, line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != want+"\n" {
-		t.Errorf("printed %s, want %s", &got, want)
 	}
 }
 
@@ -212,24 +165,21 @@ func TestTemporary(t *testing.T) {
 // A session fails without its responses, and with one to a cancelled request.
 func TestSession(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		requests []request
-		want     string // the error
+		name    string
+		request request
+		want    string // the error
 	}{
-		{"complete", firstRequests("test"), "<nil>"},
-		{"no response", []request{{}}, "the server sent no response to "},
-		{"refused", []request{{method: "no/such"}}, "no/such: method not found (-32601)"},
+		{"no response", request{}, ": cancelled is false, answered is false"},
+		{"refused", request{method: "no/such"}, "no/such: method not found"},
 		{
 			"cancelled",
-			[]request{{method: "initialize", cancelled: true}},
-			"call 1 was cancelled and yet answered",
+			request{method: "initialize", params: object{}, cancelled: true},
+			"initialize: cancelled is true, answered is true",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
-			ignore := func(string, []byte) {}
-			err := session(t.Context(), o, true, tt.requests, ignore)
-
+			err := session(t.Context(), o, true, []request{tt.request}, io.Discard)
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)
 			}
