@@ -233,7 +233,8 @@ func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
 		return err
 	}
 
-	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
+	learn := func(secret string) { a.redactor.Add(secret) }
+	tokens, err := httpd.NewTokens(source, list, learn)
 	access := &f.options.Access
 	access.Authenticators = append(access.Authenticators, tokens)
 	if err != nil || !inFile {

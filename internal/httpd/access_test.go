@@ -195,7 +195,7 @@ func TestMetricsListener(t *testing.T) {
 func TestTokensChange(t *testing.T) {
 	var learned []string
 	list := "alice:" + secret
-	tokens, err := NewTokens("test", []byte(list), func(s ...string) { learned = append(learned, s...) })
+	tokens, err := NewTokens("test", []byte(list), func(s string) { learned = append(learned, s) })
 	if err != nil {
 		t.Fatal(err)
 	}

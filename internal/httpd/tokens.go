@@ -22,7 +22,7 @@ const tokenHolder = "token:"
 // Tokens are bearer tokens that the operator hands out. It is an [Authenticator].
 type Tokens struct {
 	source  string
-	learn   func(secrets ...string)
+	learn   func(secret string)
 	holders atomic.Pointer[holders]
 }
 
@@ -34,8 +34,8 @@ type holders struct {
 
 // NewTokens returns the tokens in data: name:token, separated by commas or white space. source names
 // them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
-// with new tokens before they are accepted.
-func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
+// with each new token before it is accepted.
+func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, error) {
 	t := &Tokens{source: source, learn: learn}
 	t.holders.Store(&holders{})
 	return t, t.Set(data)
@@ -79,7 +79,9 @@ func (t *Tokens) Set(data []byte) error {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
 
-	t.learn(secrets...)
+	for _, secret := range secrets {
+		t.learn(secret)
+	}
 	t.holders.Store(&holders{byHash, len(names)})
 	return nil
 }
