@@ -166,7 +166,7 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 	path := debugPath(args)
 	if path != "" {
 		return nil, usageError(
-			"--debug="+path+" logs to it; --debug -- ends the flags",
+			"--debug=PATH logs to it; --debug -- ends the flags",
 			"%q after --debug looks like a path, not like a question", path)
 	}
 	if f.json && f.events {

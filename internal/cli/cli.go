@@ -96,7 +96,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// failure is an error with its exit code and advice. If problem is empty, nothing is printed.
+// failure is an error with its exit code and advice.
 type failure struct {
 	code    int
 	problem string
@@ -137,8 +137,8 @@ func (a *app) report(ctx context.Context, err error) int {
 // isClosed reports whether err is that of a stdout without a reader.
 func isClosed(err error) bool {
 	const windowsNoData = syscall.Errno(232) // other systems have no such number
-	isNoData := errors.Is(err, windowsNoData)
-	return errors.Is(err, stdio.ErrGone) || errors.Is(err, syscall.EPIPE) || isNoData
+	isBroken := errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
+	return isBroken || errors.Is(err, stdio.ErrGone)
 }
 
 // program begins the lines for the user.

@@ -109,12 +109,12 @@ func TestUsageErrors(t *testing.T) {
 		{
 			"ask --debug log.txt ?",
 			`"log.txt" after --debug looks like a path, not like a question`,
-			"--debug=log.txt logs to it; --debug -- ends the flags",
+			"--debug=PATH logs to it; --debug -- ends the flags",
 		},
 		{
 			"ask ? --debug /tmp/log",
 			`"/tmp/log" after --debug looks like a path, not like a question`,
-			"--debug=/tmp/log logs to it; --debug -- ends the flags",
+			"--debug=PATH logs to it; --debug -- ends the flags",
 		},
 		{"ask", "no question", example},
 		{"ask \xff", "the question is not UTF-8 text", convert},
@@ -134,7 +134,7 @@ func TestStdinErrors(t *testing.T) {
 			"too long",
 			"ask -",
 			strings.Repeat("x", 1<<20+1),
-			"stdin has more than 1048576 bytes",
+			"stdin has more than 1 MiB",
 			"send the part that matters",
 		},
 	} {

@@ -46,7 +46,7 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 // readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
 // when ctx is done, it is left behind and ends with the program.
 func (a *app) readStdin(ctx context.Context) (string, error) {
-	const maxStdin = 1 << 20 // bytes
+	const maxStdin = 1 << 20 // 1 MiB
 
 	var b []byte
 	var err error
@@ -66,8 +66,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("reading stdin: %w", err)
 	}
 	if len(b) > maxStdin {
-		return "", usageError(
-			"send the part that matters", "stdin has more than %d bytes", maxStdin)
+		return "", usageError("send the part that matters", "stdin has more than 1 MiB")
 	}
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }

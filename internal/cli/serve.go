@@ -147,8 +147,8 @@ func (f *serveFlags) check() error {
 	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
 	case f.isGiven("max-calls-per-user") && isPerUserBad:
-		const text = "--max-calls-per-user %d is not in 1..%d, up to --max-calls"
-		problem = fmt.Sprintf(text, o.MaxCallsPerUser, o.MaxCalls)
+		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
+			o.MaxCallsPerUser, o.MaxCalls)
 	default:
 		return nil
 	}
@@ -307,7 +307,8 @@ func logCall(log *slog.Logger, c server.Call, model string) {
 		log.Debug("call failed", "err", c.Err)
 	}
 
-	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
+	e, ok := errors.AsType[*llm.Error](c.Err)
+	if ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
 	}
 

@@ -41,20 +41,16 @@ func (a *app) setup(_ context.Context, args []string) error {
 	}
 
 	c, err := f.client(strings.Join(words, " ")) // some have a blank: VS Code
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.describe(f)
 	}
-	err = a.describe(f)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
 	}
-
-	_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
-	if err != nil {
-		return err
+	if err == nil {
+		a.setupNotes(c, f.Server)
 	}
-	a.setupNotes(c, f.Server)
-	return nil
+	return err
 }
 
 // client returns the client of that name, if it can reach the server as the flags say. It completes
@@ -172,7 +168,7 @@ func (a *app) describe(f *setupFlags) error {
 	if file != "" {
 		f.Config, err = filepath.Abs(file)
 		if err != nil {
-			return fmt.Errorf("finding %q: %w", file, err)
+			return err
 		}
 	}
 	if f.Via == clients.ViaBinary {
@@ -193,7 +189,7 @@ var temporary = regexp.MustCompile(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{
 func installed() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("finding this program: %w", err)
+		return "", err
 	}
 	if temporary.MatchString(self) {
 		return "", &failure{
