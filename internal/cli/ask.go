@@ -122,7 +122,7 @@ func (a *app) askOnce(
 
 	problem, hint := d.advisor.Advise(f.config.Profile, err)
 	if f.events {
-		print(errorLine(err, problem))
+		print(a.errorLine(err, problem))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }

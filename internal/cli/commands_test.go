@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -120,22 +122,23 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The code of an error is the API's, or else the kind.
+// The line of an error has the API's message and code, unless the message repeats a part of the key.
 func TestErrorLine(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
-		want string
+		want string // message and code
 	}{
-		{"code", &llm.Error{Type: "t", Code: "insufficient_quota"}, "insufficient_quota"},
-		{"type", &llm.Error{Type: "invalid_request_error"}, "invalid_request_error"},
-		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "missing_key"},
-		{"other", errors.New("looking up"), "error"},
+		{"code", &llm.Error{Type: "t", Code: "no_quota", Message: "Too much."}, "Too much. no_quota"},
+		{"type", &llm.Error{Type: "invalid_request_error"}, "explained invalid_request_error"},
+		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained missing_key"},
+		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained auth"},
+		{"other", errors.New("looking up"), "explained error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			want := fmt.Sprintf(`{"type":"error","message":"in words","code":%q}`, tt.want)
-			if got := string(errorLine(tt.err, "in words")); got != want {
-				t.Errorf("the line is %s, want %s", got, want)
+			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained"))
+			if got := fmt.Sprint(got.Get("message"), " ", got.Get("code")); got != tt.want {
+				t.Errorf("the line has %s, want %s", got, tt.want)
 			}
 		})
 	}

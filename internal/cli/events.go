@@ -63,16 +63,23 @@ func eventType(ev llm.Event) string {
 	return ""
 }
 
-// errorLine returns the line of an error, which problem puts into words.
-func errorLine(err error, problem string) json.RawMessage {
+// errorLine returns the line of an error: the API's own message and code, where it sent any. problem
+// is used where the message repeats a part of the key.
+func (a *app) errorLine(err error, problem string) json.RawMessage {
 	code := "error"
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
 		code = cmp.Or(e.Code, e.Type, e.Kind.Label())
 	}
+	if ok && e.Kind != llm.KindAuth {
+		problem = cmp.Or(e.Message, problem)
+	}
 
 	return line("error", struct {
 		Message string `json:"message"`
 		Code    string `json:"code"`
-	}{problem, code})
+	}{
+		a.redactor.Line(problem),
+		a.redactor.Line(code),
+	})
 }

@@ -36,13 +36,13 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 
-	ln, err := listen("--http", f.http)
+	ln, err := net.Listen("tcp", f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	if f.metrics != "" {
-		f.options.MetricsListener, err = listen("--metrics", f.metrics)
+		f.options.MetricsListener, err = net.Listen("tcp", f.metrics)
 		if err != nil {
 			return err
 		}
@@ -163,16 +163,6 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 
 // cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
-
-// listen listens on the address of a flag.
-func listen(flag, address string) (net.Listener, error) {
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		hint := flag + " takes HOST:PORT, an address of this machine that no other program uses"
-		return nil, &failure{exitFailed, err.Error(), hint}
-	}
-	return ln, nil
-}
 
 // authenticate sets who may send requests to ln. An address that others reach needs a way to
 // authenticate.
