@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -296,6 +298,17 @@ func clean(t tester, output string) {
 	if strings.Contains(output, key[3:]) || crash.MatchString(output) {
 		t.Fatalf("the output has the key or a stack trace:\n%s", output)
 	}
+}
+
+// home returns a folder with a configuration in config.yaml.
+func home(t *testing.T, config string) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 var variable = regexp.MustCompile(`^[A-Z_]+=`)

@@ -187,12 +187,7 @@ func TestSecrets(t *testing.T) {
 			t.Parallel()
 			s := newEcho(t, echo.status, echo.contentType, echo.body)
 
-			home := t.TempDir()
-			path := filepath.Join(home, "config.yaml")
-			if err := os.WriteFile(path, []byte(secretConfig), 0o600); err != nil {
-				t.Fatal(err)
-			}
-
+			home := home(t, secretConfig)
 			address := strings.TrimPrefix(s.URL, "http://")
 			words := []string{
 				"OPENAI_API_KEY=" + key,
