@@ -98,16 +98,9 @@ func leak(text string) string {
 
 // said returns the secrets of a request, and wants that they are in their headers only.
 func said(t *testing.T, r *http.Request) string {
-	all := []string{
-		r.Header.Get("Authorization"),
-		r.Header.Get("X-Team"),
-		r.URL.RawQuery,
-		querySecret,
-		proxySecret,
-	}
 	for _, name := range []string{"Authorization", "X-Team", "Proxy-Authorization"} {
-		if r.Header.Get(name) == "" {
-			t.Errorf("no %s", name)
+		if leak(r.Header.Get(name)) == "" {
+			t.Errorf("no secret in %s", name)
 		}
 		r.Header.Del(name)
 	}
@@ -115,7 +108,8 @@ func said(t *testing.T, r *http.Request) string {
 	if s := leak(fmt.Sprint(r.Header, r.URL.Path)); s != "" {
 		t.Errorf("a secret is sent elsewhere: %s", s)
 	}
-	return strings.Join(all, " ; ")
+	secrets := []string{"Bearer " + key, headerSecret, r.URL.RawQuery, querySecret, proxySecret}
+	return strings.Join(secrets, " ; ")
 }
 
 // splitSecret is headerSecret with an invisible character after each one, for JSON.
@@ -228,7 +222,5 @@ func checkOutput(t *testing.T, from, text string) {
 	if s := leak(text); s != "" {
 		t.Errorf("%s has %q:\n%s", from, s, text)
 	}
-	if crash.MatchString(text) {
-		t.Errorf("%s has a stack trace:\n%s", from, text)
-	}
+	clean(t, text)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,7 +48,7 @@ type replica struct {
 // serveHTTP starts a replica in front of an API, with the variables and flags of words.
 func serveHTTP(t *testing.T, words ...string) *replica {
 	t.Helper()
-	args := strings.Fields("serve --http 127.0.0.1:0 --config config.yaml --debug --notice 0s")
+	args := strings.Fields("serve --http 127.0.0.1:0 --config config.yaml --notice 0s")
 	tokens := "MCP_HTTP_TOKENS=alice:" + alice + " bob:" + bob
 	args = slices.Concat(args, []string{tokens}, words)
 	c := start(t, program(home(t, inBackground), args...))
@@ -210,7 +211,7 @@ func TestTaskOutlives(t *testing.T) {
 		then  string // that of those that finish it
 		end   func(*client)
 	}{
-		{"the same key", serveHTTP, "", "", kill},
+		{"the same key", serveHTTP, "DEBUG=1", "DEBUG=1", kill},
 		{"a listed secret", serveHTTP, oldSecret, newSecret, kill},
 		{"stdio, killed", serveStdio, oldSecret, newSecret, kill},
 		{"stdio, at its end", serveStdio, "", "", func(c *client) { c.eof() }},
@@ -274,37 +275,49 @@ func TestUnknownTask(t *testing.T) {
 	}
 }
 
-// A call over HTTP is logged with its trace and with why it failed, but without tokens.
+// calls are the lines of a call that is answered and of one that fails.
+var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-01 tool=answer ` +
+	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
+	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
+	`input_tokens=1200 output_tokens=300 searches=0\n` +
+	`.* outcome=error kind=quota status=429 code=insufficient_quota request_id=req_`)
+
+// A call over HTTP is logged with its trace and with why it failed, but without tokens. Content and
+// the API's message, which may quote it, are logged in debug only.
 func TestServeLog(t *testing.T) {
 	t.Parallel()
-	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	_, env := newAPI(t, "ok", "quota")
-	r := serveHTTP(t, append(env,
-		"--allowed-host", "MCP.example:443", "--public-url", "https://mcp.example",
-		"--oauth-issuer", "http://127.0.0.1:1")...) // which is down
-	r.header = http.Header{
-		"Host":         {"mcp.example"},
-		"Traceparent":  {trace},
-		"X-Request-Id": {"proxy-7"},
-	}
+	for _, debug := range []bool{false, true} {
+		t.Run(fmt.Sprint("debug ", debug), func(t *testing.T) {
+			t.Parallel()
+			_, env := newAPI(t, "ok", "quota")
+			words := strings.Fields("--allowed-host MCP.example:443 --public-url https://mcp.example " +
+				"--oauth-issuer http://127.0.0.1:1 --debug=" + fmt.Sprint(debug)) // which is down
+			r := serveHTTP(t, append(env, words...)...)
+			r.header = http.Header{
+				"Host":         {"mcp.example"},
+				"Traceparent":  {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+				"X-Request-Id": {"proxy-7"},
+			}
+			for range 2 {
+				question := `"name":"answer","arguments":{"query":"is ` + alice + ` a token?"}`
+				r.request(alice, "tools/call", "answer", question)
+			}
 
-	const call = "call_id=proxy-7 traceparent=" + trace + " tool=answer client=alice app=codex/1.0 "
-	question := `"name":"answer","arguments":{"query":"is ` + alice + ` a token?"}`
-	r.request(alice, "tools/call", "answer", question)
-	r.logged(call + "model=gpt-5.2 outcome=ok request_id=req_")
-	r.request(alice, "tools/call", "answer", question)
-	r.logged(call + "model=gpt-5.2 outcome=error kind=quota status=429 code=insufficient_quota ")
-
-	for _, text := range []string{
-		"is [redacted] a token?",
-		"input_tokens=1200 output_tokens=300 searches=0",
-		"without --oauth-scope, ID tokens and tokens for other purposes may be accepted",
-		"the keys cannot be read",
-	} {
-		r.logged(text)
-	}
-	if strings.Contains(r.log(), alice) {
-		t.Errorf("the log has the token:\n%s", r.log())
+			r.logged("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
+			r.logged("the keys cannot be read")
+			r.logged("outcome=error")
+			if !calls.MatchString(r.log()) {
+				t.Errorf("the log is %s, want %s", r.log(), calls)
+			}
+			for _, text := range []string{"is [redacted] a token?", "exceeded your current quota"} {
+				if strings.Contains(r.log(), text) != debug {
+					t.Errorf("want %q in debug only: %s", text, r.log())
+				}
+			}
+			if strings.Contains(r.log(), alice) {
+				t.Errorf("the log has the token:\n%s", r.log())
+			}
+		})
 	}
 }
 

@@ -52,64 +52,53 @@ func TestTools(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
 		event llm.Event
 		want  string
 	}{
 		{
-			"text block",
 			llm.BlockStart{Kind: "text", ID: "msg_1"},
 			`{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`,
 		},
 		{
-			"tool block",
 			llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"},
 			`{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`,
 		},
 		{
-			"no id",
 			llm.BlockStart{Kind: "thinking"},
 			`{"type":"block_start","index":0,"kind":"thinking","id":""}`,
 		},
 		{
-			"text",
 			llm.BlockDelta{Text: "<a> & 天\n"},
 			`{"type":"block_delta","index":0,"text":"<a> & 天\n"}`,
 		},
 		{
-			"unsafe text",
 			llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"},
 			`{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`,
 		},
 		{
-			"thinking",
 			llm.BlockDelta{Index: 2, Thinking: "hm"},
 			`{"type":"block_delta","index":2,"thinking":"hm"}`,
 		},
 		{
-			"input",
 			llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`},
 			`{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`,
 		},
-		{"stop", llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
+		{llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
 		{
-			"search",
 			llm.Search{Action: "search", Query: "q"},
 			`{"type":"search","action":"search","query":"q"}`,
 		},
 		{
-			"page",
 			llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
 			`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
 		},
 		{
-			"usage",
 			llm.Usage{Input: 1, Cached: 9, Total: 3},
 			`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
 		},
-		{"done", llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
+		{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.want, func(t *testing.T) {
 			var got strings.Builder
 			err := printJSON(&got, line(eventType(tt.event), tt.event))
 			if err != nil {

@@ -12,20 +12,19 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	type result struct{ words, via, debug string }
-	for in, want := range map[string]result{
-		"cursor --via docker":         {words: "cursor", via: "docker"},
-		"--via docker cursor":         {words: "cursor", via: "docker"},
-		"Claude --via=docker Code":    {words: "Claude Code", via: "docker"},
-		"what is -l":                  {words: "what is -l"},
-		"7 - 5":                       {words: "7 - 5"},
-		"-- --via docker":             {words: "--via docker"},
-		"a -- --via docker":           {words: "a --via docker"},
-		"a --debug":                   {words: "a", debug: "true"},
-		"a --debug log.txt b":         {words: "a b", debug: "log.txt"},
-		"-debug log.txt --via docker": {via: "docker", debug: "log.txt"},
-		"--debug --via docker":        {via: "docker", debug: "true"},
-		"--debug=a b":                 {words: "b", debug: "a"},
+	for in, want := range map[string]string{
+		"cursor --via docker":         "cursor, docker, ",
+		"--via docker cursor":         "cursor, docker, ",
+		"Claude --via=docker Code":    "Claude Code, docker, ",
+		"what is -l":                  "what is -l, , ",
+		"7 - 5":                       "7 - 5, , ",
+		"-- --via docker":             "--via docker, , ",
+		"a -- --via docker":           "a --via docker, , ",
+		"a --debug":                   "a, , true",
+		"a --debug log.txt b":         "a b, , log.txt",
+		"-debug log.txt --via docker": ", docker, log.txt",
+		"--debug --via docker":        ", docker, true",
+		"--debug=a b":                 "b, , a",
 	} {
 		t.Run(in, func(t *testing.T) {
 			f := newFlags("setup")
@@ -36,9 +35,9 @@ func TestParse(t *testing.T) {
 			}
 
 			debug := *stdcmp.Or(f.config.Debug, new(""))
-			got := result{strings.Join(words, " "), *via, debug}
+			got := strings.Join(words, " ") + ", " + *via + ", " + debug
 			if got != want {
-				t.Errorf("parsed as %q, want %q", got, want)
+				t.Errorf("words, via and debug are %q, want %q", got, want)
 			}
 		})
 	}

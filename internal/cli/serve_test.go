@@ -3,17 +3,12 @@ package cli
 import (
 	"context"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 // writeFile returns the path of a new file.
@@ -26,8 +21,8 @@ func writeFile(t *testing.T, text string) string {
 	return file
 }
 
-// checkStart wants that a start ends with one error.
-func checkStart(t *testing.T, env []string, args, want string) {
+// checkStart wants that a start ends with one error, and returns stderr.
+func checkStart(t *testing.T, env []string, args, want string) (stderr string) {
 	t.Helper()
 	code, _, stderr := run(t.Context(), env, strings.NewReader(""), strings.Fields(args)...)
 	checkExit(t, code, exitUsage)
@@ -37,6 +32,7 @@ func checkStart(t *testing.T, env []string, args, want string) {
 	if n := strings.Count(stderr, "error: "); n != 1 {
 		t.Errorf("%d errors, want 1: %s", n, stderr)
 	}
+	return stderr
 }
 
 const serve = "serve --http 127.0.0.1:0 "
@@ -111,10 +107,7 @@ func TestServeSecrets(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env := strings.Fields(tt.env)
-			checkStart(t, env, tt.args, tt.want)
-
-			_, _, stderr := run(t.Context(), env, nil, strings.Fields(tt.args)...)
+			stderr := checkStart(t, strings.Fields(tt.env), tt.args, tt.want)
 			if strings.Contains(stderr, short) {
 				t.Errorf("stderr has the secret: %s", stderr)
 			}
@@ -155,44 +148,6 @@ func TestServeJSON(t *testing.T) {
 			}
 			if !strings.Contains(stderr.String(), tt.want) {
 				t.Errorf("stderr lacks %s:\n%s", tt.want, &stderr)
-			}
-		})
-	}
-}
-
-// A failed call is logged with its reason, but the API's message only in debug.
-func TestLogCall(t *testing.T) {
-	const message = "slow down, Alice"
-	call := server.Call{
-		ID:       "c1",
-		Tool:     "answer",
-		Client:   "alice",
-		App:      "codex/1.0",
-		Outcome:  "error",
-		Duration: 2720 * time.Millisecond,
-		Stats:    llm.Stats{Attempts: 2, Time: time.Second, RequestID: "req_1"},
-		Err: &llm.Error{
-			Kind:    llm.KindRateLimit,
-			Status:  429,
-			Code:    "rate_limit_exceeded",
-			Message: message,
-		},
-	}
-	const want = "msg=call call_id=c1 tool=answer client=alice app=codex/1.0 model=gpt-5.2 " +
-		"outcome=error kind=rate_limit status=429 code=rate_limit_exceeded request_id=req_1 " +
-		"attempts=2 seconds=2.72 api_seconds=1 input_tokens=0 output_tokens=0 searches=0\n"
-
-	for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
-		t.Run(level.String(), func(t *testing.T) {
-			var out strings.Builder
-			options := &slog.HandlerOptions{Level: level}
-			logCall(slog.New(slog.NewTextHandler(&out, options)), call, "gpt-5.2")
-			if got := out.String(); !strings.HasSuffix(got, want) {
-				t.Errorf("logged %q, want %q", got, want)
-			}
-			has := strings.Contains(out.String(), message)
-			if want := level == slog.LevelDebug; has != want {
-				t.Errorf("the message is logged: %v, want %v", has, want)
 			}
 		})
 	}
