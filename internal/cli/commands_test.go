@@ -162,7 +162,6 @@ func TestSession(t *testing.T) {
 		want    string // the error
 	}{
 		{"no response", request{}, ": cancelled is false, answered is false"},
-		{"refused", request{method: "no/such"}, "no/such: method not found"},
 		{
 			"cancelled",
 			request{method: "initialize", params: object{}, cancelled: true},

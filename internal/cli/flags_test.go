@@ -58,6 +58,7 @@ const (
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
 )
 
+// The arguments may be followed by < and stdin.
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, problem, hint string }{
 		{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
@@ -118,42 +119,28 @@ func TestUsageErrors(t *testing.T) {
 		{"ask", "no question", example},
 		{"ask \xff", "the question is not UTF-8 text", convert},
 		{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			checkUsageError(t, tt.args, "", tt.problem, tt.hint)
-		})
-	}
-}
-
-func TestStdinErrors(t *testing.T) {
-	for _, tt := range []struct{ name, args, stdin, problem, hint string }{
-		{"blank", "ask -", " \n", "no question", example},
-		{"UTF-16", "ask", "\xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
+		{"ask - < \n", "no question", example},
+		{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
 		{
-			"too long",
-			"ask -",
-			strings.Repeat("x", 1<<20+1),
+			"ask - < " + strings.Repeat("x", 1<<20+1),
 			"stdin has more than 1 MiB",
 			"send the part that matters",
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			checkUsageError(t, tt.args, tt.stdin, tt.problem, tt.hint)
+		args, stdin, _ := strings.Cut(tt.args, " < ")
+		t.Run(args, func(t *testing.T) {
+			in := strings.NewReader(stdin)
+			code, stdout, stderr := run(t.Context(), nil, in, strings.Fields(args)...)
+			checkExit(t, code, exitUsage)
+			if stdout != "" {
+				t.Errorf("stdout is %q", stdout)
+			}
+
+			want := "openai-responses-mcp: error: " + tt.problem + "\nhint: " + tt.hint + "\n"
+			if diff := cmp.Diff(want, stderr); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
 		})
-	}
-}
-
-func checkUsageError(t *testing.T, args, stdin, problem, hint string) {
-	t.Helper()
-	code, stdout, stderr := run(t.Context(), nil, strings.NewReader(stdin), strings.Fields(args)...)
-	checkExit(t, code, exitUsage)
-	if stdout != "" {
-		t.Errorf("stdout is %q", stdout)
-	}
-
-	want := "openai-responses-mcp: error: " + problem + "\nhint: " + hint + "\n"
-	if diff := cmp.Diff(want, stderr); diff != "" {
-		t.Errorf("stderr (-want +got):\n%s", diff)
 	}
 }
 
