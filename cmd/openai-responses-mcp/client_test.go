@@ -188,8 +188,8 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 		m.raw = strings.TrimPrefix(string(body), "\r\n")
 	}
 
-	isObject := gjson.Valid(m.raw) && m.raw[0] == '{'
-	if err != nil || !isObject || gjson.Get(m.raw, "jsonrpc").Raw != `"2.0"` {
+	version := gjson.Get(m.raw, "jsonrpc").Raw
+	if err != nil || !gjson.Valid(m.raw) || version != `"2.0"` {
 		return m, fmt.Errorf("stdout holds %q, then %q: %v", line, m.raw, err)
 	}
 	m.id = gjson.Get(m.raw, "id").Raw

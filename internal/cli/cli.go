@@ -7,7 +7,7 @@
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	tasks.go    tasks that outlive the process, and their secrets
-//	watch.go    files with the key or with tokens, which may change
+//	watch.go    secrets in variables and files, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli

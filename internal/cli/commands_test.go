@@ -26,6 +26,7 @@ func TestTools(t *testing.T) {
 	tools := requests[1].response.Get("result.tools.#.name").Array()
 
 	byTool := profiles(new(config.Config))
+
 	if len(tools) != len(byTool) {
 		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
 	}
@@ -50,60 +51,64 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// events are those that --events prints.
+var events = []struct {
+	event llm.Event
+	want  string
+}{
+	{
+		llm.BlockStart{Kind: "text", ID: "msg_1"},
+		`{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`,
+	},
+	{
+		llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"},
+		`{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`,
+	},
+	{
+		llm.BlockStart{Kind: "thinking"},
+		`{"type":"block_start","index":0,"kind":"thinking","id":""}`,
+	},
+	{
+		llm.BlockDelta{Text: "<a> & 天\n"},
+		`{"type":"block_delta","index":0,"text":"<a> & 天\n"}`,
+	},
+	{
+		llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"},
+		`{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`,
+	},
+	{
+		llm.BlockDelta{Index: 2, Thinking: "hm"},
+		`{"type":"block_delta","index":2,"thinking":"hm"}`,
+	},
+	{
+		llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`},
+		`{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`,
+	},
+	{llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
+	{
+		llm.Search{Action: "search", Query: "q"},
+		`{"type":"search","action":"search","query":"q"}`,
+	},
+	{
+		llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
+		`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
+	},
+	{
+		llm.Usage{Input: 1, Cached: 9, Total: 3},
+		`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
+	},
+	{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
+}
+
 func TestEvents(t *testing.T) {
-	for _, tt := range []struct {
-		event llm.Event
-		want  string
-	}{
-		{
-			llm.BlockStart{Kind: "text", ID: "msg_1"},
-			`{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`,
-		},
-		{
-			llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"},
-			`{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`,
-		},
-		{
-			llm.BlockStart{Kind: "thinking"},
-			`{"type":"block_start","index":0,"kind":"thinking","id":""}`,
-		},
-		{
-			llm.BlockDelta{Text: "<a> & 天\n"},
-			`{"type":"block_delta","index":0,"text":"<a> & 天\n"}`,
-		},
-		{
-			llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"},
-			`{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`,
-		},
-		{
-			llm.BlockDelta{Index: 2, Thinking: "hm"},
-			`{"type":"block_delta","index":2,"thinking":"hm"}`,
-		},
-		{
-			llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`},
-			`{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`,
-		},
-		{llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
-		{
-			llm.Search{Action: "search", Query: "q"},
-			`{"type":"search","action":"search","query":"q"}`,
-		},
-		{
-			llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
-			`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
-		},
-		{
-			llm.Usage{Input: 1, Cached: 9, Total: 3},
-			`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
-		},
-		{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
-	} {
+	for _, tt := range events {
 		t.Run(tt.want, func(t *testing.T) {
 			var got strings.Builder
 			err := printJSON(&got, line(eventType(tt.event), tt.event))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got.String() != tt.want+"\n" {
 				t.Errorf("printed %s, want %s", &got, tt.want)
 			}
@@ -126,6 +131,7 @@ func TestErrorLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained"))
+
 			if got := fmt.Sprint(got.Get("message"), " ", got.Get("code")); got != tt.want {
 				t.Errorf("the line has %s, want %s", got, tt.want)
 			}
@@ -171,6 +177,7 @@ func TestSession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
 			err := session(t.Context(), o, true, []request{tt.request}, io.Discard)
+
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)
 			}

@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 
 			debug := *stdcmp.Or(f.config.Debug, new(""))
 			got := strings.Join(words, " ") + ", " + *via + ", " + debug
+
 			if got != want {
 				t.Errorf("words, via and debug are %q, want %q", got, want)
 			}
@@ -58,85 +59,90 @@ const (
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
 )
 
-// The arguments may be followed by < and stdin.
+// usageErrors are wrong command lines. < and stdin may follow the arguments.
+var usageErrors = []struct{ args, problem, hint string }{
+	{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
+	{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
+	{"why?", `unknown command "why?"`, toAsk},
+	{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
+	{"ask -l", "unknown flag --l", seeAsk},
+	{
+		"ask --offline=maybe",
+		`invalid boolean value "maybe" for --offline: parse error`,
+		seeAsk,
+	},
+	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
+	{"--stdio --config", "flag needs an argument: --config", seeHelp},
+	{
+		"setup zed --via=http --url=https://u:p@h/",
+		"a server over HTTP needs its http or https URL",
+		"add --url https://HOST/mcp, without a user",
+	},
+	{
+		"setup codex --offline",
+		"unknown flag --offline",
+		"see openai-responses-mcp setup --help",
+	},
+	{"--offline ask x", `unexpected argument "ask"`, seeHelp},
+	{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
+	{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
+	{
+		"ask --max-results 11 ?",
+		`invalid value "11" for --max-results: not a number from 1 to 10`,
+		seeAsk,
+	},
+	{
+		"ask --recency-days -1 ?",
+		`invalid value "-1" for --recency-days: not a number of at least 0`,
+		seeAsk,
+	},
+	{
+		"ask --recency-days NaN ?",
+		`invalid value "NaN" for --recency-days: not a number of at least 0`,
+		seeAsk,
+	},
+	{
+		"ask --domains go.dev, ?",
+		`invalid value "go.dev," for --domains: "" is not a host name`,
+		seeAsk,
+	},
+	{
+		"ask --debug log.txt ?",
+		`"log.txt" after --debug looks like a path, not like a question`,
+		"--debug=PATH logs to it; --debug -- ends the flags",
+	},
+	{
+		"ask ? --debug /tmp/log",
+		`"/tmp/log" after --debug looks like a path, not like a question`,
+		"--debug=PATH logs to it; --debug -- ends the flags",
+	},
+	{"ask", "no question", example},
+	{"ask \xff", "the question is not UTF-8 text", convert},
+	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
+	{"ask - < \n", "no question", example},
+	{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
+	{
+		"ask - < " + strings.Repeat("x", 1<<20+1),
+		"stdin has more than 1 MiB",
+		"send the part that matters",
+	},
+}
+
 func TestUsageErrors(t *testing.T) {
-	for _, tt := range []struct{ args, problem, hint string }{
-		{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
-		{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
-		{"why?", `unknown command "why?"`, toAsk},
-		{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
-		{"ask -l", "unknown flag --l", seeAsk},
-		{
-			"ask --offline=maybe",
-			`invalid boolean value "maybe" for --offline: parse error`,
-			seeAsk,
-		},
-		{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
-		{"--stdio --config", "flag needs an argument: --config", seeHelp},
-		{
-			"setup zed --via=http --url=https://u:p@h/",
-			"a server over HTTP needs its http or https URL",
-			"add --url https://HOST/mcp, without a user",
-		},
-		{
-			"setup codex --offline",
-			"unknown flag --offline",
-			"see openai-responses-mcp setup --help",
-		},
-		{"--offline ask x", `unexpected argument "ask"`, seeHelp},
-		{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
-		{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
-		{
-			"ask --max-results 11 ?",
-			`invalid value "11" for --max-results: not a number from 1 to 10`,
-			seeAsk,
-		},
-		{
-			"ask --recency-days -1 ?",
-			`invalid value "-1" for --recency-days: not a number of at least 0`,
-			seeAsk,
-		},
-		{
-			"ask --recency-days NaN ?",
-			`invalid value "NaN" for --recency-days: not a number of at least 0`,
-			seeAsk,
-		},
-		{
-			"ask --domains go.dev, ?",
-			`invalid value "go.dev," for --domains: "" is not a host name`,
-			seeAsk,
-		},
-		{
-			"ask --debug log.txt ?",
-			`"log.txt" after --debug looks like a path, not like a question`,
-			"--debug=PATH logs to it; --debug -- ends the flags",
-		},
-		{
-			"ask ? --debug /tmp/log",
-			`"/tmp/log" after --debug looks like a path, not like a question`,
-			"--debug=PATH logs to it; --debug -- ends the flags",
-		},
-		{"ask", "no question", example},
-		{"ask \xff", "the question is not UTF-8 text", convert},
-		{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
-		{"ask - < \n", "no question", example},
-		{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
-		{
-			"ask - < " + strings.Repeat("x", 1<<20+1),
-			"stdin has more than 1 MiB",
-			"send the part that matters",
-		},
-	} {
+	for _, tt := range usageErrors {
 		args, stdin, _ := strings.Cut(tt.args, " < ")
 		t.Run(args, func(t *testing.T) {
 			in := strings.NewReader(stdin)
 			code, stdout, stderr := run(t.Context(), nil, in, strings.Fields(args)...)
+
 			checkExit(t, code, exitUsage)
+
 			if stdout != "" {
 				t.Errorf("stdout is %q", stdout)
 			}
 
 			want := "openai-responses-mcp: error: " + tt.problem + "\nhint: " + tt.hint + "\n"
+
 			if diff := cmp.Diff(want, stderr); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
@@ -146,6 +152,7 @@ func TestUsageErrors(t *testing.T) {
 
 func checkExit(t *testing.T, code, want int) {
 	t.Helper()
+
 	if code != want {
 		t.Errorf("the exit code is %d, want %d", code, want)
 	}
@@ -153,21 +160,21 @@ func checkExit(t *testing.T, code, want int) {
 
 func TestUsageTexts(t *testing.T) {
 	for args, command := range map[string]string{
-		"--help":           "--stdio",
-		"-h":               "--stdio",
-		"help":             "--stdio",
-		"ask --help":       "ask",
-		"help ask":         "ask",
-		"ask What? --help": "ask",
-		"smoke -h":         "smoke",
-		"doctor --help":    "doctor",
-		"setup --help":     "setup",
+		"--help":            "--stdio",
+		"help":              "--stdio",
+		"ask --help":        "ask",
+		"help ask":          "ask",
+		"ask What? --help":  "ask",
+		"smoke -h":          "smoke",
+		"completion --help": "completion",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, _ := run(t.Context(), nil, nil, strings.Fields(args)...)
+
 			checkExit(t, code, exitOK)
 
 			want := "\nUsage:\n  openai-responses-mcp " + command
+
 			if !strings.Contains(stdout, want) {
 				t.Errorf("stdout lacks %q:\n%s", want, stdout)
 			}
@@ -184,6 +191,7 @@ func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
 		t.Run(args, func(t *testing.T) {
 			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
+
 			checkExit(t, code, exitFailed)
 		})
 	}
@@ -224,5 +232,6 @@ func TestQuestionInterrupted(t *testing.T) {
 	defer w.Close()
 
 	code, _, _ := run(ctx, nil, endless, "ask")
+
 	checkExit(t, code, exitInterrupted)
 }

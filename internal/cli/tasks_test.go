@@ -33,6 +33,7 @@ func TestTaskWarning(t *testing.T) {
 			args := []string{"--stdio", "--config", writeFile(t, tt.config)}
 			_, _, stderr := run(t.Context(), []string{tt.env}, strings.NewReader(""), args...)
 			n := strings.Count(stderr, "tasks do not outlive the process")
+
 			if n != tt.want {
 				t.Errorf("%d warnings, want %d: %s", n, tt.want, stderr)
 			}
@@ -55,6 +56,7 @@ func TestSealWithKeyFile(t *testing.T) {
 		secrets := d.sealWithKey(first)
 		check := func(want ...string) {
 			t.Helper()
+
 			if diff := cmp.Diff(want, secrets()); diff != "" {
 				t.Errorf("secrets (-want +got):\n%s", diff)
 			}
