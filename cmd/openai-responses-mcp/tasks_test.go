@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -292,6 +293,8 @@ func TestServeLog(t *testing.T) {
 			_, env := newAPI(t, "ok", "quota")
 			words := strings.Fields("--allowed-host MCP.example:443 --public-url https://mcp.example " +
 				"--oauth-issuer http://127.0.0.1:1 --debug=" + fmt.Sprint(debug)) // which is down
+			file := filepath.Join(home(t, "alice:"+alice+"\n"), "config.yaml")
+			words = append(words, "MCP_HTTP_TOKENS=", "MCP_HTTP_TOKENS_FILE="+file)
 			r := serveHTTP(t, append(env, words...)...)
 			r.header = http.Header{
 				"Host":         {"mcp.example"},
