@@ -68,64 +68,52 @@ var churn = []struct{ step, want string }{
 	{"ok+hang-after=4+delay=1ms", ""},
 }
 
-// lane is one of the users of a session. It sends one call after the other, in one of the framings,
-// cancels some, and knows what each must result in.
-type lane struct {
-	t    *testing.T
-	c    *client
-	name string
-	rnd  *rand.Rand
-}
+// lane sends calls one after the other, in one of the framings, cancels some, and knows what each must
+// result in.
+func lane(t *testing.T, c *client, name string, rnd *rand.Rand) {
+	send := func(message string) {
+		if rnd.IntN(2) == 0 {
+			message = framed(message)
+		}
+		c.line(message)
+	}
 
-// run sends calls.
-func (l *lane) run(calls int) {
-	for n := range calls {
-		kind := churn[l.rnd.IntN(len(churn))]
-		id := fmt.Sprintf("%s-%d", l.name, n)
-		message := ask(strconv.Quote(id), kind.step+" "+id+";")
-		if l.rnd.IntN(2) == 0 {
+	for n := range 80 {
+		kind := churn[rnd.IntN(len(churn))]
+		call := fmt.Sprintf("%s-%d", name, n)
+		id := strconv.Quote(call)
+		message := ask(id, kind.step+" "+call+";")
+		if rnd.IntN(2) == 0 {
 			message = watched(message)
 		}
-		l.send(message)
+		send(message)
 
-		want := strings.ReplaceAll(kind.want, "ID", id)
-		if want == "" || l.rnd.IntN(5) == 0 {
-			l.cancel(strconv.Quote(id), want)
+		want := strings.ReplaceAll(kind.want, "ID", call)
+		if want != "" && rnd.IntN(5) > 0 {
+			m := c.want(id)
+			if !strings.Contains(m.raw, want) {
+				t.Errorf("%s: %s, want %s", kind.step, m.raw, want)
+			}
 			continue
 		}
-		m := l.c.want(strconv.Quote(id))
-		if !strings.Contains(m.raw, want) {
-			l.t.Errorf("%s: %s, want %s", kind.step, m.raw, want)
+
+		for range rnd.IntN(4) { // round trips, so that calls are cancelled at different times
+			c.line(ping(strconv.Quote(name)))
+			c.want(strconv.Quote(name))
+		}
+		send(cancelled(id))
+		send(ping(id)) // whose answer shows that the id is free
+
+		// The call may have been answered before it was cancelled, but not afterwards.
+		m := c.want(id)
+		isPing := strings.Contains(m.raw, `"result":{}`)
+		if want == "" && !isPing {
+			t.Errorf("a hanging call was answered: %s", m.raw)
+		}
+		if !isPing {
+			c.want(id)
 		}
 	}
-}
-
-// send sends a message in one of the framings.
-func (l *lane) send(message string) {
-	if l.rnd.IntN(2) == 0 {
-		message = framed(message)
-	}
-	l.c.line(message)
-}
-
-// cancel cancels a call and wants that its id is free: the answer to a ping has it. The call may have
-// been answered before it was cancelled, but not afterwards.
-func (l *lane) cancel(id, want string) {
-	for range l.rnd.IntN(4) { // round trips, so that calls are cancelled at different times
-		l.c.line(ping(strconv.Quote(l.name)))
-		l.c.want(strconv.Quote(l.name))
-	}
-
-	l.send(cancelled(id))
-	l.send(ping(id))
-	m := l.c.want(id)
-	if strings.Contains(m.raw, `"result":{}`) {
-		return
-	}
-	if want == "" {
-		l.t.Errorf("a hanging call was answered: %s", m.raw)
-	}
-	l.c.want(id)
 }
 
 // files returns the number of the server's open files, 0 where that cannot be seen.
@@ -145,13 +133,8 @@ func TestChurn(t *testing.T) {
 
 	var lanes sync.WaitGroup
 	for i := range 16 {
-		l := &lane{
-			t:    t,
-			c:    c,
-			name: fmt.Sprint("lane", i),
-			rnd:  rand.New(rand.NewPCG(seed, uint64(i))),
-		}
-		lanes.Go(func() { l.run(80) })
+		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+		lanes.Go(func() { lane(t, c, fmt.Sprint("lane", i), rnd) })
 	}
 	lanes.Wait()
 	for line := range strings.Lines(c.log()) {
