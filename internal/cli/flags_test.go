@@ -226,12 +226,10 @@ func TestQuestion(t *testing.T) {
 }
 
 func TestQuestionInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	endless, w := io.Pipe()
 	defer w.Close()
 
-	code, _, _ := run(ctx, nil, endless, "ask")
+	code, _, _ := run(ended(t), nil, endless, "ask")
 
 	checkExit(t, code, exitInterrupted)
 }

@@ -21,10 +21,17 @@ func writeFile(t *testing.T, text string) string {
 	return file
 }
 
+// ended returns a context with which a server ends as soon as it has started.
+func ended(t *testing.T) context.Context {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	return ctx
+}
+
 // checkStart wants that a start ends with one error, and returns stderr.
 func checkStart(t *testing.T, env []string, args, want string) (stderr string) {
 	t.Helper()
-	code, _, stderr := run(t.Context(), env, strings.NewReader(""), strings.Fields(args)...)
+	code, _, stderr := run(ended(t), env, strings.NewReader(""), strings.Fields(args)...)
 
 	checkExit(t, code, exitUsage)
 
@@ -120,8 +127,6 @@ func TestServeSecrets(t *testing.T) {
 
 // With --log-format json every line of the start is JSON.
 func TestServeJSON(t *testing.T) {
-	ended, end := context.WithCancel(t.Context())
-	end()
 	empty := "OPENAI_API_KEY_FILE=" + writeFile(t, "")
 	for _, tt := range []struct{ name, args, env, want string }{
 		{"wrong flag", "--bogus", "", `"level":"ERROR","msg":"unknown flag --bogus"`},
@@ -142,7 +147,7 @@ func TestServeJSON(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			args := strings.Fields(serve + "--notice 0s --drain 0s " + tt.args + " --log-format json")
 			var stderr strings.Builder
-			Run(ended, args, strings.Fields(tt.env), nil, io.Discard, &stderr)
+			Run(ended(t), args, strings.Fields(tt.env), nil, io.Discard, &stderr)
 
 			for line := range strings.Lines(stderr.String()) {
 				if !gjson.Valid(line) {
