@@ -89,7 +89,7 @@ func (a *app) askOnce(
 	}()
 
 	done := false
-	print := func(line json.RawMessage) {
+	write := func(line json.RawMessage) {
 		err := printJSON(a.stdout, line)
 		if err != nil {
 			stop(err)
@@ -98,7 +98,7 @@ func (a *app) askOnce(
 	watch := func(ev llm.Event) {
 		kind := eventType(ev)
 		if kind != "" {
-			print(line(kind, ev))
+			write(line(kind, ev))
 		}
 		done = done || kind == "done"
 	}
@@ -122,7 +122,7 @@ func (a *app) askOnce(
 
 	problem, hint := d.advisor.Advise(f.config.Profile, err)
 	if f.events {
-		print(a.errorLine(err, problem))
+		write(a.errorLine(err, problem))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }
