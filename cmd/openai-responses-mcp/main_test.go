@@ -44,6 +44,7 @@ func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string) {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(api.Close)
+
 	return api, []string{"OPENAI_BASE_URL=" + api.URL, "OPENAI_API_KEY=" + key}
 }
 

@@ -210,6 +210,7 @@ func TestInput(t *testing.T) {
 
 			c, _ := serve(t, "")
 			answers := 0
+
 			for i, want := range strings.Fields(tt.want) {
 				c.put(pieces[i])
 				if i == len(pieces)-1 {
@@ -254,6 +255,7 @@ func TestIDs(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			c.line(strings.Replace(watched(ask(id, "x")), `"token"`, id, 1))
 			prefix := `{"jsonrpc":"2.0","id":` + id + `,"result":{`
+
 			if got := c.want(id).raw; !strings.HasPrefix(got, prefix) {
 				t.Errorf("got %s, want %s", got, prefix)
 			}
@@ -262,6 +264,7 @@ func TestIDs(t *testing.T) {
 			if got := gjson.Get(progress, "params.progressToken").Raw; got != id {
 				t.Errorf("progress of %s, want %s", got, id)
 			}
+
 			c.update(func() { c.unread = nil }) // the rest of the progress
 		})
 	}
@@ -271,6 +274,7 @@ func TestIDs(t *testing.T) {
 func sorted(words string) string {
 	list := strings.Fields(strings.NewReplacer("+", " ", "_", " ").Replace(words))
 	slices.Sort(list)
+
 	return strings.Join(list, " ")
 }
 
@@ -291,5 +295,6 @@ func short(t *testing.T, messages []message) (words string) {
 		}
 		words += framing + answer
 	}
+
 	return words
 }

@@ -40,6 +40,7 @@ func TestSignals(t *testing.T) {
 				tt.wait(c)
 			}
 			_ = c.cmd.Process.Signal(tt.sig)
+
 			if rest := c.end(0); len(rest) > 0 {
 				t.Errorf("messages after the signal: %v\n%s", rest, c.log())
 			}

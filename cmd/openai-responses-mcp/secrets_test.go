@@ -93,6 +93,7 @@ func leak(text string) string {
 			}
 		}
 	}
+
 	return ""
 }
 
@@ -109,6 +110,7 @@ func said(t *testing.T, r *http.Request) string {
 		t.Errorf("a secret is sent elsewhere: %s", s)
 	}
 	secrets := []string{"Bearer " + key, headerSecret, r.URL.RawQuery, querySecret, proxySecret}
+
 	return strings.Join(secrets, " ; ")
 }
 
@@ -147,6 +149,7 @@ func newEcho(t *testing.T, status int, contentType, body string) *httptest.Serve
 		_, _ = io.WriteString(w, fill.Replace(body))
 	}))
 	t.Cleanup(s.Close)
+
 	return s
 }
 

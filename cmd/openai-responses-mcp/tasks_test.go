@@ -57,6 +57,7 @@ func serveHTTP(t *testing.T, words ...string) *replica {
 	c.logged("/mcp")
 	_, url, _ := strings.Cut(c.log(), "serving MCP on ")
 	url, _, _ = strings.Cut(url, "\n")
+
 	return &replica{client: c, url: url, header: http.Header{}}
 }
 
@@ -64,6 +65,7 @@ func serveHTTP(t *testing.T, words ...string) *replica {
 func serveStdio(t *testing.T, env ...string) *replica {
 	t.Helper()
 	args := append(slices.Clone(env), "--stdio", "--config", "config.yaml")
+
 	return &replica{client: start(t, program(home(t, inBackground), args...))}
 }
 

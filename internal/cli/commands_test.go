@@ -30,6 +30,7 @@ func TestTools(t *testing.T) {
 	if len(tools) != len(byTool) {
 		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
 	}
+
 	for _, tool := range tools {
 		t.Run(tool.Str, func(t *testing.T) {
 			if _, ok := byTool[tool.Str]; !ok {

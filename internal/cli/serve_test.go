@@ -18,6 +18,7 @@ func writeFile(t *testing.T, text string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -25,6 +26,7 @@ func writeFile(t *testing.T, text string) string {
 func ended(t *testing.T) context.Context {
 	ctx, end := context.WithCancel(t.Context())
 	end()
+
 	return ctx
 }
 

@@ -14,6 +14,7 @@ import (
 func TestTaskWarning(t *testing.T) {
 	const inBackground = "model_profiles: {answer_detailed: {background: true}}\n"
 	const secrets = "MCP_TASK_SECRETS=0123456789abcdef0123456789abcdef"
+
 	for _, tt := range []struct {
 		name   string
 		config string

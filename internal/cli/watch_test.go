@@ -74,6 +74,7 @@ func follow(t *testing.T, changes []change) (accepted time.Duration, logged stri
 				text = c.text
 			}
 		}
+
 		if text == "" {
 			return nil, fs.ErrNotExist
 		}
