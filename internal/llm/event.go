@@ -1,9 +1,10 @@
 package llm
 
-// Event is one step of a response that is being written. Blocks are numbered from
+// Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
+// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from
 // Request.FirstBlock over everything that one call takes: retries and rounds with tools included.
-// The events with tags are printed as JSON.
-type Event interface{ event() }
+// Those with tags are printed as JSON.
+type Event any
 
 // The values of BlockStart.Kind.
 const (
@@ -62,17 +63,6 @@ type Done struct {
 	Status   string    `json:"status"` // "completed" or "incomplete"
 	Response *Response `json:"-"`
 }
-
-func (BlockStart) event()   {}
-func (BlockDelta) event()   {}
-func (BlockStop) event()    {}
-func (Search) event()       {}
-func (Retrying) event()     {}
-func (Created) event()      {}
-func (Reconnecting) event() {}
-func (Waiting) event()      {}
-func (Usage) event()        {}
-func (Done) event()         {}
 
 // emitter passes the events of a call on. Without yield it discards them.
 type emitter struct {
