@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -186,8 +188,8 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 		m.raw = strings.TrimPrefix(string(body), "\r\n")
 	}
 
-	isObject := gjson.Valid(m.raw) && m.raw[0] == '{'
-	if err != nil || !isObject || gjson.Get(m.raw, "jsonrpc").Raw != `"2.0"` {
+	version := gjson.Get(m.raw, "jsonrpc").Raw
+	if err != nil || !gjson.Valid(m.raw) || version != `"2.0"` {
 		return m, fmt.Errorf("stdout holds %q, then %q: %v", line, m.raw, err)
 	}
 	m.id = gjson.Get(m.raw, "id").Raw
@@ -296,6 +298,17 @@ func clean(t tester, output string) {
 	if strings.Contains(output, key[3:]) || crash.MatchString(output) {
 		t.Fatalf("the output has the key or a stack trace:\n%s", output)
 	}
+}
+
+// home returns a folder with a configuration in config.yaml.
+func home(t *testing.T, config string) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 var variable = regexp.MustCompile(`^[A-Z_]+=`)

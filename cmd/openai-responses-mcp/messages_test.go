@@ -210,13 +210,14 @@ func TestInput(t *testing.T) {
 
 			c, _ := serve(t, "")
 			answers := 0
+
 			for i, want := range strings.Fields(tt.want) {
 				c.put(pieces[i])
 				if i == len(pieces)-1 {
 					_ = c.stdin.Close()
 				}
 
-				answers += len(sorted(want))
+				answers += len(strings.Fields(sorted(want)))
 				c.wait(want, func() bool { return len(c.all) >= answers })
 			}
 			checkAnswers(t, short(t, c.eof()), tt.want)
@@ -235,7 +236,7 @@ func TestInput(t *testing.T) {
 
 func checkAnswers(t *testing.T, got, want string) {
 	t.Helper()
-	if !slices.Equal(sorted(got), sorted(want)) {
+	if sorted(got) != sorted(want) {
 		t.Errorf("answers: %s, want %s", sorted(got), sorted(want))
 	}
 }
@@ -254,6 +255,7 @@ func TestIDs(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			c.line(strings.Replace(watched(ask(id, "x")), `"token"`, id, 1))
 			prefix := `{"jsonrpc":"2.0","id":` + id + `,"result":{`
+
 			if got := c.want(id).raw; !strings.HasPrefix(got, prefix) {
 				t.Errorf("got %s, want %s", got, prefix)
 			}
@@ -262,15 +264,18 @@ func TestIDs(t *testing.T) {
 			if got := gjson.Get(progress, "params.progressToken").Raw; got != id {
 				t.Errorf("progress of %s, want %s", got, id)
 			}
+
 			c.update(func() { c.unread = nil }) // the rest of the progress
 		})
 	}
 }
 
 // sorted returns the answers in the words of the table.
-func sorted(words string) []string {
-	separates := func(r rune) bool { return strings.ContainsRune(" +_", r) }
-	return slices.Sorted(slices.Values(strings.FieldsFunc(words, separates)))
+func sorted(words string) string {
+	list := strings.Fields(strings.NewReplacer("+", " ", "_", " ").Replace(words))
+	slices.Sort(list)
+
+	return strings.Join(list, " ")
 }
 
 // short returns messages in the words of the table.
@@ -290,5 +295,6 @@ func short(t *testing.T, messages []message) (words string) {
 		}
 		words += framing + answer
 	}
+
 	return words
 }

@@ -22,11 +22,11 @@ func TestSignals(t *testing.T) {
 		name string
 		sig  syscall.Signal
 		step string
-		wait func(c *client)
+		wait func(c *client) // nil: for the request only
 	}{
-		{"a call", syscall.SIGTERM, "hang", func(*client) {}},
-		{"a call", syscall.SIGINT, "hang", func(*client) {}},
-		{"a call", syscall.SIGHUP, "hang", func(*client) {}},
+		{"a call", syscall.SIGTERM, "hang", nil},
+		{"a call", syscall.SIGINT, "hang", nil},
+		{"a call", syscall.SIGHUP, "hang", nil},
 		{"a retry", syscall.SIGTERM, "429=250", func(c *client) { c.logged("status=429") }},
 		{"the last answer", syscall.SIGTERM, "hang", func(c *client) { _ = c.stdin.Close() }},
 	} {
@@ -36,9 +36,11 @@ func TestSignals(t *testing.T) {
 			c.begin().line(ask("1", "x"))
 			await(t, api.WaitRequests, 1)
 
-			tt.wait(c)
-
+			if tt.wait != nil {
+				tt.wait(c)
+			}
 			_ = c.cmd.Process.Signal(tt.sig)
+
 			if rest := c.end(0); len(rest) > 0 {
 				t.Errorf("messages after the signal: %v\n%s", rest, c.log())
 			}
@@ -123,46 +125,60 @@ const (
 	notRead     = 141 // nothing reads stdout
 )
 
+// backgroundSteps are those of a response in the background whose stream breaks.
+const backgroundSteps = "cut-after=1+slow=1m hang"
+
+// ends are commands that end early.
+var ends = []struct {
+	args  string
+	steps string    // of the API; without one the command asks nothing
+	sig   os.Signal // nil: the reader ends
+	code  int
+}{
+	{"--stdio", "hang", nil, 0},
+	{"ask x", "hang", os.Interrupt, interrupted},
+	{"smoke x", "hang", os.Interrupt, interrupted},
+	{"doctor --live", "always hang", os.Interrupt, interrupted},
+	{"ask x", "hang", nil, notRead},
+	{"ask --json x", "hang", nil, notRead},
+	{"ask --events x", "ok+hang-after=2", nil, notRead},
+	{"ask x", "", nil, notRead},
+	{"setup", "", nil, notRead},
+	{"setup codex", "", nil, notRead},
+	{"doctor --offline", "", nil, notRead},
+	{"smoke --offline", "", nil, notRead},
+	{"--help", "", nil, notRead},
+	{"--stdio --config config.yaml", backgroundSteps, syscall.SIGTERM, 0},
+	{"--stdio --config config.yaml", backgroundSteps, nil, 0},
+	{"ask x --config config.yaml", backgroundSteps, os.Interrupt, interrupted},
+	{"ask x --config config.yaml", backgroundSteps, nil, notRead},
+}
+
 // Commands end with the reader of their output and with a signal, and their exit code says which it
-// was. Without a reader a session ends at once too, and its calls with it, while stdin stays open.
+// was. Without a reader a session ends at once too, and its calls with it, while stdin stays open. A
+// response in the background is cancelled at the API.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		args string
-		step string // of the API; without one the command asks nothing
-		code int
-	}{
-		{"--stdio", "hang", 0},
-		{"ask x", "hang", interrupted},
-		{"smoke x", "hang", interrupted},
-		{"doctor --live", "always hang", interrupted},
-		{"ask x", "hang", notRead},
-		{"ask --json x", "hang", notRead},
-		{"ask --events x", "ok+hang-after=2", notRead},
-		{"ask x", "", notRead},
-		{"setup", "", notRead},
-		{"setup codex", "", notRead},
-		{"doctor --offline", "", notRead},
-		{"smoke --offline", "", notRead},
-		{"--help", "", notRead},
-	} {
-		t.Run(fmt.Sprint(tt.args, " ", tt.step, " ", tt.code), func(t *testing.T) {
+	for _, tt := range ends {
+		t.Run(fmt.Sprint(tt.args, " ", tt.steps, " ", tt.sig), func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, strings.Fields(tt.step)...)
-
-			c := prepare(t, program(t.TempDir(), append(env, strings.Fields(tt.args)...)...))
-			if tt.step == "" {
+			api, env := newAPI(t, strings.Fields(tt.steps)...)
+			words := append(env, strings.Fields(tt.args)...)
+			c := prepare(t, program(home(t, inBackground), words...))
+			if tt.steps == "" {
 				_ = c.stdout.Close()
 			}
 			c.launch()
 			c.line(initialize)
 			c.line(ask("1", "x"))
-			if tt.step != "" {
+			if tt.steps == backgroundSteps {
+				await(t, api.WaitRequests, 2) // the second one is a GET
+			} else if tt.steps != "" {
 				await(t, api.WaitRequests, 1)
 			}
 
-			if tt.code == interrupted {
-				_ = c.cmd.Process.Signal(os.Interrupt)
+			if tt.sig != nil {
+				_ = c.cmd.Process.Signal(tt.sig)
 			} else {
 				_ = c.stdout.Close()
 			}
@@ -171,46 +187,16 @@ func TestCommandsEnd(t *testing.T) {
 			if strings.Contains(c.log(), "error") {
 				t.Errorf("stderr: %s", c.log())
 			}
-			if tt.step == "hang" {
+
+			switch tt.steps {
+			case "hang":
 				await(t, api.WaitAborted, 1)
-			}
-		})
-	}
-}
-
-// A response in the background is cancelled at the API when its program ends.
-func TestCancelAtTheEnd(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		args string
-		end  func(*client)
-		code int
-	}{
-		{"--stdio", func(c *client) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, 0},
-		{"--stdio", func(c *client) { c.stdout.Close() }, 0},
-		{"ask x", func(c *client) { _ = c.cmd.Process.Signal(os.Interrupt) }, interrupted},
-		{"ask x", func(c *client) { c.stdout.Close() }, notRead},
-	} {
-		t.Run(fmt.Sprint(tt.args, " ", tt.code), func(t *testing.T) {
-			t.Parallel()
-			api, env := newAPI(t, "cut-after=1+slow=1m", "hang")
-			file := t.TempDir() + "/config.yaml"
-			text := []byte("model_profiles: {answer: {background: true}}\n")
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			args := append(env, strings.Fields(tt.args)...)
-			c := prepare(t, program(t.TempDir(), append(args, "--config", file)...)).launch()
-			c.put(initialize + "\n" + ask("1", "x") + "\n")
-			await(t, api.WaitRequests, 2) // the second one is a GET
-			tt.end(c)
-			c.exit(tt.code)
-
-			requests := api.Requests()
-			last := requests[len(requests)-1]
-			if !strings.HasSuffix(last.Path, "/cancel") {
-				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+			case backgroundSteps:
+				requests := api.Requests()
+				last := requests[len(requests)-1]
+				if !strings.HasSuffix(last.Path, "/cancel") {
+					t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+				}
 			}
 		})
 	}

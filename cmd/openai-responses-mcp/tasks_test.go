@@ -3,13 +3,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,71 +30,88 @@ const (
 	newSecret = "MCP_TASK_SECRETS=a-new-secret-of-32-characters...,0123456789abcdef0123456789abcdef"
 )
 
-// home returns a folder with a configuration that runs answer_detailed in the background.
-func home(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	config := []byte("model_profiles: {answer_detailed: {background: true}}\n")
-	err := os.WriteFile(filepath.Join(dir, "config.yaml"), config, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+// inBackground is a configuration.
+const inBackground = "model_profiles: {answer: {background: true}}\n"
 
-// replica is the program over HTTP.
+// withTasks is the _meta of a client that takes tasks.
+const withTasks = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"codex","version":"1.0"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{` +
+	`"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+
+// replica is a server, and how clients that take tasks reach it.
 type replica struct {
 	*client
-	url string
+	url    string // over HTTP
+	header http.Header
 }
 
-// serveHTTP starts a replica in front of an API, with the variables of env.
-func serveHTTP(t *testing.T, env ...string) *replica {
+// serveHTTP starts a replica in front of an API, with the variables and flags of words.
+func serveHTTP(t *testing.T, words ...string) *replica {
 	t.Helper()
-	words := strings.Fields("serve --http 127.0.0.1:0 --config config.yaml --debug --notice 0s")
+	args := strings.Fields("serve --http 127.0.0.1:0 --config config.yaml --notice 0s")
 	tokens := "MCP_HTTP_TOKENS=alice:" + alice + " bob:" + bob
-	words = append(words, tokens)
-	env = slices.DeleteFunc(slices.Clone(env), func(s string) bool { return s == "" })
-	c := start(t, program(home(t), append(words, env...)...))
+	args = slices.Concat(args, []string{tokens}, words)
+	c := start(t, program(home(t, inBackground), args...))
 
 	c.logged("/mcp")
 	_, url, _ := strings.Cut(c.log(), "serving MCP on ")
 	url, _, _ = strings.Cut(url, "\n")
-	return &replica{c, url}
+
+	return &replica{client: c, url: url, header: http.Header{}}
 }
 
-// request sends a request of a client that takes tasks, and returns the message that answers it.
+// serveStdio starts a replica over stdio.
+func serveStdio(t *testing.T, env ...string) *replica {
+	t.Helper()
+	args := append(slices.Clone(env), "--stdio", "--config", "config.yaml")
+
+	return &replica{client: start(t, program(home(t, inBackground), args...))}
+}
+
+// request sends a request, over HTTP with a token, and returns the response.
 func (r *replica) request(token, method, name, params string) gjson.Result {
 	r.t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":%s}}`,
 		method, params, withTasks)
-	req, err := http.NewRequest(http.MethodPost, r.url, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatalf("%v", err)
-	}
-	req.Header = http.Header{
-		"Authorization":        {"Bearer " + token},
-		"Content-Type":         {"application/json"},
-		"Accept":               {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"},
-		"Mcp-Method":           {method},
-		"Mcp-Name":             {name},
+	if r.url == "" {
+		r.line(body)
+		return gjson.Parse(r.want("1").raw)
 	}
 
-	res, err := http.DefaultClient.Do(req)
+	r.header.Set("Mcp-Protocol-Version", "2026-07-28")
+	r.header.Set("Mcp-Method", method)
+	r.header.Set("Mcp-Name", name)
+	answer, err := r.post(context.Background(), token, body)
 	if err != nil {
 		r.t.Fatalf("%v\n%s", err, r.log())
 	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		r.t.Fatalf("%v", err)
-	}
-	_, data, isStream := strings.Cut(string(answer), "data: ")
+	_, data, isStream := strings.Cut(answer, "data: ")
 	if isStream {
 		return gjson.Parse(data)
 	}
-	return gjson.ParseBytes(answer)
+	return gjson.Parse(answer)
+}
+
+// post sends a message over HTTP, and returns the body of the response.
+func (r *replica) post(ctx context.Context, token, message string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, strings.NewReader(message))
+	if err != nil {
+		return "", err
+	}
+	req.Header = r.header
+	req.Host = req.Header.Get("Host") // "": that of the URL
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return string(body), err
 }
 
 // research begins a task of alice and returns its id.
@@ -107,24 +126,70 @@ func (r *replica) research(query string) string {
 	return id
 }
 
+// task sends a request about a task.
 func (r *replica) task(token, method, id string) gjson.Result {
 	r.t.Helper()
 	return r.request(token, "tasks/"+method, id, fmt.Sprintf(`"taskId":%q`, id))
 }
 
 // completed asks about a task until it does not work any more, and wants the answer to a query.
-func completed(t *testing.T, query string, get func() gjson.Result) {
-	t.Helper()
-	task := get()
-	for end := time.Now().Add(patience); task.Get("status").Str == "working"; task = get() {
-		if time.Now().After(end) {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+func (r *replica) completed(id, query string) {
+	r.t.Helper()
+	var task gjson.Result
+	poll(func() bool {
+		task = r.task(alice, "get", id).Get("result")
+		return task.Get("status").Str != "working"
+	})
 	if got := task.Get("result.content.0.text").Str; !strings.Contains(got, query) {
-		t.Errorf("the task is %s, want the answer to %q", task, query)
+		r.t.Fatalf("the task is %s, want the answer to %q", task, query)
 	}
+}
+
+// poll waits until something holds.
+func poll(holds func() bool) {
+	for end := time.Now().Add(patience); !holds() && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Tasks that run side by side get their own answers.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	c, _ := serve(t, "always delay=50ms")
+	r := &replica{client: c}
+	queries := map[string]string{} // by id
+	for i := range 40 {
+		query := fmt.Sprintf("question %d;", i)
+		queries[r.research(query)] = query
+	}
+
+	if len(queries) != 40 {
+		t.Errorf("%d tasks, want 40", len(queries))
+	}
+	for id, query := range queries {
+		r.completed(id, query)
+	}
+}
+
+// tasks/cancel ends the request of a task to the API, and so does the end of the session.
+func TestCancelTask(t *testing.T) {
+	t.Parallel()
+	c, api := serve(t, "always hang")
+	r := &replica{client: c}
+	one := r.research("x")
+	other := r.research("x")
+	await(t, api.WaitRequests, 2)
+
+	r.task("", "cancel", one)
+	await(t, api.WaitAborted, 1)
+	for id, want := range map[string]string{one: "cancelled", other: "working"} {
+		if got := r.task("", "get", id).Get("result.status").Str; got != want {
+			t.Errorf("a task is %s, want %s", got, want)
+		}
+	}
+
+	c.eof()
+	await(t, api.WaitAborted, 2)
 }
 
 // posts counts the requests that ask the API a question.
@@ -137,66 +202,40 @@ func posts(api *fakeapi.Server) (n int) {
 	return n
 }
 
-// A task outlives the process that began it: any other one with the same secret finishes it.
+// A task outlives the process that began it: any other one with the same secret finishes it, and the
+// API is asked once and cancels nothing.
 func TestTaskOutlives(t *testing.T) {
 	t.Parallel()
+	kill := func(c *client) { _ = c.cmd.Process.Kill() }
 	for _, tt := range []struct {
 		name  string
+		serve func(*testing.T, ...string) *replica
 		first string // the secret of the process that begins the task
-		then  string // that of the one that finishes it
+		then  string // that of those that finish it
+		end   func(*client)
 	}{
-		{"the same key", "", ""}, // that of newAPI
-		{"a listed secret", oldSecret, newSecret},
+		{"the same key", serveHTTP, "DEBUG=1", "DEBUG=1", kill},
+		{"a listed secret", serveHTTP, oldSecret, newSecret, kill},
+		{"stdio, killed", serveStdio, oldSecret, newSecret, kill},
+		{"stdio, at its end", serveStdio, "", "", func(c *client) { c.eof() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, "always", "search+slow=100ms")
-			then := append(slices.Clone(env), tt.then)
-			a := serveHTTP(t, append(env, tt.first)...)
-			b := serveHTTP(t, then...) // side by side with a
+			then := append(slices.Clone(env), strings.Fields(tt.then)...)
+			a := tt.serve(t, append(env, strings.Fields(tt.first)...)...)
+			b := tt.serve(t, then...) // side by side with a
 			id := a.research("why is it so")
-			_ = a.cmd.Process.Kill()
-			c := serveHTTP(t, then...) // started after a
+			tt.end(a.client)
+			c := tt.serve(t, then...) // started after a
 
-			for _, r := range []*replica{b, c} {
-				completed(t, "why is it so", func() gjson.Result {
-					return r.task(alice, "get", id).Get("result")
-				})
-			}
+			b.completed(id, "why is it so")
+			c.completed(id, "why is it so")
 			if n := posts(api); n != 1 {
 				t.Errorf("the API was asked %d times, want once", n)
 			}
-			for _, r := range []*replica{a, b, c} {
-				if strings.Contains(r.log(), id) {
-					t.Errorf("the log has the id of the task:\n%s", r.log())
-				}
-			}
-		})
-	}
-}
-
-// Over stdio, too, and the end of the session does not cancel the response.
-func TestTaskOutlivesSession(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		end  func(c *client)
-	}{
-		{"killed", func(c *client) { _ = c.cmd.Process.Kill() }},
-		{"at its end", func(c *client) { c.eof() }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			api, env := newAPI(t, "always", "search+slow=100ms")
-			words := append(env, "--stdio", "--config", "config.yaml")
-			c := start(t, program(home(t), words...))
-			id := research(c, "why is it so")
-			tt.end(c)
-
-			c = start(t, program(home(t), words...))
-			completed(t, "why is it so", func() gjson.Result { return task(c, "get", id) })
-			if n := posts(api); n != 1 {
-				t.Errorf("the API was asked %d times, want once and no cancel", n)
+			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
+				t.Errorf("the log has the id of the task:\n%s", log)
 			}
 		})
 	}
@@ -225,16 +264,91 @@ func TestUnknownTask(t *testing.T) {
 	} {
 		for _, method := range []string{"get", "cancel", "update"} {
 			t.Run(tt.name+" "+method, func(t *testing.T) {
-				m := tt.replica.task(tt.token, method, tt.id)
-				want := "Unknown task: " + tt.id[:50]
-				got := m.Get("error.message").Str
-				if m.Get("error.code").Int() != -32602 || !strings.HasPrefix(got, want) {
-					t.Errorf("got %s, want %s", m, want)
-				}
-				if n := len(api.Requests()); n != requests {
-					t.Errorf("%d requests to the API, want none", n-requests)
+				got := tt.replica.task(tt.token, method, tt.id).Get("error").Raw
+				want := `{"code":-32602,"message":"Unknown task: ` + tt.id[:50]
+				if !strings.HasPrefix(got, want) {
+					t.Errorf("got %s, want %s", got, want)
 				}
 			})
 		}
+	}
+
+	if n := len(api.Requests()); n != requests {
+		t.Errorf("%d requests to the API, want none", n-requests)
+	}
+}
+
+// calls are the lines of a call that is answered and of one that fails.
+var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-01 tool=answer ` +
+	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
+	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
+	`input_tokens=1200 output_tokens=300 searches=0\n` +
+	`.* outcome=error kind=quota status=429`)
+
+// A call over HTTP is logged with its trace and with why it failed, but without tokens. Content and
+// the API's message, which may quote it, are logged in debug only.
+func TestServeLog(t *testing.T) {
+	t.Parallel()
+	for _, debug := range []bool{false, true} {
+		t.Run(fmt.Sprint("debug ", debug), func(t *testing.T) {
+			t.Parallel()
+			_, env := newAPI(t, "ok", "quota")
+			words := strings.Fields("--allowed-host MCP.example:443 --public-url https://mcp.example " +
+				"--oauth-issuer http://127.0.0.1:1 --debug=" + fmt.Sprint(debug)) // which is down
+			file := filepath.Join(home(t, "alice:"+alice+"\n"), "config.yaml")
+			words = append(words, "MCP_HTTP_TOKENS=", "MCP_HTTP_TOKENS_FILE="+file)
+			r := serveHTTP(t, append(env, words...)...)
+			r.header = http.Header{
+				"Host":         {"mcp.example"},
+				"Traceparent":  {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+				"X-Request-Id": {"proxy-7"},
+			}
+			for range 2 {
+				question := `"name":"answer","arguments":{"query":"is ` + alice + ` a token?"}`
+				r.request(alice, "tools/call", "answer", question)
+			}
+
+			r.logged("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
+			r.logged("the keys cannot be read")
+			r.logged("kind=quota status=429 code=insufficient_quota request_id=req_")
+			if !calls.MatchString(r.log()) {
+				t.Errorf("the log is %s, want %s", r.log(), calls)
+			}
+			for _, text := range []string{"is [redacted] a token?", "exceeded your current quota"} {
+				if strings.Contains(r.log(), text) != debug {
+					t.Errorf("want %q in debug only: %s", text, r.log())
+				}
+			}
+			if strings.Contains(r.log(), alice) {
+				t.Errorf("the log has the token:\n%s", r.log())
+			}
+		})
+	}
+}
+
+// A response in the background is cancelled at the API when its client has left, and when the
+// server ends.
+func TestServeCancels(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"the client has left", "the server ends"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "cut-after=1+slow=1m", "hang")
+			r := serveHTTP(t, append(env, "--drain", "0s")...)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			go r.post(ctx, alice, ask("1", "x"))
+			await(t, api.WaitRequests, 2) // the second one is a GET
+
+			if name == "the server ends" {
+				_ = r.cmd.Process.Signal(syscall.SIGTERM)
+				r.end(0)
+			}
+			leave()
+			await(t, api.WaitRequests, 3)
+			if last := api.Requests()[2]; !strings.HasSuffix(last.Path, "/cancel") {
+				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
+			}
+		})
 	}
 }

@@ -32,12 +32,20 @@ type Defaults struct {
 // Search holds the options of the web search tool. Without any of them the tool
 // is exactly {"type":"web_search"}, as in spec §6.
 type Search struct {
-	EnforceDomains bool              // search the domains of the question only
-	BlockedDomains []string          // never searched or cited, subdomains included
-	ContextSize    string            // low, medium or high
-	UserLocation   map[string]string // country, city, region, timezone; nil: not sent; empty: no place
-	Required       bool              // search before every answer
-	Extra          map[string]any    // other members of the tool
+	EnforceDomains bool           // search the domains of the question only
+	BlockedDomains []string       // never searched or cited, subdomains included
+	ContextSize    string         // low, medium or high
+	UserLocation   *Location      // nil: not sent
+	Required       bool           // search before every answer
+	Extra          map[string]any // other members of the tool
+}
+
+// Location is about where the user is. The zero value is no place.
+type Location struct {
+	Country  string `json:"country,omitempty"`
+	City     string `json:"city,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
 }
 
 // include names what a response has beyond the defaults of the API.
@@ -111,9 +119,10 @@ func (s Search) tool(domains []string) map[string]any {
 		t["search_context_size"] = s.ContextSize
 	}
 	if s.UserLocation != nil {
-		location := maps.Clone(s.UserLocation)
-		location["type"] = "approximate"
-		t["user_location"] = location
+		t["user_location"] = struct {
+			*Location
+			Type string `json:"type"`
+		}{s.UserLocation, "approximate"}
 	}
 
 	return t

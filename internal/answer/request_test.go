@@ -86,13 +86,13 @@ func TestTool(t *testing.T) {
 		},
 		{
 			"no place",
-			Search{UserLocation: map[string]string{}},
+			Search{UserLocation: new(Location)},
 			nil,
 			`{"type":"web_search","user_location":{"type":"approximate"}}`,
 		},
 		{
 			"place",
-			Search{UserLocation: map[string]string{"city": "Kyoto", "type": "exact"}},
+			Search{UserLocation: &Location{City: "Kyoto"}},
 			nil,
 			`{"type":"web_search","user_location":{"city":"Kyoto","type":"approximate"}}`,
 		},

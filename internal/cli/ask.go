@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -56,26 +56,10 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	defer d.close()
 	screen.Configure(d.config.Search.BlockedDomains, d.config.Server.Debug)
 
-	// A write would show minutes later that stdout has no reader.
-	run, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	go func() {
-		if stdio.WaitGone(run, a.stdout) {
-			stop(errClosed)
-		}
-	}()
-
-	ans, err := a.askOnce(run, stop, d, f, screen)
-	switch {
-	case ctx.Err() != nil:
-		return errInterrupted
-	case run.Err() != nil:
-		return context.Cause(run)
-	case err != nil:
-		return err
+	ans, err := a.askOnce(ctx, d, f, screen)
+	if err == nil {
+		err = a.printAnswer(ans, f, screen)
 	}
-
-	err = a.printAnswer(ans, f, screen)
 	if err != nil {
 		return err
 	}
@@ -88,75 +72,75 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	return nil
 }
 
-// askOnce asks the question, and shows what happens meanwhile. stop ends ctx. Some complete
-// responses have no answer: then it is nil.
+// askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
+// answer, and --events does not need one: then it is nil.
 func (a *app) askOnce(
 	ctx context.Context,
-	stop func(error),
 	d *deps,
 	f *askFlags,
 	screen *terminal.Screen,
 ) (*answer.Answer, error) {
-	ctx, cancel := answer.WithTimeout(ctx, d.config.Timeout())
-	defer cancel()
-	if f.events {
-		return a.askEvents(ctx, stop, d, f)
-	}
-
-	screen.Refresh()
-	ans, err := d.server.Ask(ctx, f.config.Profile, f.question, screen.Watch)
-	screen.Finish(ans)
-	if err != nil {
-		problem, hint := a.advisor(d.config).Advise(f.config.Profile, err)
-		return nil, &failure{exitFailed, problem, hint}
-	}
-	return ans, nil
-}
-
-// askEvents prints the events of a question, and its error. stop ends ctx if that fails.
-func (a *app) askEvents(
-	ctx context.Context,
-	stop func(error),
-	d *deps,
-	f *askFlags,
-) (*answer.Answer, error) {
-	write := func(line event) {
-		err := printJSON(a.stdout, line)
-		if err != nil {
-			stop(fmt.Errorf("writing the events to stdout: %w", err))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // a write would show minutes later that stdout has no reader
+		if stdio.WaitGone(ctx, a.stdout) {
+			stop(stdio.ErrGone)
 		}
-	}
+	}()
 
 	done := false
-	watch := func(ev llm.Event) {
-		line := eventOf(ev)
-		if line != nil {
-			write(line)
+	write := func(line json.RawMessage) {
+		err := printJSON(a.stdout, line)
+		if err != nil {
+			stop(err)
 		}
-		_, last := ev.(llm.Done)
-		done = done || last
+	}
+	watch := func(ev llm.Event) {
+		kind := eventType(ev)
+		if kind != "" {
+			write(line(kind, ev))
+		}
+		done = done || kind == "done"
+	}
+	if !f.events {
+		watch = screen.Watch
+		screen.Refresh()
 	}
 
-	ans, err := d.server.Ask(ctx, f.config.Profile, f.question, watch)
-	if err == nil || done {
+	limited, cancel := answer.WithTimeout(ctx, d.config.Timeout())
+	defer cancel()
+	ans, err := d.server.Ask(limited, f.config.Profile, f.question, watch)
+	if !f.events {
+		screen.Finish(ans)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err == nil, done:
 		return ans, nil
 	}
-	write(a.failed(err, d.server.Explain(f.config.Profile, err)))
-	return nil, errReported
+
+	problem, hint := d.advisor.Advise(f.config.Profile, err)
+	if f.events {
+		write(a.errorLine(err, problem))
+	}
+	return nil, &failure{exitFailed, problem, hint}
 }
 
 // printAnswer prints an answer that the screen or the events have not shown.
 func (a *app) printAnswer(ans *answer.Answer, f *askFlags, screen *terminal.Screen) error {
-	switch {
-	case f.events, screen.ShowsText():
+	if f.events || screen.ShowsText() {
 		return nil
-	case f.json:
-		return printJSON(a.stdout, ans)
-	case f.color == "always":
-		_, err := io.WriteString(a.stdout, screen.Format(ans))
-		return err
 	}
-	_, err := fmt.Fprintln(a.stdout, text.Printable(ans.Text))
+	if f.json {
+		return printJSON(a.stdout, ans)
+	}
+
+	shown := text.Printable(ans.Text) + "\n"
+	if f.color == "always" {
+		shown = screen.Format(ans)
+	}
+	_, err := io.WriteString(a.stdout, shown)
 	return err
 }
 
@@ -182,7 +166,7 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 	path := debugPath(args)
 	if path != "" {
 		return nil, usageError(
-			"--debug="+path+" logs to it; --debug -- ends the flags",
+			"--debug=PATH logs to it; --debug -- ends the flags",
 			"%q after --debug looks like a path, not like a question", path)
 	}
 	if f.json && f.events {
@@ -212,13 +196,7 @@ func newAskFlags() *askFlags {
 	f.BoolVar(&f.events, "events", false, "")
 	f.BoolVar(&f.usage, "usage", false, "")
 
-	f.Func("color", "", func(s string) error {
-		if !slices.Contains([]string{"auto", "always", "never"}, s) {
-			return errors.New("not auto, always or never")
-		}
-		f.color = s
-		return nil
-	})
+	f.Func("color", "", oneOf(&f.color, "auto", "always", "never"))
 
 	q := &f.question
 	f.Func("recency-days", "", number(&q.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))

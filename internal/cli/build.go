@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"regexp"
 	"runtime"
@@ -33,6 +32,7 @@ type deps struct {
 	log      *slog.Logger
 	logErr   error // why the debug file cannot be written
 	api      llm.Options
+	advisor  advice.Advisor
 	profiles map[string]answer.Profile
 	server   server.Options // what stdio and HTTP share, with the function that answers
 	answerer *answer.Answerer
@@ -110,18 +110,16 @@ func (a *app) connect(d *deps, instructions string) {
 		Logger:          d.log,
 	})
 
-	explain := func(profile string, err error) string {
-		return a.advisor(cfg).Explain(profile, err)
-	}
 	d.ready = func() error {
-		if err := client.Ready(); err != nil {
-			return errors.New(explain("answer", err))
+		err := client.Ready()
+		if err != nil {
+			return errors.New(d.advisor.Explain("answer", err))
 		}
 		return nil
 	}
 	d.server = server.Options{
 		Ask:        d.answerer.Ask,
-		Explain:    explain,
+		Explain:    d.advisor.Explain,
 		Waiting:    client.Waiting,
 		Defaults:   defaults,
 		Timeout:    cfg.Timeout(),
@@ -136,8 +134,10 @@ func (a *app) connect(d *deps, instructions string) {
 // watchKey returns the file of the key, whose changes reach client.
 func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger) *watchedFile {
 	return &watchedFile{
+		log:     log,
 		what:    "key",
-		read:    func() ([]byte, error) { return config.ReadKey(cfg.KeyFile) },
+		path:    cfg.KeyFile,
+		read:    config.ReadKey,
 		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))
@@ -154,6 +154,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 	a.redactor = redact.New(cfg.Secrets...)
 	d := &deps{
 		config:   cfg,
+		advisor:  a.advisor(cfg),
 		profiles: profiles(cfg),
 	}
 	d.log, d.close, d.logErr = logging.New(logging.Options{
@@ -188,16 +189,14 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 func (a *app) goOffline(d *deps) error {
 	api, err := fakeapi.Start("always", "delay=100ms")
 	if err != nil {
-		d.close()
 		return fmt.Errorf("starting the offline API: %w", err)
 	}
 	a.note("offline: answers are samples from the built-in fake API")
 
+	d.advisor.BaseURL = advice.Setting{Value: api.URL, From: "--offline"}
 	d.api.BaseURL = api.URL
 	d.api.APIKey = "offline"
 	d.api.KeyInFile = false
-	d.api.Organization = ""
-	d.api.Project = ""
 	d.api.Headers = nil
 	for name, p := range d.profiles {
 		p.Model = "offline"
@@ -225,15 +224,9 @@ func profiles(cfg *config.Config) map[string]answer.Profile {
 // search are the settings of the web search tool.
 func search(cfg *config.Config) answer.Search {
 	s := cfg.Search
-	var location map[string]string // nil is not sent, an empty one is
+	var location *answer.Location // nil is not sent, an empty one is
 	if cfg.Origin("search.user_location") != "" {
-		location = map[string]string{
-			"country":  s.UserLocation.Country,
-			"region":   s.UserLocation.Region,
-			"city":     s.UserLocation.City,
-			"timezone": s.UserLocation.Timezone,
-		}
-		maps.DeleteFunc(location, func(_, value string) bool { return value == "" })
+		location = new(answer.Location(s.UserLocation))
 	}
 
 	return answer.Search{
@@ -278,18 +271,11 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 	}
 }
 
-// models are the settings of the models, by tool. An inherited model is the setting of answer.
+// models are the settings of the models, by tool.
 func models(cfg *config.Config) map[string]advice.Setting {
-	const inherited = "model_profiles.answer.model"
-
 	byTool := make(map[string]advice.Setting)
 	for tool, p := range profiles(cfg) {
-		key := "model_profiles." + tool + ".model"
-		sameOrigin := cfg.Origin(key) == cfg.Origin(inherited)
-		if sameOrigin && p.Model == cfg.ModelProfiles.Answer.Model {
-			key = inherited
-		}
-		byTool[tool] = setting(cfg, key, p.Model)
+		byTool[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
 	}
 	return byTool
 }
@@ -318,14 +304,10 @@ func rootsFlaw(file string) string {
 
 // proxyVariable is the variable that names the proxy for base, as package net/http reads it.
 func (a *app) proxyVariable(base string) string {
-	name := "HTTPS_PROXY"
-	if strings.HasPrefix(strings.ToLower(base), "http:") {
-		name = "HTTP_PROXY"
-	}
-
-	lower := strings.ToLower(name)
-	if a.variable(name) == "" && a.variable(lower) != "" {
-		return lower
+	scheme, _, _ := strings.Cut(strings.ToLower(base), ":")
+	name := scheme + "_proxy"
+	if a.variable(name) == "" {
+		return strings.ToUpper(name)
 	}
 	return name
 }

@@ -7,7 +7,7 @@
 //	stdio.go    --stdio, --show-config and --version
 //	serve.go    serve --http
 //	tasks.go    tasks that outlive the process, and their secrets
-//	watch.go    files with the key or with tokens, which may change
+//	watch.go    secrets in variables and files, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
@@ -19,8 +19,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -28,6 +26,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -61,15 +60,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		stdout: stdout,
 		stderr: stderr,
 	}
-	return a.report(a.run(ctx, args))
+	return a.report(ctx, a.run(ctx, args))
 }
 
-// command is a command, with its arguments.
-type command func(context.Context, []string) error
-
-// commands are the commands by name.
-func (a *app) commands() map[string]command {
-	return map[string]command{
+// commands are the commands by name. The program without one is the server that its flags describe.
+func (a *app) commands() map[string]func(context.Context, []string) error {
+	return map[string]func(context.Context, []string) error{
+		"":           a.server,
 		"serve":      a.serve,
 		"ask":        a.ask,
 		"smoke":      a.smoke,
@@ -80,19 +77,14 @@ func (a *app) commands() map[string]command {
 	}
 }
 
-// run executes the command that args begins with, or the server that their flags describe.
+// run executes the command that args begins with.
 func (a *app) run(ctx context.Context, args []string) error {
-	if slices.Equal(args, []string{"-v"}) {
-		args = []string{"--version"}
-	}
-
-	name := "" // none: the server
-	run := command(a.server)
+	name := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name = args[0]
 		args = args[1:]
-		run = a.commands()[name]
 	}
+	run := a.commands()[name]
 	if run == nil {
 		return a.unknownCommand(name)
 	}
@@ -104,7 +96,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// failure is an error with its exit code and advice. If problem is empty, nothing is printed.
+// failure is an error with its exit code and advice.
 type failure struct {
 	code    int
 	problem string
@@ -119,23 +111,18 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-var (
-	errReported    = &failure{code: exitFailed} // it is printed already
-	errInterrupted = &failure{code: exitInterrupted}
-	errClosed      = &failure{code: exitClosed}
-)
-
-// report prints err, which may have several lines of problems, and returns its exit code.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if isClosed(err) {
-		return exitClosed
-	}
-
+// report prints err, which may have several lines of problems, and returns its exit code. After an
+// interrupt only a failure with advice is printed.
+func (a *app) report(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
-	if !ok {
+	switch {
+	case err == nil:
+		return exitOK
+	case isClosed(err):
+		return exitClosed
+	case !ok && ctx.Err() != nil:
+		return exitInterrupted
+	case !ok:
 		f = &failure{exitFailed, err.Error(), ""}
 	}
 	for line := range strings.Lines(f.problem) {
@@ -147,11 +134,11 @@ func (a *app) report(err error) int {
 	return f.code
 }
 
-// isClosed reports whether err is that of a pipe without a reader.
+// isClosed reports whether err is that of a stdout without a reader.
 func isClosed(err error) bool {
-	const windowsNoData = syscall.Errno(232)
-	onWindows := runtime.GOOS == "windows" && errors.Is(err, windowsNoData)
-	return onWindows || errors.Is(err, syscall.EPIPE)
+	const windowsNoData = syscall.Errno(232) // other systems have no such number
+	isBroken := errors.Is(err, syscall.EPIPE) || errors.Is(err, windowsNoData)
+	return isBroken || errors.Is(err, stdio.ErrGone)
 }
 
 // program begins the lines for the user.

@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -18,18 +18,19 @@ import (
 // Each tool of the server has its profile, and ask has a flag for it: answer_quick has --quick.
 func TestTools(t *testing.T) {
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	var tools []gjson.Result
-	collect := func(_ string, response []byte) {
-		tools = append(tools, gjson.GetBytes(response, "result.tools.#.name").Array()...)
-	}
-	if err := session(t.Context(), o, true, firstRequests("test"), collect); err != nil {
+	requests := firstRequests()
+	err := session(t.Context(), o, true, requests, io.Discard)
+	if err != nil {
 		t.Fatal(err)
 	}
+	tools := requests[1].response.Get("result.tools.#.name").Array()
 
 	byTool := profiles(new(config.Config))
+
 	if len(tools) != len(byTool) {
 		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
 	}
+
 	for _, tool := range tools {
 		t.Run(tool.Str, func(t *testing.T) {
 			if _, ok := byTool[tool.Str]; !ok {
@@ -51,140 +52,91 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// events are those that --events prints.
+var events = []struct {
+	event llm.Event
+	want  string
+}{
+	{
+		llm.BlockStart{Kind: "text", ID: "msg_1"},
+		`{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`,
+	},
+	{
+		llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"},
+		`{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`,
+	},
+	{
+		llm.BlockStart{Kind: "thinking"},
+		`{"type":"block_start","index":0,"kind":"thinking","id":""}`,
+	},
+	{
+		llm.BlockDelta{Text: "<a> & 天\n"},
+		`{"type":"block_delta","index":0,"text":"<a> & 天\n"}`,
+	},
+	{
+		llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"},
+		`{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`,
+	},
+	{
+		llm.BlockDelta{Index: 2, Thinking: "hm"},
+		`{"type":"block_delta","index":2,"thinking":"hm"}`,
+	},
+	{
+		llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`},
+		`{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`,
+	},
+	{llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
+	{
+		llm.Search{Action: "search", Query: "q"},
+		`{"type":"search","action":"search","query":"q"}`,
+	},
+	{
+		llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
+		`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
+	},
+	{
+		llm.Usage{Input: 1, Cached: 9, Total: 3},
+		`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
+	},
+	{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
+}
+
 func TestEvents(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		event llm.Event
-		want  string
-	}{
-		{
-			"text block",
-			llm.BlockStart{Kind: "text", ID: "msg_1"},
-			`{"type":"block_start","index":0,"kind":"text","id":"msg_1"}`,
-		},
-		{
-			"tool block",
-			llm.BlockStart{Index: 1, Kind: "tool_use", ID: "call_1", Name: "f"},
-			`{"type":"block_start","index":1,"kind":"tool_use","id":"call_1","name":"f"}`,
-		},
-		{
-			"no id",
-			llm.BlockStart{Kind: "thinking"},
-			`{"type":"block_start","index":0,"kind":"thinking","id":""}`,
-		},
-		{
-			"text",
-			llm.BlockDelta{Text: "<a> & 天\n"},
-			`{"type":"block_delta","index":0,"text":"<a> & 天\n"}`,
-		},
-		{
-			"unsafe text",
-			llm.BlockDelta{Text: "\x7f\u009b\u202e\u2028\U000e0041\U0001f600\t"},
-			`{"type":"block_delta","index":0,"text":"\u007f\u009b\u202e\u2028\udb40\udc41😀\t"}`,
-		},
-		{
-			"thinking",
-			llm.BlockDelta{Index: 2, Thinking: "hm"},
-			`{"type":"block_delta","index":2,"thinking":"hm"}`,
-		},
-		{
-			"input",
-			llm.BlockDelta{Index: 3, InputJSON: `{"a":1}`},
-			`{"type":"block_delta","index":3,"input_json":"{\"a\":1}"}`,
-		},
-		{"stop", llm.BlockStop{Index: 3}, `{"type":"block_stop","index":3}`},
-		{
-			"search",
-			llm.Search{Action: "search", Query: "q"},
-			`{"type":"search","action":"search","query":"q"}`,
-		},
-		{
-			"page",
-			llm.Search{Action: "open_page", URL: "https://a.example/?a&b"},
-			`{"type":"search","action":"open_page","url":"https://a.example/?a&b"}`,
-		},
-		{"unknown search", llm.Search{}, `{"type":"search"}`},
-		{
-			"usage",
-			llm.Usage{Input: 1, Cached: 9, Total: 3},
-			`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
-		},
-		{"done", llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			checkLine(t, eventOf(tt.event), tt.want)
-		})
-	}
+	for _, tt := range events {
+		t.Run(tt.want, func(t *testing.T) {
+			var got strings.Builder
+			err := printJSON(&got, line(eventType(tt.event), tt.event))
+			if err != nil {
+				t.Fatal(err)
+			}
 
-	if line := eventOf(llm.Retrying{Attempt: 2, Err: &llm.Error{}}); line != nil {
-		t.Errorf("a retry is printed as %v", line)
-	}
-}
-
-// The line of an error has the API's message, unless that repeats a part of the key.
-func TestErrorEvent(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		err     error
-		message string
-		code    string
-	}{
-		{
-			"code",
-			&llm.Error{Kind: llm.KindQuota, Type: "t", Code: "insufficient_quota", Message: "Too much."},
-			"Too much.",
-			"insufficient_quota",
-		},
-		{
-			"type",
-			&llm.Error{Kind: llm.KindParameter, Type: "invalid_request_error", Message: "No."},
-			"No.",
-			"invalid_request_error",
-		},
-		{
-			"kind",
-			&llm.Error{Kind: llm.KindMissingKey, Message: "Set X"},
-			"Set X",
-			"missing_key",
-		},
-		{
-			"no message",
-			&llm.Error{Kind: llm.KindServer, Status: 500},
-			"explained",
-			"server_error",
-		},
-		{
-			"canceled",
-			&llm.Error{Kind: llm.KindCanceled, Err: context.Canceled},
-			"explained",
-			"canceled",
-		},
-		{"other", errors.New("looking up"), "explained", "error"},
-		{
-			"key",
-			&llm.Error{Kind: llm.KindAuth, Code: "invalid_api_key", Message: "Incorrect API key provided: sk-...abcd."},
-			"explained",
-			"invalid_api_key",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			line := new(app).failed(tt.err, "explained")
-
-			want := fmt.Sprintf(`{"type":"error","message":%q,"code":%q}`, tt.message, tt.code)
-			checkLine(t, line, want)
+			if got.String() != tt.want+"\n" {
+				t.Errorf("printed %s, want %s", &got, tt.want)
+			}
 		})
 	}
 }
 
-func checkLine(t *testing.T, line event, want string) {
-	t.Helper()
-	var got strings.Builder
-	err := printJSON(&got, line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != want+"\n" {
-		t.Errorf("printed %s, want %s", &got, want)
+// The line of an error has the API's message and code, unless the message repeats a part of the key.
+func TestErrorLine(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string // message and code
+	}{
+		{"code", &llm.Error{Type: "t", Code: "no_quota", Message: "Too much."}, "Too much. no_quota"},
+		{"type", &llm.Error{Type: "invalid_request_error"}, "explained invalid_request_error"},
+		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained missing_key"},
+		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained auth"},
+		{"other", errors.New("looking up"), "explained error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained"))
+
+			if got := fmt.Sprint(got.Get("message"), " ", got.Get("code")); got != tt.want {
+				t.Errorf("the line has %s, want %s", got, tt.want)
+			}
+		})
 	}
 }
 
@@ -212,23 +164,20 @@ func TestTemporary(t *testing.T) {
 // A session fails without its responses, and with one to a cancelled request.
 func TestSession(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		requests []request
-		want     string // the error
+		name    string
+		request request
+		want    string // the error
 	}{
-		{"complete", firstRequests("test"), "<nil>"},
-		{"no response", []request{{}}, "the server sent no response to "},
-		{"refused", []request{{method: "no/such"}}, "no/such: method not found (-32601)"},
+		{"no response", request{}, ": cancelled is false, answered is false"},
 		{
 			"cancelled",
-			[]request{{method: "initialize", cancelled: true}},
-			"call 1 was cancelled and yet answered",
+			request{method: "initialize", params: object{}, cancelled: true},
+			"initialize: cancelled is true, answered is true",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := server.Options{Log: slog.New(slog.DiscardHandler)}
-			ignore := func(string, []byte) {}
-			err := session(t.Context(), o, true, tt.requests, ignore)
+			err := session(t.Context(), o, true, []request{tt.request}, io.Discard)
 
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)

@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
-	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -20,13 +16,9 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	f := newFlags("doctor")
 	asJSON := f.Bool("json", false, "")
 	live := f.Bool("live", false, "")
-	words, err := f.parse(args)
+	err := f.parseAll(args)
 	if err != nil {
 		return err
-	}
-	if len(words) > 0 {
-		return usageError("--debug takes its file as --debug=PATH; "+f.seeHelp(),
-			"doctor takes no %q", words[0])
 	}
 
 	o := doctor.Options{
@@ -46,15 +38,12 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		o.LogErr = d.logErr
 		o.Client = d.api
 		o.Profiles = d.profiles
-		o.Advisor = a.advisor(o.Config)
-		if f.offline {
-			o.Advisor.BaseURL = advice.Setting{Value: d.api.BaseURL, From: "--offline"}
-		}
+		o.Advisor = d.advisor
 	}
 
 	checks := doctor.Run(ctx, o)
 	if ctx.Err() != nil {
-		return errInterrupted
+		return ctx.Err()
 	}
 	return a.reportChecks(checks, *asJSON)
 }
@@ -79,13 +68,8 @@ func (a *app) reportChecks(checks []doctor.Check, asJSON bool) error {
 
 // countTools runs a session with the server inside this process and returns the number of tools.
 func countTools(ctx context.Context, lines bool) (tools int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	count := func(_ string, response []byte) {
-		tools += int(gjson.GetBytes(response, "result.tools.#").Int())
-	}
-	err = session(ctx, o, lines, firstRequests("doctor"), count)
-	return tools, err
+	requests := firstRequests()
+	err = session(ctx, o, lines, requests, io.Discard)
+	return int(requests[1].response.Get("result.tools.#").Int()), err
 }

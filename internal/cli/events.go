@@ -2,10 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -17,10 +17,9 @@ import (
 // printJSON writes v on one line, with one Write.
 func printJSON(w io.Writer, v any) error {
 	b, err := jsonx.Marshal(v)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(escape(append(b, '\n')))
 	}
-	_, err = w.Write(escape(append(b, '\n')))
 	return err
 }
 
@@ -38,81 +37,49 @@ func escape(json []byte) (escaped []byte) {
 	return escaped
 }
 
-// event is a line of `ask --events`: its type, then names and values in turn. Empty strings, except
-// an id, are left out.
-type event []any
-
-// MarshalJSON keeps the order.
-func (e event) MarshalJSON() ([]byte, error) {
-	b := fmt.Appendf(nil, `{"type":%q`, e[0])
-	for i := 1; i < len(e); i += 2 {
-		name := e[i]
-		value := e[i+1]
-		if value == "" && name != "id" {
-			continue
-		}
-		encoded, _ := jsonx.Marshal(value) // strings and numbers cannot fail
-		b = fmt.Appendf(b, ",%q:%s", name, encoded)
-	}
-	return append(b, '}'), nil
+// line returns a line of `ask --events`: its type, then the members of what, which has some.
+func line(kind string, what any) json.RawMessage {
+	members, _ := jsonx.Marshal(what) // strings and numbers cannot fail
+	return fmt.Appendf(nil, `{"type":%q,%s`, kind, members[1:])
 }
 
-// eventOf returns the line of ev. It is nil for an event that is not printed, such as a retry.
-func eventOf(ev llm.Event) event {
-	switch e := ev.(type) {
+// eventType is the type of the line of an event. It is "" if the event is not printed, such as a
+// retry.
+func eventType(ev llm.Event) string {
+	switch ev.(type) {
 	case llm.BlockStart:
-		return event{
-			"block_start",
-			"index", e.Index,
-			"kind", e.Kind,
-			"id", e.ID,
-			"name", e.Name,
-		}
+		return "block_start"
 	case llm.BlockDelta:
-		return event{
-			"block_delta",
-			"index", e.Index,
-			"text", e.Text,
-			"thinking", e.Thinking,
-			"input_json", e.InputJSON,
-		}
+		return "block_delta"
 	case llm.BlockStop:
-		return event{"block_stop", "index", e.Index}
+		return "block_stop"
 	case llm.Search:
-		return event{"search", "action", e.Action, "query", e.Query, "url", e.URL}
+		return "search"
 	case llm.Usage:
-		return event{
-			"usage",
-			"input_tokens", e.Input,
-			"output_tokens", e.Output,
-			"total_tokens", e.Total,
-		}
+		return "usage"
 	case llm.Done:
-		return event{"done", "status", e.Status}
+		return "done"
 	}
-	return nil
+	return ""
 }
 
-// failed returns the line of an error: the API's own message and code, where it
-// sent any. explained is used where the message repeats a part of the key.
-func (a *app) failed(err error, explained string) event {
-	message := explained
+// errorLine returns the line of an error: the API's own message and code, where it sent any. problem
+// is used where the message repeats a part of the key.
+func (a *app) errorLine(err error, problem string) json.RawMessage {
 	code := "error"
-
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
-		switch e.Kind {
-		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
-		default:
-			message = cmp.Or(strings.TrimSpace(e.Message), explained)
-		}
-		kind := strings.ReplaceAll(e.Kind.String(), " ", "_")
-		code = cmp.Or(e.Code, e.Type, kind)
+		code = cmp.Or(e.Code, e.Type, e.Kind.Label())
+	}
+	if ok && e.Kind != llm.KindAuth {
+		problem = cmp.Or(e.Message, problem)
 	}
 
-	return event{
-		"error",
-		"message", a.redactor.Line(message),
-		"code", a.redactor.Line(code),
-	}
+	return line("error", struct {
+		Message string `json:"message"`
+		Code    string `json:"code"`
+	}{
+		a.redactor.Line(problem),
+		a.redactor.Line(code),
+	})
 }

@@ -25,16 +25,10 @@ type flags struct {
 	show    bool // --show-config alone, whose JSON has the warnings
 }
 
-// newNoFlags returns the flags of a command that takes --help only.
-func newNoFlags(name string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f.SetOutput(io.Discard) // report prints the errors
-	return f
-}
-
 // newConfigFlag returns the flags of a command that takes --config only.
 func newConfigFlag(name string) *flags {
-	f := newNoFlags(name)
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f.SetOutput(io.Discard) // report prints the errors
 	f.Func("config", "", given(&f.config.Config))
 	return f
 }
@@ -52,6 +46,17 @@ func newFlags(name string) *flags {
 func given(value **string) func(string) error {
 	return func(s string) error {
 		*value = &s
+		return nil
+	}
+}
+
+// oneOf sets a flag that takes one of some words.
+func oneOf(value *string, words ...string) func(string) error {
+	return func(s string) error {
+		if !slices.Contains(words, s) {
+			return errors.New("not one of " + strings.Join(words, ", "))
+		}
+		*value = s
 		return nil
 	}
 }
@@ -77,8 +82,11 @@ func joinDebug(args []string) (joined []string) {
 func (f *flags) parse(args []string) (words []string, err error) {
 	for len(args) > 0 {
 		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
 		if err != nil {
-			return nil, f.problem(err)
+			return nil, usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
 		}
 
 		rest := f.Args()
@@ -96,28 +104,22 @@ func (f *flags) parse(args []string) (words []string, err error) {
 	return words, nil
 }
 
+// parseAll parses the flags of a command that takes no other arguments.
+func (f *flags) parseAll(args []string) error {
+	words, err := f.parse(joinDebug(args))
+	if len(words) > 0 {
+		err = usageError(f.seeHelp(), "unexpected argument %q", words[0])
+	}
+	return err
+}
+
 // dashes are the places where package flag names a flag with one dash.
 var dashes = strings.NewReplacer(
+	"flag provided but not defined: -", "unknown flag --",
 	" argument: -", " argument: --",
 	" for flag -", " for --",
 	" for -", " for --",
 )
-
-// problem words an error of package flag.
-func (f *flags) problem(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
-	}
-
-	name = "--" + strings.TrimPrefix(name, "-")
-	var known []string
-	f.VisitAll(func(fl *flag.Flag) { known = append(known, "--"+fl.Name) })
-	return usageError(didYouMean(name, known)+f.seeHelp(), "unknown flag %s", name)
-}
 
 // seeHelp is the hint that leads to the usage text.
 func (f *flags) seeHelp() string {
@@ -125,24 +127,19 @@ func (f *flags) seeHelp() string {
 	return "see " + command + " --help"
 }
 
-// didYouMean is a hint with the known name that s most likely stands for, or "".
-func didYouMean(s string, known []string) string {
-	name := text.Nearest(s, known)
-	if name == "" {
-		return ""
-	}
-	return "did you mean " + name + "? "
-}
-
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
 // like a question.
 func (a *app) unknownCommand(name string) error {
+	hint := "see openai-responses-mcp --help"
 	known := append(slices.Sorted(maps.Keys(a.commands())), "--version")
-	hint := didYouMean(name, known)
-	if strings.ContainsFunc(name, inQuestion) {
-		hint = "questions go to " + version.Name + ` ask "QUESTION"; `
+	nearest := text.Nearest(name, known)
+	if nearest != "" {
+		hint = "did you mean " + nearest + "? " + hint
 	}
-	return usageError(hint+"see "+version.Name+" --help", "unknown command %q", name)
+	if strings.ContainsFunc(name, inQuestion) {
+		hint = `questions go to openai-responses-mcp ask "QUESTION"`
+	}
+	return usageError(hint, "unknown command %q", name)
 }
 
 // inQuestion reports whether questions have r and names of commands have not.
@@ -154,21 +151,14 @@ func inQuestion(r rune) bool {
 var usages embed.FS
 
 // help prints the usage text of the command that args name.
-func (a *app) help(_ context.Context, args []string) error {
-	command := strings.Join(args, " ")
-	if command == "help" {
-		command = ""
-	}
-	return a.usage(command)
+func (a *app) help(ctx context.Context, args []string) error {
+	return a.run(ctx, append(args, "--help"))
 }
 
 // usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
 func (a *app) usage(command string) error {
 	name := strings.TrimSuffix("usage_"+command, "_") + ".txt"
-	b, err := usages.ReadFile(name)
-	if err != nil {
-		return a.unknownCommand(command)
-	}
-	_, err = a.stdout.Write(b)
+	b, _ := usages.ReadFile(name) // each command has one
+	_, err := a.stdout.Write(b)
 	return err
 }

@@ -12,20 +12,19 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	type result struct{ words, via, debug string }
-	for in, want := range map[string]result{
-		"cursor --via docker":         {words: "cursor", via: "docker"},
-		"--via docker cursor":         {words: "cursor", via: "docker"},
-		"Claude --via=docker Code":    {words: "Claude Code", via: "docker"},
-		"what is -l":                  {words: "what is -l"},
-		"7 - 5":                       {words: "7 - 5"},
-		"-- --via docker":             {words: "--via docker"},
-		"a -- --via docker":           {words: "a --via docker"},
-		"a --debug":                   {words: "a", debug: "true"},
-		"a --debug log.txt b":         {words: "a b", debug: "log.txt"},
-		"-debug log.txt --via docker": {via: "docker", debug: "log.txt"},
-		"--debug --via docker":        {via: "docker", debug: "true"},
-		"--debug=a b":                 {words: "b", debug: "a"},
+	for in, want := range map[string]string{
+		"cursor --via docker":         "cursor, docker, ",
+		"--via docker cursor":         "cursor, docker, ",
+		"Claude --via=docker Code":    "Claude Code, docker, ",
+		"what is -l":                  "what is -l, , ",
+		"7 - 5":                       "7 - 5, , ",
+		"-- --via docker":             "--via docker, , ",
+		"a -- --via docker":           "a --via docker, , ",
+		"a --debug":                   "a, , true",
+		"a --debug log.txt b":         "a b, , log.txt",
+		"-debug log.txt --via docker": ", docker, log.txt",
+		"--debug --via docker":        ", docker, true",
+		"--debug=a b":                 "b, , a",
 	} {
 		t.Run(in, func(t *testing.T) {
 			f := newFlags("setup")
@@ -36,9 +35,10 @@ func TestParse(t *testing.T) {
 			}
 
 			debug := *stdcmp.Or(f.config.Debug, new(""))
-			got := result{strings.Join(words, " "), *via, debug}
+			got := strings.Join(words, " ") + ", " + *via + ", " + debug
+
 			if got != want {
-				t.Errorf("parsed as %q, want %q", got, want)
+				t.Errorf("words, via and debug are %q, want %q", got, want)
 			}
 		})
 	}
@@ -53,129 +53,106 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 
 const (
 	seeHelp = "see openai-responses-mcp --help"
-	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"; `
+	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"`
 	seeAsk  = "see openai-responses-mcp ask --help"
 	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
 )
 
+// usageErrors are wrong command lines. < and stdin may follow the arguments.
+var usageErrors = []struct{ args, problem, hint string }{
+	{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
+	{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
+	{"why?", `unknown command "why?"`, toAsk},
+	{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
+	{"ask -l", "unknown flag --l", seeAsk},
+	{
+		"ask --offline=maybe",
+		`invalid boolean value "maybe" for --offline: parse error`,
+		seeAsk,
+	},
+	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
+	{"--stdio --config", "flag needs an argument: --config", seeHelp},
+	{
+		"setup zed --via=http --url=https://u:p@h/",
+		"a server over HTTP needs its http or https URL",
+		"add --url https://HOST/mcp, without a user",
+	},
+	{
+		"setup codex --offline",
+		"unknown flag --offline",
+		"see openai-responses-mcp setup --help",
+	},
+	{"--offline ask x", `unexpected argument "ask"`, seeHelp},
+	{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
+	{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
+	{
+		"ask --max-results 11 ?",
+		`invalid value "11" for --max-results: not a number from 1 to 10`,
+		seeAsk,
+	},
+	{
+		"ask --recency-days -1 ?",
+		`invalid value "-1" for --recency-days: not a number of at least 0`,
+		seeAsk,
+	},
+	{
+		"ask --recency-days NaN ?",
+		`invalid value "NaN" for --recency-days: not a number of at least 0`,
+		seeAsk,
+	},
+	{
+		"ask --domains go.dev, ?",
+		`invalid value "go.dev," for --domains: "" is not a host name`,
+		seeAsk,
+	},
+	{
+		"ask --debug log.txt ?",
+		`"log.txt" after --debug looks like a path, not like a question`,
+		"--debug=PATH logs to it; --debug -- ends the flags",
+	},
+	{
+		"ask ? --debug /tmp/log",
+		`"/tmp/log" after --debug looks like a path, not like a question`,
+		"--debug=PATH logs to it; --debug -- ends the flags",
+	},
+	{"ask", "no question", example},
+	{"ask \xff", "the question is not UTF-8 text", convert},
+	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
+	{"ask - < \n", "no question", example},
+	{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
+	{
+		"ask - < " + strings.Repeat("x", 1<<20+1),
+		"stdin has more than 1 MiB",
+		"send the part that matters",
+	},
+}
+
 func TestUsageErrors(t *testing.T) {
-	for _, tt := range []struct{ args, problem, hint string }{
-		{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
-		{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
-		{"why?", `unknown command "why?"`, toAsk + seeHelp},
-		{"東京の天気は", `unknown command "東京の天気は"`, toAsk + seeHelp},
-		{
-			"ask --recencydays 1 ?",
-			"unknown flag --recencydays",
-			"did you mean --recency-days? " + seeAsk,
-		},
-		{"ask -l", "unknown flag --l", seeAsk},
-		{
-			"ask --offline=maybe",
-			`invalid boolean value "maybe" for --offline: parse error`,
-			seeAsk,
-		},
-		{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
-		{"--stdio --config", "flag needs an argument: --config", seeHelp},
-		{
-			"setup zed --via=http --url=https://u:p@h/",
-			"a server over HTTP needs its http or https URL",
-			"add --url https://HOST/mcp, without a user",
-		},
-		{
-			"setup codex --offline",
-			"unknown flag --offline",
-			"see openai-responses-mcp setup --help",
-		},
-		{
-			"--offline ask x",
-			`unexpected argument "ask"`,
-			"a command goes first, before its flags; " + seeHelp,
-		},
-		{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
-		{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
-		{
-			"ask --max-results 11 ?",
-			`invalid value "11" for --max-results: not a number from 1 to 10`,
-			seeAsk,
-		},
-		{
-			"ask --recency-days -1 ?",
-			`invalid value "-1" for --recency-days: not a number of at least 0`,
-			seeAsk,
-		},
-		{
-			"ask --recency-days NaN ?",
-			`invalid value "NaN" for --recency-days: not a number of at least 0`,
-			seeAsk,
-		},
-		{
-			"ask --domains go.dev, ?",
-			`invalid value "go.dev," for --domains: "" is not a host name`,
-			seeAsk,
-		},
-		{
-			"ask --debug log.txt ?",
-			`"log.txt" after --debug looks like a path, not like a question`,
-			"--debug=log.txt logs to it; --debug -- ends the flags",
-		},
-		{
-			"ask ? --debug /tmp/log",
-			`"/tmp/log" after --debug looks like a path, not like a question`,
-			"--debug=/tmp/log logs to it; --debug -- ends the flags",
-		},
-		{"ask", "no question", example},
-		{"ask \xff", "the question is not UTF-8 text", convert},
-		{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			checkUsageError(t, tt.args, "", tt.problem, tt.hint)
+	for _, tt := range usageErrors {
+		args, stdin, _ := strings.Cut(tt.args, " < ")
+		t.Run(args, func(t *testing.T) {
+			in := strings.NewReader(stdin)
+			code, stdout, stderr := run(t.Context(), nil, in, strings.Fields(args)...)
+
+			checkExit(t, code, exitUsage)
+
+			if stdout != "" {
+				t.Errorf("stdout is %q", stdout)
+			}
+
+			want := "openai-responses-mcp: error: " + tt.problem + "\nhint: " + tt.hint + "\n"
+
+			if diff := cmp.Diff(want, stderr); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
 		})
-	}
-}
-
-func TestStdinErrors(t *testing.T) {
-	for _, tt := range []struct{ name, args, stdin, problem, hint string }{
-		{"blank", "ask -", " \n", "no question", example},
-		{
-			"dash before words",
-			"ask - extra",
-			"?",
-			"- comes before the question",
-			"- alone reads the question from stdin; after a question it adds stdin as context",
-		},
-		{"UTF-16", "ask", "\xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
-		{
-			"too long",
-			"ask -",
-			strings.Repeat("x", 1<<20+1),
-			"stdin has more than 1048576 bytes",
-			"send the part that matters",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			checkUsageError(t, tt.args, tt.stdin, tt.problem, tt.hint)
-		})
-	}
-}
-
-func checkUsageError(t *testing.T, args, stdin, problem, hint string) {
-	t.Helper()
-	code, stdout, stderr := run(t.Context(), nil, strings.NewReader(stdin), strings.Fields(args)...)
-	checkExit(t, code, exitUsage)
-	if stdout != "" {
-		t.Errorf("stdout is %q", stdout)
-	}
-
-	want := "openai-responses-mcp: error: " + problem + "\nhint: " + hint + "\n"
-	if diff := cmp.Diff(want, stderr); diff != "" {
-		t.Errorf("stderr (-want +got):\n%s", diff)
 	}
 }
 
 func checkExit(t *testing.T, code, want int) {
 	t.Helper()
+
 	if code != want {
 		t.Errorf("the exit code is %d, want %d", code, want)
 	}
@@ -183,21 +160,21 @@ func checkExit(t *testing.T, code, want int) {
 
 func TestUsageTexts(t *testing.T) {
 	for args, command := range map[string]string{
-		"--help":           "--stdio",
-		"-h":               "--stdio",
-		"help":             "--stdio",
-		"ask --help":       "ask",
-		"help ask":         "ask",
-		"ask What? --help": "ask",
-		"smoke -h":         "smoke",
-		"doctor --help":    "doctor",
-		"setup --help":     "setup",
+		"--help":            "--stdio",
+		"help":              "--stdio",
+		"ask --help":        "ask",
+		"help ask":          "ask",
+		"ask What? --help":  "ask",
+		"smoke -h":          "smoke",
+		"completion --help": "completion",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, _ := run(t.Context(), nil, nil, strings.Fields(args)...)
+
 			checkExit(t, code, exitOK)
 
 			want := "\nUsage:\n  openai-responses-mcp " + command
+
 			if !strings.Contains(stdout, want) {
 				t.Errorf("stdout lacks %q:\n%s", want, stdout)
 			}
@@ -214,6 +191,7 @@ func TestFullDisk(t *testing.T) {
 	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
 		t.Run(args, func(t *testing.T) {
 			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
+
 			checkExit(t, code, exitFailed)
 		})
 	}
@@ -248,13 +226,10 @@ func TestQuestion(t *testing.T) {
 }
 
 func TestQuestionInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	endless, w := io.Pipe()
 	defer w.Close()
 
-	_, err := (&app{stdin: endless}).query(ctx, nil)
-	if !errors.Is(err, errInterrupted) {
-		t.Errorf("the error is %v, want %v", err, errInterrupted)
-	}
+	code, _, _ := run(ended(t), nil, endless, "ask")
+
+	checkExit(t, code, exitInterrupted)
 }

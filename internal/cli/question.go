@@ -40,18 +40,13 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 			`openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`,
 			"no question")
 	}
-	if len(words) > 0 && words[0] == "-" {
-		return "", usageError(
-			"- alone reads the question from stdin; after a question it adds stdin as context",
-			"- comes before the question")
-	}
 	return query, nil
 }
 
 // readStdin reads stdin to its end. A read from a pipe cannot be interrupted:
 // when ctx is done, it is left behind and ends with the program.
 func (a *app) readStdin(ctx context.Context) (string, error) {
-	const maxStdin = 1 << 20 // bytes
+	const maxStdin = 1 << 20 // 1 MiB
 
 	var b []byte
 	var err error
@@ -63,7 +58,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 
 	select {
 	case <-ctx.Done():
-		return "", errInterrupted
+		return "", ctx.Err()
 	case <-done:
 	}
 
@@ -71,8 +66,7 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("reading stdin: %w", err)
 	}
 	if len(b) > maxStdin {
-		return "", usageError(
-			"send the part that matters", "stdin has more than %d bytes", maxStdin)
+		return "", usageError("send the part that matters", "stdin has more than 1 MiB")
 	}
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
@@ -93,19 +87,17 @@ var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt
 
 // debugPath returns a path after --debug: the server would log to it, but ask would ask it.
 func debugPath(args []string) string {
-	for i, arg := range args {
-		if arg == "--" || i+1 == len(args) {
+	previous := ""
+	for _, arg := range args {
+		if arg == "--" {
 			break
 		}
-		if arg != "--debug" && arg != "-debug" {
-			continue
+		afterDebug := previous == "--debug" || previous == "-debug"
+		isURL := strings.Contains(arg, "://")
+		if afterDebug && pathLike.MatchString(arg) && !isURL {
+			return arg
 		}
-
-		next := args[i+1]
-		isURL := strings.Contains(next, "://")
-		if pathLike.MatchString(next) && !isURL {
-			return next
-		}
+		previous = arg
 	}
 	return ""
 }

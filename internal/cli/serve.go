@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,11 +21,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// The variables with the bearer tokens of serve, or with the file that holds them.
-const (
-	tokensVariable     = "MCP_HTTP_TOKENS"
-	tokensFileVariable = "MCP_HTTP_TOKENS_FILE"
-)
+// tokensVariable has the bearer tokens of serve, see secretList.
+const tokensVariable = "MCP_HTTP_TOKENS"
 
 const (
 	defaultMaxCalls = 256
@@ -39,13 +36,13 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 
-	ln, err := listen("--http", f.http)
+	ln, err := net.Listen("tcp", f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	if f.metrics != "" {
-		f.options.MetricsListener, err = listen("--metrics", f.metrics)
+		f.options.MetricsListener, err = net.Listen("tcp", f.metrics)
 		if err != nil {
 			return err
 		}
@@ -57,10 +54,12 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.close()
-	if err := a.authenticate(f, ln, d.log); err != nil {
+	err = a.authenticate(f, ln, d.log)
+	if err != nil {
 		return err
 	}
-	if err := a.outlive(d); err != nil {
+	err = a.outlive(d)
+	if err != nil {
 		return err
 	}
 	return f.run(ctx, ln, d)
@@ -91,23 +90,21 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", 0, "") // not given: as long as a call may last
+	f.DurationVar(&o.Drain, "drain", -1, "") // negative: as long as a call may last
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&o.MaxCallsPerUser, "max-calls-per-user", 0, "")
-	f.StringVar(&a.logFormat, "log-format", logging.Text, "")
+	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
-	words, err := f.parse(joinDebug(args))
+	a.logFormat = logging.Text
+	if wantsJSON(args) { // perhaps after a wrong flag
+		a.logFormat = logging.JSON
+	}
+	err := f.parseAll(args)
 	if err != nil {
-		if wantsJSON(args) { // after the wrong flag
-			a.logFormat = logging.JSON
-		}
 		return nil, err
 	}
-	if len(words) > 0 {
-		return nil, usageError(f.seeHelp(), "unexpected argument %q", words[0])
-	}
-	return f, f.check(a.logFormat)
+	return f, f.check()
 }
 
 // wantsJSON reports whether a command line has --log-format json.
@@ -135,7 +132,7 @@ func added(values *[]string) func(string) error {
 }
 
 // check returns what is wrong with a flag.
-func (f *serveFlags) check(logFormat string) error {
+func (f *serveFlags) check() error {
 	o := f.options
 	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
 	problem := ""
@@ -143,23 +140,15 @@ func (f *serveFlags) check(logFormat string) error {
 	switch {
 	case f.http == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !isCleanPath(o.Path):
+	case !cleanPath.MatchString(o.Path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
 	case httpd.IsReserved(o.Path):
 		problem = fmt.Sprintf("--path %s is taken", o.Path)
 	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
 	case f.isGiven("max-calls-per-user") && isPerUserBad:
-		const text = "--max-calls-per-user %d is not in 1..%d, up to --max-calls"
-		problem = fmt.Sprintf(text, o.MaxCallsPerUser, o.MaxCalls)
-	case o.Drain < 0:
-		problem = fmt.Sprintf("--drain %s is negative", o.Drain)
-	case f.anonymous && len(f.oauth.Issuers) > 0:
-		problem = "--allow-anonymous contradicts --oauth-issuer"
-	case o.Notice < 0:
-		problem = fmt.Sprintf("--notice %s is negative", o.Notice)
-	case logFormat != logging.Text && logFormat != logging.JSON:
-		problem = fmt.Sprintf("--log-format %s is not text or json", logFormat)
+		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
+			o.MaxCallsPerUser, o.MaxCalls)
 	default:
 		return nil
 	}
@@ -172,55 +161,35 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 	return given
 }
 
-// isCleanPath reports whether p is the path of a URL, without patterns of http.ServeMux, in the
-// form that clients send.
-func isCleanPath(p string) bool {
-	if strings.ContainsAny(p, "{} ?#%") {
-		return false
-	}
-	return strings.HasPrefix(p, "/") && path.Clean(p) == p
-}
-
-// listen listens on the address of a flag.
-func listen(flag, address string) (net.Listener, error) {
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		hint := flag + " takes HOST:PORT, an address of this machine that no other program uses"
-		return nil, &failure{exitFailed, err.Error(), hint}
-	}
-	return ln, nil
-}
+// cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
+var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
 // authenticate sets who may send requests to ln. An address that others reach needs a way to
 // authenticate.
 func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) error {
-	tokens, file, err := a.tokens(log)
+	err := a.addTokens(f, log)
 	if err != nil {
 		return usageError("name:token, separated by commas or blanks", "%v", err)
 	}
-
-	o := &f.options
-	o.Access.Loopback = httpd.IsLoopback(ln)
-	if tokens != nil {
-		o.Access.Authenticators = append(o.Access.Authenticators, tokens)
-	}
-	f.follow(file, log)
-
 	err = f.signIn(log)
 	if err != nil {
 		return err
 	}
 
-	open := !o.Access.Loopback && !o.Access.Authenticates()
-	if open && !f.anonymous {
+	access := &f.options.Access
+	access.Loopback = httpd.IsLoopback(ln)
+	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
+	switch {
+	case access.Authenticates() && f.anonymous:
+		return usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
+	case access.Authenticates():
+		return nil
+	case !access.Loopback && !f.anonymous:
 		return usageError("or --allow-anonymous, to let any caller use the key",
-			"an address other than loopback needs bearer tokens in %s or %s, or --oauth-issuer",
-			tokensVariable, tokensFileVariable)
-	}
-	if f.isGiven("max-calls-per-user") && !o.Access.Authenticates() {
+			"an address other than loopback needs "+ways)
+	case f.isGiven("max-calls-per-user"):
 		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
-			"--max-calls-per-user needs bearer tokens in %s or %s",
-			tokensVariable, tokensFileVariable)
+			"--max-calls-per-user needs "+ways)
 	}
 	return nil
 }
@@ -246,61 +215,54 @@ func (f *serveFlags) signIn(log *slog.Logger) error {
 	return nil
 }
 
-// tokens returns the bearer tokens of the environment, or nil, and the file that they come from, or
-// nil. The redactor knows all of them.
-func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
-	list := a.variable(tokensVariable)
-	path := a.variable(tokensFileVariable)
-	learn := func(secret string) { a.redactor.Add(secret) }
-	switch {
-	case list != "" && path != "":
-		return nil, nil, errors.New(tokensVariable + " and " + tokensFileVariable + " are both set")
-	case list != "":
-		tokens, err := httpd.NewTokens(tokensVariable, []byte(list), learn)
-		return tokens, nil, err
-	case path == "":
-		return nil, nil, nil
+// addTokens accepts the bearer tokens of the environment. The redactor knows all of them.
+func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
+	source, list, err := a.secretList(tokensVariable)
+	inFile := source != tokensVariable
+	if err != nil || !inFile && len(list) == 0 {
+		return err
 	}
 
-	data, err := config.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading tokens: %w", err)
+	learn := func(secret string) { a.redactor.Add(secret) }
+	tokens, err := httpd.NewTokens(source, list, learn)
+	access := &f.options.Access
+	access.Authenticators = append(access.Authenticators, tokens)
+	if err != nil || !inFile {
+		return err
 	}
-	tokens, err := httpd.NewTokens(path, data, learn)
-	return tokens, &watchedFile{
+
+	file := &watchedFile{
 		what:    "tokens",
-		current: newReading(data, nil),
-		read:    func() ([]byte, error) { return config.ReadFile(path) },
-		accept: func(data []byte) error {
-			if err := tokens.Set(data); err != nil {
+		path:    source,
+		log:     log,
+		current: newReading(list, nil),
+		read:    config.ReadFile,
+		accept: func(list []byte) error {
+			err := tokens.Set(list)
+			if err != nil {
 				return err
 			}
 			log.Info("read the tokens again", "names", tokens.Names())
 			return nil
 		},
-	}, err
-}
-
-// follow reads a file again while the server runs. nil is no file.
-func (f *serveFlags) follow(file *watchedFile, log *slog.Logger) {
-	if file != nil {
-		run := func(ctx context.Context) { file.follow(ctx, log) }
-		f.options.Background = append(f.options.Background, run)
 	}
+	f.options.Background = append(f.options.Background, file.follow)
+	return nil
 }
 
 // run serves requests on ln until ctx is done.
 func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
-	f.follow(d.keyFile, d.log)
 	o := f.options
-	if o.MetricsListener != nil {
-		d.log.Info(fmt.Sprintf("serving metrics on http://%s/metrics", o.MetricsListener.Addr()))
-	} else if o.Access.Authenticates() {
-		d.log.Warn("/metrics needs a token of " + tokensVariable + "; " +
+	if d.keyFile != nil {
+		o.Background = append(o.Background, d.keyFile.follow)
+	}
+	if o.MetricsListener == nil && o.Access.Authenticates() {
+		d.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	if err := d.ready(); err != nil {
+	err := d.ready()
+	if err != nil {
 		d.log.Warn("all calls fail: " + err.Error())
 	}
 
@@ -316,7 +278,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Server = server.New(d.server)
 
 	o.Ready = d.ready
-	if !f.isGiven("drain") {
+	if o.Drain < 0 {
 		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)
@@ -335,14 +297,13 @@ func logCall(log *slog.Logger, c server.Call, model string) {
 		log.Debug("call failed", "err", c.Err)
 	}
 
-	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
+	e, ok := errors.AsType[*llm.Error](c.Err)
+	if ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
 	}
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
-	seconds := func(d time.Duration) float64 {
-		return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
-	}
+	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 	log.Info("call",
 		"request_id", text.Truncate(c.Stats.RequestID, 100),
 		"attempts", c.Stats.Attempts,

@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -31,7 +28,7 @@ type setupFlags struct {
 func (a *app) setup(_ context.Context, args []string) error {
 	f := &setupFlags{flags: newConfigFlag("setup")}
 	f.OS = runtime.GOOS
-	f.StringVar(&f.Via, "via", "", "")
+	f.Func("via", "", oneOf(&f.Via, clients.Vias()...))
 	f.StringVar(&f.URL, "url", "", "")
 	f.BoolVar(&f.OAuth, "oauth", false, "")
 	words, err := f.parse(args)
@@ -39,29 +36,21 @@ func (a *app) setup(_ context.Context, args []string) error {
 		return err
 	}
 
-	if f.Via != "" && !slices.Contains(clients.Vias(), f.Via) {
-		return usageError(f.seeHelp(),
-			"--via %q is not one of %s", f.Via, strings.Join(clients.Vias(), ", "))
-	}
 	if len(words) == 0 {
 		return a.listClients()
 	}
 
 	c, err := f.client(strings.Join(words, " ")) // some have a blank: VS Code
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.describe(f)
 	}
-	err = a.describe(f)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
 	}
-
-	_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
-	if err != nil {
-		return err
+	if err == nil {
+		a.setupNotes(c, f.Server)
 	}
-	a.setupNotes(c, f.Server)
-	return nil
+	return err
 }
 
 // client returns the client of that name, if it can reach the server as the flags say. It completes
@@ -69,11 +58,8 @@ func (a *app) setup(_ context.Context, args []string) error {
 func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	c, ok := clients.Find(name)
 	if !ok {
-		var ids []string
-		for _, c := range clients.All() {
-			ids = append(ids, c.ID)
-		}
-		return c, usageError("the clients are "+strings.Join(ids, ", "), "unknown client %q", name)
+		return c, usageError("openai-responses-mcp setup lists the clients",
+			"unknown client %q", name)
 	}
 
 	f.Via = cmp.Or(f.Via, standardVia(c))
@@ -89,7 +75,7 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	case overHTTP && c.NoHTTP != "":
 		return c, usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
-	case overHTTP && !isServerURL(f.URL):
+	case overHTTP && !serverURL.MatchString(f.URL):
 		return c, usageError("add --url https://HOST/mcp, without a user",
 			"a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
@@ -116,15 +102,8 @@ func standardVia(c clients.Client) string {
 	return clients.ViaBinary
 }
 
-// isServerURL reports whether s is a URL that a client can connect to.
-func isServerURL(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil {
-		return false
-	}
-	web := u.Scheme == "http" || u.Scheme == "https"
-	return web && u.Host != "" && u.User == nil
-}
+// serverURL matches URLs that a client can connect to.
+var serverURL = regexp.MustCompile(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\x00-\x20\x7f]*)?$`)
 
 // setupNotes prints where the entry belongs, and other ways to add it.
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
@@ -165,35 +144,31 @@ func (a *app) listClients() error {
 		}
 	}
 
-	a.note("setup CLIENT prints the configuration, --via %s says how the client reaches the server",
-		strings.Join(clients.Vias(), "|"))
+	a.note("setup CLIENT prints the configuration, --via says how the client reaches the server")
 	return nil
 }
 
 // describe completes the server with the configuration of this command line, also of a file that is
 // wrong or missing: it may be corrected later.
 func (a *app) describe(f *setupFlags) error {
-	f.Keys = []string{"OPENAI_API_KEY"}
-	f.Limit = 5 * time.Minute
-
-	file := *cmp.Or(f.config.Config, new(""))
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
+		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
 		warnings = append(strings.Split(err.Error(), "\n"),
-			"setup goes on without the configuration, with the key in "+f.Keys[0])
-	} else {
-		f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
-		f.Limit = cfg.Timeout()
-		if f.Via == clients.ViaDocker { // a container does not find the default file
-			file = cfg.File
-		}
+			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
 	a.warn(warnings...)
+	f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
+	f.Limit = cfg.Timeout()
 
+	file := *cmp.Or(f.config.Config, new(""))
+	if f.Via == clients.ViaDocker { // a container does not find the default file
+		file = cmp.Or(file, cfg.File)
+	}
 	if file != "" {
 		f.Config, err = filepath.Abs(file)
 		if err != nil {
-			return fmt.Errorf("finding %q: %w", file, err)
+			return err
 		}
 	}
 	if f.Via == clients.ViaBinary {
@@ -214,7 +189,7 @@ var temporary = regexp.MustCompile(`[/\\](go-build\d+[/\\]b\d+[/\\]exe|[0-9a-f]{
 func installed() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("finding this program: %w", err)
+		return "", err
 	}
 	if temporary.MatchString(self) {
 		return "", &failure{

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
@@ -37,7 +37,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	}
 	defer d.close()
 
-	requests := firstRequests("smoke")
+	requests := firstRequests()
 	if *ping {
 		requests = append(requests, request{method: "ping", params: object{}})
 	}
@@ -47,45 +47,17 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		params: object{"name": *tool, "arguments": object{"query": query}},
 	}
 	if *cancel {
-		silent := call
-		silent.cancelled = true
-		requests = append(requests, silent)
-		a.note("call %d is cancelled and must stay silent", len(requests))
+		requests = append(requests, call)
+		requests[len(requests)-1].cancelled = true
 	}
 	requests = append(requests, call)
 
-	api := "the API"
-	if f.offline {
-		api = "the offline API"
-	}
-	useLines := *lines || d.config.LineMode
-	return a.smokeSession(ctx, d.server, useLines, requests, api)
-}
-
-// smokeSession runs a session, and prints its responses and the verdict.
-func (a *app) smokeSession(ctx context.Context, o server.Options, lines bool, requests []request, api string) error {
 	start := time.Now()
-	var answered []string // the methods, in the order of their responses
-	var writeErr error
-	arrived := func(method string, response []byte) {
-		a.note("%s: answered after %d ms", method, time.Since(start).Milliseconds())
-		answered = append(answered, method)
-		err := printJSON(a.stdout, json.RawMessage(response))
-		writeErr = cmp.Or(writeErr, err)
-	}
-
-	err := session(ctx, o, lines, requests, arrived)
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	err = cmp.Or(writeErr, err)
+	err = session(ctx, d.server, *lines || d.config.LineMode, requests, a.stdout)
 	if err != nil {
 		return err
 	}
-
-	methods := strings.Join(answered, ", ")
-	took := time.Since(start).Milliseconds()
-	a.note("smoke passed: %s in %d ms, with %s", methods, took, api)
+	a.note("smoke passed in %d ms", time.Since(start).Milliseconds())
 	return nil
 }
 
@@ -94,64 +66,68 @@ type object = map[string]any
 // request is one of a session.
 type request struct {
 	method    string
-	params    object
+	params    any
 	cancelled bool // at once, so it must not be answered
+	response  gjson.Result
 }
 
-// firstRequests are those that a client of that name begins with.
-func firstRequests(client string) []request {
-	hello := object{
-		"protocolVersion": "2025-06-18",
-		"capabilities":    object{},
-		"clientInfo":      object{"name": client, "version": version.String()},
-	}
+// hello are the params of initialize.
+const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
+	`"clientInfo":{"name":"smoke","version":"1"}}`
+
+// firstRequests are those that a client begins with.
+func firstRequests() []request {
 	return []request{
-		{method: "initialize", params: hello},
+		{method: "initialize", params: json.RawMessage(hello)},
 		{method: "tools/list", params: object{}},
 	}
 }
 
-// session sends requests to a server inside this process, all at once, and calls arrived for each
-// response when it comes. The error is the first of a request without a result.
+// session sends requests to a server inside this process, all at once, and prints each response when
+// it comes. The error is the first of a request without a result.
 func session(
 	ctx context.Context,
 	o server.Options,
 	lines bool,
 	requests []request,
-	arrived func(method string, response []byte),
+	stdout io.Writer,
 ) error {
-	responses := make([][]byte, len(requests))
-	out := receiver(func(message []byte) {
-		id := gjson.GetBytes(message, "id").Int()
-		if id > 0 {
-			responses[id-1] = message
-			arrived(requests[id-1].method, message)
-		}
-	})
-
+	responses, out := io.Pipe()
+	defer responses.Close()
 	t := &stdio.Transport{
 		In:    input(requests, lines),
 		Out:   out,
 		Lines: lines,
 		Log:   o.Log,
 	}
-	err := server.New(o).MCP(ctx).Run(ctx, t)
-	if err != nil {
+	go func() { out.CloseWithError(server.New(o).MCP(ctx).Run(ctx, t)) }()
+
+	in := stdio.NewReader(responses)
+	frame, err := in.Read()
+	for ; err == nil; frame, err = in.Read() {
+		err = printJSON(stdout, json.RawMessage(frame.Body))
+		if err != nil {
+			return err
+		}
+
+		response := gjson.ParseBytes(frame.Body)
+		id := response.Get("id").Int()
+		if id > 0 {
+			requests[id-1].response = response
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return err
 	}
 
-	for i, r := range requests {
-		answered := responses[i] != nil
-		if answered && r.cancelled {
-			return fmt.Errorf("call %d was cancelled and yet answered", i+1)
+	for _, r := range requests {
+		answered := r.response.Exists()
+		if answered == r.cancelled {
+			return fmt.Errorf("%s: cancelled is %t, answered is %t", r.method, r.cancelled, answered)
 		}
-		if !answered && !r.cancelled {
-			return fmt.Errorf("the server sent no response to %s", r.method)
-		}
-
-		e := gjson.GetBytes(responses[i], "error")
+		e := r.response.Get("error")
 		if e.Exists() {
-			return fmt.Errorf("%s: %s (%d)", r.method, e.Get("message").Str, e.Get("code").Int())
+			return fmt.Errorf("%s: %s", r.method, e.Get("message").Str)
 		}
 	}
 	return nil
@@ -173,18 +149,8 @@ func input(requests []request, lines bool) io.Reader {
 			send(object{"method": "notifications/initialized"})
 		}
 		if r.cancelled {
-			params := object{"requestId": id, "reason": "smoke"}
-			send(object{"method": "notifications/cancelled", "params": params})
+			send(object{"method": "notifications/cancelled", "params": object{"requestId": id}})
 		}
 	}
 	return &in
-}
-
-// receiver gets the messages of a server, each of which is one Write.
-type receiver func(message []byte)
-
-func (r receiver) Write(p []byte) (int, error) {
-	frame, err := stdio.NewReader(bytes.NewReader(p)).Read()
-	r(frame.Body)
-	return len(p), err
 }

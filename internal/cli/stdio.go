@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,15 +17,12 @@ func (a *app) server(ctx context.Context, args []string) error {
 	serve := f.Bool("stdio", false, "")
 	show := f.Bool("show-config", false, "")
 	number := f.Bool("version", false, "")
-	words, err := f.parse(joinDebug(args))
+	f.BoolVar(number, "v", false, "")
+	err := f.parseAll(args)
 	if err != nil {
 		return err
 	}
 
-	if len(words) > 0 {
-		return usageError("a command goes first, before its flags; "+f.seeHelp(),
-			"unexpected argument %q", words[0])
-	}
 	if *number {
 		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
@@ -43,14 +39,10 @@ func (a *app) server(ctx context.Context, args []string) error {
 	defer d.close()
 
 	if *show || d.config.Server.ShowConfigOnStart {
-		shown := escape(d.config.Show(version.String(), d.warnings...))
-		_, err := a.stderr.Write(shown)
-		if err != nil {
-			return fmt.Errorf("writing the configuration to stderr: %w", err)
-		}
+		_, err = a.stderr.Write(escape(d.config.Show(version.String(), d.warnings...)))
 	}
-	if !*serve {
-		return nil
+	if err != nil || !*serve {
+		return err
 	}
 	return a.serveStdio(ctx, d)
 }
@@ -72,7 +64,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	session, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(llm.ErrDetached) // ends the tasks here; those of the API go on
 	if d.keyFile != nil {
-		go d.keyFile.follow(session, d.log)
+		go d.keyFile.follow(session)
 	}
 	mcp := server.New(d.server).MCP(session)
 	ended := make(chan error, 2)
@@ -84,8 +76,7 @@ func (a *app) serveStdio(ctx context.Context, d *deps) error {
 	defer stop()
 
 	err = <-ended
-	clientGone := errors.Is(err, stdio.ErrGone) || isClosed(err)
-	if ctx.Err() != nil || clientGone {
+	if ctx.Err() != nil || isClosed(err) {
 		return nil
 	}
 	return err

@@ -1,31 +1,17 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
-)
-
-// The variables with the secrets of the ids of tasks, or with the file that holds them.
-const (
-	taskSecretsVariable     = "MCP_TASK_SECRETS"
-	taskSecretsFileVariable = "MCP_TASK_SECRETS_FILE"
 )
 
 const (
 	minTaskSecret = 32 // characters
-	minSealingKey = 24 // characters of an API key that can take the place of such a secret
-)
-
-// How long the API has an answer after the time limit, as far as a task relies on it.
-const (
-	keepUnstored = 8 * time.Minute // of about ten
-	keepStored   = time.Hour       // of a month
+	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
 // outlive lets tasks outlive the process, where the configuration runs answer_detailed in the
@@ -33,9 +19,7 @@ const (
 func (a *app) outlive(d *deps) error {
 	secrets, err := a.taskSecrets()
 	if err != nil {
-		hint := fmt.Sprintf("secrets of at least %d characters, separated by commas or blanks",
-			minTaskSecret)
-		return usageError(hint, "%v", err)
+		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
 	inBackground := d.profiles["answer_detailed"].Background
@@ -49,15 +33,15 @@ func (a *app) outlive(d *deps) error {
 	case len(key) >= minSealingKey:
 		list = d.sealWithKey(key)
 	default:
-		a.warn(fmt.Sprintf("tasks do not outlive the process, and over HTTP calls are no tasks: "+
-			"set %s, because there is no API key of at least %d characters",
-			taskSecretsVariable, minSealingKey))
+		a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
+			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters")
 		return nil
 	}
 
-	keep := keepUnstored
+	// How long the API has an answer after the time limit, as far as a task relies on it.
+	keep := 8 * time.Minute // of about ten
 	if d.config.Responses.Store {
-		keep = keepStored
+		keep = time.Hour // of a month
 	}
 	d.server.Background = &server.Background{
 		Start:   d.answerer.Start,
@@ -75,49 +59,36 @@ func (a *app) outlive(d *deps) error {
 func (d *deps) sealWithKey(key string) func() []string {
 	keys := &atomic.Pointer[[]string]{}
 	keys.Store(&[]string{key})
-	if d.keyFile == nil {
-		return func() []string { return *keys.Load() }
-	}
 
-	accept := d.keyFile.accept
-	d.keyFile.accept = func(data []byte) error {
-		next := strings.TrimSpace(string(data))
-		current := (*keys.Load())[0]
-		if len(next) >= minSealingKey && next != current { // the same one after a broken file
-			keys.Store(&[]string{next, current})
+	if d.keyFile != nil {
+		accept := d.keyFile.accept
+		d.keyFile.accept = func(data []byte) error {
+			next := strings.TrimSpace(string(data))
+			current := (*keys.Load())[0]
+			if len(next) >= minSealingKey && next != current { // the same one after a broken file
+				keys.Store(&[]string{next, current})
+			}
+			return accept(data)
 		}
-		return accept(data)
 	}
 	return func() []string { return *keys.Load() }
 }
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {
-	source := taskSecretsVariable
-	list := a.variable(source)
-	file := a.variable(taskSecretsFileVariable)
-	if list != "" && file != "" {
-		return nil, errors.New(source + " and " + taskSecretsFileVariable + " are both set")
-	}
-	if file != "" {
-		source = file
-		data, err := config.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading the secrets of tasks: %w", err)
-		}
-		list = string(data)
+	source, list, err := a.secretList("MCP_TASK_SECRETS")
+	if err != nil {
+		return nil, err
 	}
 
-	secrets := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r <= ' ' })
+	separates := func(r rune) bool { return r == ',' || r <= ' ' }
+	secrets := strings.FieldsFunc(string(list), separates)
+	a.redactor.Add(secrets...)
 	for i, secret := range secrets {
-		a.redactor.Add(secret)
 		if len(secret) < minTaskSecret {
 			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
 				i+1, source, minTaskSecret)
 		}
-	}
-	if file != "" && len(secrets) == 0 {
-		return nil, fmt.Errorf("%s has no secrets", source)
 	}
 	return secrets, nil
 }

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 )
 
 const (
@@ -11,15 +15,35 @@ const (
 	confirmTime = time.Second     // until the second read of a change
 )
 
+// secretList returns what a variable has, or the file that the variable NAME_FILE names, and where
+// it is from: the variable or the path of the file. Both are an error.
+func (a *app) secretList(variable string) (source string, list []byte, err error) {
+	value := a.variable(variable)
+	file := a.variable(variable + "_FILE")
+	switch {
+	case file == "":
+		return variable, []byte(value), nil
+	case value != "":
+		return "", nil, fmt.Errorf("%s and %s_FILE are both set", variable, variable)
+	}
+
+	list, err = config.ReadFile(file)
+	if err != nil {
+		err = fmt.Errorf("reading %s_FILE: %w", variable, err)
+	}
+	return file, list, err
+}
+
 // watchedFile is a file with secrets that is read again when it changes. A change counts when a
 // second read agrees with the first: a file may be read while it is half written.
 type watchedFile struct {
 	what   string // for the log: "tokens"
-	read   func() ([]byte, error)
+	path   string
+	read   func(path string) ([]byte, error)
 	accept func(data []byte) error // why the data cannot be used; the old ones then stay
+	log    *slog.Logger
 
 	current reading // what was accepted or refused last, at first when the program started
-	changed reading // the first read of a change
 }
 
 // reading is what one read returned.
@@ -33,8 +57,8 @@ func newReading(data []byte, err error) reading {
 }
 
 // follow reads the file again until ctx ends. A problem is logged once.
-func (f *watchedFile) follow(ctx context.Context, log *slog.Logger) {
-	f.changed = f.current
+func (f *watchedFile) follow(ctx context.Context) {
+	last := f.current
 	wait := rereadTime
 	for {
 		select {
@@ -43,30 +67,22 @@ func (f *watchedFile) follow(ctx context.Context, log *slog.Logger) {
 		case <-time.After(wait):
 		}
 
-		next := newReading(f.read())
-		isConfirmed := next == f.changed
-		f.changed = next
+		next := newReading(f.read(f.path))
 		wait = rereadTime
 		switch {
 		case next == f.current:
-		case isConfirmed:
-			f.current = next
-			f.use(next, log)
-		default:
+		case next != last:
 			wait = confirmTime
+		default:
+			f.current = next
+			err := errors.New(next.problem)
+			if next.problem == "" {
+				err = f.accept([]byte(next.data))
+			}
+			if err != nil {
+				f.log.Error("keeping the old "+f.what, "err", err)
+			}
 		}
-	}
-}
-
-// use accepts what the file has now, or logs why that cannot be.
-func (f *watchedFile) use(now reading, log *slog.Logger) {
-	problem := now.problem
-	if problem == "" {
-		if err := f.accept([]byte(now.data)); err != nil {
-			problem = err.Error()
-		}
-	}
-	if problem != "" {
-		log.Error("keeping the old "+f.what, "err", problem)
+		last = next
 	}
 }

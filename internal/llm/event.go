@@ -3,6 +3,7 @@ package llm
 // Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
 // Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from
 // Request.FirstBlock over everything that one call takes: retries and rounds with tools included.
+// Those with tags are printed as JSON.
 type Event any
 
 // The values of BlockStart.Kind.
@@ -15,28 +16,30 @@ const (
 
 // BlockStart opens a block. Every block that starts is stopped once, also when the stream breaks.
 type BlockStart struct {
-	Index int
-	Kind  string
-	ID    string // item id; for a tool the call_id
-	Name  string // of the tool
+	Index int    `json:"index"`
+	Kind  string `json:"kind"`
+	ID    string `json:"id"`             // item id; for a tool the call_id
+	Name  string `json:"name,omitempty"` // of the tool
 }
 
 // BlockDelta adds to a block. Exactly one of the texts is set.
 type BlockDelta struct {
-	Index     int
-	Text      string
-	Thinking  string
-	InputJSON string // arguments of a function, or free text of a custom tool
+	Index     int    `json:"index"`
+	Text      string `json:"text,omitempty"`
+	Thinking  string `json:"thinking,omitempty"`
+	InputJSON string `json:"input_json,omitempty"` // arguments of a function, or free text of a custom tool
 }
 
 // BlockStop closes the block with the number Index.
-type BlockStop struct{ Index int }
+type BlockStop struct {
+	Index int `json:"index"`
+}
 
 // Search says what a web search call does.
 type Search struct {
-	Action string // "search", "open_page" or "find_in_page"
-	Query  string // the first one when there are several
-	URL    string
+	Action string `json:"action"`          // "search", "open_page" or "find_in_page"
+	Query  string `json:"query,omitempty"` // the first one when there are several
+	URL    string `json:"url,omitempty"`
 }
 
 // Retrying announces another try. Everything streamed so far is void.
@@ -57,8 +60,8 @@ type Waiting struct{ Ahead int }
 
 // Done ends a stream that got its response. The event before it is a Usage.
 type Done struct {
-	Status   string // "completed" or "incomplete"
-	Response *Response
+	Status   string    `json:"status"` // "completed" or "incomplete"
+	Response *Response `json:"-"`
 }
 
 // emitter passes the events of a call on. Without yield it discards them.

@@ -124,8 +124,15 @@ func (r *Response) InputItems() []json.RawMessage {
 	return items
 }
 
-// Usage counts tokens. Cached is part of Input, Reasoning is part of Output.
-type Usage struct{ Input, Cached, Output, Reasoning, Total int64 }
+// Usage counts tokens. Cached is part of Input, Reasoning is part of Output. Its JSON is that of the
+// event.
+type Usage struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"-"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"-"`
+	Total     int64 `json:"total_tokens"`
+}
 
 // Add adds v to u.
 func (u *Usage) Add(v Usage) {
