@@ -54,6 +54,10 @@ func OneLine(s string) string {
 // letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
 	const blankBraille = '\u2800'
+	isPlain := r >= ' ' && r <= '~' // most characters, which need no table
+	if isPlain {
+		return false
+	}
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', '\ufe0e', '\ufe0f':
 		return false
