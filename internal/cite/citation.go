@@ -52,11 +52,9 @@ func oneLine(s string) string {
 // one in the path of its URL, else today. Dates are YYYY-MM-DD. The list is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
-	dates := doc.dates(list)
-
 	for i := range list {
 		c := &list[i]
-		c.PublishedAt = publishedAt(c.URL, dates[PageKey(c.URL)], today)
+		c.PublishedAt = publishedAt(c.URL, doc.date(PageKey(c.URL)), today)
 		if c.PublishedAt == "" {
 			c.PublishedAt = today
 			c.Accessed = true

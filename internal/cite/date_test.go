@@ -161,8 +161,7 @@ func TestDateOfSource(t *testing.T) {
 
 func TestDateBounds(t *testing.T) {
 	const entry = "- https://a.example/x (2025-02-10)"
-	mentions := strings.Repeat("https://a.example/x x\n", 200-1)
-	otherLinks := strings.Repeat("https://b.example/ ", 10_000)
+	otherLinks := strings.Repeat("https://b.example/ ", 1000)
 	blankLines := strings.Repeat("\n", 1000-10)
 
 	for _, tt := range []struct {
@@ -172,8 +171,6 @@ func TestDateBounds(t *testing.T) {
 	}{
 		{"text", "Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.", ""},
 		{"links", otherLinks + "\n" + entry, ""},
-		{"mentions", entry + "\nhttps://a.example/x x\n" + mentions, ""},
-		{"within the mentions", entry + "\n" + mentions, "2025-02-10"},
 		{
 			"within the lines",
 			"Sources:" + blankLines + "\n" + entry + "\n\nEnd.",

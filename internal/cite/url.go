@@ -65,15 +65,14 @@ func cutHost(u string) (scheme, host, rest string) {
 // and a final slash do not count. The host has no escapes: "&num;" is a part of its name. The key
 // of a name is the name.
 func PageKey(u string) string {
-	_, address, isPage := strings.Cut(u, "://")
-	if !isPage {
+	scheme, host, path := cutHost(u)
+	if scheme == "" {
 		return u
 	}
 
-	address, _, _ = strings.Cut(address, "#")
-	end := strings.IndexAny(address+"/", "/?")
-	host := strings.TrimPrefix(strings.ToLower(address[:end]), "www.")
-	path := html.UnescapeString(address[end:])
+	host = strings.TrimPrefix(strings.ToLower(host), "www.")
+	path, _, _ = strings.Cut(path, "#")
+	path = html.UnescapeString(path)
 	unescaped, err := url.PathUnescape(path)
 	if err == nil {
 		path = unescaped
@@ -104,6 +103,12 @@ func asBrowser(host string) string {
 func HostOf(u string) string {
 	_, host, _ := cutHost(u)
 	return asBrowser(host)
+}
+
+// Target returns a page with its host as a browser maps it, for a link that shows another name.
+func Target(page string) string {
+	scheme, host, rest := cutHost(page)
+	return scheme + asBrowser(host) + rest
 }
 
 // Hosts is a set of domains, as HostOf returns them.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// glue is a white space for the parser that texts do not have. It is not shown.
-	glue = "\u1680"
+	// glue is a white space for the parser. Printable texts do not have it, and it is not shown.
+	glue = "\f"
 
 	// maxBlock is the number of bytes of a block that is parsed.
 	maxBlock = 32 << 10
@@ -83,7 +83,7 @@ func parse(block string) (doc *markdown.Document) {
 	defer func() { _ = recover() }()
 
 	// The parser drops footnotes.
-	block = strings.NewReplacer(glue, " ", "[^", glue+"[^").Replace(block)
+	block = strings.ReplaceAll(block, "[^", glue+"[^")
 	// CommonMark does not see the end of **「強調」** before a letter.
 	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 

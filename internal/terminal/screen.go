@@ -85,16 +85,14 @@ func New(ctx context.Context, o Options) *Screen {
 	}
 
 	obeys := o.Term != "dumb" && understandsSequences()
-	terminal := o.Stderr
 	if columns(o.Stderr) > 0 && obeys {
 		s.status = o.Stderr
 	}
 	formats := obeys || o.Color == "always"
 	if columns(o.Stdout) > 0 && formats && !o.NoText {
 		s.stdout = o.Stdout
-		terminal = o.Stdout
 	}
-	s.width = func() int { return cmp.Or(columns(terminal), defaultWidth) }
+	s.width = func() int { return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth) }
 
 	return s
 }
@@ -159,7 +157,6 @@ func (s *Screen) Watch(ev llm.Event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
-			s.stage = "writing"
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
@@ -187,7 +184,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 	if ans == nil {
 		ans = &answer.Answer{Text: s.written()}
-		s.layout.sources.cut = urlAtEnd(ans.Text)
+		s.layout.sources.cut = strings.TrimRight(ans.Text, cite.Punctuation)
 	}
 
 	rest := s.restOf(ans.Text)

@@ -50,7 +50,7 @@ func TestStatusLine(t *testing.T) {
 		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
 		{"a narrow terminal", events{open}, 17, "reading:…"},
 		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
-		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
+		{"writing", events{llm.BlockDelta{Text: "a"}}, 80, "writing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder

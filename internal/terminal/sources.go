@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,28 +12,16 @@ type sources struct {
 	list    []cite.Citation
 	numbers map[string]int // from 1, by the key of the page
 	blocked cite.Hosts     // their pages are not listed
-	cut     string         // the URL at the end of a text that was cut off is not listed either
+	cut     string         // a text that was cut off: a URL at its end is not listed either
 }
 
 // page returns the URL of a page that can be listed, or "".
 func (s *sources) page(u string) string {
 	page := cite.PageURL(u)
-	if page == s.cut || s.blocked.Has(page) {
+	if strings.HasSuffix(s.cut, u) || s.blocked.Has(page) {
 		return ""
 	}
 	return page
-}
-
-// urlAtEnd returns the page whose URL ends a text, or "".
-func urlAtEnd(body string) string {
-	line := body[strings.LastIndex(body, "\n")+1:]
-	end := strings.TrimRight(line, ".,;:!?*_'`|")
-	for _, at := range cite.Links(line) {
-		if at.End == len(end) {
-			return cite.PageURL(line[at.Start:at.End])
-		}
-	}
-	return ""
 }
 
 // addTitles adds the titles of cited pages.
@@ -42,8 +29,7 @@ func (s *sources) addTitles(cited []cite.Citation) {
 	for _, c := range cited {
 		n := s.numbers[cite.PageKey(c.URL)]
 		if n > 0 {
-			known := &s.list[n-1]
-			known.Title = cmp.Or(known.Title, c.Title)
+			s.list[n-1].Title = c.Title
 		}
 	}
 }
