@@ -8,6 +8,7 @@ func TestClean(t *testing.T) {
 		two    = "\ue200cite\ue202turn0search0\ue202turn1news2\ue201"
 		titled = "\ue200navlist\ue202Titles with spaces, 日本\ue202turn0search0\ue201"
 	)
+
 	for in, want := range map[string]string{
 		"no marker":                    "no marker",
 		"Dry." + one + " Warm.":        "Dry. Warm.",
@@ -38,6 +39,7 @@ func TestClean(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			got := Clean(in)
+
 			if got != want {
 				t.Errorf("Clean(%+q) = %+q, want %+q", in, got, want)
 			}
