@@ -88,21 +88,11 @@ func (doc *Document) proseDate(i, k int) string {
 	return firstDate(after)
 }
 
-// publishedAt returns the date of a source: the one that the text gives, else
-// one in the path of the URL, else "". Dates in the future are ignored.
-func publishedAt(u, inText, today string) string {
-	if inText != "" && inText <= today {
-		return inText
-	}
-
+// dateInPath returns the date in the path of a URL, or "".
+func dateInPath(u string) string {
 	_, address, _ := strings.Cut(u, "://")
 	_, path, _ := strings.Cut(address, "/")
-	path = path[:strings.IndexAny(path+"?", "?#")]
-	inPath := firstDate(path)
-	if inPath > today {
-		return ""
-	}
-	return inPath
+	return firstDate(path[:strings.IndexAny(path+"?", "?#")])
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".

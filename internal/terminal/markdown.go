@@ -49,28 +49,18 @@ func blockEnd(s string) int {
 		}
 
 		afterBlank = words == ""
-		open = fenceAfter(words, open)
+		m := fence.FindStringSubmatch(words)
+		switch {
+		case m == nil:
+		case open == "":
+			open = m[1]
+		case m[2] == "" && strings.HasPrefix(m[1], open):
+			open = ""
+		}
 		end += len(line)
 	}
 
 	return end
-}
-
-// fenceAfter returns the fence that is open after a line, or "". open is the one before it.
-func fenceAfter(line, open string) string {
-	m := fence.FindStringSubmatch(line)
-	if m == nil {
-		return open
-	}
-	if open == "" {
-		return m[1]
-	}
-
-	closes := m[2] == "" && strings.HasPrefix(m[1], open)
-	if closes {
-		return ""
-	}
-	return open
 }
 
 // parse parses a block. It returns nil if the block is to be shown as it is.

@@ -312,14 +312,17 @@ func TestNoColor(t *testing.T) {
 
 // An interrupted call does not list thousands of sources.
 func TestLongList(t *testing.T) {
-	var r renderer
-	for i := range maxBlock {
-		r.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
-	}
 	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
 		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
-			rows := r.sourceRows("Sources:", 80, func() bool { return interrupted })
-			if got := len(rows); got < most/2 || got > most {
+			var out strings.Builder
+			s := newTestScreen(&out, nil, 80)
+			s.interrupted = func() bool { return interrupted }
+			for i := range maxBlock {
+				s.layout.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
+			}
+
+			s.Finish(nil)
+			if got := out.Len(); got < most/2 || got > most {
 				t.Errorf("the list has %d bytes, want %d to %d", got, most/2, most)
 			}
 		})

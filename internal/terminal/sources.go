@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -24,54 +23,25 @@ func (s *sources) page(u string) string {
 	return page
 }
 
-// addTitles adds the titles of cited pages.
-func (s *sources) addTitles(cited []cite.Citation) {
-	for _, c := range cited {
-		n := s.numbers[cite.PageKey(c.URL)]
-		if n > 0 {
-			s.list[n-1].Title = c.Title
-		}
-	}
-}
-
 // add returns the number of a page, which it adds if it is new. Title and date
 // come from the citations: the links of the text have none.
 func (s *sources) add(c cite.Citation) int {
-	key := cite.PageKey(c.URL)
-	n := s.numbers[key]
-	if n > 0 {
-		known := &s.list[n-1]
-		if known.PublishedAt == "" {
-			*known = c
-		}
-		return n
-	}
-
 	if s.numbers == nil {
 		s.numbers = make(map[string]int)
 	}
-	s.list = append(s.list, c)
-	n = len(s.list)
-	s.numbers[key] = n
-	return n
-}
-
-// sourceRows returns the rows of the list of sources. When the call has been interrupted, the list
-// ends after maxBlock bytes.
-func (r *renderer) sourceRows(heading string, width int, interrupted func() bool) string {
-	r.width = width
-	r.out.Reset()
-	r.paragraph(in(bold, heading))
-
-	for i, c := range r.sources.list {
-		if r.out.Len() > maxBlock && interrupted() {
-			break
-		}
-		number := fmt.Sprintf("[%d] ", i+1)
-		indent := strings.Repeat(" ", len(number))
-		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })
+	key := cite.PageKey(c.URL)
+	n := s.numbers[key]
+	if n == 0 {
+		s.list = append(s.list, c)
+		n = len(s.list)
+		s.numbers[key] = n
 	}
-	return r.out.String()
+
+	known := &s.list[n-1]
+	if known.PublishedAt == "" {
+		*known = c
+	}
+	return n
 }
 
 // sourceEntry returns the title, the URL and the date of a source.
