@@ -42,22 +42,11 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// The request was refused for what it is.
 func TestKind(t *testing.T) {
 	const base = "check openai.base_url (OPENAI_BASE_URL)"
-	const models = "check model_profiles (MODEL_ANSWER)"
-	later := refused(llm.KindRateLimit, 429, "slow down")
-	later.RetryAfter = 20 * time.Second
-	soon := refused(llm.KindRateLimit, 429, "")
-	soon.RetryAfter = time.Second / 2
-	retried := refused(llm.KindServer, 503, "\x1b[31mred")
-	retried.Attempts = 4
-
 	firewall := refused(llm.KindPermission, 403, "")
 	firewall.Err = llm.ErrWebPage
-	broken := refused(llm.KindServer, 502, "")
-	broken.Err = llm.ErrWebPage
-	failed := refused(llm.KindFailed, 200, "flagged")
-	failed.Code = "bad_prompt"
 	parameter := func(name string) error {
 		return &llm.Error{Kind: llm.KindParameter, Status: 400, Param: name}
 	}
@@ -91,6 +80,37 @@ func TestKind(t *testing.T) {
 			"not found (404): Invalid URL",
 			base + ": it ends with the version, as in https://api.openai.com/v1",
 		},
+
+		parameter("x"):     {"the API refused x (400)", "check the profile and request.extra_body"},
+		parameter("model"): {"the API refused model (400)", "check model_profiles (MODEL_ANSWER)"},
+		parameter("store"): {
+			"the API refused store (400)",
+			"request.extra_body: {store: null} leaves it out, " +
+				"and the API then keeps question and answer",
+		},
+
+		refused(llm.KindBadResponse, 200, "the answer is empty"): {
+			"not an answer of the Responses API: the answer is empty",
+			base,
+		},
+	})
+}
+
+// Another time the same request may be answered.
+func TestTemporaryKind(t *testing.T) {
+	later := refused(llm.KindRateLimit, 429, "slow down")
+	later.RetryAfter = 20 * time.Second
+	soon := refused(llm.KindRateLimit, 429, "")
+	soon.RetryAfter = time.Second / 2
+
+	retried := refused(llm.KindServer, 503, "\x1b[31mred")
+	retried.Attempts = 4
+	broken := refused(llm.KindServer, 502, "")
+	broken.Err = llm.ErrWebPage
+	failed := refused(llm.KindFailed, 200, "flagged")
+	failed.Code = "bad_prompt"
+
+	advises(t, map[error]advice{
 		refused(llm.KindRateLimit, 429, ""): {
 			"rate limit reached (429)",
 			"wait a little, or raise request.max_retries",
@@ -98,27 +118,14 @@ func TestKind(t *testing.T) {
 		later: {"rate limit reached (429): slow down", "try again in 20 s"},
 		soon:  {"rate limit reached (429)", "try again in 1 s"},
 
-		parameter("x"):     {"the API refused x (400)", "check the profile and request.extra_body"},
-		parameter("model"): {"the API refused model (400)", models},
-		parameter("store"): {
-			"the API refused store (400)",
-			"request.extra_body: {store: null} leaves it out, " +
-				"and the API then keeps question and answer",
-		},
-
 		broken:  {"the API failed (502)", "try again later"},
 		retried: {"the API failed (503) after 4 attempts: [31mred", "try again later"},
-
 		failed: {
 			"the response failed (bad_prompt): flagged",
 			"rephrase the question or try again",
 		},
-		refused(llm.KindCanceled, 0, ""): {"cancelled", ""},
 
-		refused(llm.KindBadResponse, 200, "the answer is empty"): {
-			"not an answer of the Responses API: the answer is empty",
-			base,
-		},
+		refused(llm.KindCanceled, 0, ""): {"cancelled", ""},
 	})
 }
 

@@ -28,6 +28,15 @@ func TestKeyOfAPI(t *testing.T) {
 	}
 }
 
+// withRoots returns an Advisor for a system, and what SSL_CERT_FILE names there.
+func withRoots(goos, file, flaw string) Advisor {
+	return Advisor{
+		GOOS:      goos,
+		RootsFile: file,
+		RootsFlaw: func() string { return flaw },
+	}
+}
+
 // Hints depend on the settings. Go reads SSL_CERT_FILE on some systems only.
 func TestSettings(t *testing.T) {
 	const store = "add the CA of your network to the certificate store of the system " +
@@ -36,15 +45,7 @@ func TestSettings(t *testing.T) {
 	models := map[string]Setting{
 		"answer": {"model_profiles.answer.model", "gpt-9", "/etc/config.yaml:12"},
 	}
-	roots := func(goos, file, flaw string) Advisor {
-		return Advisor{
-			GOOS:      goos,
-			RootsFile: file,
-			RootsFlaw: func() string { return flaw },
-		}
-	}
 	noKey := refused(llm.KindAuth, 401, "")
-
 	untrusted := certificate(x509.UnknownAuthorityError{})
 
 	for _, tt := range []struct {
@@ -69,15 +70,15 @@ func TestSettings(t *testing.T) {
 			"model_profiles.answer.model is gpt-9 (/etc/config.yaml:12): name another model there",
 		},
 
-		{roots("darwin", "/ca.pem", ""), untrusted, store},
-		{roots("windows", "", ""), untrusted, store},
+		{withRoots("darwin", "/ca.pem", ""), untrusted, store},
+		{withRoots("windows", "", ""), untrusted, store},
 		{
-			roots("linux", "/ca.pem", "it cannot be read"),
+			withRoots("linux", "/ca.pem", "it cannot be read"),
 			untrusted,
 			"correct SSL_CERT_FILE: it names /ca.pem, and it cannot be read",
 		},
 		{
-			roots("linux", "/ca.pem", ""),
+			withRoots("linux", "/ca.pem", ""),
 			untrusted,
 			"add the CA of your network to /ca.pem (SSL_CERT_FILE): it has no CA that signed this",
 		},

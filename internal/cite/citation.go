@@ -49,8 +49,8 @@ func oneLine(s string) string {
 }
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
-// one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored. The
-// list is never nil.
+// one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.
+// The list is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {

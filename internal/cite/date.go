@@ -32,7 +32,10 @@ var englishDate = regexp.MustCompile(
 // date returns the date that the text gives for a source, or "": that of its entry in the list,
 // else one that follows a link at once. Of several, the one in the last line counts.
 func (doc *Document) date(key string) string {
-	search := func(begin, end int, dateOf func(i, k int) string) string {
+	search := func(
+		begin, end int,
+		dateOf func(i, k int) string,
+	) string {
 		for i := end - 1; i >= begin; i-- {
 			for k, link := range doc.lines[i].links {
 				if link.key != key {

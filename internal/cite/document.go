@@ -194,7 +194,12 @@ func Links(s string, limit int) []Link {
 		u := s[at[0]:at[1]]
 		u = strings.TrimSuffix(u, dateAtEnd.FindString(u))
 		page := PageURL(u)
-		list = append(list, Link{at[0], at[0] + len(u), page, PageKey(page)})
+		list = append(list, Link{
+			Start: at[0],
+			End:   at[0] + len(u),
+			Page:  page,
+			key:   PageKey(page),
+		})
 	}
 	return list
 }
@@ -204,7 +209,11 @@ func nameIn(s string, names []string) []Link {
 	for _, name := range names {
 		start := strings.Index(s, name)
 		if start >= 0 {
-			return []Link{{start, start + len(name), "", name}}
+			return []Link{{
+				Start: start,
+				End:   start + len(name),
+				key:   name,
+			}}
 		}
 	}
 	return nil

@@ -74,11 +74,13 @@ type Options struct {
 // New returns a Screen for a call that the end of ctx interrupts.
 func New(ctx context.Context, o Options) *Screen {
 	s := &Screen{
-		stderr:      o.Stderr,
-		mono:        o.Color == "never",
-		stage:       "asking",
-		begin:       time.Now(),
-		interrupted: func() bool { return ctx.Err() != nil },
+		stderr: o.Stderr,
+		mono:   o.Color == "never",
+		stage:  "asking",
+		begin:  time.Now(),
+		interrupted: func() bool {
+			return ctx.Err() != nil
+		},
 	}
 	if !s.mono {
 		s.faint = dim
@@ -92,7 +94,9 @@ func New(ctx context.Context, o Options) *Screen {
 	if columns(o.Stdout) > 0 && formats && !o.NoText {
 		s.stdout = o.Stdout
 	}
-	s.width = func() int { return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth) }
+	s.width = func() int {
+		return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth)
+	}
 
 	return s
 }
@@ -251,7 +255,9 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		indent := strings.Repeat(" ", len(number))
-		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })
+		r.nest(number, indent, func() {
+			r.paragraph(sourceEntry(c))
+		})
 	}
 	s.write(r.out.String())
 }

@@ -156,7 +156,10 @@ func (s styled) wrap(first, width int) (rows []styled) {
 		if len(row) == 0 {
 			needed -= gap
 		} else if gap > 0 {
-			row = append(row, styledByte{' ', space[0].style})
+			row = append(row, styledByte{
+				byte:  ' ',
+				style: space[0].style,
+			})
 		}
 		row = append(row, chars...)
 		room -= needed

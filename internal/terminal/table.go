@@ -112,8 +112,10 @@ func wrapCells(row []styled, widths []int) [][]styled {
 	lines := [][]styled{make([]styled, len(row))}
 	for i, cell := range row {
 		n := 0
-		for _, rest := range cell.wrap(widths[i], widths[i]) {
-			for part := range strings.SplitSeq(cells.Wrap(rest.String(), widths[i]), "\n") {
+		width := widths[i]
+		for _, rest := range cell.wrap(width, width) {
+			broken := cells.Wrap(rest.String(), width)
+			for part := range strings.SplitSeq(broken, "\n") {
 				if n == len(lines) {
 					lines = append(lines, make([]styled, len(row)))
 				}
@@ -145,6 +147,7 @@ func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
 				line.addCell(part, widths[k], align[k])
 				line.add(gap, style{})
 			}
+
 			r.row(line)
 		}
 	}
@@ -171,7 +174,9 @@ func (r *renderer) records(rows [][]styled) {
 			if len(line) > 0 {
 				line.add(": ", style{})
 			}
-			r.nest("", "  ", func() { r.paragraph(append(line, cell...)) })
+			r.nest("", "  ", func() {
+				r.paragraph(append(line, cell...))
+			})
 		}
 	}
 }
