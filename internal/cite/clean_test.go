@@ -35,6 +35,7 @@ func TestClean(t *testing.T) {
 		"https://a.example/?a=1&utm_source=openai&b=2#top": "https://a.example/?a=1&b=2#top",
 		"See https://a.example/?a=1&utm_source=openai.":    "See https://a.example/?a=1.",
 		"https://a.example/?utm_source=openais":            "https://a.example/?utm_source=openais",
+		"?q=utm_source=openai&b":                           "?q=utm_source=openai&b",
 		"?q=utm_source=openai":                             "?q=utm_source=openai",
 	} {
 		t.Run(want, func(t *testing.T) {

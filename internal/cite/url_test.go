@@ -34,6 +34,7 @@ func TestPageURL(t *testing.T) {
 		"https://a.example/x\u2060\u00ad\u061c\U000e0041": "https://a.example/x",
 
 		// Hosts.
+		"https://ok.example@ok@evil.example/":        "https://evil.example/",
 		`https://evil.example\@openai.com/`:          "https://evil.example/@openai.com/",
 		`https://evil.example\x\y?a\b`:               "https://evil.example/x/y?a%5Cb",
 		"https://a.example:~:@evil.example/":         "https://evil.example/",

@@ -282,7 +282,8 @@ func TestLinks(t *testing.T) {
 		"https://go.dev/x.":                         "{https://go.dev/x|<4;94mhttps://go.dev/x</><2m[1]</>}.",
 		longLink:                                    longLink,
 
-		"[**a** b](https://a.example)": "{https://a.example|<4;94;1ma</><4;94m b</><2m[1]</>}",
+		"[https://b.example](https://a.example)": "{https://a.example|<4;94mhttps://b.example</><2m[1]</>}",
+		"[**a** b](https://a.example)":           "{https://a.example|<4;94;1ma</><4;94m b</><2m[1]</>}",
 
 		// One page.
 		"[a](https://a.example/#b) [c](https://www.a.example)": "{https://a.example/#b|" +
