@@ -49,7 +49,7 @@ func TestDateInList(t *testing.T) {
 		"words after":   "参考\n- https://a.example/x（2025年2月10日公開）公式",
 		"no space":      "Sources:\n- https://a.example/x(2025-02-10)",
 		"time zone":     "Sources:\n- https://a.example/x (2025-02-10 JST)",
-		"two entries":   "Sources:\n- https://a.example/x (2025-01-10)\n- https://a.example/x (2025-02-10)",
+		"two entries":   "Sources:\n- https://a.example/x 2025-01-10\n- https://a.example/x 2025-02-10",
 		"remark below":  "Sources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.",
 
 		// Forms of dates.

@@ -62,6 +62,7 @@ func TestNoPage(t *testing.T) {
 		"data:text/html,x",
 		"ftp://a.example/",
 		"https://./x",
+		"https://a.example:x/",
 		"https://\u3002/x",
 		"https://%65vil.example/",
 		"https://evil%2eexample/",

@@ -214,6 +214,8 @@ func TestScreen(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
+	const twoLists = "Sources:\n\nMany\n\nmore\n\nSources:\n\n- https://a.example/1 (2026-01-02)"
+
 	shows(t, map[string]call{
 		"an answer that was not streamed": {
 			[]step{cited("one" + ownList)},
@@ -226,7 +228,7 @@ func TestSources(t *testing.T) {
 		},
 
 		"the last list of sources waits for the end": {
-			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore" + ownList)},
+			[]step{message(twoLists), cited(twoLists)},
 			"Sources:\n\nMany\n\nmore\n=== end ===\n" + shownList,
 		},
 
