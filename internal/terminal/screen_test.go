@@ -312,6 +312,17 @@ func TestNoColor(t *testing.T) {
 	}
 }
 
+// Format has the whole answer, also what came as a stream.
+func TestFormat(t *testing.T) {
+	s := New(t.Context(), Options{Color: "always"})
+	message("one\n\ntw")(s)
+
+	got := s.Format(&answer.Answer{Text: "one\n\ntwo"})
+	if want := "one\n\ntwo\n"; got != want {
+		t.Errorf("formatted as %q, want %q", got, want)
+	}
+}
+
 // An interrupted call does not list thousands of sources.
 func TestLongList(t *testing.T) {
 	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
