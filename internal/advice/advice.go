@@ -8,8 +8,10 @@
 package advice
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -50,18 +52,11 @@ type Setting struct {
 	From  string // MODEL_ANSWER, /etc/config.yaml:12, --model, the default
 }
 
-// explanation is an error in words. Each part but the problem may be empty.
-type explanation struct {
-	problem string
-	hint    string // what to change
-	message string // what the API said
-}
-
 // Explain puts an error of a question into one line that says what to do. The
 // hint comes before what the API said, so that truncation removes only the latter.
 func (v Advisor) Explain(profile string, err error) string {
-	x := v.explain(profile, err)
-	return text.Truncate(sentence(x.problem, x.hint, x.message), maxExplain)
+	problem, hint, message := v.explain(profile, err)
+	return text.Truncate(sentence(problem, hint, message), maxExplain)
 }
 
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
@@ -72,26 +67,22 @@ func (v Advisor) Advise(profile string, err error) (problem, hint string) {
 		return "Missing API key", text.OneLine(v.GetKey() + "; --offline needs none")
 	}
 
-	x := v.explain(profile, err)
-	return sentence(x.problem, x.message), text.OneLine(x.hint)
+	problem, hint, message := v.explain(profile, err)
+	return sentence(problem, message), text.OneLine(hint)
 }
 
 // sentence joins the parts that are not empty to one line.
 func sentence(parts ...string) string {
-	var said []string
-	for _, part := range parts {
-		if text.OneLine(part) != "" {
-			said = append(said, part)
-		}
-	}
-	return text.OneLine(strings.Join(said, ": "))
+	isEmpty := func(part string) bool { return text.OneLine(part) == "" }
+	return text.OneLine(strings.Join(slices.DeleteFunc(parts, isEmpty), ": "))
 }
 
-// explain finds the words. A shutdown or a time limit is what a question ended with, so it comes
-// before the error of the request.
-func (v Advisor) explain(profile string, err error) explanation {
+// explain finds the words: the problem, what to change, and what the API said. The last two may be
+// empty. A shutdown or a time limit is what a question ended with, so it comes before the error of
+// the request.
+func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
 	if errors.Is(err, answer.ErrShutdown) {
-		return explanation{problem: answer.ErrShutdown.Error(), hint: "ask again"}
+		return answer.ErrShutdown.Error(), "ask again", ""
 	}
 	timeout, ok := errors.AsType[answer.TimeoutError](err)
 	if ok {
@@ -103,47 +94,38 @@ func (v Advisor) explain(profile string, err error) explanation {
 	}
 	if errors.Is(err, answer.ErrGone) {
 		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
-		return explanation{problem: err.Error(), hint: hint}
+		return err.Error(), hint, ""
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return explanation{problem: err.Error()}
+		return err.Error(), "", ""
 	}
 
-	x := v.proxyOrScheme(e)
-	if x.problem != "" {
-		return x
+	problem, hint, message = v.proxyOrScheme(e)
+	if problem == "" {
+		problem, hint, message = v.byKind(profile, e)
+		problem += attempts(e)
 	}
-	x = v.byKind(profile, e)
-	x.problem += attempts(e)
-	return x
+	return problem, hint, message
 }
 
 // timedOut explains a question that exceeded its limit. err says whether it waited for its turn.
-func timedOut(timeout answer.TimeoutError, err error) explanation {
+func timedOut(timeout answer.TimeoutError, err error) (problem, hint, message string) {
 	queued, waited := errors.AsType[llm.QueuedError](err)
 	if !waited {
-		return explanation{problem: timeout.Error(), hint: raiseTimeout}
+		return timeout.Error(), raiseTimeout, ""
 	}
-	return explanation{
-		problem: fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", timeout, queued),
-		hint:    "ask fewer questions at once, or " + raiseTimeout,
-	}
+	problem = fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", timeout, queued)
+	return problem, "ask fewer questions at once, or " + raiseTimeout, ""
 }
 
 // withoutText explains a response that has no text.
-func withoutText(reason answer.NoTextError) explanation {
-	hint := "try again"
-	switch reason {
-	case "incomplete: max_output_tokens":
-		hint = "ask for less, or raise max_output_tokens of the profile"
-	case "incomplete: content_filter":
-		hint = "rephrase the question"
+func withoutText(reason answer.NoTextError) (problem, hint, message string) {
+	hints := map[answer.NoTextError]string{
+		"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
+		"incomplete: content_filter":    "rephrase the question",
 	}
-	return explanation{
-		problem: reason.Error() + "; the model wrote no answer",
-		hint:    hint,
-	}
+	return reason.Error() + "; the model wrote no answer", cmp.Or(hints[reason], "try again"), ""
 }
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4

@@ -11,12 +11,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// row is an error and its advice: the problem, and the hint after an arrow if there is one.
-type row struct {
-	err  error
-	want string
-}
-
 func advisorFor(base string) Advisor {
 	return Advisor{
 		BaseURL: Setting{"openai.base_url", base, "OPENAI_BASE_URL"},
@@ -25,19 +19,20 @@ func advisorFor(base string) Advisor {
 	}
 }
 
-// advises runs the rows with an Advisor for OpenAI.
-func advises(t *testing.T, rows []row) {
+// advice is what an Advisor says of an error. The hint may be empty.
+type advice struct{ problem, hint string }
+
+// advises compares what an Advisor for OpenAI says.
+func advises(t *testing.T, errs map[error]advice) {
 	t.Helper()
 	v := advisorFor("https://api.openai.com/v1")
-	for _, tt := range rows {
-		t.Run(tt.want, func(t *testing.T) {
-			problem, hint := v.Advise("answer", tt.err)
-			got := problem
-			if hint != "" {
-				got += " -> " + hint
-			}
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
+	for err, want := range errs {
+		t.Run(want.problem, func(t *testing.T) {
+			problem, hint := v.Advise("answer", err)
+
+			got := advice{problem, hint}
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}
@@ -54,40 +49,33 @@ func TestQuestion(t *testing.T) {
 		return &llm.Error{Kind: llm.KindTimeout, Err: errors.Join(causes...)}
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-	const silent = "; the model wrote no answer -> "
-	advises(t, []row{
-		{
-			errors.New("looking up profile\n\"x\": not configured"),
-			`looking up profile "x": not configured`,
+	const silent = "; the model wrote no answer"
+
+	advises(t, map[error]advice{
+		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
+		&llm.Error{Kind: llm.KindCanceled, Err: answer.ErrShutdown}: {
+			"the server restarts",
+			"ask again",
 		},
-		{
-			&llm.Error{Kind: llm.KindCanceled, Err: answer.ErrShutdown},
-			"the server restarts -> ask again",
+		timeout(answer.TimeoutError(1500 * time.Millisecond)): {"timed out after 1.5 s", raise},
+		timeout(answer.TimeoutError(time.Second), llm.QueuedError(12)): {
+			"timed out after 1 s, waiting for the rate limit with 12 calls ahead",
+			"ask fewer questions at once, or " + raise,
 		},
-		{
-			timeout(answer.TimeoutError(1500 * time.Millisecond)),
-			"timed out after 1.5 s -> " + raise,
+		answer.ErrGone: {
+			"the API does not have the answer any more",
+			"it keeps answers for about ten minutes, with responses.store: true for longer",
 		},
-		{
-			timeout(answer.TimeoutError(time.Second), llm.QueuedError(12)),
-			"timed out after 1 s, waiting for the rate limit with 12 calls ahead -> " +
-				"ask fewer questions at once, or " + raise,
+
+		answer.NoTextError("no output"): {"no output" + silent, "try again"},
+		answer.NoTextError("incomplete: content_filter"): {
+			"incomplete: content_filter" + silent,
+			"rephrase the question",
 		},
-		{
-			answer.ErrGone,
-			"the API does not have the answer any more -> " +
-				"it keeps answers for about ten minutes, with responses.store: true for longer",
+		answer.NoTextError("incomplete: max_output_tokens"): {
+			"incomplete: max_output_tokens" + silent,
+			"ask for less, or raise max_output_tokens of the profile",
 		},
-		{
-			answer.NoTextError("incomplete: content_filter"),
-			"incomplete: content_filter" + silent + "rephrase the question",
-		},
-		{
-			answer.NoTextError("incomplete: max_output_tokens"),
-			"incomplete: max_output_tokens" + silent +
-				"ask for less, or raise max_output_tokens of the profile",
-		},
-		{answer.NoTextError("no output"), "no output" + silent + "try again"},
 	})
 }
 
@@ -106,12 +94,4 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("key", func(t *testing.T) {
-		const want = "Missing API key: set K"
-		got := Advisor{}.Explain("answer", refused(llm.KindMissingKey, 0, want))
-		if got != want {
-			t.Errorf("Explain = %q, want %q", got, want)
-		}
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,65 +23,56 @@ func certificate(cause error) error {
 }
 
 func TestConnection(t *testing.T) {
-	const (
-		refusal = "connection refused by api.openai.com -> " +
-			"check openai.base_url, HTTPS_PROXY and the firewall"
-		password = "the proxy requires a password -> put user and password into HTTPS_PROXY"
-		scheme   = "http and https are mixed up -> " +
-			"check http or https in openai.base_url (OPENAI_BASE_URL)"
-	)
+	password := advice{"the proxy requires a password", "put user and password into HTTPS_PROXY"}
+	scheme := advice{
+		"http and https are mixed up",
+		"check http or https in openai.base_url (OPENAI_BASE_URL)",
+	}
 	expired := x509.CertificateInvalidError{
 		Cert: &x509.Certificate{
 			NotBefore: time.Unix(0, 0).UTC(),
 			NotAfter:  time.Unix(1e9, 0).UTC(),
 		},
+
 		Reason: x509.Expired,
 	}
-	plainHTTP := refused(llm.KindParameter, 400, "")
-	plainHTTP.Err = llm.ErrPlainHTTP
 
-	advises(t, []row{
-		{
-			connection("the answer was cut off", nil),
-			"connection failed: the answer was cut off -> " +
-				"check the network, openai.base_url, HTTPS_PROXY and the firewall",
+	advises(t, map[error]advice{
+		connection("the answer was cut off", nil): {
+			"connection failed: the answer was cut off",
+			"check the network, openai.base_url, HTTPS_PROXY and the firewall",
 		},
-		{
-			connection("", &net.DNSError{Err: "no such host", Name: "api.invalid"}),
-			`cannot resolve "api.invalid" -> check the network, openai.base_url and HTTPS_PROXY`,
+		connection("", &net.DNSError{Name: "api.invalid"}): {
+			`cannot resolve "api.invalid"`,
+			"check the network, openai.base_url and HTTPS_PROXY",
 		},
-		{connection("", os.NewSyscallError("connect", syscall.ECONNREFUSED)), refusal},
-		{connection("", os.NewSyscallError("connectex", wsaRefused)), refusal},
-
-		{
-			certificate(x509.HostnameError{}),
-			"the certificate of api.openai.com is for another host -> check openai.base_url " +
-				"and HTTPS_PROXY, or log in to the network with a browser",
-		},
-		{
-			certificate(expired),
-			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09 -> " +
-				"check the clock of this machine, which says " + time.Now().Format(time.DateOnly),
-		},
-		{
-			certificate(x509.UnknownAuthorityError{}),
-			"cannot verify the TLS certificate of api.openai.com -> " +
-				"set SSL_CERT_FILE to a file with the CA of your network",
+		connection("", os.NewSyscallError("connectex", wsaRefused)): {
+			"connection refused by api.openai.com",
+			"check openai.base_url, HTTPS_PROXY and the firewall",
 		},
 
-		{
-			connection("refused", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
-			"cannot reach the proxy: refused -> check HTTPS_PROXY and NO_PROXY",
+		certificate(x509.HostnameError{}): {
+			"the certificate of api.openai.com is for another host",
+			"check openai.base_url and HTTPS_PROXY, or log in to the network with a browser",
 		},
-		{
-			connection("Forbidden", llm.TunnelError(403)),
-			"the proxy does not connect to api.openai.com: Forbidden -> " +
-				"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
+		certificate(expired): {
+			"the certificate of api.openai.com is valid from 1970-01-01 to 2001-09-09",
+			"check the clock of this machine, which says " + time.Now().Format(time.DateOnly),
 		},
-		{connection("", llm.TunnelError(407)), password},
-		{refused(llm.KindParameter, 407, ""), password},
-		{connection("", http.ErrSchemeMismatch), scheme},
-		{plainHTTP, scheme},
+
+		certificate(x509.UnknownAuthorityError{}): {
+			"cannot verify the TLS certificate of api.openai.com",
+			"set SSL_CERT_FILE to a file with the CA of your network",
+		},
+
+		connection("Forbidden", llm.TunnelError(403)): {
+			"the proxy does not connect to api.openai.com: Forbidden",
+			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
+		},
+		connection("", llm.TunnelError(407)):   password,
+		refused(llm.KindParameter, 407, ""):    password,
+		connection("", http.ErrSchemeMismatch): scheme,
+		connection("", llm.ErrPlainHTTP):       scheme,
 	})
 }
 
@@ -96,22 +86,22 @@ func TestGatewayWithoutStreams(t *testing.T) {
 	failed := refused(llm.KindServer, 500, "")
 	dial := connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded})
 
-	for _, tt := range []struct {
-		name    string
+	for name, tt := range map[string]struct {
 		base    string
 		streams bool
 		err     error
 		want    string
 	}{
-		{"cut off", "http://gateway.example/v1", true, cutOff, check + plain},
-		{"failed", "http://gateway.example/v1", true, failed, "try again later" + plain},
-		{"not reached", "http://gateway.example/v1", true, dial, check},
-		{"no stream", "http://gateway.example/v1", false, failed, "try again later"},
-		{"OpenAI", "https://api.openai.com/v1", true, failed, "try again later"},
+		"cut off":     {"http://gateway.example/v1", true, cutOff, check + plain},
+		"failed":      {"http://gateway.example/v1", true, failed, "try again later" + plain},
+		"not reached": {"http://gateway.example/v1", true, dial, check},
+		"no stream":   {"http://gateway.example/v1", false, failed, "try again later"},
+		"OpenAI":      {"https://api.openai.com/v1", true, failed, "try again later"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			v := advisorFor(tt.base)
 			v.Streams = tt.streams
+
 			_, hint := v.Advise("answer", tt.err)
 			if hint != tt.want {
 				t.Errorf("hint %q, want %q", hint, tt.want)

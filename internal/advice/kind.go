@@ -4,74 +4,67 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // byKind explains an error by its kind. Each kind of package llm has a case: one without is named,
 // but has no hint.
-func (v Advisor) byKind(profile string, e *llm.Error) explanation {
+func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message string) {
 	switch kindOf(e) {
 	case llm.KindMissingKey:
-		return explanation{problem: e.Message} // it says where the key has to be
+		return e.Message, "", "" // it says where the key has to be
 	case llm.KindAuth:
-		return v.refusedKey(e)
+		if e.Status == 0 { // it was not sent, and the client says what is wrong with it
+			return e.Message, v.SetKey("the key alone, in one line"), ""
+		}
+		return "the API refused the key", v.newKey(), "" // the message repeats a part of the key
 	case llm.KindUnverified:
-		hint := "verify it at " + VerifyPage + ", or choose another model"
-		return explanation{"the organization is not verified", hint, e.Message}
+		hint = "verify it at " + VerifyPage + ", or choose another model"
+		return "the organization is not verified", hint, e.Message
 	case llm.KindPermission:
-		hint := "check the permissions of the key in " + v.Key + ", your region, and any firewall"
-		return explanation{"access denied", hint, e.Message}
+		hint = "check the permissions of the key in " + v.Key + ", your region, and any firewall"
+		return "access denied", hint, e.Message
 
 	case llm.KindModel:
-		return explanation{"model not found", v.otherModel(profile), e.Message}
+		return "model not found", v.otherModel(profile), e.Message
 	case llm.KindNotFound:
-		return explanation{"not found", v.otherBase(), e.Message}
+		return "not found", v.otherBase(), e.Message
 
 	case llm.KindQuota:
-		return explanation{"quota exceeded", "check plan, credit and limits of your account", ""}
+		return "quota exceeded", "check plan, credit and limits of your account", ""
 	case llm.KindRateLimit:
-		return explanation{"rate limit reached", waitOrRetry(e), e.Message}
+		return "rate limit reached", waitOrRetry(e), e.Message
 	case llm.KindParameter:
-		problem := "the API refused " + cmp.Or(e.Param, "the request")
-		return explanation{problem, v.parameterHint(profile, e), e.Message}
+		problem = "the API refused " + cmp.Or(e.Param, "the request")
+		return problem, v.parameterHint(profile, e), e.Message
 
 	case llm.KindServer:
-		return explanation{"the API failed", v.orPlain("try again later"), e.Message}
+		return "the API failed", v.orPlain("try again later"), e.Message
 	case llm.KindFailed:
-		problem := "the response failed (" + cmp.Or(e.Code, "unknown reason") + ")"
-		return explanation{problem, "rephrase the question or try again", e.Message}
+		problem = "the response failed (" + cmp.Or(e.Code, "unknown reason") + ")"
+		return problem, "rephrase the question or try again", e.Message
 	case llm.KindBadResponse:
 		return v.badResponse(e)
 
 	case llm.KindConnection:
 		return v.connection(e)
 	case llm.KindTimeout:
-		return explanation{"timed out", raiseTimeout, ""}
+		return "timed out", raiseTimeout, ""
 	case llm.KindCanceled:
-		return explanation{"cancelled", "", ""}
+		return "cancelled", "", ""
 	}
-	return explanation{e.Kind.String(), "", e.Message}
+	return e.Kind.String(), "", e.Message
 }
 
 // kindOf returns the kind of an error. A web page in place of a refusal is not from the API.
 func kindOf(e *llm.Error) llm.Kind {
-	if errors.Is(e, llm.ErrWebPage) {
-		switch e.Kind {
-		case llm.KindPermission, llm.KindNotFound, llm.KindParameter:
-			return llm.KindBadResponse
-		}
+	refusals := []llm.Kind{llm.KindPermission, llm.KindNotFound, llm.KindParameter}
+	if errors.Is(e, llm.ErrWebPage) && slices.Contains(refusals, e.Kind) {
+		return llm.KindBadResponse
 	}
 	return e.Kind
-}
-
-// refusedKey explains a key that was not sent (then the client says what is wrong with it) or not
-// accepted. What the API says repeats a part of the key, so it is left out.
-func (v Advisor) refusedKey(e *llm.Error) explanation {
-	if e.Status == 0 {
-		return explanation{e.Message, v.SetKey("the key alone, in one line"), ""}
-	}
-	return explanation{"the API refused the key", v.newKey(), ""}
 }
 
 func waitOrRetry(e *llm.Error) string {
@@ -94,15 +87,15 @@ func (v Advisor) parameterHint(profile string, e *llm.Error) string {
 
 // badResponse explains an answer that is not of the Responses API: a redirect, a web page or
 // something else.
-func (v Advisor) badResponse(e *llm.Error) explanation {
-	check := "check " + v.base()
+func (v Advisor) badResponse(e *llm.Error) (problem, hint, message string) {
+	hint = "check " + v.base()
 	switch {
 	case e.Status/100 == 3:
-		problem := cmp.Or(e.Message, "the API redirects")
-		return explanation{problem, check + ", and whether the network requires a login", ""}
+		problem = cmp.Or(e.Message, "the API redirects")
+		return problem, hint + ", and whether the network requires a login", ""
 	case errors.Is(e, llm.ErrWebPage):
-		hint := check + ", and whether a firewall or a login page of the network answers instead"
-		return explanation{"received a web page, not an answer", hint, ""}
+		hint += ", and whether a firewall or a login page of the network answers instead"
+		return "received a web page, not an answer", hint, ""
 	}
-	return explanation{"not an answer of the Responses API", check, e.Message}
+	return "not an answer of the Responses API", hint, e.Message
 }

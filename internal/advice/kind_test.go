@@ -16,6 +16,7 @@ func TestEveryKind(t *testing.T) {
 	for _, kind := range llm.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
 			problem, hint := v.Advise("answer", &llm.Error{Kind: kind, Status: 500})
+
 			if hint == "" && kind != llm.KindCanceled {
 				t.Errorf("no hint for %q", problem)
 			}
@@ -41,107 +42,97 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// The request was refused for what it is.
 func TestKind(t *testing.T) {
-	const (
-		unverified = "Your organization must be verified to use the model `gpt-9`."
-		base       = "check openai.base_url (OPENAI_BASE_URL)"
-		models     = "check model_profiles (MODEL_ANSWER)"
-	)
-	attempts := refused(llm.KindServer, 503, "\x1b[31mred")
-	attempts.Attempts = 4
-	later := refused(llm.KindRateLimit, 429, "slow down")
-	later.RetryAfter = 20 * time.Second
-	soon := refused(llm.KindRateLimit, 429, "")
-	soon.RetryAfter = time.Second / 2
-	blocked := refused(llm.KindPermission, 403, "")
-	blocked.Err = llm.ErrWebPage
-	broken := refused(llm.KindServer, 502, "")
-	broken.Err = llm.ErrWebPage
-	failed := refused(llm.KindFailed, 200, "flagged")
-	failed.Code = "bad_prompt"
+	const base = "check openai.base_url (OPENAI_BASE_URL)"
+	firewall := refused(llm.KindPermission, 403, "")
+	firewall.Err = llm.ErrWebPage
 	parameter := func(name string) error {
 		return &llm.Error{Kind: llm.KindParameter, Status: 400, Param: name}
 	}
 
-	advises(t, []row{
-		{
-			// The API repeats a part of the key here, so its message is left out.
-			refused(llm.KindAuth, 401, "Incorrect key: sk-abc***xyz."),
-			"the API refused the key (401) -> " +
-				"set K to a complete and current key from https://platform.openai.com/api-keys",
+	advises(t, map[error]advice{
+		// The API repeats a part of the key here, so its message is left out.
+		refused(llm.KindAuth, 401, "Incorrect key: sk-abc***xyz."): {
+			"the API refused the key (401)",
+			"set K to a complete and current key from https://platform.openai.com/api-keys",
 		},
-		{
-			refused(llm.KindAuth, 0, "the key in K has a line break"),
-			"the key in K has a line break -> set K to the key alone, in one line",
+		refused(llm.KindAuth, 0, "the key in K has a line break"): {
+			"the key in K has a line break",
+			"set K to the key alone, in one line",
 		},
-		{
-			refused(llm.KindPermission, 403, "Country not supported"),
-			"access denied (403): Country not supported -> " +
-				"check the permissions of the key in K, your region, and any firewall",
+
+		refused(llm.KindPermission, 403, "No such country"): {
+			"access denied (403): No such country",
+			"check the permissions of the key in K, your region, and any firewall",
 		},
-		{
-			blocked,
-			"received a web page, not an answer (403) -> " + base +
-				", and whether a firewall or a login page of the network answers instead",
+		firewall: {
+			"received a web page, not an answer (403)",
+			base + ", and whether a firewall or a login page of the network answers instead",
 		},
-		{broken, "the API failed (502) -> try again later"},
-		{
-			refused(llm.KindUnverified, 400, unverified),
-			"the organization is not verified (400): " + unverified + " -> verify it at " +
-				"https://platform.openai.com/settings/organization/general, " +
+		refused(llm.KindUnverified, 400, "no"): {
+			"the organization is not verified (400): no",
+			"verify it at https://platform.openai.com/settings/organization/general, " +
 				"or choose another model",
 		},
-		{
-			refused(llm.KindModel, 404, "The model `x` does not exist"),
-			"model not found (404): The model `x` does not exist -> " + models,
+
+		refused(llm.KindNotFound, 404, "Invalid URL"): {
+			"not found (404): Invalid URL",
+			base + ": it ends with the version, as in https://api.openai.com/v1",
 		},
-		{
-			refused(llm.KindNotFound, 404, "Invalid URL"),
-			"not found (404): Invalid URL -> " + base +
-				": it ends with the version, as in https://api.openai.com/v1",
-		},
-		{
-			refused(llm.KindQuota, 429, "You exceeded your quota"),
-			"quota exceeded (429) -> check plan, credit and limits of your account",
-		},
-		{later, "rate limit reached (429): slow down -> try again in 20 s"},
-		{soon, "rate limit reached (429) -> try again in 1 s"},
-		{
-			refused(llm.KindRateLimit, 429, ""),
-			"rate limit reached (429) -> wait a little, or raise request.max_retries",
-		},
-		{parameter("x"), "the API refused x (400) -> check the profile and request.extra_body"},
-		{
-			parameter("store"),
-			"the API refused store (400) -> request.extra_body: {store: null} leaves it out, " +
+
+		parameter("x"):     {"the API refused x (400)", "check the profile and request.extra_body"},
+		parameter("model"): {"the API refused model (400)", "check model_profiles (MODEL_ANSWER)"},
+		parameter("store"): {
+			"the API refused store (400)",
+			"request.extra_body: {store: null} leaves it out, " +
 				"and the API then keeps question and answer",
 		},
-		{parameter("model"), "the API refused model (400) -> " + models},
-		{attempts, "the API failed (503) after 4 attempts: [31mred -> try again later"},
-		{
-			refused(llm.KindTimeout, 0, ""),
-			"timed out -> raise request.timeout_ms or OPENAI_API_TIMEOUT",
-		},
-		{refused(llm.KindCanceled, 0, ""), "cancelled"},
-		{
-			failed,
-			"the response failed (bad_prompt): flagged -> rephrase the question or try again",
-		},
-		{
-			refused(llm.KindBadResponse, 200, "the answer is empty"),
-			"not an answer of the Responses API: the answer is empty -> " + base,
-		},
-		{
-			refused(llm.KindBadResponse, 302, "the API redirects to x"),
-			"the API redirects to x (302) -> " + base +
-				", and whether the network requires a login",
+
+		refused(llm.KindBadResponse, 200, "the answer is empty"): {
+			"not an answer of the Responses API: the answer is empty",
+			base,
 		},
 	})
 }
 
+// Another time the same request may be answered.
+func TestTemporaryKind(t *testing.T) {
+	later := refused(llm.KindRateLimit, 429, "slow down")
+	later.RetryAfter = 20 * time.Second
+	soon := refused(llm.KindRateLimit, 429, "")
+	soon.RetryAfter = time.Second / 2
+
+	retried := refused(llm.KindServer, 503, "\x1b[31mred")
+	retried.Attempts = 4
+	broken := refused(llm.KindServer, 502, "")
+	broken.Err = llm.ErrWebPage
+	failed := refused(llm.KindFailed, 200, "flagged")
+	failed.Code = "bad_prompt"
+
+	advises(t, map[error]advice{
+		refused(llm.KindRateLimit, 429, ""): {
+			"rate limit reached (429)",
+			"wait a little, or raise request.max_retries",
+		},
+		later: {"rate limit reached (429): slow down", "try again in 20 s"},
+		soon:  {"rate limit reached (429)", "try again in 1 s"},
+
+		broken:  {"the API failed (502)", "try again later"},
+		retried: {"the API failed (503) after 4 attempts: [31mred", "try again later"},
+		failed: {
+			"the response failed (bad_prompt): flagged",
+			"rephrase the question or try again",
+		},
+
+		refused(llm.KindCanceled, 0, ""): {"cancelled", ""},
+	})
+}
+
+// The checks of doctor show the hint.
 func TestNoModels(t *testing.T) {
 	v := advisorFor("https://a.example/v1")
-	for e, hasHint := range map[*llm.Error]bool{
+	for e, want := range map[*llm.Error]bool{
 		refused(llm.KindNotFound, 404, ""):  true,
 		refused(llm.KindParameter, 405, ""): true,
 		refused(llm.KindServer, 501, ""):    true,
@@ -149,12 +140,9 @@ func TestNoModels(t *testing.T) {
 		refused(llm.KindAuth, 401, ""):      false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {
-			want := ""
-			if hasHint {
-				want = v.otherBase() + ", or see with --live whether it answers questions"
-			}
-			if got := v.NoModels(e); got != want {
-				t.Errorf("NoModels(%v) = %q, want %q", e, got, want)
+			got := v.NoModels(e)
+			if (got != "") != want {
+				t.Errorf("NoModels(%v) = %q, want a hint: %t", e, got, want)
 			}
 		})
 	}

@@ -19,6 +19,7 @@ func TestKeyOfAPI(t *testing.T) {
 	} {
 		t.Run(base, func(t *testing.T) {
 			_, hint := advisorFor(base).Advise("answer", refused(llm.KindMissingKey, 0, ""))
+
 			want += "; --offline needs none"
 			if hint != want {
 				t.Errorf("hint %q, want %q", hint, want)
@@ -27,73 +28,64 @@ func TestKeyOfAPI(t *testing.T) {
 	}
 }
 
+// withRoots returns an Advisor for a system, and what SSL_CERT_FILE names there.
+func withRoots(goos, file, flaw string) Advisor {
+	return Advisor{
+		GOOS:      goos,
+		RootsFile: file,
+		RootsFlaw: func() string { return flaw },
+	}
+}
+
 // Hints depend on the settings. Go reads SSL_CERT_FILE on some systems only.
 func TestSettings(t *testing.T) {
 	const store = "add the CA of your network to the certificate store of the system " +
 		"(SSL_CERT_FILE is not read there)"
-	model := func(value, from string) Advisor {
-		s := Setting{"model_profiles.answer.model", value, from}
-		return Advisor{Models: map[string]Setting{"answer": s}}
-	}
-	roots := func(goos, file, flaw string) Advisor {
-		return Advisor{
-			GOOS:      goos,
-			RootsFile: file,
-			RootsFlaw: func() string { return flaw },
-		}
+
+	models := map[string]Setting{
+		"answer": {"model_profiles.answer.model", "gpt-9", "/etc/config.yaml:12"},
 	}
 	noKey := refused(llm.KindAuth, 401, "")
-	noModel := refused(llm.KindModel, 404, "")
 	untrusted := certificate(x509.UnknownAuthorityError{})
 
 	for _, tt := range []struct {
-		name    string
 		advisor Advisor
 		err     error
 		want    string
 	}{
 		{
-			"key with a flaw",
 			Advisor{Key: "K", KeyFlaw: "it has quotes around it", Headers: []string{"TOKEN"}},
 			noKey,
 			"set K to the key alone: it has quotes around it, and check TOKEN (openai.headers)",
 		},
 		{
-			"key in a file",
 			Advisor{BaseURL: Setting{Value: "http://a"}, Key: "K_FILE", KeyInFile: true},
 			noKey,
 			"write a complete and current key for a to the file of K_FILE",
 		},
+
 		{
-			"default model",
-			model("gpt-5.2", "the default"),
-			noModel,
-			"model_profiles.answer.model is gpt-5.2 (the default): " +
-				"name another model there, or with MODEL_ANSWER or --model",
-		},
-		{
-			"model of the file",
-			model("gpt-9", "/etc/config.yaml:12"),
-			noModel,
+			Advisor{Models: models},
+			refused(llm.KindModel, 404, ""),
 			"model_profiles.answer.model is gpt-9 (/etc/config.yaml:12): name another model there",
 		},
-		{"roots on macOS", roots("darwin", "/ca.pem", ""), untrusted, store},
-		{"roots on Windows", roots("windows", "", ""), untrusted, store},
+
+		{withRoots("darwin", "/ca.pem", ""), untrusted, store},
+		{withRoots("windows", "", ""), untrusted, store},
 		{
-			"roots cannot be read",
-			roots("linux", "/ca.pem", "it cannot be read"),
+			withRoots("linux", "/ca.pem", "it cannot be read"),
 			untrusted,
 			"correct SSL_CERT_FILE: it names /ca.pem, and it cannot be read",
 		},
 		{
-			"roots without the CA",
-			roots("linux", "/ca.pem", ""),
+			withRoots("linux", "/ca.pem", ""),
 			untrusted,
 			"add the CA of your network to /ca.pem (SSL_CERT_FILE): it has no CA that signed this",
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.want, func(t *testing.T) {
 			_, got := tt.advisor.Advise("answer", tt.err)
+
 			if got != tt.want {
 				t.Errorf("hint %q, want %q", got, tt.want)
 			}

@@ -49,17 +49,21 @@ func oneLine(s string) string {
 }
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
-// one in the path of its URL, else today. Dates are YYYY-MM-DD. The list is never nil.
+// one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.
+// The list is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
 	list := append([]Citation{}, doc.choose(sources, limit)...)
-	dates := doc.dates(list)
-
 	for i := range list {
 		c := &list[i]
-		c.PublishedAt = publishedAt(c.URL, dates[PageKey(c.URL)], today)
-		if c.PublishedAt == "" {
-			c.PublishedAt = today
-			c.Accessed = true
+		c.PublishedAt = today
+		c.Accessed = true
+
+		for _, date := range []string{dateInPath(c.URL), doc.date(PageKey(c.URL))} {
+			hasCome := date != "" && date <= today
+			if hasCome {
+				c.PublishedAt = date
+				c.Accessed = false
+			}
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ func TestClean(t *testing.T) {
 		two    = "\ue200cite\ue202turn0search0\ue202turn1news2\ue201"
 		titled = "\ue200navlist\ue202Titles with spaces, 日本\ue202turn0search0\ue201"
 	)
+
 	for in, want := range map[string]string{
 		"no marker":                    "no marker",
 		"Dry." + one + " Warm.":        "Dry. Warm.",
@@ -34,10 +35,12 @@ func TestClean(t *testing.T) {
 		"https://a.example/?a=1&utm_source=openai&b=2#top": "https://a.example/?a=1&b=2#top",
 		"See https://a.example/?a=1&utm_source=openai.":    "See https://a.example/?a=1.",
 		"https://a.example/?utm_source=openais":            "https://a.example/?utm_source=openais",
+		"?q=utm_source=openai&b":                           "?q=utm_source=openai&b",
 		"?q=utm_source=openai":                             "?q=utm_source=openai",
 	} {
 		t.Run(want, func(t *testing.T) {
 			got := Clean(in)
+
 			if got != want {
 				t.Errorf("Clean(%+q) = %+q, want %+q", in, got, want)
 			}

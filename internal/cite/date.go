@@ -1,16 +1,14 @@
 package cite
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 )
 
-const (
-	maxDate     = 500 // bytes next to a link that are searched for its date
-	maxMentions = 200 // links to the cited pages whose date is looked for
-)
+const maxDate = 500 // bytes next to a link that are searched for its date
 
 // anyDate matches 2025-12-05, 2025/12/05, 2025.12.05, 2025年12月5日 and 20251205. The submatches are
 // year, month and day, then month and day of the form without separators.
@@ -31,31 +29,29 @@ var englishDate = regexp.MustCompile(
 		`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? ` +
 		`(?:(\d{1,2})(?:st|nd|rd|th)?,? )?((?:19|20)\d\d)\b`)
 
-// dates returns the dates that the text gives for sources, by PageKey: those of the entries of the
-// list, else those that follow a link at once. Of several, the one in the last line counts.
-func (doc *Document) dates(sources []Citation) map[string]string {
-	dates := map[string]string{}
-	for _, c := range sources {
-		dates[PageKey(c.URL)] = ""
-	}
-
-	mentionsLeft := maxMentions
-	search := func(begin, end int, dateOf func(i, k int) string) {
+// date returns the date that the text gives for a source, or "": that of its entry in the list,
+// else one that follows a link at once. Of several, the one in the last line counts.
+func (doc *Document) date(key string) string {
+	search := func(
+		begin, end int,
+		dateOf func(i, k int) string,
+	) string {
 		for i := end - 1; i >= begin; i-- {
 			for k, link := range doc.lines[i].links {
-				date, wanted := dates[link.key]
-				if !wanted || date != "" || mentionsLeft == 0 {
+				if link.key != key {
 					continue
 				}
-				dates[link.key] = dateOf(i, k)
-				mentionsLeft--
+				date := dateOf(i, k)
+				if date != "" {
+					return date
+				}
 			}
 		}
+		return ""
 	}
-	search(doc.begin, doc.end, doc.listDate)
-	search(0, len(doc.lines), doc.proseDate)
 
-	return dates
+	inList := search(doc.begin, doc.end, doc.listDate)
+	return cmp.Or(inList, search(0, len(doc.lines), doc.proseDate))
 }
 
 // listDate returns the date that an entry of the list gives for link k of line i: after it, or
@@ -70,11 +66,11 @@ func (doc *Document) listDate(i, k int) string {
 	if date == "" || datesFollow {
 		date = firstDate(after)
 	}
-	if date == "" && doc.continues(i+1) {
-		date = doc.lines[i+1].dateWithoutLink()
-	}
-	if date == "" && doc.continues(i) {
-		date = doc.lines[i-1].dateWithoutLink()
+	for _, other := range []int{i + 1, i - 1} {
+		sameEntry := doc.continues(max(i, other))
+		if date == "" && sameEntry && len(doc.lines[other].links) == 0 {
+			date = firstDate(doc.lines[other].text)
+		}
 	}
 	return date
 }
@@ -86,14 +82,6 @@ func (doc *Document) continues(i int) bool {
 	return inside && !bulletStart.MatchString(doc.lines[i].text)
 }
 
-// dateWithoutLink returns the date of a line without a link, or "".
-func (l line) dateWithoutLink() string {
-	if len(l.links) > 0 {
-		return ""
-	}
-	return firstDate(l.text)
-}
-
 // proseDate returns the date that follows link k of line i at once.
 func (doc *Document) proseDate(i, k int) string {
 	_, after := doc.lines[i].around(k)
@@ -103,21 +91,11 @@ func (doc *Document) proseDate(i, k int) string {
 	return firstDate(after)
 }
 
-// publishedAt returns the date of a source: the one that the text gives, else
-// one in the path of the URL, else "". Dates in the future are ignored.
-func publishedAt(u, inText, today string) string {
-	if inText != "" && inText <= today {
-		return inText
-	}
-
+// dateInPath returns the date in the path of a URL, or "".
+func dateInPath(u string) string {
 	_, address, _ := strings.Cut(u, "://")
 	_, path, _ := strings.Cut(address, "/")
-	path = path[:strings.IndexAny(path+"?", "?#")]
-	inPath := firstDate(path)
-	if inPath > today {
-		return ""
-	}
-	return inPath
+	return firstDate(path[:strings.IndexAny(path+"?", "?#")])
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".

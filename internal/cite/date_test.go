@@ -8,6 +8,7 @@ import (
 // dateOf returns the date of the citation of a page, or "" if it is the date of access.
 func dateOf(t *testing.T, text, page string, names ...string) string {
 	t.Helper()
+
 	list := NewDocument(text, names...).Citations(sources(page), 3, today)
 	if len(list) != 1 {
 		t.Fatalf("got %d citations, want 1", len(list))
@@ -21,19 +22,35 @@ func dateOf(t *testing.T, text, page string, names ...string) string {
 	return list[0].PublishedAt
 }
 
-// The list gives https://a.example/x the date 2025-02-10, and the prose above it another one.
+// dates checks that texts give a page this date. Each text begins with start.
+func dates(t *testing.T, want, start string, texts map[string]string) {
+	t.Helper()
+
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			got := dateOf(t, start+text, "https://a.example/x")
+
+			if got != want {
+				t.Errorf("date in %.200q is %q, want %q", text, got, want)
+			}
+		})
+	}
+}
+
+// The list has the date, and the prose above it another one.
 func TestDateInList(t *testing.T) {
-	for name, list := range map[string]string{
-		"ours":                 "Sources:\n- https://a.example/x (2025-02-10)",
-		"link":                 "## Sources\n1. [A 2024-01-01](https://a.example/x) (2025-02-10)",
-		"the URL as link text": "Sources:\n- [https://a.example/x](https://a.example/x) (2025-02-10)",
-		"dash":                 "**Sources**\n* https://a.example/x — 2025-02-10",
-		"Japanese":             "出典：\n・https://a.example/x（2025-02-10）",
-		"words between":        "Sources:\n- https://a.example/x, published 2025-02-10, read 2025-08-09",
-		"words after":          "参考\n- https://a.example/x（2025年2月10日公開）公式",
-		"no space":             "Sources:\n- https://a.example/x(2025-02-10)",
-		"time zone":            "Sources:\n- https://a.example/x (2025-02-10 JST)",
-		"remark below":         "Sources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.",
+	dates(t, "2025-02-10", "See ([a](https://a.example/x), 2025-01-01).\n\n", map[string]string{
+		"ours":          "Sources:\n- https://a.example/x (2025-02-10)",
+		"link":          "## Sources\n1. [A 2024-01-01](https://a.example/x) (2025-02-10)",
+		"URL as text":   "Sources:\n- [https://a.example/x](https://a.example/x) (2025-02-10)",
+		"dash":          "**Sources**\n* https://a.example/x — 2025-02-10",
+		"Japanese":      "出典：\n・https://a.example/x（2025-02-10）",
+		"words between": "Sources:\n- https://a.example/x, of 2025-02-10, read 2025-08-09",
+		"words after":   "参考\n- https://a.example/x（2025年2月10日公開）公式",
+		"no space":      "Sources:\n- https://a.example/x(2025-02-10)",
+		"time zone":     "Sources:\n- https://a.example/x (2025-02-10 JST)",
+		"two entries":   "Sources:\n- https://a.example/x 2025-01-10\n- https://a.example/x 2025-02-10",
+		"remark below":  "Sources:\n- https://a.example/x (2025-02-10)\n\nAsk for more.",
 
 		// Forms of dates.
 		"Japanese date":      "参考\n- [A](https://a.example/x)（2025年2月10日）",
@@ -50,50 +67,36 @@ func TestDateInList(t *testing.T) {
 		"http and slash": "Sources:\n- http://A.example/x/ (2025-02-10)",
 
 		// Places of the date.
-		"date first":              "Sources:\n- Title, 2025-02-10, https://a.example/x",
-		"dates first":             "Sources:\n- 2025-02-10 https://a.example/x 2025-03-11 https://b.example/",
-		"date in the link's text": "Sources:\n- [Title (2025-02-10)](https://a.example/x)",
-		"below a blank line":      "Sources:\n\nTitle (2025-02-10)\nhttps://a.example/x",
-		"line above":              "Sources:\n- Title (2025-02-10)\n  https://a.example/x",
+		"date first":         "Sources:\n- Title, 2025-02-10, https://a.example/x",
+		"dates first":        "Sources:\n- 2025-02-10 https://a.example/x 2025-03-11 https://b/",
+		"date in the link":   "Sources:\n- [Title (2025-02-10)](https://a.example/x)",
+		"below a blank line": "Sources:\n\nTitle (2025-02-10)\nhttps://a.example/x",
+		"line above":         "Sources:\n- Title (2025-02-10)\n  https://a.example/x",
 		"line below": "Sources:\n- https://a.example/x\n  Published: 2025-02-10\n" +
 			"- https://b.example/\n  2025-03-11",
 		"before a note": "Sources:\n- https://a.example/x (2025-02-10)\n\n" +
 			"Note: the 2025-05-05 vote ([a](https://a.example/x)) is open.",
-	} {
-		t.Run(name, func(t *testing.T) {
-			text := "See ([a](https://a.example/x), 2025-01-01).\n\n" + list
-
-			got := dateOf(t, text, "https://a.example/x")
-			if got != "2025-02-10" {
-				t.Errorf("date in %q is %q, want 2025-02-10", text, got)
-			}
-		})
-	}
+	})
 }
 
 func TestDateInProse(t *testing.T) {
-	for text, want := range map[string]string{
-		"Sources used:\n- https://a.example/x (2025-02-10)":                          "2025-02-10",
-		"Sources: https://b.example/ (2025-01-01), https://a.example/x (2025-02-10)": "2025-02-10",
-		"Released ([a](https://a.example/x), updated 2025-02-10).":                   "2025-02-10",
-		"公開済み（[a](https://a.example/x)、公開（2025-02-10））。":                             "2025-02-10",
-		"See https://a.example/x. 2025-02-10 was wet.":                               "",
-		"It ended ([a](https://a.example/x)) on 2025-02-10.":                         "",
-		"Used ([a](https://a.example/x)) from 2021-08-14 to 2025-02-10.":             "",
-		"| 11 | [a](https://a.example/x) | 2025-02-10 |":                             "",
-	} {
-		t.Run(text, func(t *testing.T) {
-			got := dateOf(t, text, "https://a.example/x")
-			if got != want {
-				t.Errorf("date in %q is %q, want %q", text, got, want)
-			}
-		})
-	}
+	dates(t, "2025-02-10", "", map[string]string{
+		"another list": "Sources used:\n- https://a.example/x (2025-02-10)",
+		"on one line":  "Sources: https://b/ (2025-01-01), https://a.example/x (2025-02-10)",
+		"updated":      "Released ([a](https://a.example/x), updated 2025-02-10).",
+		"Japanese":     "公開済み（[a](https://a.example/x)、公開（2025-02-10））。",
+	})
+
+	dates(t, "", "", map[string]string{
+		"next sentence": "See https://a.example/x. 2025-02-10 was wet.",
+		"of the text":   "It ended ([a](https://a.example/x)) on 2025-02-10.",
+		"period":        "Used ([a](https://a.example/x)) from 2021-08-14 to 2025-02-10.",
+		"table":         "| 11 | [a](https://a.example/x) | 2025-02-10 |",
+	})
 }
 
-// The list has no date for https://a.example/x.
 func TestNoDateInList(t *testing.T) {
-	for name, list := range map[string]string{
+	dates(t, "", "A.\n\nSources:\n", map[string]string{
 		"none":                       "- https://a.example/x",
 		"future":                     "- https://a.example/x (2025-08-10)",
 		"no such day":                "- https://a.example/x (2025-02-30)",
@@ -104,100 +107,54 @@ func TestNoDateInList(t *testing.T) {
 		"date of the page before":    "- 2025-02-10 https://b.example/ and https://a.example/x",
 		"date of the page after":     "- https://a.example/x and https://b.example/ (2025-02-10)",
 		"another entry's date below": "- https://b.example/\n  2025-02-10\n- https://a.example/x",
+	})
+}
+
+// Names and URLs of other forms are the sources that the list means.
+func TestDateOfSource(t *testing.T) {
+	for source, entry := range map[string]string{
+		"oai-weather":                 "- oai-weather (2025-02-10)",
+		"https://a.example/?a&b":      "- https://a.example/?a&amp;b (2025-02-10)",
+		"https://a.example/%E6%9D%B1": "- https://a.example/東 (2025-02-10)",
+		"https://a.example/Go_(it)":   "- [Go](https://a.example/Go_(it)) (2025-02-10)",
+
+		// The date of the path counts if the list has none that has come.
+		"https://a.example/2025/01/02/": "- https://a.example/2025/01/02/ (2025-02-10)",
+		"https://a.example/2025/02/10/": "- https://a.example/2025/02/10/ (2026-02-10)",
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := dateOf(t, "A.\n\nSources:\n"+list, "https://a.example/x")
-			if got != "" {
-				t.Errorf("date in %q is %s, want none", list, got)
+		t.Run(source, func(t *testing.T) {
+			got := dateOf(t, "A.\n\nSources:\n"+entry, source, "oai-weather")
+
+			if got != "2025-02-10" {
+				t.Errorf("date in %q is %q, want 2025-02-10", entry, got)
 			}
 		})
 	}
 }
 
-// Names and URLs of other forms are the sources that the list means.
-func TestDateOfSource(t *testing.T) {
-	for _, tt := range []struct{ name, source, entry, want string }{
-		{"name", "oai-weather", "- oai-weather (2025-02-10)", "2025-02-10"},
-		{
-			"entity",
-			"https://a.example/?a&b",
-			"- https://a.example/?a&amp;b (2025-02-10)",
-			"2025-02-10",
-		},
-		{
-			"escapes",
-			"https://a.example/%E6%9D%B1",
-			"- https://a.example/東 (2025-02-10)",
-			"2025-02-10",
-		},
-		{
-			"parentheses",
-			"https://a.example/Go_(it)",
-			"- [Go](https://a.example/Go_(it)) (2025-02-10)",
-			"2025-02-10",
-		},
-		{
-			"date of the path",
-			"https://a.example/2025/01/02/",
-			"- https://a.example/2025/01/02/ (2025-02-10)",
-			"2025-02-10",
-		},
-		{
-			"future, path",
-			"https://a.example/2025/01/02/",
-			"- https://a.example/2025/01/02/ (2026-02-10)",
-			"2025-01-02",
-		},
-		{"today", "https://a.example/", "- https://a.example/ (2025-08-09)", today},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := dateOf(t, "A.\n\nSources:\n"+tt.entry, tt.source, "oai-weather")
-			if got != tt.want {
-				t.Errorf("date in %q is %q, want %q", tt.entry, got, tt.want)
-			}
-		})
+// A date of today is not the date of access.
+func TestDateToday(t *testing.T) {
+	got := dateOf(t, "https://a.example/x ("+today+")", "https://a.example/x")
+	if got != today {
+		t.Errorf("date is %q, want %s", got, today)
 	}
 }
 
 func TestDateBounds(t *testing.T) {
 	const entry = "- https://a.example/x (2025-02-10)"
-	mentions := strings.Repeat("https://a.example/x x\n", 200-1)
-	otherLinks := strings.Repeat("https://b.example/ ", 10_000)
 	blankLines := strings.Repeat("\n", 1000-10)
 
-	for _, tt := range []struct {
-		name string
-		text string
-		want string
-	}{
-		{"text", "Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.", ""},
-		{"links", otherLinks + "\n" + entry, ""},
-		{"mentions", entry + "\nhttps://a.example/x x\n" + mentions, ""},
-		{"within the mentions", entry + "\n" + mentions, "2025-02-10"},
-		{
-			"within the lines",
-			"Sources:" + blankLines + "\n" + entry + "\n\nEnd.",
-			"2025-02-10",
-		},
-		{
-			"lines of a list",
-			"Sources:" + blankLines + strings.Repeat("\n", 11) +
-				"- https://a.example/x x\n2025-02-10\n\nEnd.",
-			"",
-		},
-		{
-			"far from its link",
-			"Sources:\n- https://a.example/x " + strings.Repeat("x", 500) + " 2025-02-10",
-			"",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := dateOf(t, tt.text, "https://a.example/x")
-			if got != tt.want {
-				t.Errorf("date is %q, want %q", got, tt.want)
-			}
-		})
-	}
+	dates(t, "", "", map[string]string{
+		"text":  "Sources:\n" + entry + strings.Repeat(" ", 1<<20) + "End.",
+		"links": strings.Repeat("https://b.example/ ", 1000) + "\n" + entry,
+		"far":   "Sources:\n- https://a.example/x " + strings.Repeat("x", 500) + " 2025-02-10",
+		"lines of a list": "Sources:" + blankLines + strings.Repeat("\n", 11) +
+			"- https://a.example/x x\n2025-02-10\n\nEnd.",
+	})
+
+	dates(t, "2025-02-10", "Sources:", map[string]string{
+		"within the lines": blankLines + "\n" + entry + "\n\nEnd.",
+	})
 }
 
 func TestDateInURL(t *testing.T) {
@@ -214,6 +171,7 @@ func TestDateInURL(t *testing.T) {
 	} {
 		t.Run(page, func(t *testing.T) {
 			got := dateOf(t, "A.", page)
+
 			if got != want {
 				t.Errorf("date is %q, want %q", got, want)
 			}

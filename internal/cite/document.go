@@ -11,7 +11,7 @@ const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
 	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
 	maxLines = 1000    // lines of a list
-	maxLinks = 10_000  // links of a text
+	maxLinks = 1000    // links of a text
 )
 
 // headingLine matches the line above a list of sources: plain, bold or a Markdown heading.
@@ -42,14 +42,14 @@ var undatedEntry = regexp.MustCompile(
 // bulletStart matches the start of an entry, in this form or another.
 var bulletStart = regexp.MustCompile(`^\s*(?:[-*+•・]|\d{1,3}[.)]|\[)`)
 
-// punctuation has the characters that a URL may contain but does not end with.
-const punctuation = ".,;:!?*_'`|"
+// Punctuation has the characters that a URL may contain but does not end with.
+const Punctuation = ".,;:!?*_'`|"
 
 // urlInText matches a URL without the punctuation that follows it. Parentheses
 // belong to it in pairs.
 var urlInText = regexp.MustCompile(
-	"https?://(?:[" + punctuation + "]*" +
-		"(?:[^" + punctuation + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
+	"https?://(?:[" + Punctuation + "]*" +
+		"(?:[^" + Punctuation + `\s<>()\[\]"（）「」『』、。，]|\([^()\s]*\)))+`)
 
 // dateAtEnd matches a date in parentheses at the end of such a URL.
 var dateAtEnd = regexp.MustCompile(`\(\d{4}-\d{2}-\d{2}\)$`)
@@ -81,6 +81,7 @@ type line struct {
 type Link struct {
 	Start int
 	End   int
+	Page  string // PageURL, "" for a name
 	key   string // PageKey
 }
 
@@ -101,7 +102,7 @@ func (doc *Document) readLines(body string, names []string) {
 	linksLeft := maxLinks
 
 	for s := range strings.SplitSeq(body[offset:], "\n") {
-		l := line{s, links(s, linksLeft)}
+		l := line{s, Links(s, linksLeft)}
 		linksLeft -= len(l.links)
 		if len(l.links) == 0 {
 			l.links = nameIn(s, names)
@@ -126,7 +127,7 @@ func (doc *Document) readList() {
 	for doc.end = doc.begin; doc.end < limit; doc.end++ {
 		l := doc.lines[doc.end]
 		blank := l.isBlank()
-		entry := l.isEntry()
+		entry, hasDate := l.entry()
 
 		belowBlank := doc.lines[doc.end-1].isBlank()
 		paragraph := belowBlank && !blank && !entry && !bulletStart.MatchString(l.text)
@@ -135,7 +136,7 @@ func (doc *Document) readList() {
 		}
 
 		linked = linked || len(l.links) > 0
-		dated = dated || l.hasDate()
+		dated = dated || hasDate
 		onlyEntries = onlyEntries && (blank || entry)
 	}
 
@@ -149,9 +150,8 @@ func (doc *Document) Listed() []Citation {
 	for i := doc.begin; i < doc.end; i++ {
 		l := doc.lines[i]
 		for k, link := range l.links {
-			page := PageURL(l.text[link.Start:link.End])
-			if page != "" {
-				list = append(list, Citation{URL: page, PublishedAt: doc.listDate(i, k)})
+			if link.Page != "" {
+				list = append(list, Citation{URL: link.Page, PublishedAt: doc.listDate(i, k)})
 			}
 		}
 	}
@@ -160,21 +160,15 @@ func (doc *Document) Listed() []Citation {
 
 func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
 
-// isEntry reports whether a line is an entry of a list, with or without a date.
-func (l line) isEntry() bool {
+// entry reports whether a line is an entry of a list, and whether it has a date in the form that the
+// policy asks for.
+func (l line) entry() (isEntry, hasDate bool) {
 	if len(l.text) >= maxEntry {
-		return false
-	}
-	return undatedEntry.MatchString(l.text) || l.hasDate()
-}
-
-// hasDate reports whether a line is an entry of a list as the policy asks for it.
-func (l line) hasDate() bool {
-	if len(l.text) >= maxEntry {
-		return false
+		return false, false
 	}
 	m := datedEntry.FindStringSubmatch(l.text)
-	return m != nil && firstDate(m[1]) != ""
+	hasDate = m != nil && firstDate(m[1]) != ""
+	return hasDate || undatedEntry.MatchString(l.text), hasDate
 }
 
 // around returns the text between a link and the ones next to it.
@@ -192,19 +186,19 @@ func (l line) around(k int) (before, after string) {
 	return l.text[start:link.Start], l.text[link.End:end]
 }
 
-// Links returns where the URLs in a text are, without the punctuation that follows them.
-func Links(s string) []Link { return links(s, maxLinks) }
-
-// links returns at most limit URLs of a text.
-func links(s string, limit int) []Link {
+// Links returns where the first URLs in a text are, at most limit of them or all if limit is
+// negative, without the punctuation that follows them.
+func Links(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText.FindAllStringIndex(s, limit) {
 		u := s[at[0]:at[1]]
 		u = strings.TrimSuffix(u, dateAtEnd.FindString(u))
+		page := PageURL(u)
 		list = append(list, Link{
 			Start: at[0],
 			End:   at[0] + len(u),
-			key:   PageKey(PageURL(u)),
+			Page:  page,
+			key:   PageKey(page),
 		})
 	}
 	return list
@@ -215,7 +209,11 @@ func nameIn(s string, names []string) []Link {
 	for _, name := range names {
 		start := strings.Index(s, name)
 		if start >= 0 {
-			return []Link{{start, start + len(name), PageKey(name)}}
+			return []Link{{
+				Start: start,
+				End:   start + len(name),
+				key:   name,
+			}}
 		}
 	}
 	return nil

@@ -5,47 +5,56 @@ import (
 	"testing"
 )
 
-func TestClosing(t *testing.T) {
-	for name, text := range map[string]string{
-		"ours":        "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n- oai-b (2025-01-02)",
-		"only a list": "Sources:\n- https://b.example/ (2025-01-02)",
-		"two lists":   "A.\n\nSources:\n- b\n\n出典:\n- oai-c (2025-01-02)",
-		"CRLF":        "A.\r\n\r\nSources:\r\n- oai-b (2025-01-02)",
+// closing checks whether texts end with a list of sources.
+func closing(t *testing.T, want bool, texts map[string]string) {
+	t.Helper()
 
-		"Markdown heading":      "A.\n\n## Sources\n\n1. [B](https://b.example/) — 2025-01-02",
-		"bold":                  "A.\n**Sources**\n• oai-b (2025-01-02)",
-		"bold with colon":       "A.\n**Sources:**\n- oai-b (2025-01-02)",
-		"colon after bold":      "A.\n\n__References__:\n- oai-b (2025-01-02)",
-		"bold Markdown heading": "A.\n\n### **出典**\n- oai-b (2025-01-02)",
-		"capitals":              "A.\n\nSOURCES\n- oai-b (2025-01-02)",
-		"Japanese":              "A。\n\n出典\n・jma-feed（2025-01-02）",
-		"full-width colon":      "A。\n\n参考：\n- https://b.example/（2025-01-02）",
-		"情報源":                   "A。\n\n情報源:\n- [B](https://b.example/)（公開日: 2025-01-02）",
-
-		"identifiers":             "A.\n\nSources:\n- oai-x 2025-01-02\n* `oai-y`: 2025-03-04",
-		"no bullets":              "A.\n\nSources:\nhttps://b.example/ (2025-01-02)\noai-c (2025-01-02)",
-		"title and URL":           "A.\n\nSources:\n- B, a page: https://b.example/ (2025-01-02)",
-		"footnotes":               "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)",
-		"date in the URL too":     "A.\n\nSources:\n- https://b.example/2025-03-04/x — 2025-03-04",
-		"full stop":               "A.\n\nSources:\n- https://b.example/ (2025-01-02).",
-		"identifier without date": "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n- oai-weather",
-		"URL without date":        "A.\n\nSources:\n- https://b.example/\n- oai-c (2025-01-02)",
-		"link without date":       "A.\n\nSources\n1. [B](https://b.example/)\n2. oai-c (2025-01-02)",
-		"title without date":      "A.\n\nSources:\n- B: https://b.example/, a page\n- oai-c (2025-01-02)",
-		"no date in words":        "A.\n\n出典:\nhttps://b.example/（日付なし）\noai-c (2025-01-02)",
-
-		"time zone": "A.\n\nSources:\n- https://b.example/ (2025-01-02 JST)",
-	} {
+	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			if !NewDocument(text).Closing {
-				t.Errorf("%q does not end with a list of sources", text)
+			got := NewDocument(text).Closing
+
+			if got != want {
+				t.Errorf("%.200q ends with a list of sources: %t, want %t", text, got, want)
 			}
 		})
 	}
 }
 
+func TestClosing(t *testing.T) {
+	closing(t, true, map[string]string{
+		"ours":        "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n- oai-b (2025-01-02)",
+		"only a list": "Sources:\n- https://b.example/ (2025-01-02)",
+		"two lists":   "A.\n\nSources:\n- b\n\n出典:\n- oai-c (2025-01-02)",
+		"CRLF":        "A.\r\n\r\nSources:\r\n- oai-b (2025-01-02)",
+
+		"Markdown heading": "A.\n\n## Sources\n\n1. [B](https://b.example/) — 2025-01-02",
+		"bold":             "A.\n**Sources**\n• oai-b (2025-01-02)",
+		"bold with colon":  "A.\n**Sources:**\n- oai-b (2025-01-02)",
+		"colon after bold": "A.\n\n__References__:\n- oai-b (2025-01-02)",
+		"bold heading":     "A.\n\n### **出典**\n- oai-b (2025-01-02)",
+		"capitals":         "A.\n\nSOURCES\n- oai-b (2025-01-02)",
+		"Japanese":         "A。\n\n出典\n・jma-feed（2025-01-02）",
+		"full-width colon": "A。\n\n参考：\n- https://b.example/（2025-01-02）",
+		"情報源":              "A。\n\n情報源:\n- [B](https://b.example/)（公開日: 2025-01-02）",
+
+		"identifiers":     "A.\n\nSources:\n- oai-x 2025-01-02\n* `oai-y`: 2025-03-04",
+		"no bullets":      "A.\n\nSources:\nhttps://b.example/ (2025-01-02)\noai-c (2025-01-02)",
+		"title and URL":   "A.\n\nSources:\n- B, a page: https://b.example/ (2025-01-02)",
+		"footnotes":       "A.[1]\n\nReferences\n[1] https://b.example/ (2025-01-02)",
+		"date in the URL": "A.\n\nSources:\n- https://b.example/2025-03-04/x — 2025-03-04",
+		"full stop":       "A.\n\nSources:\n- https://b.example/ (2025-01-02).",
+		"name, no date":   "A.\n\nSources:\n- https://b.example/ (2025-01-02)\n- oai-weather",
+		"URL, no date":    "A.\n\nSources:\n- https://b.example/\n- oai-c (2025-01-02)",
+		"link, no date":   "A.\n\nSources\n1. [B](https://b.example/)\n2. oai-c (2025-01-02)",
+		"title, no date":  "A.\n\nSources:\n- B: https://b.example/, a page\n- oai-c (2025-01-02)",
+		"no date, said":   "A.\n\n出典:\nhttps://b.example/（日付なし）\noai-c (2025-01-02)",
+
+		"time zone": "A.\n\nSources:\n- https://b.example/ (2025-01-02 JST)",
+	})
+}
+
 func TestNotClosing(t *testing.T) {
-	for name, text := range map[string]string{
+	closing(t, false, map[string]string{
 		"no list":         "A.",
 		"heading alone":   "A.\n\nSources:",
 		"another heading": "A.\n\nSources used:\n- https://b.example/ (2025-01-02)",
@@ -73,13 +82,7 @@ func TestNotClosing(t *testing.T) {
 		"table":                   "A.\n\nSources:\n| B | https://b.example/ | 2025-01-02 |",
 		"long line": "A.\n\nSources:\n- " + strings.Repeat("x", 4<<10) +
 			" https://b.example/ (2025-01-02)",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if NewDocument(text).Closing {
-				t.Errorf("%.200q ends with a list of sources", text)
-			}
-		})
-	}
+	})
 }
 
 // hostile returns texts of about n bytes that web pages could make a model write:

@@ -3,7 +3,6 @@ package cite
 import (
 	"html"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -29,49 +28,51 @@ var escapes = strings.NewReplacer(
 	"}", "%7D",
 )
 
-// authority matches the start of an http or https URL to the end of its port. The submatches are
-// scheme, host and port; a user is left out. The path is not parsed: those of real pages are not
-// always valid (".../100%").
-var authority = regexp.MustCompile(
-	`^(?i:(https?://))(?:[^/?#\\]*@)?([^/?#\\@:% ]+)((?::\d*)?)(?:$|[/?#\\])`)
-
 // PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else. A backslash in
 // the path is a slash, as in browsers.
 func PageURL(raw string) string {
 	u := text.OneLine(raw)
-	at := authority.FindStringSubmatchIndex(u)
-	if at == nil {
-		return ""
-	}
-
-	scheme := u[:at[3]]
-	host := u[at[4]:at[5]]
-	port := u[at[6]:at[7]]
+	scheme, host, rest := cutHost(u)
 	if len(host) > maxHost || asBrowser(host) == "" {
 		return ""
 	}
 
-	rest, _, _ := strings.Cut(u[at[7]:], ":~:")
+	rest, _, _ = strings.Cut(rest, ":~:")
 	rest = strings.TrimSuffix(rest, "#")
 	end := strings.IndexAny(rest+"?", "?#")
 	path := strings.ReplaceAll(rest[:end], `\`, "/")
-	return scheme + host + port + untracked(escapes.Replace(path+rest[end:]))
+	return scheme + host + untracked(escapes.Replace(path+rest[end:]))
+}
+
+// cutHost splits an http or https URL before and after its host. A user is left out. All parts are
+// empty for anything else. The path is not looked at: those of real pages are not always valid
+// (".../100%").
+func cutHost(u string) (scheme, host, rest string) {
+	name, address, _ := strings.Cut(u, "://")
+	isWeb := strings.EqualFold(name, "https") || strings.EqualFold(name, "http")
+
+	end := strings.IndexAny(address+"/", `/?#\`)
+	start := strings.LastIndex(address[:end], "@") + 1
+	host, port, _ := strings.Cut(address[start:end], ":")
+	if !isWeb || strings.Trim(port, "0123456789") != "" {
+		return "", "", ""
+	}
+	return name + "://", host, address[start+len(host):]
 }
 
 // PageKey is equal for URLs of one page: the scheme, www, the case of the host, escapes, an anchor
 // and a final slash do not count. The host has no escapes: "&num;" is a part of its name. The key
 // of a name is the name.
 func PageKey(u string) string {
-	_, address, isPage := strings.Cut(u, "://")
-	if !isPage {
+	scheme, host, path := cutHost(u)
+	if scheme == "" {
 		return u
 	}
 
-	address, _, _ = strings.Cut(address, "#")
-	end := strings.IndexAny(address+"/", "/?")
-	host := strings.TrimPrefix(strings.ToLower(address[:end]), "www.")
-	path := html.UnescapeString(address[end:])
+	host = strings.TrimPrefix(strings.ToLower(host), "www.")
+	path, _, _ = strings.Cut(path, "#")
+	path = html.UnescapeString(path)
 	unescaped, err := url.PathUnescape(path)
 	if err == nil {
 		path = unescaped
@@ -100,11 +101,14 @@ func asBrowser(host string) string {
 // HostOf returns the host of a page as a browser maps it, without port and final
 // dots, or "" if u is not an http or https URL with a host.
 func HostOf(u string) string {
-	m := authority.FindStringSubmatch(u)
-	if m == nil {
-		return ""
-	}
-	return asBrowser(m[2])
+	_, host, _ := cutHost(u)
+	return asBrowser(host)
+}
+
+// Target returns a page with its host as a browser maps it, for a link that shows another name.
+func Target(page string) string {
+	scheme, host, rest := cutHost(page)
+	return scheme + asBrowser(host) + rest
 }
 
 // Hosts is a set of domains, as HostOf returns them.

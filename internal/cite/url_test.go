@@ -6,8 +6,6 @@ import (
 )
 
 func TestPageURL(t *testing.T) {
-	longHost := strings.Repeat("例", 100) + ".example"
-
 	for raw, want := range map[string]string{
 		"https://a.example/x":          "https://a.example/x",
 		"HTTP://A.example":             "HTTP://A.example",
@@ -17,49 +15,66 @@ func TestPageURL(t *testing.T) {
 		"https://u:p@a.example:8443/x": "https://a.example:8443/x",
 
 		// Tracking.
-		"https://a.example/x?utm_source=openai":           "https://a.example/x",
-		"https://a.example/?utm_source=openai&b=2":        "https://a.example/?b=2",
-		"https://a.example/?a=1&utm_source=openai&b=2":    "https://a.example/?a=1&b=2",
-		"https://a.example/?a=1&utm_source=openai":        "https://a.example/?a=1",
-		"https://a.example/#part?utm_source=openai":       "https://a.example/#part",
-		"https://a.example/#:~:text=some%20words":         "https://a.example/",
-		"https://a.example/?utm_source=openai#:~:text=x":  "https://a.example/",
-		"https://a.example/#part:~:text=x,y":              "https://a.example/#part",
-		"https://a.example/?utm_source=openais":           "https://a.example/?utm_source=openais",
-		"https://a.example/?utm_source=openai-b&x=1":      "https://a.example/?utm_source=openai-b&x=1",
-		"https://a.example/?q=utm_source=openai":          "https://a.example/?q=utm_source=openai",
-		"https://a.example/?a&&b":                         "https://a.example/?a&&b",
-		"https://a.example/#/route?":                      "https://a.example/#/route?",
+		"https://a.example/x?utm_source=openai":          "https://a.example/x",
+		"https://a.example/?utm_source=openai&b=2":       "https://a.example/?b=2",
+		"https://a.example/#part?utm_source=openai":      "https://a.example/#part",
+		"https://a.example/#:~:text=some%20words":        "https://a.example/",
+		"https://a.example/?utm_source=openai#:~:text=x": "https://a.example/",
+		"https://a.example/#part:~:text=x,y":             "https://a.example/#part",
+
+		"https://a.example/?utm_source=openais":      "https://a.example/?utm_source=openais",
+		"https://a.example/?utm_source=openai-b&x=1": "https://a.example/?utm_source=openai-b&x=1",
+		"https://a.example/?q=utm_source=openai":     "https://a.example/?q=utm_source=openai",
+		"https://a.example/?a&&b":                    "https://a.example/?a&&b",
+		"https://a.example/#/route?":                 "https://a.example/#/route?",
+
+		// Characters.
 		"  https://a.example/b c\nSources:\t\x00 ":        "https://a.example/b%20c%20Sources:",
 		"https://a.example/\u202egpj.exe":                 "https://a.example/gpj.exe",
 		"https://a.example/x\u2060\u00ad\u061c\U000e0041": "https://a.example/x",
-		`https://evil.example\@openai.com/`:               "https://evil.example/@openai.com/",
-		`https://evil.example\x\y?a\b`:                    "https://evil.example/x/y?a%5Cb",
-		"https://a.example:~:@evil.example/":              "https://evil.example/",
-		"https://a.example&num;.evil.example/":            "https://a.example&num;.evil.example/",
-		`https://openai.com@evil.example/"><script>`:      "https://evil.example/%22%3E%3Cscript%3E",
 
-		// Not a page.
-		"":                                       "",
-		"https://":                               "",
-		"https:///x":                             "",
-		"https:a.example":                        "",
-		"a.example/x":                            "",
-		"javascript:alert(1)//https://a.example": "",
-		"data:text/html,x":                       "",
-		"ftp://a.example/":                       "",
-		"https://./x":                            "",
-		"https://\u3002/x":                       "",
-		"https://%65vil.example/":                "",
-		"https://evil%2eexample/":                "",
-		"https://evil.example／.a.example/":       "",
-		"https://ev\til.example/":                "",
-		"https://" + longHost + "/":              "",
+		// Hosts.
+		"https://ok.example@ok@evil.example/":        "https://evil.example/",
+		`https://evil.example\@openai.com/`:          "https://evil.example/@openai.com/",
+		`https://evil.example\x\y?a\b`:               "https://evil.example/x/y?a%5Cb",
+		"https://a.example:~:@evil.example/":         "https://evil.example/",
+		"https://a.example&num;.evil.example/":       "https://a.example&num;.evil.example/",
+		`https://ok.example@evil.example/"><script>`: "https://evil.example/%22%3E%3Cscript%3E",
 	} {
 		t.Run(raw, func(t *testing.T) {
 			got := PageURL(raw)
+
 			if got != want {
 				t.Errorf("PageURL(%.60q) = %q, want %q", raw, got, want)
+			}
+		})
+	}
+}
+
+func TestNoPage(t *testing.T) {
+	for _, raw := range []string{
+		"",
+		"https://",
+		"https:///x",
+		"https:a.example",
+		"a.example/x",
+		"javascript:alert(1)//https://a.example",
+		"data:text/html,x",
+		"ftp://a.example/",
+		"https://./x",
+		"https://a.example:x/",
+		"https://\u3002/x",
+		"https://%65vil.example/",
+		"https://evil%2eexample/",
+		"https://evil.example／.a.example/",
+		"https://ev\til.example/",
+		"https://" + strings.Repeat("例", 100) + ".example/",
+	} {
+		t.Run(raw, func(t *testing.T) {
+			got := PageURL(raw)
+
+			if got != "" {
+				t.Errorf("PageURL(%.60q) = %q, want none", raw, got)
 			}
 		})
 	}
@@ -86,6 +101,7 @@ func TestPageKey(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := PageKey(tt.a)
 			b := PageKey(tt.b)
+
 			if (a == b) != tt.same {
 				t.Errorf("keys %q and %q, want the same: %t", a, b, tt.same)
 			}
@@ -107,18 +123,21 @@ func TestHosts(t *testing.T) {
 		`https://bad.example\x`:           true,
 		`https://bad.example\@ok.example`: true,
 		"https://ok.example@bad.example":  true,
-		"https://worse.example/":          true,
-		"https://ｂａｄ.example/":            true,
-		"https://bad。example/":            true,
-		"https://日本.example/":             true,
-		"https://notbad.example/":         false,
-		"https://bad.example.org/":        false,
-		"https://ok.example/bad.example":  false,
-		"https://my_bad.example/":         false,
-		"oai-weather":                     false,
+
+		"https://worse.example/": true,
+		"https://ｂａｄ.example/":   true,
+		"https://bad。example/":   true,
+		"https://日本.example/":    true,
+
+		"https://notbad.example/":        false,
+		"https://bad.example.org/":       false,
+		"https://ok.example/bad.example": false,
+		"https://my_bad.example/":        false,
+		"oai-weather":                    false,
 	} {
 		t.Run(page, func(t *testing.T) {
 			got := hosts.Has(page)
+
 			if got != want {
 				t.Errorf("Has(%q) = %t, want %t", page, got, want)
 			}

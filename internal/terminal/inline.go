@@ -70,7 +70,7 @@ func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 // text appends a text with links for its URLs, except in a link.
 func (b *inlineBuilder) text(words string, st style) {
 	begin := 0
-	for _, at := range cite.Links(words) {
+	for _, at := range cite.Links(words, -1) {
 		u := words[at.Start:at.End]
 		page := b.sources.page(u)
 		if page == "" || st.page != "" {

@@ -73,7 +73,9 @@ func (r *renderer) block(b markdown.Block) {
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:
-		r.nest("│ ", "│ ", func() { r.blocks(b.Blocks) })
+		r.nest("│ ", "│ ", func() {
+			r.blocks(b.Blocks)
+		})
 	case *markdown.List:
 		r.list(b)
 	default: // HTML
@@ -99,7 +101,9 @@ func (r *renderer) list(l *markdown.List) {
 			bullet = fmt.Sprintf("%d%c ", l.Start+i, l.Bullet)
 		}
 		indent := strings.Repeat(" ", cells.StringWidth(bullet))
-		r.nest(bullet, indent, func() { r.blocks(item.(*markdown.Item).Blocks) })
+		r.nest(bullet, indent, func() {
+			r.blocks(item.(*markdown.Item).Blocks)
+		})
 	}
 }
 

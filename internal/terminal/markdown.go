@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// glue is a white space for the parser that texts do not have. It is not shown.
-	glue = "\u1680"
+	// glue is a white space for the parser. Printable texts do not have it, and it is not shown.
+	glue = "\f"
 
 	// maxBlock is the number of bytes of a block that is parsed.
 	maxBlock = 32 << 10
@@ -49,28 +49,18 @@ func blockEnd(s string) int {
 		}
 
 		afterBlank = words == ""
-		open = fenceAfter(words, open)
+		m := fence.FindStringSubmatch(words)
+		switch {
+		case m == nil:
+		case open == "":
+			open = m[1]
+		case m[2] == "" && strings.HasPrefix(m[1], open):
+			open = ""
+		}
 		end += len(line)
 	}
 
 	return end
-}
-
-// fenceAfter returns the fence that is open after a line, or "". open is the one before it.
-func fenceAfter(line, open string) string {
-	m := fence.FindStringSubmatch(line)
-	if m == nil {
-		return open
-	}
-	if open == "" {
-		return m[1]
-	}
-
-	closes := m[2] == "" && strings.HasPrefix(m[1], open)
-	if closes {
-		return ""
-	}
-	return open
 }
 
 // parse parses a block. It returns nil if the block is to be shown as it is.
@@ -83,7 +73,7 @@ func parse(block string) (doc *markdown.Document) {
 	defer func() { _ = recover() }()
 
 	// The parser drops footnotes.
-	block = strings.NewReplacer(glue, " ", "[^", glue+"[^").Replace(block)
+	block = strings.ReplaceAll(block, "[^", glue+"[^")
 	// CommonMark does not see the end of **「強調」** before a letter.
 	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 

@@ -8,6 +8,7 @@ import (
 // What is beyond the limits of the parser is shown as it is, and what is just below them is not.
 func TestLimits(t *testing.T) {
 	repeat := strings.Repeat
+
 	deepList := func(n int) (list string) {
 		for i := range n {
 			list += repeat("  ", i) + "- **a**\n"
@@ -15,10 +16,19 @@ func TestLimits(t *testing.T) {
 		return list
 	}
 
+	quotes := func(n int) string { return repeat(">", n) + " **a**\n" }
+	bullets := func(n int) string { return "**a**\n" + repeat("- ", n) + "a\n" }
+	numbers := func(n int) string { return repeat("1. ", n) + "**a**\n" }
+	bytes := func(n int) string { return "**" + repeat("b", n-4) + "**\n" }
+
+	columns := func(n int) string {
+		return repeat("|**a**", n) + "\n" + repeat("|-", n) + "\na\n"
+	}
 	longHeader := func(rows int) string {
 		header := "|**" + repeat("x", 200) + "**" + repeat("|12345678", 4)
 		return header + "\n" + repeat("|-", 5) + "\n" + repeat("|a\n", rows)
 	}
+
 	longLink := func(lines int) string {
 		link := "[" + repeat("x", 37*lines) + "](https://a.example/" + repeat("x", 300) + ")"
 		return "|**a**|b\n|-|-\n|c|" + link + "\n"
@@ -30,19 +40,20 @@ func TestLimits(t *testing.T) {
 		limit    int
 	}{
 		{"entries in entries", deepList, 15},
-		{"quotes", func(n int) string { return repeat(">", n) + " **a**\n" }, 15},
-		{"bullets", func(n int) string { return "**a**\n" + repeat("- ", n) + "a\n" }, 15},
-		{"numbers", func(n int) string { return repeat("1. ", n) + "**a**\n" }, 15},
-		{"columns", func(n int) string { return repeat("|**a**", n) + "\n" + repeat("|-", n) + "\na\n" }, 32},
+		{"quotes", quotes, 15},
+		{"bullets", bullets, 15},
+		{"numbers", numbers, 15},
+		{"columns", columns, 32},
 		{"rows that repeat a header", longHeader, 3},
 		{"lines that repeat a URL", longLink, 4},
-		{"bytes", func(n int) string { return "**" + repeat("b", n-4) + "**\n" }, maxBlock},
+		{"bytes", bytes, maxBlock},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			beyond := tt.markdown(tt.limit + 1)
 			if got := rendered(beyond, 40); got != beyond {
 				t.Errorf("beyond the limit %.100q is shown as %.100q", beyond, got)
 			}
+
 			within := tt.markdown(tt.limit)
 			if got := rendered(within, 40); strings.Contains(got, "**") {
 				t.Errorf("within the limit %.100q is shown as it is", within)
@@ -58,9 +69,14 @@ func TestHostile(t *testing.T) {
 	fill := func(s string, n int) string { return strings.Repeat(s, n/len(s)) }
 
 	for _, s := range []string{
-		">", "[", "]", "- ", "1. ", "> - ", "* a", "a**b", "_a__b ", "**x*", "`a``", "[a](", "![a](",
-		"[a](<b", "<a ", "<![CDATA[", "\\", "~~a ", "&a", "https://a.example/(", "a|", "漢",
-		"[a](https://a.example/) ", "- a\n", "```\n", "> a\n", "[a]: b\n", "|a|\n|-|\n", "*a *b* ",
+		">", "[", "]", "- ",
+		"1. ", "> - ", "* a", "a**b",
+		"_a__b ", "**x*", "`a``", "[a](",
+		"![a](", "[a](<b", "<a ", "<![CDATA[",
+		"\\", "~~a ", "&a", "https://a.example/(",
+		"a|", "漢", "[a](https://a.example/) ", "- a\n",
+		"```\n", "> a\n", "[a]: b\n", "|a|\n|-|\n",
+		"*a *b* ",
 	} {
 		t.Run(s, func(t *testing.T) {
 			block := fill(s, maxBlock-4) + "a\n"

@@ -74,27 +74,29 @@ type Options struct {
 // New returns a Screen for a call that the end of ctx interrupts.
 func New(ctx context.Context, o Options) *Screen {
 	s := &Screen{
-		stderr:      o.Stderr,
-		mono:        o.Color == "never",
-		stage:       "asking",
-		begin:       time.Now(),
-		interrupted: func() bool { return ctx.Err() != nil },
+		stderr: o.Stderr,
+		mono:   o.Color == "never",
+		stage:  "asking",
+		begin:  time.Now(),
+		interrupted: func() bool {
+			return ctx.Err() != nil
+		},
 	}
 	if !s.mono {
 		s.faint = dim
 	}
 
 	obeys := o.Term != "dumb" && understandsSequences()
-	terminal := o.Stderr
 	if columns(o.Stderr) > 0 && obeys {
 		s.status = o.Stderr
 	}
 	formats := obeys || o.Color == "always"
 	if columns(o.Stdout) > 0 && formats && !o.NoText {
 		s.stdout = o.Stdout
-		terminal = o.Stdout
 	}
-	s.width = func() int { return cmp.Or(columns(terminal), defaultWidth) }
+	s.width = func() int {
+		return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth)
+	}
 
 	return s
 }
@@ -159,7 +161,6 @@ func (s *Screen) Watch(ev llm.Event) {
 	switch e := ev.(type) {
 	case llm.BlockStart:
 		if e.Kind == llm.BlockText {
-			s.stage = "writing"
 			s.showMarkdown(strings.TrimPrefix(s.written(), s.shown))
 			s.message.Reset()
 			s.shown = ""
@@ -187,10 +188,17 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 	if ans == nil {
 		ans = &answer.Answer{Text: s.written()}
-		s.layout.sources.cut = urlAtEnd(ans.Text)
+		s.layout.sources.cut = strings.TrimRight(ans.Text, cite.Punctuation)
 	}
 
-	rest := s.restOf(ans.Text)
+	// The answer has the last message, with others before it or without.
+	_, after, found := strings.Cut(ans.Text, s.written())
+	rest := strings.TrimPrefix(s.written()+after, s.shown)
+	if !found {
+		s.divide("the answer")
+		rest = ans.Text
+	}
+
 	doc := cite.NewDocument(rest)
 	at := len(rest)
 	if doc.Closing {
@@ -212,37 +220,46 @@ func (s *Screen) Format(ans *answer.Answer) string {
 	return out.String()
 }
 
-// restOf returns what of an answer is not on the terminal.
-func (s *Screen) restOf(answer string) string {
-	// The answer has the last message, with others before it or without.
-	_, rest, found := strings.Cut(answer, s.written())
-	if !found {
-		s.divide("the answer")
-		return answer
-	}
-	return strings.TrimPrefix(s.written()+rest, s.shown)
-}
-
 // showSources shows the list of sources: the pages that the text links to, the citations, and those
-// of the answer's own list, if it has one.
+// of the answer's own list, if it has one. When the call has been interrupted, the list ends after
+// maxBlock bytes.
 func (s *Screen) showSources(ans *answer.Answer, own string) {
-	pages := &s.layout.sources
+	r := &s.layout
 	for _, c := range ans.Citations {
-		pages.add(c)
+		r.sources.add(c)
 	}
 	for _, c := range cite.NewDocument(own).Listed() {
-		if pages.page(c.URL) != "" {
-			pages.add(c)
+		if r.sources.page(c.URL) != "" {
+			r.sources.add(c)
 		}
 	}
-	pages.addTitles(ans.Sources)
-	if len(pages.list) == 0 {
+	for _, c := range ans.Sources {
+		n := r.sources.numbers[cite.PageKey(c.URL)]
+		if n > 0 {
+			r.sources.list[n-1].Title = c.Title
+		}
+	}
+	if len(r.sources.list) == 0 {
 		return
 	}
 
 	line, _, _ := strings.Cut(own, "\n")
 	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
-	s.write(s.layout.sourceRows(heading+":", s.width(), s.interrupted))
+	r.width = s.width()
+	r.out.Reset()
+	r.paragraph(in(bold, heading+":"))
+
+	for i, c := range r.sources.list {
+		if r.out.Len() > maxBlock && s.interrupted() {
+			break
+		}
+		number := fmt.Sprintf("[%d] ", i+1)
+		indent := strings.Repeat(" ", len(number))
+		r.nest(number, indent, func() {
+			r.paragraph(sourceEntry(c))
+		})
+	}
+	s.write(r.out.String())
 }
 
 // written returns the last message, as the answer has it.
@@ -284,7 +301,7 @@ func (s *Screen) startAgain() {
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
-	if s.stdout == nil || body == "" {
+	if s.stdout == nil {
 		return
 	}
 	for body != "" {

@@ -33,34 +33,29 @@ func newTestScreen(stdout, status io.Writer, width int) *Screen {
 func TestStatusLine(t *testing.T) {
 	searching := llm.BlockStart{Kind: llm.BlockSearch}
 	search := llm.Search{Action: "search", Query: "weather\n\x1b[2Jin Tokyo"}
-	open := llm.Search{Action: "open_page", URL: "https://x.example/a"}
+	other := llm.Search{Action: "search", Query: "other"}
+	open := llm.Search{Action: "open_page", URL: "https://x.example/" + strings.Repeat("a", 40)}
 	retry := llm.Retrying{Attempt: 2, Err: &llm.Error{Kind: llm.KindRateLimit}}
 	type events []llm.Event
 
-	for _, tt := range []struct {
-		name   string
-		events events
-		width  int
-		want   string
-	}{
-		{"nothing yet", nil, 80, "asking"},
-		{"thinking", events{llm.BlockStart{Kind: llm.BlockThinking}}, 80, "thinking"},
-		{"a query", events{searching, search}, 80, "searching: weather [2Jin Tokyo"},
-		{"a query stays", events{search, searching}, 80, "searching: weather [2Jin Tokyo"},
-		{"a page", events{search, open}, 80, "reading: https://x.example/a"},
-		{"a narrow terminal", events{open}, 17, "reading:…"},
-		{"a retry", events{retry}, 80, "retrying (2): " + llm.KindRateLimit.String()},
-		{"writing", events{llm.BlockStart{Kind: llm.BlockText}}, 80, "writing"},
+	for want, happened := range map[string]events{
+		"asking":                           nil,
+		"thinking":                         {llm.BlockStart{Kind: llm.BlockThinking}},
+		"searching: weather [2Jin Tokyo":   {searching, search},
+		"reading: https://x.example/aaaa…": {search, open},
+		"searching: other":                 {other, searching}, // it stays
+		"retrying (2): rate limited":       {retry},
+		"writing":                          {llm.BlockDelta{Text: "a"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			var out strings.Builder
-			s := newTestScreen(nil, &out, tt.width)
-			for _, ev := range tt.events {
+			s := newTestScreen(nil, &out, 40)
+			for _, ev := range happened {
 				s.Watch(ev)
 			}
 
 			s.drawStatus()
-			want := "\r  \r⠋ 0s " + tt.want
+			want := "\r  \r⠋ 0s " + want
 			if got := out.String(); got != want {
 				t.Errorf("the status line is %q, want %q", got, want)
 			}
@@ -68,8 +63,8 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// The status line is drawn again while the call runs. It is removed when it ends, and for what others
-// write to stderr.
+// The status line is drawn again while the call runs. It is removed when it ends, and for what
+// others write to stderr.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -139,77 +134,105 @@ func end(s *Screen, ans *answer.Answer) {
 	s.Finish(ans)
 }
 
-// What is on a terminal of 40 columns before and after the end of a call.
-func TestScreen(t *testing.T) {
-	const list = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
-	const sources = `
+// The list of an answer that is cited, and how it is shown.
+const (
+	ownList   = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
+	shownList = `
 Sources:
 [1] First https://a.example/1
     (2026-01-02)
 [2] oai-weather (accessed 2026-01-03)
 `
-	for _, tt := range []struct {
-		name  string
-		steps []step
-		want  string
-	}{
-		{
-			"complete blocks are shown at once",
+)
+
+// call is what happens during a call, and what is on a terminal of 40 columns before and after its
+// end.
+type call struct {
+	steps []step
+	want  string
+}
+
+func shows(t *testing.T, calls map[string]call) {
+	t.Helper()
+
+	for name, tt := range calls {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			s := newTestScreen(&out, nil, 40)
+			for _, do := range tt.steps {
+				do(s)
+			}
+
+			got := sequences.ReplaceAllString(out.String(), "")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the terminal differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestScreen(t *testing.T) {
+	shows(t, map[string]call{
+		"complete blocks are shown at once": {
 			[]step{message("one\n\neig"), delta("ht\n\nnine"), answered("one\n\neight\n\nnine")},
 			"one\n\neight\n=== end ===\n\nnine\n",
 		},
-		{
-			"an answer that was not streamed",
-			[]step{cited("one" + list)},
-			"=== end ===\none\n" + sources,
-		},
-		{
-			"an answer with a new list of sources",
-			[]step{message("one"), cited("one" + list)},
-			"=== end ===\none\n" + sources,
-		},
-		{
-			"the last list of sources waits for the end",
-			[]step{message("Sources:\n\nMany\n\nmore\n\nSources:\n- ht"), cited("Sources:\n\nMany\n\nmore" + list)},
-			"Sources:\n\nMany\n\nmore\n=== end ===\n" + sources,
-		},
-		{
-			"a block of code is shown as a whole",
+
+		"a block of code is shown as a whole": {
 			[]step{message("one\n\n```\na\n\nb"), answered("one\n\n```\na\n\nb\n```")},
 			"one\n=== end ===\n\n    a\n\n    b\n",
 		},
-		{
-			"a block of code in a list",
-			[]step{message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"), answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two")},
+
+		"a block of code in a list": {
+			[]step{
+				message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"),
+				answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"),
+			},
 			"• one\n\n      a\n\n      b\n=== end ===\n\n• two\n",
 		},
-		{
-			"markers of the API",
+
+		"markers of the API": {
 			[]step{message("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci"), answered("one\n\ntwo")},
 			"one\n=== end ===\n\ntwo\n",
 		},
-		{
-			"a commentary that is not in the answer",
+
+		"a commentary that is not in the answer": {
 			[]step{message("Let me look."), message("one"), answered("one")},
 			"Let me look.\n=== end ===\n\none\n",
 		},
-		{
-			"two messages",
+
+		"two messages": {
 			[]step{message("one\n"), message("\ntwo"), answered("one\n\ntwo")},
 			"one\n=== end ===\n\ntwo\n",
 		},
-		{
-			"a retry starts again",
-			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo" + list)},
-			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + sources,
-		},
-		{
-			"an answer that differs from the stream",
+
+		"an answer that differs from the stream": {
 			[]step{message("one\n\ntwo"), answered("three")},
 			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
 		},
-		{
-			"the model's own list gets the pages of the text, the citations, and titles",
+	})
+}
+
+func TestSources(t *testing.T) {
+	const twoLists = "Sources:\n\nMany\n\nmore\n\nSources:\n\n- https://a.example/1 (2026-01-02)"
+
+	shows(t, map[string]call{
+		"an answer that was not streamed": {
+			[]step{cited("one" + ownList)},
+			"=== end ===\none\n" + shownList,
+		},
+
+		"an answer with a new list of sources": {
+			[]step{message("one"), cited("one" + ownList)},
+			"=== end ===\none\n" + shownList,
+		},
+
+		"the last list of sources waits for the end": {
+			[]step{message(twoLists), cited(twoLists)},
+			"Sources:\n\nMany\n\nmore\n=== end ===\n" + shownList,
+		},
+
+		"the model's own list gets the pages of the text, the citations, and titles": {
 			[]step{cited("See [two](https://b.example/x).\n\n## 出典\n\n" +
 				"- [Ignored](https://www.a.example/1/) (2026-01-02)\n" +
 				"- **Third page** — https://c.example/3 (2025-12-31)\n" +
@@ -227,8 +250,8 @@ See two[1].
 [4] https://c.example/3 (2025-12-31)
 `,
 		},
-		{
-			"blocked pages have no number, also after a retry",
+
+		"blocked pages have no number, also after a retry": {
 			[]step{block, message("a\n\nb"), retry, cited("[two](https://evil.example/x) https://b.example\n\nSources:\n" +
 				"- https://www.evil.example (2026-01-01)")},
 			`a
@@ -246,40 +269,36 @@ Sources:
 [3] oai-weather (accessed 2026-01-03)
 `,
 		},
-		{
-			"a failed call shows what there is",
+	})
+}
+
+func TestNoAnswer(t *testing.T) {
+	shows(t, map[string]call{
+		"a retry starts again": {
+			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo" + ownList)},
+			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + shownList,
+		},
+
+		"a failed call shows what there is": {
 			[]step{message("[one](https://b.example/x)\n\ntw"), fail},
 			"one[1]\n=== end ===\n\ntw\n\nSources:\n[1] https://b.example/x\n",
 		},
-		{
-			"an interrupted call",
+
+		"an interrupted call": {
 			[]step{message("https://b.example/x [one](https://b.exam"), interrupt, fail},
 			"=== end ===\nhttps://b.example/x[1]\n[one](https://b.exam\n\ninterrupted\n\nSources:\n[1] https://b.example/x\n",
 		},
-		{
-			"a call that is interrupted before its first text",
+
+		"a call that is interrupted before its first text": {
 			[]step{interrupt, fail},
 			"=== end ===\n",
 		},
-		{
-			"an interrupt before a long answer is shown",
+
+		"an interrupt before a long answer is shown": {
 			[]step{message("one\n\ntw"), interrupt, answered("one\n\n" + strings.Repeat("two\n\n", maxBlock))},
 			"one\n=== end ===\n\ninterrupted\n",
 		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var out strings.Builder
-			s := newTestScreen(&out, nil, 40)
-			for _, do := range tt.steps {
-				do(s)
-			}
-
-			got := sequences.ReplaceAllString(out.String(), "")
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("the terminal differs (-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 // Without color the layout is the same, without control sequences.
@@ -306,14 +325,17 @@ func TestFormat(t *testing.T) {
 
 // An interrupted call does not list thousands of sources.
 func TestLongList(t *testing.T) {
-	var r renderer
-	for i := range maxBlock {
-		r.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
-	}
 	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
 		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
-			rows := r.sourceRows("Sources:", 80, func() bool { return interrupted })
-			if got := len(rows); got < most/2 || got > most {
+			var out strings.Builder
+			s := newTestScreen(&out, nil, 80)
+			s.interrupted = func() bool { return interrupted }
+			for i := range maxBlock {
+				s.layout.sources.add(cite.Citation{URL: fmt.Sprintf("https://a.example/%d", i)})
+			}
+
+			s.Finish(nil)
+			if got := out.Len(); got < most/2 || got > most {
 				t.Errorf("the list has %d bytes, want %d to %d", got, most/2, most)
 			}
 		})

@@ -1,8 +1,6 @@
 package terminal
 
 import (
-	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -13,79 +11,37 @@ type sources struct {
 	list    []cite.Citation
 	numbers map[string]int // from 1, by the key of the page
 	blocked cite.Hosts     // their pages are not listed
-	cut     string         // the URL at the end of a text that was cut off is not listed either
+	cut     string         // a text that was cut off: a URL at its end is not listed either
 }
 
 // page returns the URL of a page that can be listed, or "".
 func (s *sources) page(u string) string {
 	page := cite.PageURL(u)
-	if page == s.cut || s.blocked.Has(page) {
+	if strings.HasSuffix(s.cut, u) || s.blocked.Has(page) {
 		return ""
 	}
 	return page
 }
 
-// urlAtEnd returns the page whose URL ends a text, or "".
-func urlAtEnd(body string) string {
-	line := body[strings.LastIndex(body, "\n")+1:]
-	end := strings.TrimRight(line, ".,;:!?*_'`|")
-	for _, at := range cite.Links(line) {
-		if at.End == len(end) {
-			return cite.PageURL(line[at.Start:at.End])
-		}
-	}
-	return ""
-}
-
-// addTitles adds the titles of cited pages.
-func (s *sources) addTitles(cited []cite.Citation) {
-	for _, c := range cited {
-		n := s.numbers[cite.PageKey(c.URL)]
-		if n > 0 {
-			known := &s.list[n-1]
-			known.Title = cmp.Or(known.Title, c.Title)
-		}
-	}
-}
-
 // add returns the number of a page, which it adds if it is new. Title and date
 // come from the citations: the links of the text have none.
 func (s *sources) add(c cite.Citation) int {
-	key := cite.PageKey(c.URL)
-	n := s.numbers[key]
-	if n > 0 {
-		known := &s.list[n-1]
-		if known.PublishedAt == "" {
-			*known = c
-		}
-		return n
-	}
-
 	if s.numbers == nil {
 		s.numbers = make(map[string]int)
 	}
-	s.list = append(s.list, c)
-	n = len(s.list)
-	s.numbers[key] = n
-	return n
-}
-
-// sourceRows returns the rows of the list of sources. When the call has been interrupted, the list
-// ends after maxBlock bytes.
-func (r *renderer) sourceRows(heading string, width int, interrupted func() bool) string {
-	r.width = width
-	r.out.Reset()
-	r.paragraph(in(bold, heading))
-
-	for i, c := range r.sources.list {
-		if r.out.Len() > maxBlock && interrupted() {
-			break
-		}
-		number := fmt.Sprintf("[%d] ", i+1)
-		indent := strings.Repeat(" ", len(number))
-		r.nest(number, indent, func() { r.paragraph(sourceEntry(c)) })
+	key := cite.PageKey(c.URL)
+	n := s.numbers[key]
+	if n == 0 {
+		s.list = append(s.list, c)
+		n = len(s.list)
+		s.numbers[key] = n
 	}
-	return r.out.String()
+
+	known := &s.list[n-1]
+	if known.PublishedAt == "" {
+		*known = c
+	}
+	return n
 }
 
 // sourceEntry returns the title, the URL and the date of a source.

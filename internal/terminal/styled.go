@@ -71,8 +71,7 @@ func in(sgr, words string) (s styled) {
 // add appends a text. What must not reach the terminal is removed here and not before the
 // Markdown is parsed, because an entity such as &#27; can stand for a control character.
 func (s *styled) add(words string, st style) {
-	words = text.Printable(strings.ReplaceAll(words, glue, ""))
-	for _, b := range []byte(words) {
+	for _, b := range []byte(text.Printable(words)) {
 		*s = append(*s, styledByte{b, st})
 	}
 }
@@ -114,22 +113,13 @@ func change(from, to style) (sequences string) {
 		sequences = "\x1b[0m"
 	}
 	if from.page != to.page {
-		sequences += "\x1b]8;;" + target(to.page) + "\x1b\\"
+		target := escaped.ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
+		sequences += "\x1b]8;;" + target + "\x1b\\"
 	}
 	if restyle && to.sgr != "" {
 		sequences += "\x1b[0" + to.sgr + "m"
 	}
 	return sequences
-}
-
-// target returns the URL of a page in ASCII, with the host that a browser looks up.
-func target(page string) string {
-	scheme, address, _ := strings.Cut(page, "://")
-	if page != "" {
-		end := strings.IndexAny(address+"/", ":/?#")
-		page = scheme + "://" + cite.HostOf(page) + address[end:]
-	}
-	return escaped.ReplaceAllStringFunc(page, url.PathEscape)
 }
 
 const (
@@ -166,7 +156,10 @@ func (s styled) wrap(first, width int) (rows []styled) {
 		if len(row) == 0 {
 			needed -= gap
 		} else if gap > 0 {
-			row = append(row, styledByte{' ', space[0].style})
+			row = append(row, styledByte{
+				byte:  ' ',
+				style: space[0].style,
+			})
 		}
 		row = append(row, chars...)
 		room -= needed

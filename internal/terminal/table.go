@@ -17,8 +17,12 @@ const (
 // repeat headers or URLs again and again is shown as it is.
 func (r *renderer) table(t *markdown.Table) {
 	source := r.lines[t.StartLine-1 : t.EndLine]
-	tooLong := func(line string) bool { return cellCount(line) > len(t.Header) }
-	if len(t.Rows) == 0 || slices.ContainsFunc(source, tooLong) { // the parser drops those cells
+	tooLong := func(line string) bool { // the parser drops the cells that the header does not have
+		line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
+		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+		return strings.Count(line, "|") >= len(t.Header)
+	}
+	if len(t.Rows) == 0 || slices.ContainsFunc(source, tooLong) {
 		r.asIs(t)
 		return
 	}
@@ -50,13 +54,6 @@ func (r *renderer) table(t *markdown.Table) {
 		return
 	}
 	r.columns(wrapped, widths, t.Align)
-}
-
-// cellCount returns the number of cells in a row of a table, as it is written.
-func cellCount(line string) int {
-	line = strings.Trim(strings.ReplaceAll(line, `\|`, ""), "> \t")
-	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
-	return strings.Count(line, "|") + 1
 }
 
 // tableRow returns the cells of a row.
@@ -115,8 +112,10 @@ func wrapCells(row []styled, widths []int) [][]styled {
 	lines := [][]styled{make([]styled, len(row))}
 	for i, cell := range row {
 		n := 0
-		for _, rest := range cell.wrap(widths[i], widths[i]) {
-			for part := range strings.SplitSeq(cells.Wrap(rest.String(), widths[i]), "\n") {
+		width := widths[i]
+		for _, rest := range cell.wrap(width, width) {
+			broken := cells.Wrap(rest.String(), width)
+			for part := range strings.SplitSeq(broken, "\n") {
 				if n == len(lines) {
 					lines = append(lines, make([]styled, len(row)))
 				}
@@ -148,6 +147,7 @@ func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
 				line.addCell(part, widths[k], align[k])
 				line.add(gap, style{})
 			}
+
 			r.row(line)
 		}
 	}
@@ -174,7 +174,9 @@ func (r *renderer) records(rows [][]styled) {
 			if len(line) > 0 {
 				line.add(": ", style{})
 			}
-			r.nest("", "  ", func() { r.paragraph(append(line, cell...)) })
+			r.nest("", "  ", func() {
+				r.paragraph(append(line, cell...))
+			})
 		}
 	}
 }

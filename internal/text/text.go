@@ -54,6 +54,10 @@ func OneLine(s string) string {
 // letters and emoji, and the selectors of text and emoji style, are safe.
 func Unsafe(r rune) bool {
 	const blankBraille = '\u2800'
+	isPlain := r >= ' ' && r <= '~' // most characters, which need no table
+	if isPlain {
+		return false
+	}
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', '\ufe0e', '\ufe0f':
 		return false
@@ -72,13 +76,17 @@ func Unsafe(r rune) bool {
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.
 func IsHostName(s string) bool {
+	isOther := func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '-'
+	}
+
 	labels := strings.Split(s, ".")
 	for _, label := range labels {
 		first, _ := utf8.DecodeRuneInString(label)
 		if !unicode.In(first, unicode.L, unicode.N) {
 			return false
 		}
-		if strings.ContainsFunc(label, notInLabel) {
+		if strings.ContainsFunc(label, isOther) {
 			return false
 		}
 	}
@@ -89,15 +97,8 @@ func IsHostName(s string) bool {
 
 // IsLoopback reports whether a host is this machine (RFC 6761 for localhost).
 func IsLoopback(host string) bool {
-	host = strings.ToLower(host)
-	isName := host == "localhost" || strings.HasSuffix(host, ".localhost")
-
+	isName := strings.HasSuffix("."+strings.ToLower(host), ".localhost")
 	return isName || net.ParseIP(host).IsLoopback()
-}
-
-// notInLabel reports whether r is no letter, mark, digit or hyphen.
-func notInLabel(r rune) bool {
-	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '-'
 }
 
 // Nearest returns the name that s most likely stands for, or "" if all are far.
