@@ -90,7 +90,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", -1, "") // negative: as long as a call may last
+	f.DurationVar(&o.Drain, "drain", 0, "") // not given: as long as a call may last
 	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
 	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&o.MaxCallsPerUser, "max-calls-per-user", 0, "")
@@ -149,6 +149,8 @@ func (f *serveFlags) check() error {
 	case f.isGiven("max-calls-per-user") && isPerUserBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
 			o.MaxCallsPerUser, o.MaxCalls)
+	case o.Drain < 0, o.Notice < 0:
+		problem = "--drain and --notice cannot be negative"
 	default:
 		return nil
 	}
@@ -278,7 +280,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Server = server.New(d.server)
 
 	o.Ready = d.ready
-	if o.Drain < 0 {
+	if !f.isGiven("drain") {
 		o.Drain = d.config.Timeout()
 	}
 	return httpd.Serve(ctx, ln, o)

@@ -76,7 +76,8 @@ func (d *deps) sealWithKey(key string) func() []string {
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {
-	source, list, err := a.secretList("MCP_TASK_SECRETS")
+	const variable = "MCP_TASK_SECRETS"
+	source, list, err := a.secretList(variable)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +90,9 @@ func (a *app) taskSecrets() ([]string, error) {
 			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
 				i+1, source, minTaskSecret)
 		}
+	}
+	if len(secrets) == 0 && source != variable {
+		return nil, fmt.Errorf("%s has no secrets", source)
 	}
 	return secrets, nil
 }
