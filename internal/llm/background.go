@@ -46,14 +46,11 @@ type job struct {
 
 // jobOf returns the job of a request body.
 func jobOf(body []byte) job {
-	j := job{
-		asked: inBackground(body),
-		model: gjson.GetBytes(body, "model").Str,
+	return job{
+		asked:   inBackground(body),
+		model:   gjson.GetBytes(body, "model").Str,
+		include: included(body),
 	}
-	for _, element := range included(body) {
-		j.include = append(j.include, element.Str)
-	}
-	return j
 }
 
 // inBackground reports whether a request body asks for background.
@@ -205,7 +202,7 @@ func (c *Client) fetch(
 	_, err := c.api.Get(ctx, j.id, responses.ResponseGetParams{}, options...)
 	var r *Response
 	if err == nil {
-		r, err = c.readAnswer(ctx, resp, acc)
+		r, err = readAnswer(ctx, resp, acc)
 	}
 	isFound := err == nil || j.read > j.skip || !j.running()
 	if isFound {

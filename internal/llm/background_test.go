@@ -208,14 +208,14 @@ var backgroundRows = []struct{ name, steps, want string }{
 	{"nothing new", "cut-after=5 cut-after=0", cut + ", reconnecting, GET"},
 	{"cut before an answer", "cut-after=5 cut ok", cut + ", reconnecting, GET 4"},
 	{"error event", "error", post + ", reconnecting, GET 2"},
-	{"too old", "cut-after=5+too-old", cut + ", reconnecting, GET"},
-	{"429", "cut-after=5+poll-429", cut + ", reconnecting, GET 4"},
+	{"too old", "cut-after=5 too-old", cut + ", reconnecting, GET"},
+	{"429", "cut-after=5 429", cut + ", reconnecting, GET 4"},
 	{
 		"429 and 500 for the state",
-		"cut-after=5+too-old ok 429=2 500",
+		"cut-after=5 too-old 429=2 500",
 		cut + ", reconnecting, GET, GET, GET",
 	},
-	{"gone", "cut-after=5+gone", cut + ", retrying, POST"},
+	{"gone", "cut-after=5 gone", cut + ", retrying, POST"},
 	{
 		"gone after a stream",
 		"cut-after=5 cut-after=5 404",
@@ -224,13 +224,13 @@ var backgroundRows = []struct{ name, steps, want string }{
 	{"ignored", "ignores-background", post},
 	{"ignored and cut", "ignores-background+cut-after=5 ok", post + again},
 	{"echoed and not there", "echoes-background+cut-after=5", cut + ", retrying, POST"},
-	{"refused", "refuses-background", "POST background, POST"},
-	{"refused because of store", "refuses-background=store", "POST background, POST"},
+	{"refused", "refuses=background", "POST background, POST"},
+	{"refused because of store", "refuses=background+blames=store", "POST background, POST"},
 	{"failed", "failed ok", post + again},
 	{"failed after a cut", "failed+cut-after=3", post + ", reconnecting, GET 2" + again},
 	{"incomplete after a cut", "incomplete+cut-after=5", cut},
 	{"plain", "slow=30ms", "POST background, GET, GET"},
-	{"plain, gone", "gone", "POST background, GET, retrying, POST"},
+	{"plain, gone", "ok gone", "POST background, GET, retrying, POST"},
 	{"plain, ignored", "ignores-background", post},
 	{"plain, failed", "failed", "POST background, GET, retrying, POST background, GET"},
 }
@@ -266,7 +266,7 @@ func TestReconnectWaits(t *testing.T) {
 		seconds     int
 	}{
 		{"progress", "always cut-after=9", 1}, // three times half a second
-		{"Retry-After", "cut-after=5+too-old ok 429=20", 21},
+		{"Retry-After", "cut-after=5 too-old 429=20", 21},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, tt.steps)
@@ -366,17 +366,17 @@ func TestBackgroundMemory(t *testing.T) {
 	}{
 		{
 			"refused",
-			"refuses-background always refuses-background",
+			"refuses=background always refuses=background",
 			"POST background, POST, POST", 1,
 		},
 		{
 			"never found",
-			"cut-after=5+gone",
+			"cut-after=5 gone",
 			"POST background, GET 4, POST, POST", 1,
 		},
 		{
 			"found once",
-			"cut-after=5 ok cut-after=5+gone",
+			"cut-after=5 ok cut-after=5 gone",
 			"POST background, GET 4, POST background, GET 4, POST", 0,
 		},
 	} {
@@ -465,9 +465,9 @@ func TestStart(t *testing.T) {
 		{"runs", "slow=1s", "POST background, GET", "queued"},
 		{"complete when it is fetched", "ok", "POST background, GET", "completed"},
 		{"answered at once", "ignores-background", "POST background", "completed"},
-		{"refused", "refuses-background", "POST background", "failed"},
-		{"not there", "gone", "POST background, GET", "failed"},
-		{"429 for the state", "slow=1s+poll-429", "POST background, GET, GET", "queued"},
+		{"refused", "refuses=background", "POST background", "failed"},
+		{"not there", "ok gone", "POST background, GET", "failed"},
+		{"429 for the state", "slow=1s 429", "POST background, GET, GET", "queued"},
 		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued"},
 		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "auth"},
 	} {

@@ -141,32 +141,3 @@ func TestErrorAnswers(t *testing.T) {
 		})
 	}
 }
-
-// A context carries a valid traceparent to the API and to the debug log.
-func TestTraceparent(t *testing.T) {
-	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for value, want := range map[string]string{
-		valid:                  valid,
-		"":                     "",
-		valid + "-x":           "",
-		"01" + valid[2:]:       "",
-		strings.ToUpper(valid): "",
-		valid + "\n":           "",
-	} {
-		t.Run(value, func(t *testing.T) {
-			c, api, log := newClient(t, 0, answer(200, finished))
-			_, err := c.Create(WithTraceparent(t.Context(), value), question())
-			wantKind(t, err, Kind{})
-
-			got := api.header.Get("Traceparent")
-			if got != want {
-				t.Errorf("sent %q, want %q", got, want)
-			}
-
-			logged := strings.Contains(log.String(), "traceparent=")
-			if logged != (want != "") {
-				t.Errorf("logged: %v\n%s", logged, log)
-			}
-		})
-	}
-}

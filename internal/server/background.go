@@ -181,7 +181,7 @@ func (s *Server) state(ctx context.Context, j *job, p *TaskParams, who Call) *ta
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
-	a, err := s.fetch(llm.WithStats(ctx, &who.Stats), j)
+	a, err := s.fetch(llm.WithCall(ctx, &who.Stats), j)
 	t := s.working(j.Task, p.ID)
 	j.state = &t
 	running := errors.Is(err, answer.ErrRunning)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -35,13 +36,9 @@ func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
 		call := describe(req)
 		call.Tool = tool
 		call.Outcome = "error"
-		ctx = llm.WithPerson(ctx, call.UserID)
-		ctx = llm.WithStats(ctx, &call.Stats)
-		trace := traceparent(req)
-		if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
-			ctx = traced
-			call.Trace = trace
-		}
+		call.Stats.Person = call.UserID
+		call.Stats.Traceparent = traceparent(req)
+		ctx = llm.WithCall(ctx, &call.Stats)
 
 		if s.options.Observe != nil {
 			began := time.Now()
@@ -112,10 +109,13 @@ func app(req mcp.Request, extra *mcp.RequestExtra) string {
 // label returns what a client says about itself in one short line, for the log.
 func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
 
-// traceparent returns what a request says about its trace, in its _meta or in a header.
+var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceparent returns what a request says about its trace, in its _meta or in a header, or "" if
+// that does not fit the grammar of https://www.w3.org/TR/trace-context.
 func traceparent(req *mcp.CallToolRequest) string {
 	trace, _ := req.Params.Meta["traceparent"].(string)
-	return cmp.Or(trace, header(req.Extra, "traceparent"))
+	return traceparentGrammar.FindString(cmp.Or(trace, header(req.Extra, "traceparent")))
 }
 
 // call answers a request and completes the description of its call, except for Duration.

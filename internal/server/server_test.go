@@ -147,9 +147,9 @@ func TestAnswer(t *testing.T) {
 			Client:   "alice",
 			UserID:   "token:alice",
 			Outcome:  "ok",
-			Trace:    someTrace,
 			Duration: time.Second,
 			Meta:     usage,
+			Stats:    llm.Call{Person: "token:alice", Traceparent: someTrace},
 		}
 		if diff := cmp.Diff(wantCall, (*calls)[0]); diff != "" {
 			t.Errorf("observed (-want +got):\n%s", diff)
@@ -350,6 +350,29 @@ func TestToolErrors(t *testing.T) {
 			got, _ := res.MarshalJSON()
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	for name, value := range map[string]string{
+		"valid":           someTrace,
+		"none":            "",
+		"a part more":     someTrace + "-x",
+		"another version": "01" + someTrace[2:],
+		"upper case":      strings.ToUpper(someTrace),
+		"line feed":       someTrace + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			params := &mcp.CallToolParamsRaw{Meta: mcp.Meta{"traceparent": value}}
+			got := traceparent(&mcp.CallToolRequest{Params: params})
+			want := ""
+			if name == "valid" {
+				want = value
+			}
+			if got != want {
+				t.Errorf("traceparent = %q, want %q", got, want)
 			}
 		})
 	}
