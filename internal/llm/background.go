@@ -141,11 +141,8 @@ func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*R
 			delays.Reset()
 		}
 		wait := delays.NextBackOff()
-		switch {
-		case failure != nil:
+		if failure != nil {
 			wait = cmp.Or(failure.RetryAfter, wait)
-		case acc.emitter.takesRunning:
-			wait = 0
 		}
 		if isStream {
 			isStream = canResume(failure, progress)

@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The events of a stream whose answer is "Yes."
+// The events of a stream whose answer is "Yes." Its response has no status.
 const (
 	eventCreated = `{"type":"response.created",
 		"response":{"id":"resp_1","status":"in_progress","output":[]}}`
@@ -22,7 +22,7 @@ const (
 		"content_index":0,"part":{"type":"output_text","text":""}}`
 	eventDelta = `{"type":"response.output_text.delta","output_index":0,"item_id":"msg_1",
 		"content_index":0,"delta":"Yes."}`
-	eventCompleted = `{"type":"response.completed","response":{"id":"resp_1","status":"completed",
+	eventCompleted = `{"type":"response.completed","response":{"id":"resp_1",
 		"model":"gpt-5.2","output":[{"type":"message","id":"msg_1","role":"assistant",
 		"content":[{"type":"output_text","text":"Yes."}]}],
 		"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}}`
@@ -125,7 +125,7 @@ var failureRows = []struct {
 	{
 		"half an event",
 		KindConnection, cutOff + `reading an event: invalid character '\n' in string literal`,
-		answerSSE("data: " + eventCompleted[:70]),
+		answerSSE("data: " + eventCompleted[:50]),
 	},
 
 	{
