@@ -96,7 +96,7 @@ func fetchError(err error) error {
 	switch {
 	case busy || unreachable:
 		return ErrUnknown
-	case e.Lost() && e.Status != http.StatusOK:
+	case e.Lost && e.Status != http.StatusOK:
 		return ErrGone
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ const fetchOther = 0
 func TestFetch(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		step  string
+		steps string
 		after time.Duration // Fetch
 		want  error         // nil: the answer
 	}{
@@ -59,7 +60,7 @@ func TestFetch(t *testing.T) {
 		{"completed", "search+slow=1s", 5 * time.Minute, nil},
 		{"incomplete", "search+incomplete+slow=1s", 5 * time.Minute, nil},
 		{"deleted", "search+slow=1s", fetchOther, ErrGone},
-		{"busy", "search+slow=1s+poll-429", 5 * time.Minute, nil}, // Start has met the 429
+		{"busy", "search+slow=1s 429", 5 * time.Minute, nil}, // Start has met the 429
 		{"failed", "search+failed+slow=1s", 5 * time.Minute, new(llm.Error)},
 		{"no text", "empty+slow=1s", 5 * time.Minute, NoTextError("no output")},
 	} {
@@ -68,9 +69,9 @@ func TestFetch(t *testing.T) {
 				// The access dates are those of the creation, two minutes before midnight.
 				time.Sleep(14*time.Hour + 58*time.Minute)
 				question := Question{Query: "why"}
-				plain, _ := newBackground(t, tt.step).Ask(t.Context(), "answer", question, nil)
+				plain, _ := newBackground(t, strings.Fields(tt.steps)...).Ask(t.Context(), "answer", question, nil)
 
-				a := newBackground(t, tt.step)
+				a := newBackground(t, strings.Fields(tt.steps)...)
 				began := time.Now()
 				id, ans, err := a.Start(t.Context(), "answer", question)
 				if id == "" || ans != nil || err != nil {
@@ -130,18 +131,18 @@ func checkError(t *testing.T, got, want error) {
 // Where the API does not run a response in the background, there is nothing to fetch.
 func TestStart(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		step string
-		want error
+		name  string
+		steps string
+		want  error
 	}{
 		{"at once", "search", nil},
-		{"refused", "refuses-background", llm.ErrNoBackground},
-		{"not found", "search+slow=1s+gone", llm.ErrNoBackground},
-		{"echoed", "search+slow=1s+echoes-background", nil},
+		{"refused", "refuses=background", llm.ErrNoBackground},
+		{"not found", "search+slow=1s gone", llm.ErrNoBackground},
+		{"echoed", "always search+slow=1s+echoes-background", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newBackground(t, "always", tt.step)
+				a := newBackground(t, strings.Fields(tt.steps)...)
 				id, ans, err := a.Start(t.Context(), "answer", Question{Query: "why"})
 				checkError(t, err, tt.want)
 				if id != "" || (ans == nil) != (tt.want != nil) {

@@ -55,8 +55,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	call := c.newCall(ctx, r.Model)
 	for {
 		if e.takesRunning && !inBackground(body) {
-			message := ErrNoBackground.Error()
-			failure := &Error{Kind: KindFailed, Message: message, Err: ErrNoBackground}
+			failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
 			return nil, c.failed(ctx, failure, call.attempt-1)
 		}
 
@@ -70,7 +69,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			body = smaller
 			continue
 		}
-		if failure.lost {
+		if failure.Lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
 			if e.takesRunning {
@@ -245,7 +244,7 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*Response
 	if err != nil {
 		return nil, err
 	}
-	return acc.finishPlain(data, contentType)
+	return acc.finishPlain(data)
 }
 
 // The first bytes of an answer.
@@ -365,7 +364,7 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 	data, err := io.ReadAll(resp.Body)
 	isModel := isObject(data) && json.Valid(data)
 	if err == nil && !isModel {
-		err = notResponse(data, resp.Header.Get("Content-Type"))
+		err = notResponse(data)
 	}
 	if err != nil {
 		return nil, readError(resp, err)

@@ -318,7 +318,7 @@ func TestToolErrors(t *testing.T) {
 			`"openai-responses-mcp/name":"InternalServerError",` +
 			`"openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,` +
 			`"openai-responses-mcp/type":"t[redacted]"},"content":[{"type":"text","text":` +
-			`"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],` +
+			`"answer failed: calling the Responses API: server error (503): [redacted]"}],` +
 			`"isError":true}`
 		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,` +
 			`"openai-responses-mcp/reason":"query must not be empty"},"content":[{"type":"text",` +
