@@ -292,8 +292,13 @@ func section(c Client, s Server) string {
 // fence is the file of a client as a block of code.
 func fence(c Client, s Server) string {
 	language := "json"
-	if c.whole {
+	switch {
+	case c.Web():
 		language = "text"
+	case c.ID == "codex":
+		language = "toml"
+	case c.ID == "goose":
+		language = "yml"
 	}
 	return "```" + language + "\n" + c.Snippet(s) + "```\n"
 }

@@ -196,8 +196,9 @@ func keyRow(f field) string {
 	}
 	doc := f.Tag.Get("doc")
 
-	for _, name := range strings.Fields(flags[f.key] + " " + variable(f)) {
-		doc += " Also `" + name + "`."
+	also := strings.Fields(flags[f.key] + " " + variable(f))
+	if len(also) > 0 {
+		doc += " Also `" + strings.Join(also, "`, `") + "`."
 	}
 
 	value, _ := json.Marshal(effective(f)) // the page shows it

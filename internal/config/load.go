@@ -149,6 +149,7 @@ func (l *loader) fromEnv() {
 			l.accept(f.key, f.variable)
 		}
 	}
+
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 

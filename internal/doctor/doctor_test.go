@@ -110,14 +110,31 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-func TestDates(t *testing.T) {
+func TestDatesAndLocation(t *testing.T) {
 	tokyo, _ := time.LoadLocation("Asia/Tokyo")
 	evening := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
-	testRows(t, []row{{
-		"next day",
-		datesCheck(tokyo, evening),
-		"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone",
-	}})
+	testRows(t, []row{
+		{
+			"next day",
+			datesCheck(tokyo, evening),
+			"ok: today is 2026-11-22 in Asia/Tokyo, set by policy.timezone",
+		},
+		{
+			"no location",
+			locationCheck(load(t, "")),
+			"ok: search.user_location is not set: the API searches as if from the United States",
+		},
+		{
+			"empty location",
+			locationCheck(load(t, "search: {user_location: {}}")),
+			"ok: search.user_location is empty: the API searches from no place",
+		},
+		{
+			"location",
+			locationCheck(load(t, "search: {user_location: {country: JP, city: Tokyo}}")),
+			"ok: the API searches as if from Tokyo, JP",
+		},
+	})
 }
 
 func TestReport(t *testing.T) {

@@ -76,6 +76,21 @@ func debugCheck(server config.Server, err error) Check {
 	return pass("on, to stderr and " + server.DebugFile)
 }
 
+// locationCheck says from where the API searches, which decides the results.
+func locationCheck(cfg *config.Config) Check {
+	if cfg.Origin("search.user_location") == "" {
+		return pass("search.user_location is not set: the API searches as if from the United States")
+	}
+
+	at := cfg.Search.UserLocation
+	places := []string{at.City, at.Region, at.Country, at.Timezone}
+	places = slices.DeleteFunc(places, func(s string) bool { return s == "" })
+	if len(places) == 0 {
+		return pass("search.user_location is empty: the API searches from no place")
+	}
+	return pass("the API searches as if from " + strings.Join(places, ", "))
+}
+
 // datesCheck says which day is today, which depends on the time zone.
 func datesCheck(zone *time.Location, now time.Time) Check {
 	today := now.In(zone).Format(time.DateOnly)
@@ -85,16 +100,16 @@ func datesCheck(zone *time.Location, now time.Time) Check {
 
 // backgroundCheck says which tools ask in the background, and what that means.
 func backgroundCheck(profiles map[string]answer.Profile) Check {
-	tools := ""
+	var tools []string
 	for _, tool := range slices.Sorted(maps.Keys(profiles)) {
 		if profiles[tool].Background {
-			tools += " " + tool
+			tools = append(tools, tool)
 		}
 	}
-	if tools == "" {
+	if len(tools) == 0 {
 		return pass("off: an answer whose connection breaks is asked again")
 	}
-	return pass("on for" + tools +
+	return pass("on for " + strings.Join(tools, ", ") +
 		": answers start later, and OpenAI keeps a copy for about ten minutes; " +
 		"Azure needs responses.store: true, and answers that take longer may need it too")
 }

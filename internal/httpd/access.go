@@ -93,8 +93,8 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// requireToken checks the bearer token, if one is needed, and passes the person on to the limiter and
-// the tools. The IDs of people who may use next begin with namespace.
+// requireToken checks the bearer token, if one is needed, and passes the person on to the limiter
+// and the tools. The IDs of people who may use next begin with namespace.
 func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
 		return next

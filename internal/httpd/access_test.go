@@ -155,6 +155,7 @@ func TestTokensChange(t *testing.T) {
 			}
 		})
 	}
+
 	if !strings.HasPrefix(learned, secret+" "+secret+" "+bob) {
 		t.Errorf("learned %s, want all tokens", learned)
 	}

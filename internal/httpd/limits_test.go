@@ -62,6 +62,7 @@ func TestHalfRequests(t *testing.T) {
 			if took := time.Since(began); took/time.Second != tt.seconds {
 				t.Errorf("the connection ended after %v, want %d s", took, tt.seconds)
 			}
+
 			if !strings.HasPrefix(string(all), tt.want) {
 				t.Errorf("got %q, want %q", all, tt.want)
 			}
@@ -76,6 +77,7 @@ func TestHalfRequests(t *testing.T) {
 func TestHalfRequestsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
+
 		const rest = " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
 		s.send("POST /mcp HTTP/1.1\r\nHost:")
 		s.request("POST /mcp"+rest, 401)
@@ -143,6 +145,7 @@ func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
 		c := s.send("")
+
 		exchange := func(text string, want int) {
 			t.Helper()
 			go io.WriteString(c, text)

@@ -13,8 +13,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// maxID bounds the ids that are integers: larger ones lose digits in many JSON decoders, that of the
-// SDK included.
+// maxID bounds the ids that are integers: larger ones lose digits in many JSON decoders, that of
+// the SDK included.
 const maxID = 1 << 53
 
 // refuseMessage answers a request that is not a single message for this server, and reports

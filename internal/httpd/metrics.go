@@ -80,8 +80,8 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	return m
 }
 
-// add adds n to a series. The names of people and the IDs of models are printable, so %q escapes the
-// values of labels as the format wants it.
+// add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
+// the values of labels as the format wants it.
 func (m *Metrics) add(n float64, format string, labels ...any) {
 	series := prefix + fmt.Sprintf(format, labels...)
 	m.mu.Lock()

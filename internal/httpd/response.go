@@ -57,8 +57,8 @@ func (t *tracker) track(next http.Handler) http.Handler {
 	})
 }
 
-// drain waits until all responses have ended, and those that left their connection open have done so
-// long enough ago, but not longer than the options allow.
+// drain waits until all responses have ended, and those that left their connection open have done
+// so long enough ago, but not longer than the options allow.
 func (t *tracker) drain() {
 	end := time.Now().Add(t.o.Drain)
 	for t.active.Load() > 0 || time.Since(time.Unix(0, t.kept.Load())) < t.o.Notice {

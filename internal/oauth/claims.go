@@ -67,9 +67,10 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	return nil
 }
 
-// ofAccessToken reports whether a token is an access token. kind is its header typ (RFC 9068 section
-// 2.1). An ID token, a logout token or a security event shows by one of the other claims what it is.
-// Keycloak before version 25 puts nonce into access tokens too, which have the claim typ: Bearer.
+// ofAccessToken reports whether a token is an access token. kind is its header typ (RFC 9068
+// section 2.1). An ID token, a logout token or a security event shows by one of the other claims
+// what it is. Keycloak before version 25 puts nonce into access tokens too, which have the claim
+// typ: Bearer.
 func (c claims) ofAccessToken(kind any) bool {
 	switch strings.ToLower(fmt.Sprint(kind)) {
 	case "at+jwt", "application/at+jwt":

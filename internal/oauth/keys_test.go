@@ -48,6 +48,7 @@ func TestDiscovery(t *testing.T) {
 			w.pages.Store(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
 
 			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, home+tt.issuer))
+
 			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
 			if got != tt.want {
 				t.Errorf("fetched %s, want %s", got, tt.want)

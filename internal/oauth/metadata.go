@@ -71,14 +71,14 @@ func (r *Resource) Challenge(reason error) string {
 	return challenge
 }
 
-// wellKnown returns the URL of a document about u, whose path follows that of the document (RFC 8414
-// section 3, RFC 9728 section 3).
+// wellKnown returns the URL of a document about u, whose path follows that of the document
+// (RFC 8414 section 3, RFC 9728 section 3).
 func wellKnown(u *url.URL, path string) string {
 	return u.Scheme + "://" + u.Host + path + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect discovery,
-// which appends to the path, or of RFC 8414, which inserts before the path.
+// discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect
+// discovery, which appends to the path, or of RFC 8414, which inserts before the path.
 func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`

@@ -141,7 +141,7 @@ func TestReader(t *testing.T) {
 func TestReaderMemory(t *testing.T) {
 	const (
 		garbage = 16 << 20
-		message = 2 * maxMessage
+		message = maxMessage + 1<<20
 		many    = 1 << 18
 	)
 	for _, tt := range []struct {
@@ -164,7 +164,7 @@ func TestReaderMemory(t *testing.T) {
 		{"", "[", many, 500},
 	} {
 		t.Run(fmt.Sprintf("%q", tt.head+tt.part), func(t *testing.T) {
-			text := tt.head + strings.Repeat(tt.part, tt.size/len(tt.part)) + "\n" + framed(ping)
+			text := tt.head + strings.Repeat(tt.part, tt.size/len(tt.part)) + "\"}\n" + framed(ping)
 			in := strings.NewReader(text)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -176,8 +176,8 @@ func TestReaderMemory(t *testing.T) {
 				t.Errorf("allocated %d MiB, want at most %d", allocated, tt.most)
 			}
 
-			if last := got[len(got)-1]; last != pingFrame {
-				t.Errorf("read %.100q at the end, want a ping", last)
+			if got[0] != "E" || got[len(got)-1] != pingFrame {
+				t.Errorf("read %.100q, want errors and a ping", got)
 			}
 		})
 	}

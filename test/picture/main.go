@@ -163,16 +163,16 @@ func spans(line string) string {
 			return "</a>"
 		}
 
-		svg := ""
+		var svg strings.Builder
 		for code := range strings.SplitSeq(found[1], ";") {
 			if code == "0" {
-				svg += strings.Repeat("</tspan>", open)
+				svg.WriteString(strings.Repeat("</tspan>", open))
 				open = 0
 				continue
 			}
-			svg += fmt.Sprintf(`<tspan class="%s">`, classes[code])
+			fmt.Fprintf(&svg, `<tspan class="%s">`, classes[code])
 			open++
 		}
-		return svg
+		return svg.String()
 	})
 }
