@@ -25,9 +25,8 @@ func secureServer(t *testing.T, version uint16) *httptest.Server {
 func TestConnect(t *testing.T) {
 	old := secureServer(t, tls.VersionTLS11)
 	current := secureServer(t, tls.VersionTLS12)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(407)
-	}))
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(407) }
+	proxy := httptest.NewServer(http.HandlerFunc(refuse))
 	defer proxy.Close()
 
 	certificate := old.Certificate() // all of httptest have the same one
@@ -46,13 +45,11 @@ func TestConnect(t *testing.T) {
 			strings.Replace(proxy.URL, "http:", "https:", 1), certificate, "",
 			"gave HTTP response", http.ErrSchemeMismatch,
 		},
-
 		{
 			"plain to a TLS port",
 			strings.Replace(current.URL, "https:", "http:", 1), certificate, "",
 			"plain HTTP request", ErrPlainHTTP,
 		},
-
 		{
 			"proxy without a password",
 			"https://api.test", certificate, proxy.URL,
@@ -74,7 +71,6 @@ func TestConnect(t *testing.T) {
 
 			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
 			err := createError(t, c)
-
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
 				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)

@@ -140,7 +140,6 @@ func TestSetKey(t *testing.T) {
 	for _, key := range []string{"sk-first", "sk-second"} {
 		t.Run(key, func(t *testing.T) {
 			c.SetKey(key + "\n")
-			wantKind(t, c.Ready(), Kind{})
 			wantKind(t, createError(t, c), Kind{})
 			want := "Bearer " + key
 			if got := api.header.Get("Authorization"); got != want {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -49,7 +48,8 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	}
 	body, err := c.encode(r)
 	if err != nil {
-		return nil, c.failed(ctx, fmt.Errorf("encoding the request: %w", err), 0)
+		message := "encoding the request: " + err.Error()
+		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message}, 0)
 	}
 
 	call := c.newCall(ctx, r.Model)

@@ -179,7 +179,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 
 	c := newClientOf(s, 3)
 	call := func(person string) {
-		ctx, cancel := context.WithTimeout(as(t, person), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(as(t.Context(), person), 5*time.Minute)
 		defer cancel()
 		start := time.Since(s.begin)
 		_, err := c.Create(ctx, question())
