@@ -10,11 +10,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Why Fetch has no answer.
+// Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
 var (
-	ErrRunning   = errors.New("the answer is not complete")
-	ErrCancelled = errors.New("the answer was cancelled")
-	ErrGone      = errors.New("the API does not have the answer any more")
+	ErrRunning = errors.New("the answer is not complete")
+	ErrGone    = errors.New("the API does not have the answer any more")
 
 	// ErrUnknown is an ErrRunning where the API did not tell the state: the answer may be complete.
 	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
@@ -67,7 +66,7 @@ func (a *Answerer) Fetch(
 	case resp.Running():
 		return nil, ErrRunning
 	case resp.Status == "cancelled":
-		return nil, ErrCancelled
+		return nil, context.Canceled
 	case resp.Failure != nil:
 		return nil, resp.Failure
 	}

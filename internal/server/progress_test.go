@@ -36,61 +36,35 @@ var stageTests = []struct {
 	events events
 	want   messages // that follow
 }{
+	{"nothing", nil, messages{"thinking"}},
 	{
-		"nothing",
-		nil,
+		"no stage",
+		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}", Thinking: "x"}, llm.Usage{}, llm.Done{}},
 		messages{"thinking"},
 	},
-	{
-		"more thinking",
-		events{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}},
-		messages{"thinking"},
-	},
-	{
-		"a search begins",
-		events{start("search")},
-		messages{"searching"},
-	},
-	{
-		"its query",
-		events{start("search"), search("go 1.26")},
-		messages{"searching: go 1.26"},
-	},
+
+	{"a search begins", events{start("search")}, messages{"searching"}},
+	{"a blank query", events{search(" \n ")}, messages{"searching"}},
+	{"an unknown action", events{llm.Search{Action: "dig"}}, messages{"searching"}},
 	{
 		"a search that is over",
-		events{search("go 1.26"), start("thinking")},
+		events{start("search"), search("go 1.26"), start("thinking")},
 		messages{"searching: go 1.26", "thinking"},
 	},
-	{
-		"a page",
-		events{reading("open_page")},
-		messages{"reading: https://go.dev/"},
-	},
-	{
-		"in a page",
-		events{reading("find_in_page")},
-		messages{"reading: https://go.dev/"},
-	},
-	{
-		"an unknown action",
-		events{llm.Search{Action: "dig"}},
-		messages{"searching"},
-	},
-	{
-		"the same query twice",
-		events{search("a"), search("a")},
-		messages{"searching: a"},
-	},
+	{"a page", events{reading("open_page")}, messages{"reading: https://go.dev/"}},
+	{"in a page", events{reading("find_in_page")}, messages{"reading: https://go.dev/"}},
 	{
 		"many queries",
-		events{search("a"), search("b"), search("c")},
+		events{search("a"), search("b"), search("b"), search("c")},
 		messages{"searching: a", "searching: b", "searching: c"},
 	},
 	{
-		"characters, not bytes",
-		events{start("text"), delta("天")},
-		messages{"writing (1 characters)"},
+		"control characters",
+		events{search("a\nb\x1b[31mc\u202ed")},
+		messages{"searching: a b[31mcd"},
 	},
+
+	{"characters, not bytes", events{delta("天")}, messages{"writing (1 characters)"}},
 	{
 		"millions",
 		events{delta(strings.Repeat("x", 1234567))},
@@ -101,6 +75,7 @@ var stageTests = []struct {
 		events{delta("ab"), start("search"), delta("c")},
 		messages{"writing (3 characters)"},
 	},
+
 	{
 		"a retry",
 		events{search("a"), delta("abc"), retrying(2)},
@@ -112,36 +87,16 @@ var stageTests = []struct {
 		messages{"writing (1 characters)"},
 	},
 	{
-		"other events",
-		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}},
-		messages{"thinking"},
-	},
-	{
-		"control characters",
-		events{search("a\nb\x1b[31mc\u202ed")},
-		messages{"searching: a b[31mcd"},
-	},
-	{
 		"a connection that breaks",
-		events{start("search"), search("go 1.26"), llm.Reconnecting{}},
+		events{search("go 1.26"), llm.Reconnecting{}},
 		messages{"searching: go 1.26", "reconnecting"},
-	},
-	{
-		"a connection that is back",
-		events{llm.Reconnecting{}, llm.BlockDelta{Text: "Go"}},
-		messages{"writing (2 characters)"},
-	},
-	{
-		"a blank query",
-		events{search(" \n ")},
-		messages{"searching"},
 	},
 }
 
 func TestStages(t *testing.T) {
 	for _, tt := range stageTests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &stages{current: "thinking"}
+			s := newStages()
 			for _, ev := range tt.events {
 				s.add(ev)
 			}
@@ -161,7 +116,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		s := &stages{current: "thinking"}
+		s := newStages()
 		var got []string
 		go s.run(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
