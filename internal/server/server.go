@@ -62,7 +62,7 @@ type Options struct {
 	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
 	MaxCalls int              // calls that run at the same time; others wait. 0: 256
 	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
-	Timeout  time.Duration    // of a call, the wait for others included. 0: none
+	Timeout  time.Duration    // of a call, the wait for others included
 	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
 	Observe  func(Call)       // if set, is called at the end of each call, also concurrently
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
