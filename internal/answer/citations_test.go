@@ -64,6 +64,11 @@ var citationTests = []struct {
 
 	{"blocked", completed(message("", "x", blocked, pageA)), []string{pageA}},
 	{
+		"blocked, with a backslash",
+		completed(message("", "x", `https://bad.example\x`, pageA)),
+		[]string{pageA},
+	},
+	{
 		"blocked, as a name",
 		completed(search("https://bad%2eexample/", "one"), message("", "x")),
 		[]string{"one"},

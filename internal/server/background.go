@@ -65,9 +65,10 @@ func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call 
 		if call.Outcome == cancelled {
 			to = state{Status: cancelled}
 		}
-		if j.state.Status == working {
+		if !j.observed {
 			s.options.Observe(*call)
 		}
+		j.observed = true
 	}
 	j.setLocked(to)
 	j.known = true

@@ -65,7 +65,7 @@ func clientInfo(req mcp.Request) string {
 // label returns what a client writes in one short line.
 func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
 
-// call answers a call, which also ends with session. The result is nil if the call goes on as the
+// call answers a call, which also ends with session. The result is empty if the call goes on as the
 // task of ctx.
 func (s *Server) call(
 	ctx, session context.Context, req *mcp.CallToolRequest,
@@ -89,7 +89,7 @@ func (s *Server) call(
 		a, err = s.ask(ctx, req, call, q)
 	}
 	if a == nil && err == nil {
-		return nil, nil
+		return &mcp.CallToolResult{}, nil // the task takes its place
 	}
 
 	call.Duration = time.Since(began)

@@ -18,14 +18,6 @@ func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
 func delta(s string) llm.Event    { return llm.BlockDelta{Text: s} }
 func search(q string) llm.Event   { return llm.Search{Action: "search", Query: q} }
 
-func reading(action string) llm.Event {
-	return llm.Search{Action: action, URL: "https://go.dev/", Query: "x"}
-}
-
-func retrying(attempt int) llm.Event {
-	return llm.Retrying{Attempt: attempt, Err: &llm.Error{Kind: llm.KindServer}}
-}
-
 type (
 	events   = []llm.Event
 	messages = []string
@@ -36,32 +28,23 @@ var stageTests = []struct {
 	events events
 	want   messages // that follow
 }{
-	{"nothing", nil, messages{"thinking"}},
 	{
 		"no stage",
-		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}", Thinking: "x"}, llm.Usage{}, llm.Done{}},
+		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}", Thinking: "x"}, llm.Usage{}},
 		messages{"thinking"},
 	},
 
-	{"a search begins", events{start("search")}, messages{"searching"}},
-	{"a blank query", events{search(" \n ")}, messages{"searching"}},
+	{"a search without a query", events{start("search"), search(" \n ")}, messages{"searching"}},
 	{"an unknown action", events{llm.Search{Action: "dig"}}, messages{"searching"}},
 	{
-		"a search that is over",
-		events{start("search"), search("go 1.26"), start("thinking")},
-		messages{"searching: go 1.26", "thinking"},
+		"in a page",
+		events{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},
+		messages{"reading: https://go.dev/"},
 	},
-	{"a page", events{reading("open_page")}, messages{"reading: https://go.dev/"}},
-	{"in a page", events{reading("find_in_page")}, messages{"reading: https://go.dev/"}},
 	{
 		"many queries",
-		events{search("a"), search("b"), search("b"), search("c")},
-		messages{"searching: a", "searching: b", "searching: c"},
-	},
-	{
-		"control characters",
-		events{search("a\nb\x1b[31mc\u202ed")},
-		messages{"searching: a b[31mcd"},
+		events{search("a"), search("b"), search("b"), search("c"), start("thinking")},
+		messages{"searching: a", "searching: b", "searching: c", "thinking"},
 	},
 
 	{"characters, not bytes", events{delta("天")}, messages{"writing (1 characters)"}},
@@ -75,21 +58,10 @@ var stageTests = []struct {
 		events{delta("ab"), start("search"), delta("c")},
 		messages{"writing (3 characters)"},
 	},
-
-	{
-		"a retry",
-		events{search("a"), delta("abc"), retrying(2)},
-		messages{"retrying (2): server error"},
-	},
 	{
 		"text after a retry",
-		events{delta("abc"), retrying(3), delta("d")},
+		events{search("a"), delta("abc"), llm.Retrying{Err: &llm.Error{}}, delta("d")},
 		messages{"writing (1 characters)"},
-	},
-	{
-		"a connection that breaks",
-		events{search("go 1.26"), llm.Reconnecting{}},
-		messages{"searching: go 1.26", "reconnecting"},
 	},
 }
 

@@ -195,12 +195,14 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "initialize", "ping", "tools/list":
+
 		case "server/discover":
 			res, err := next(ctx, method, req)
 			if d, ok := res.(*mcp.DiscoverResult); ok && s.takesTasks() {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err
+
 		case "tools/call":
 			call := req.(*mcp.CallToolRequest)
 			hasName := func(t *mcp.Tool) bool { return t.Name == call.Params.Name }
@@ -210,8 +212,10 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if s.canBeTask(call.Params) {
 				return s.start(ctx, next, call)
 			}
-		case "tasks/get", "tasks/cancel", "tasks/update": // the SDK refuses them without addTaskMethods
+
+		case "tasks/get", "tasks/cancel", "tasks/update": // refused by the SDK without tasks
 			return s.handleTask(ctx, method, req)
+
 		default:
 			if !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text

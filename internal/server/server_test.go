@@ -12,14 +12,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 )
-
-const someTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 // request is a call of a tool over HTTP.
 func request(query string) *mcp.CallToolRequest {
@@ -29,15 +26,7 @@ func request(query string) *mcp.CallToolRequest {
 			Arguments: fmt.Appendf(nil, `{"query":%q}`, query),
 		},
 		Extra: &mcp.RequestExtra{
-			Header: http.Header{
-				"Traceparent":  {someTrace},
-				"X-Request-Id": {"proxy-7"},
-				"User-Agent":   {"codex/1.0"},
-			},
-			TokenInfo: &auth.TokenInfo{
-				UserID: "token:alice",
-				Extra:  map[string]any{UserName: "alice"},
-			},
+			Header: http.Header{"User-Agent": {"codex/1.0"}},
 		},
 	}
 }
@@ -57,65 +46,32 @@ func wantError(t *testing.T, err error, part string) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, calls := newServer()
-		res, err := s.call(t.Context(), t.Context(), request("brief"))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		want := `{"answer":"brief","used_search":false,"citations":[],"model":"<m>"}`
-		if got := res.Content[0].(*mcp.TextContent).Text; got != want {
-			t.Errorf("answer = %s, want %s", got, want)
-		}
-		if got := res.Meta["openai-responses-mcp/response_id"]; got != "resp_[redacted]" {
-			t.Errorf("response id = %v, want it redacted", got)
-		}
-
-		wantCall := Call{
-			ID:       "proxy-7",
-			App:      "codex/1.0",
-			Tool:     "answer",
-			Client:   "alice",
-			UserID:   "token:alice",
-			Outcome:  "ok",
-			Trace:    someTrace,
-			Duration: time.Second,
-			Meta:     figures,
-		}
-		if diff := cmp.Diff(wantCall, (*calls)[0]); diff != "" {
-			t.Errorf("observed (-want +got):\n%s", diff)
-		}
-	})
-}
-
 // A call has an id of its own where the request has none, and what others write is short.
 func TestIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, calls := newServer()
-		req := request("brief")
-		req.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
+		long := request("brief")
+		long.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
+		s.call(t.Context(), t.Context(), long)
+		bare := request("brief")
+		bare.Extra = nil
 		info := map[string]any{"name": "Claude\nCode", "version": "2"}
-		req.Params.SetMeta(mcp.Meta{mcp.MetaKeyClientInfo: info})
-		s.call(t.Context(), t.Context(), req)
-		req = request("brief")
-		req.Extra = nil
-		s.call(t.Context(), t.Context(), req)
+		bare.Params.SetMeta(mcp.Meta{mcp.MetaKeyClientInfo: info})
+		s.call(t.Context(), t.Context(), bare)
 
-		long := (*calls)[0]
-		if want := "a " + strings.Repeat("b", 97) + "…"; long.ID != want {
-			t.Errorf("id %q, want %q", long.ID, want)
+		first := (*calls)[0]
+		if want := "a " + strings.Repeat("b", 97) + "…"; first.ID != want {
+			t.Errorf("id %q, want %q", first.ID, want)
 		}
-		if want := "Claude Code/2"; long.App != want {
-			t.Errorf("app %q, want %q", long.App, want)
+		if want := "codex/1.0"; first.App != want {
+			t.Errorf("app %q, want %q", first.App, want)
 		}
-		bare := (*calls)[1]
-		if len(bare.ID) != len(rand.Text()) {
-			t.Errorf("id %q, want a random one", bare.ID)
+		second := (*calls)[1]
+		if len(second.ID) != len(rand.Text()) {
+			t.Errorf("id %q, want a random one", second.ID)
 		}
-		if bare.App != "" {
-			t.Errorf("app %q, want none", bare.App)
+		if want := "Claude Code/2"; second.App != want {
+			t.Errorf("app %q, want %q", second.App, want)
 		}
 	})
 }
@@ -188,11 +144,8 @@ func TestTimeout(t *testing.T) {
 		_, err := s.call(t.Context(), t.Context(), request("why"))
 		wantError(t, err, "timed out after 90 s")
 		second := (*calls)[1]
-		if second.Outcome != "error" || second.Kind() != "timeout" {
-			t.Errorf("observed %+v, want a timeout", second)
-		}
-		if second.Duration != limit {
-			t.Errorf("observed after %v, want %v", second.Duration, limit)
+		if second.Kind() != "timeout" || second.Duration != limit {
+			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
 	})
 }

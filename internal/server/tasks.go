@@ -77,10 +77,11 @@ type job struct {
 	stages    *stages // of the call; nil: the API runs it alone
 	end       func()  // is called when the task has ended, also twice
 
-	turn  chan struct{} // holds a value while what follows is used
-	state state
-	size  int  // in bytes, of a task that has ended here
-	known bool // the API need not be asked for the state
+	turn     chan struct{} // holds a value while what follows is used
+	state    state
+	size     int  // in bytes, of a task that has ended here
+	known    bool // the API need not be asked for the state
+	observed bool // the end that the API told
 }
 
 func newJob(t seal.Task, person string) *job {
