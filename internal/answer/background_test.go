@@ -74,6 +74,7 @@ func TestFetch(t *testing.T) {
 				a := newBackground(t, tt.steps)
 				began := time.Now()
 				id, ans, err := a.Start(t.Context(), "answer", why)
+
 				if id == "" || ans != nil || err != nil {
 					t.Fatalf("Start = %q, %v, %v, want an id", id, ans, err)
 				}
@@ -82,6 +83,7 @@ func TestFetch(t *testing.T) {
 				if tt.name == "deleted" {
 					id = "resp_of_yesterday"
 				}
+
 				got, err := a.Fetch(t.Context(), "answer", id, began)
 				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
@@ -89,6 +91,7 @@ func TestFetch(t *testing.T) {
 				if err != nil {
 					return
 				}
+
 				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
 				if diff := cmp.Diff(plain, got, figures); diff != "" {
 					t.Errorf("answer (-plain +fetched):\n%s", diff)
@@ -114,6 +117,7 @@ func TestStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newBackground(t, "always "+tt.step)
 				id, ans, err := a.Start(t.Context(), "answer", why)
+
 				if !errors.Is(err, tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
 				}

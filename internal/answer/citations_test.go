@@ -25,6 +25,7 @@ var citationTests = []struct {
 }{
 	{"no search", completed(message("", "x")), nil},
 	{"none", completed(search(), message("", "x")), nil},
+
 	{
 		"cited",
 		completed(search(pageC, pageD), message("", "x", pageA, pageB)),
@@ -40,6 +41,7 @@ var citationTests = []struct {
 		completed(message("", "See "+pageD, pageA, pageB, pageC, pageD)),
 		[]string{pageD, pageA, pageB},
 	},
+
 	{
 		"found",
 		completed(search(pageA, pageB), search(pageB, pageC), message("", "x")),
@@ -105,6 +107,7 @@ func TestCitations(t *testing.T) {
 			if want := tt.name != "no search"; ans.UsedSearch != want {
 				t.Errorf("used_search %t, want %t", ans.UsedSearch, want)
 			}
+
 			var got []string
 			for _, c := range ans.Citations {
 				got = append(got, c.URL)

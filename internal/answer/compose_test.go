@@ -19,6 +19,7 @@ var textTests = []struct{ name, body, want string }{
 	{"messages are paragraphs", completed(message("", "a\n"), message("", "b")), "a\n\nb"},
 	{"parts continue", completed(messageOf("", said("a "), said("b"))), "a b"},
 	{"markers of the API", completed(message("", "A \ue200cite\ue202turn0\ue201.")), "A."},
+
 	{
 		"a refusal is a paragraph",
 		completed(messageOf("", said("a"), map[string]any{"type": "refusal", "refusal": "no"}, said("b"))),

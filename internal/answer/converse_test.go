@@ -27,6 +27,7 @@ const (
 				"content": [{"type": "output_text", "text": "Uncited."}]}
 		]
 	}`
+
 	cites = `{
 		"id": "resp_2",
 		"status": "completed",
@@ -40,6 +41,7 @@ const (
 					{"type": "url_citation", "url": "https://a.example/", "title": "A"}]}]}
 		]
 	}`
+
 	badParams = `{"error":{"message":"no","type":"invalid_request_error","code":"x"}}`
 )
 
@@ -60,7 +62,9 @@ func TestRequery(t *testing.T) {
 		{"off", 0, []string{uncited}, 1, "Uncited."},
 		{"good at once", 2, []string{cites}, 1, citedText},
 		{"not searched", 2, []string{completed(message("", "A."))}, 1, "A."},
+
 		{"never anything to cite", 2, []string{uncited}, 3, "Uncited."},
+
 		{"no text", 1, []string{textless, cites}, 2, citedText},
 		{"never any text", 1, []string{textless}, 2, noText},
 		{"text, then none", 1, []string{uncited, textless}, 2, "Uncited."},
@@ -108,6 +112,7 @@ func TestRequeryIsStateless(t *testing.T) {
 		better := gjson.ParseBytes(llm.UserMessage(askForSources)).Value()
 		input := append(want["input"].([]any), gjson.Get(uncited, "output").Value().([]any)...)
 		want["input"] = append(input, better)
+
 		if diff := cmp.Diff(want, api.sent[2]); diff != "" {
 			t.Errorf("second request (-want +got):\n%s", diff)
 		}
@@ -133,6 +138,7 @@ func TestRequeryIsStateless(t *testing.T) {
 // The events of two requests are numbered as one run and end once.
 func TestRequeryEvents(t *testing.T) {
 	a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)
+
 	var got []string
 	ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, func(ev llm.Event) {
 		switch e := ev.(type) {

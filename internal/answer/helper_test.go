@@ -33,12 +33,14 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 		return nil, err
 	}
+
 	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
 	a.sent = append(a.sent, sent)
 
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Request-Id", "req_1")
+
 	switch {
 	case body == silence:
 		<-r.Context().Done()

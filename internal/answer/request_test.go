@@ -13,6 +13,7 @@ func TestInput(t *testing.T) {
 		hints = "\n[Hints] recency_days=60, max_results=5. domains: a.example."
 		today = " today: 2025-08-09 (Asia/Tokyo)."
 	)
+
 	for _, tt := range []struct {
 		name string
 		q    Question
@@ -20,13 +21,16 @@ func TestInput(t *testing.T) {
 	}{
 		{"query", Question{Query: " two\nlines "}, " two\nlines " + hints + today},
 		{"empty domains", Question{Domains: []string{}}, hints + today},
+
 		{"style", Question{Style: "bullets"}, hints + " style: bullets." + today},
 		{"unknown style", Question{Style: "poem"}, hints + today},
+
 		{
 			"domains",
 			Question{Domains: []string{"b.example", "c.example"}},
 			"\n[Hints] recency_days=60, max_results=5. domains: b.example, c.example." + today,
 		},
+
 		{
 			"numbers",
 			Question{RecencyDays: new(0.0), MaxResults: new(2.5)},
@@ -47,6 +51,7 @@ func TestInput(t *testing.T) {
 
 				message := a.request(t.Context(), "answer", tt.q).Input[0]
 				got := gjson.GetBytes(message, "content.0.text").Str
+
 				if got != tt.want {
 					t.Errorf("input %q, want %q", got, tt.want)
 				}
@@ -57,12 +62,14 @@ func TestInput(t *testing.T) {
 
 func TestTool(t *testing.T) {
 	extra := map[string]any{"type": "x", "search_context_size": "y", "budget": 9}
+
 	for _, tt := range []struct {
 		name   string
 		search Search
 		want   string
 	}{
 		{"nothing to enforce", Search{EnforceDomains: true}, `{"type":"web_search"}`},
+
 		{
 			"place",
 			Search{UserLocation: map[string]string{"city": "Kyoto", "type": "exact"}},

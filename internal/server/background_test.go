@@ -110,6 +110,7 @@ func TestBackgroundTask(t *testing.T) {
 		over := p.wantTask(id, `"status":"completed"`)
 		plain := p.call(withoutTasks, "brief")
 		got := over.Get("result.content").Raw
+
 		if want := plain.Get("content").Raw; got != want {
 			p.Errorf("result = %s, want that of a plain call: %s", got, want)
 		}
@@ -165,6 +166,7 @@ func TestBackgroundEnds(t *testing.T) {
 				time.Sleep(10 * time.Second) // it does not change any more
 				p.wantTask(id, tt.want)
 				call := (*p.calls)[0]
+
 				if call.Outcome != "error" || call.Kind() != tt.kind {
 					p.Errorf("observed %+v, want an error of kind %s", call, tt.kind)
 				}
@@ -213,6 +215,7 @@ func TestShareFetch(t *testing.T) {
 		for range 10 {
 			p.send("tasks/get", withTasks, byID(id))
 		}
+
 		for range 10 {
 			p.want(p.receive(), `"status":"working"`)
 		}
@@ -220,6 +223,7 @@ func TestShareFetch(t *testing.T) {
 		for i := range 2 {
 			time.Sleep(980 * time.Millisecond)
 			p.wantTask(id, `"status":"working"`)
+
 			if want := i + 1; a.fetches != want {
 				p.Errorf("%d requests in %d seconds", a.fetches, want)
 			}
@@ -243,6 +247,7 @@ func TestBackgroundPlace(t *testing.T) {
 				began := time.Now()
 				id := p.start("why")
 				p.send("tools/call", withoutTasks, detailedCall("brief"))
+
 				if tt.poll {
 					time.Sleep(time.Minute)
 					p.wantTask(id, `"status":"completed"`)
@@ -250,6 +255,7 @@ func TestBackgroundPlace(t *testing.T) {
 
 				p.want(p.receive(), `"content":[`)
 				got := time.Since(began).Truncate(5 * time.Second)
+
 				if got != tt.want {
 					p.Errorf("there is a place after %v, want %v", got, tt.want)
 				}
@@ -274,11 +280,14 @@ func TestBackgroundStdio(t *testing.T) {
 			inSession(t, func(p *peer) {
 				began := time.Now()
 				id := p.start(tt.query)
+
 				if got := time.Since(began); got != tt.want {
 					p.Errorf("a task after %v, want %v", got, tt.want)
 				}
+
 				owner := seal.Owner{BaseURL: "https://api.example/v1"}
 				_, sealed := seal.Open(id, []string{"a secret"}, owner)
+
 				if sealed != tt.sealed {
 					p.Errorf("the id is sealed: %t, want %t", sealed, tt.sealed)
 				}
@@ -288,6 +297,7 @@ func TestBackgroundStdio(t *testing.T) {
 				p.wantTask(id, `"status":"working","statusMessage":"searching: a"`)
 				time.Sleep(time.Minute)
 				p.wantTask(id, `\"answer\":\"`+tt.query)
+
 				if a.fetches > 0 {
 					p.Errorf("%d requests to the API", a.fetches)
 				}

@@ -92,6 +92,7 @@ func newServer(changes ...func(*Options)) (*Server, *[]Call) {
 		},
 		Log: slog.New(slog.DiscardHandler),
 	}
+
 	for _, change := range changes {
 		change(&o)
 	}

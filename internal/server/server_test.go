@@ -35,6 +35,7 @@ func request(query string) *mcp.CallToolRequest {
 func wantError(t *testing.T, err error, part string) {
 	t.Helper()
 	e, ok := errors.AsType[*jsonrpc.Error](err)
+
 	if !ok || e.Code != -32001 {
 		t.Fatalf("error %v, want one of the protocol, -32001", err)
 	}
@@ -53,6 +54,7 @@ func TestIDs(t *testing.T) {
 		long := request("brief")
 		long.Extra.Header.Set("X-Request-Id", "a\u202e\n"+strings.Repeat("b", 1000))
 		s.call(t.Context(), t.Context(), long)
+
 		bare := request("brief")
 		bare.Extra = nil
 		info := map[string]any{"name": "Claude\nCode", "version": "2"}
@@ -66,6 +68,8 @@ func TestIDs(t *testing.T) {
 		if want := "codex/1.0"; first.App != want {
 			t.Errorf("app %q, want %q", first.App, want)
 		}
+
+
 		second := (*calls)[1]
 		if len(second.ID) != len(rand.Text()) {
 			t.Errorf("id %q, want a random one", second.ID)
@@ -93,6 +97,7 @@ func TestFailures(t *testing.T) {
 			kind:    "server",
 			retries: 2,
 		},
+
 		{query: "panic", want: failed + "internal error", outcome: "error", kind: "internal"},
 		{
 			query:   " ",
@@ -100,6 +105,7 @@ func TestFailures(t *testing.T) {
 			outcome: "invalid",
 			kind:    "arguments",
 		},
+
 		{query: "why", want: failed + "context canceled", outcome: "cancelled", kind: "canceled"},
 		{
 			query:   "why",
@@ -124,6 +130,7 @@ func TestFailures(t *testing.T) {
 				if got := call.Kind(); got != tt.kind {
 					t.Errorf("kind %q, want %q", got, tt.kind)
 				}
+
 				want := answer.Meta{Retries: tt.retries}
 				if diff := cmp.Diff(want, call.Meta); diff != "" {
 					t.Errorf("meta (-want +got):\n%s", diff)
@@ -144,6 +151,7 @@ func TestTimeout(t *testing.T) {
 		_, err := s.call(t.Context(), t.Context(), request("why"))
 		wantError(t, err, "timed out after 90 s")
 		second := (*calls)[1]
+
 		if second.Kind() != "timeout" || second.Duration != limit {
 			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
@@ -178,6 +186,7 @@ func TestToolErrors(t *testing.T) {
 			req := request(tt.query)
 			req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
 			res, err := s.call(t.Context(), t.Context(), req)
+
 			if tt.want == "" {
 				wantError(t, err, "answer failed: ")
 				return

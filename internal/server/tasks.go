@@ -22,8 +22,8 @@ import (
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 const (
-	maxEnded = 1000            // tasks that have ended here
-	maxHeld  = 64 << 20        // bytes of these tasks
+	maxTasks = 1000            // that are kept, unless more of them work
+	maxHeld  = 64 << 20        // bytes of those that have ended here, unless the last one has more
 	keepHere = time.Hour       // after the time limit, for clients that fetch the result late
 	nameTime = 2 * time.Second // for the API to name the response of a task
 )
@@ -254,8 +254,8 @@ func (s *Server) view(j *job, state state) *task {
 	return t
 }
 
-// endLocked ends a task that runs here, unless it has ended. It is kept in place of those that
-// ended first if there are too many, or if they are too large.
+// endLocked ends a task that runs here, unless it has ended. If there are too many tasks then, or
+// if they are too large, those that ended first are forgotten.
 func (s *Server) endLocked(j *job, end state) {
 	if j.state.Status != working {
 		return
@@ -268,7 +268,7 @@ func (s *Server) endLocked(j *job, end state) {
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, j)
 	s.held += j.size
-	for len(s.ended) > maxEnded || (s.held > maxHeld && len(s.ended) > 1) {
+	for len(s.ended) > 1 && (len(s.jobs) > maxTasks || s.held > maxHeld) {
 		first := s.ended[0]
 		s.ended = slices.Delete(s.ended, 0, 1)
 		s.held -= first.size

@@ -20,6 +20,7 @@ func TestTask(t *testing.T) {
 		created := p.call(strings.Replace(withTasks, "{", `{"progressToken":1,`, 1), "why")
 		id := created.Get("taskId").Str
 		p.want(created, `"resultType":"task"`, `"status":"working"`, times)
+
 		if len(id) < 26 {
 			p.Errorf("id %q, want 26 characters", id)
 		}
@@ -33,6 +34,7 @@ func TestTask(t *testing.T) {
 			`"status":"working","statusMessage":"searching: a","lastUpdatedAt":"2000-01-01T00:00:00.5Z"`)
 		update := p.task("update", id)
 		p.want(update, `"resultType":"complete"`)
+
 		if update.Get("taskId").Exists() {
 			p.Errorf("update: %s", update)
 		}
@@ -43,6 +45,7 @@ func TestTask(t *testing.T) {
 		plain := p.call(withoutTasks, "why")
 		p.want(plain, `"resultType":"complete"`)
 		want, _ := sjson.Delete(plain.Raw, `_meta.io\.modelcontextprotocol/serverInfo`)
+
 		if got := over.Get("result").Raw; got != want {
 			p.Errorf("result = %s, want that of a plain call: %s", got, want)
 		}
@@ -117,6 +120,7 @@ func TestNoTask(t *testing.T) {
 
 				r := p.request(tt.method, tt.meta, tt.params)
 				p.want(r, tt.want)
+
 				if strings.Contains(r.Raw, `"task"`) {
 					p.Errorf("got a task: %s", r)
 				}
@@ -134,14 +138,14 @@ func TestTaskWithoutParams(t *testing.T) {
 	})
 }
 
-// Of more than 1,000 tasks that have ended the first is dropped.
+// Of more than 1,000 tasks the first that has ended is dropped.
 func TestTaskLimit(t *testing.T) {
 	inSession(t, func(p *peer) {
 		first := p.start("brief")
 		time.Sleep(time.Millisecond)
 		second := p.start("brief")
 		works := p.start("why")
-		for range 999 {
+		for range 998 {
 			p.start("brief")
 		}
 
@@ -160,6 +164,7 @@ func TestTaskBytes(t *testing.T) {
 			ids = append(ids, p.start("brief large"))
 			time.Sleep(2 * time.Second)
 		}
+
 		time.Sleep(time.Minute)
 		ids = append(ids, p.start("brief large"))
 		time.Sleep(2 * time.Second)
@@ -167,6 +172,7 @@ func TestTaskBytes(t *testing.T) {
 		for i, id := range ids {
 			want := i == 0 || i > 3
 			got := p.task("update", id).Get("resultType").Exists()
+
 			if got != want {
 				p.Errorf("task %d is kept: %t, want %t", i, got, want)
 			}
