@@ -35,7 +35,6 @@ var stageTests = []struct {
 	},
 
 	{"a search without a query", events{start("search"), search(" \n ")}, messages{"searching"}},
-	{"an unknown action", events{llm.Search{Action: "dig"}}, messages{"searching"}},
 	{
 		"in a page",
 		events{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},

@@ -69,7 +69,6 @@ func TestIDs(t *testing.T) {
 			t.Errorf("app %q, want %q", first.App, want)
 		}
 
-
 		second := (*calls)[1]
 		if len(second.ID) != len(rand.Text()) {
 			t.Errorf("id %q, want a random one", second.ID)
@@ -131,6 +130,9 @@ func TestFailures(t *testing.T) {
 					t.Errorf("kind %q, want %q", got, tt.kind)
 				}
 
+				if n := len(s.places.people); n > 0 {
+					t.Errorf("%d people have places after it", n)
+				}
 				want := answer.Meta{Retries: tt.retries}
 				if diff := cmp.Diff(want, call.Meta); diff != "" {
 					t.Errorf("meta (-want +got):\n%s", diff)
