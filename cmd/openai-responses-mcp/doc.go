@@ -38,7 +38,7 @@
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
 //	whether a try is repeated, and when    llm      Client.retryWait, Error.retryable
-//	why a call waits for the rate limit    llm      pacer, pacedCall.wait, pacedCall.refused
+//	why a call waits for the rate limit    llm      pacer, Client.wait, pacedCall.refused
 //	which parameter is dropped after a 400 llm      Client.leaveOut
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      Client.follow

@@ -142,7 +142,6 @@ var churn = []struct {
 	{"delay=20ms", anAnswer},
 	{"refuses=store", anAnswer},
 	{"incomplete", anAnswer},
-	{"refusal", anAnswer},
 	{"404", anError},
 	{"quota", anError},
 	{"cut", anError},
@@ -225,7 +224,7 @@ func (l *lane) receive(id, step string, result result) {
 	if result == anError && answered {
 		l.t.Errorf("%s: %s, want an error", step, m.raw)
 	}
-	if answered && step != "refusal" && !strings.Contains(m.raw, id+";") {
+	if answered && !strings.Contains(m.raw, id+";") {
 		l.t.Errorf("%s: answer to another question than %s: %s", step, id, m.raw)
 	}
 }

@@ -75,7 +75,7 @@ func fetchError(err error) error {
 	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
 		return ErrUnknown
 	}
-	if e.Lost() {
+	if e.Lost {
 		return ErrGone
 	}
 	return err

@@ -61,7 +61,7 @@ func TestFetch(t *testing.T) {
 		{"completed", slow, 5 * time.Minute, "<nil>"},
 		{"incomplete", slow + "+incomplete", 5 * time.Minute, "<nil>"},
 		{"deleted", slow, 0, "the API does not have the answer"},
-		{"busy", slow + "+poll-429", 5 * time.Minute, "<nil>"}, // Start has met the 429
+		{"busy", slow + " 429", 5 * time.Minute, "<nil>"}, // Start has met the 429
 		{"unavailable", slow + " ok 503", 0, "the answer is not complete, as far as"},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
@@ -104,18 +104,18 @@ func TestFetch(t *testing.T) {
 // Where the API does not run a response in the background, there is nothing to fetch.
 func TestStart(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		step string
-		want error
+		name  string
+		steps string
+		want  error
 	}{
 		{"at once", "search", nil},
-		{"refused", "refuses-background", llm.ErrNoBackground},
-		{"not found", "search+slow=1s+gone", llm.ErrNoBackground},
-		{"echoed", "search+slow=1s+echoes-background", nil},
+		{"refused", "refuses=background", llm.ErrNoBackground},
+		{"not found", "search+slow=1s gone", llm.ErrNoBackground},
+		{"echoed", "always search+slow=1s+echoes-background", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newBackground(t, "always "+tt.step)
+				a := newBackground(t, tt.steps)
 				id, ans, err := a.Start(t.Context(), "answer", why)
 
 				if !errors.Is(err, tt.want) {

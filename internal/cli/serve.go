@@ -325,8 +325,8 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
 func logCall(log *slog.Logger, c server.Call, model string) {
 	log = log.With("call_id", c.ID)
-	if c.Trace != "" {
-		log = log.With("traceparent", c.Trace)
+	if c.Stats.Traceparent != "" {
+		log = log.With("traceparent", c.Stats.Traceparent)
 	}
 	log = log.With("tool", c.Tool, "client", c.Client, "app", c.App, "model", model,
 		"outcome", c.Outcome)

@@ -190,7 +190,7 @@ func TestLogCall(t *testing.T) {
 		App:      "codex/1.0",
 		Outcome:  "error",
 		Duration: 2720 * time.Millisecond,
-		Stats:    llm.Stats{Attempts: 2, Time: time.Second, RequestID: "req_1"},
+		Stats:    llm.Call{Attempts: 2, Time: time.Second, RequestID: "req_1"},
 		Err: &llm.Error{
 			Kind:    llm.KindRateLimit,
 			Status:  429,

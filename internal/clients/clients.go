@@ -48,16 +48,11 @@ func All() []Client { return slices.Clone(table) }
 // the internet.
 func (c Client) Web() bool { return c.local == "" }
 
-// Find looks a client up by id, name or alias. Case, blanks, and the signs - _ . make no difference.
+// Find looks a client up by id, name or alias. Case makes no difference.
 func Find(s string) (Client, bool) {
-	letters := strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace
-	s = letters(strings.ToLower(s))
-	if s == "" {
-		return Client{}, false
-	}
-
+	isName := func(name string) bool { return s != "" && strings.EqualFold(s, name) }
 	for _, c := range table {
-		if s == letters(c.ID) || s == c.alias {
+		if isName(c.ID) || isName(c.Name) || isName(c.alias) {
 			return c, true
 		}
 	}

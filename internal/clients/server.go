@@ -47,7 +47,7 @@ type Server struct {
 
 // callLimit is how long a client should wait for an answer, in whole seconds.
 func (s Server) callLimit() int64 {
-	return int64((s.Limit + margin).Round(time.Second).Seconds())
+	return int64((s.Limit + margin).Seconds())
 }
 
 // secrets are the variables that the client passes on.
@@ -141,9 +141,9 @@ const serverNotes = `
 // Notes are what a user has to know about the way to the server. Each is a line.
 func (s Server) Notes() []string { return s.pick(serverNotes) }
 
-// pick returns the notes of a list that concern s. Those that begin with a condition and a colon
-// are for servers for which it holds.
-func (s Server) pick(list string) []string {
+// pick returns the notes of a list that concern s, each as a line. A note begins with a dash. Those
+// that go on with a condition and a colon are for servers for which it holds.
+func (s Server) pick(list string) (notes []string) {
 	conditions := map[string]bool{
 		"stdio":    s.Via != ViaHTTP,
 		"secret":   len(s.secrets()) > 0,
@@ -156,8 +156,8 @@ func (s Server) pick(list string) []string {
 		conditions[via] = s.Via == via
 	}
 
-	var notes []string
-	for _, note := range splitNotes(list) {
+	line := " " + strings.Join(strings.Fields(list), " ")
+	for _, note := range strings.Split(line, " - ")[1:] {
 		before, after, _ := strings.Cut(note, ": ")
 		holds, conditional := conditions[before]
 		switch {
@@ -165,24 +165,6 @@ func (s Server) pick(list string) []string {
 			notes = append(notes, note)
 		case holds:
 			notes = append(notes, after)
-		}
-	}
-	return notes
-}
-
-// splitNotes returns the notes of a list, each as one line. A note begins with - on a line of its
-// own and may be continued on the next lines.
-func splitNotes(text string) []string {
-	var notes []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		note, begins := strings.CutPrefix(line, "- ")
-
-		switch {
-		case begins:
-			notes = append(notes, note)
-		case line != "":
-			notes[len(notes)-1] += " " + line
 		}
 	}
 	return notes

@@ -52,19 +52,26 @@ var formats = map[string]format{
 	"timezone":       {allowed: "an IANA time zone"},
 	"timezone|local": {allowed: "an IANA time zone or local"},
 	"hosts":          {allowed: "a list of host names"},
-	"headers":        {allowed: "a mapping of header names to values"},
+	"headers":        {allowed: "a flat mapping of header names to values"},
 }
 
 // check returns what is wrong with the value of a key.
-func check(f field) []string {
+func check(f field) (problems []string) {
 	valid := true
 	switch v := f.value.Interface().(type) {
-	case []string:
-		return checkHosts(v)
 	case map[string]string:
 		return checkHeaders(v)
 	case map[string]any:
-		return checkJSON(v)
+		_, err := json.Marshal(v)
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+	case []string:
+		for _, host := range v {
+			if !text.IsHostName(host) {
+				problems = append(problems, shown(f, host)+" is not a host name")
+			}
+		}
 	case int:
 		valid = inBounds(f.Tag, float64(v))
 	case float64:
@@ -74,27 +81,9 @@ func check(f field) []string {
 	}
 
 	if !valid {
-		return []string{notAllowed(f, f.value.Interface())}
+		problems = append(problems, notAllowed(f, f.value.Interface()))
 	}
-	return nil
-}
-
-func checkHosts(hosts []string) []string {
-	for _, host := range hosts {
-		if !text.IsHostName(host) {
-			return []string{strconv.Quote(text.Truncate(host, 80)) + " is not a host name"}
-		}
-	}
-	return nil
-}
-
-func checkJSON(v map[string]any) []string {
-	_, err := json.Marshal(v)
-	if err != nil {
-		reason := strings.TrimPrefix(err.Error(), "json: ")
-		return []string{"cannot be written as JSON: " + reason}
-	}
-	return nil
+	return problems
 }
 
 // inBounds reports whether a number is finite and between the tags min and max.
@@ -153,15 +142,15 @@ func allowed(f field) string {
 		return "one of " + strings.ReplaceAll(strings.TrimSuffix(enum, "|"), "|", ", ")
 	}
 
-	kinds := map[reflect.Kind]string{
-		reflect.Bool:    "true or false",
-		reflect.Int:     "a whole number",
-		reflect.Float64: "a number",
-		reflect.String:  "a string",
-		reflect.Map:     "a mapping",
-		reflect.Struct:  "a mapping",
+	kinds := map[string]string{
+		"bool":    "true or false",
+		"int":     "a whole number",
+		"float64": "a number",
+		"string":  "a string",
+		"map":     "a mapping",
+		"struct":  "a mapping",
 	}
-	words := cmp.Or(formats[f.Tag.Get("format")].allowed, kinds[f.Type.Kind()])
+	words := cmp.Or(formats[f.Tag.Get("format")].allowed, kinds[f.Type.Kind().String()])
 
 	low := f.Tag.Get("min")
 	high := f.Tag.Get("max")
@@ -177,30 +166,27 @@ func allowed(f field) string {
 // notAllowed says that a value is not what its key takes.
 func notAllowed(f field, v any) string {
 	takes := allowed(f)
-	isWholeNumber := reflect.ValueOf(v).Kind() == reflect.Int
-	if isWholeNumber && f.Tag.Get("max") != "" {
-		takes = strings.TrimPrefix(takes, "a whole number ")
+	_, isWholeNumber := v.(int)
+	if isWholeNumber {
+		takes = strings.Replace(takes, "a whole number in", "in", 1)
 	}
 	return shown(f, v) + " is not " + takes
 }
 
 // shown returns a value for a message. It does not repeat what could be a secret.
 func shown(f field, v any) string {
-	s, isString := v.(string)
-	name := f.Tag.Get("format")
-	urlWithSecret := name == "url" && strings.ContainsAny(s, "@?")
-	if name == "variable" || name == "headers" || urlWithSecret {
-		return redact.Redacted
-	}
-
-	if isString {
-		return strconv.Quote(text.Truncate(s, 80))
-	}
-	switch reflect.ValueOf(v).Kind() {
-	case reflect.Map:
-		return "a mapping"
-	case reflect.Slice:
+	switch v := v.(type) {
+	case string:
+		name := f.Tag.Get("format")
+		urlWithSecret := name == "url" && strings.ContainsAny(v, "@?")
+		if name == "variable" || name == "headers" || urlWithSecret {
+			return redact.Redacted
+		}
+		return strconv.Quote(text.Truncate(v, 80))
+	case []any:
 		return "a list"
+	case map[string]any, map[any]any:
+		return "a mapping"
 	}
 	return fmt.Sprint(v)
 }

@@ -24,10 +24,7 @@
 //	format   a named check, see formats
 package config
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Config is a complete, checked configuration as [Load] returns it: profiles are resolved and
 // paths expanded.
@@ -46,10 +43,10 @@ type Config struct {
 
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
-	File         string   // path of the YAML file, "" if there is none
-	DefaultFiles []string // where Load looks for it without --config
-	Keys         []string // that have a value, in the order of the structs
-	Location     *time.Location
+	File         string         // path of the YAML file, "" if there is none
+	DefaultFiles []string       // where Load looks for it without --config
+	Keys         []string       // that have a value, in the order of the structs
+	Location     *time.Location // of policy.timezone
 
 	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, the
 	// one that names KeyFile, or openai.api_key_env.
@@ -172,10 +169,10 @@ var ignored = map[string]string{
 
 // Timeout returns the limit of one tools/call.
 func (c *Config) Timeout() time.Duration {
-	const longest = math.MaxInt64 / int64(time.Millisecond)
-	ms := min(c.Request.TimeoutMS, float64(longest))
+	const longest = 1 << 62 // 146 years
+	limit := c.Request.TimeoutMS * float64(time.Millisecond)
 
-	return time.Duration(ms * float64(time.Millisecond))
+	return time.Duration(min(limit, longest))
 }
 
 // Origin returns where the value of a key comes from: "default", the file and line

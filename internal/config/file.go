@@ -2,16 +2,13 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -31,28 +28,22 @@ func (l *loader) fromFile(given *string) error {
 		}
 	}
 
+	paths := l.DefaultFiles
 	if given != nil {
+		paths = []string{*given}
 		l.usedFlags = append(l.usedFlags, "--config")
-		return l.read(*given)
 	}
-	for _, path := range l.DefaultFiles {
-		err := l.read(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
+	for _, path := range paths {
+		data, err := ReadFile(l.expand(path))
+		switch {
+		case err == nil:
+			l.File = path
+			l.apply(data)
+			return nil
+		case given != nil || !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("reading config: %w", err)
 		}
 	}
-	return nil
-}
-
-// read reads a file and applies it.
-func (l *loader) read(path string) error {
-	data, err := ReadFile(l.expand(path))
-	if err != nil {
-		return fmt.Errorf("reading config: %w", err)
-	}
-
-	l.File = path
-	l.apply(data)
 	return nil
 }
 
@@ -72,59 +63,35 @@ func ReadFile(path string) ([]byte, error) {
 
 // apply sets the keys of a file.
 func (l *loader) apply(data []byte) {
-	root := l.parse(data)
-	switch {
-	case root == nil:
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	err := decoder.Decode(&doc)
+	if errors.Is(err, io.EOF) { // an empty file
 		return
+	}
+	if err != nil {
+		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
+		l.report(l.File, "not YAML", yamlMessage.Replace(err.Error())+hint)
+		return
+	}
+	err = decoder.Decode(&second)
+	if !errors.Is(err, io.EOF) {
+		l.report(l.File, "has more than one YAML document")
+	}
+
+	root := doc.Content[0]
+	switch {
 	case root.Kind == yaml.MappingNode:
 		l.applySection("", root)
 	case root.ShortTag() != "!!null":
-		l.problems = append(l.problems, l.at(root)+": not a mapping (key: value)")
+		l.report(l.File, "not a mapping (key: value)")
 	}
-
 	l.Policy.System.Path = l.besideFile(l.Policy.System.Path)
 	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
 }
 
-// parse returns the value of the first document. It returns nil if there is none, or if the file is
-// not YAML, which it reports.
-func (l *loader) parse(data []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	err := decoder.Decode(&doc)
-	if errors.Is(err, io.EOF) { // an empty file
-		return nil
-	}
-	if err != nil {
-		l.reportYAML(err)
-		return nil
-	}
-
-	var second yaml.Node
-	err = decoder.Decode(&second)
-	isLast := errors.Is(err, io.EOF)
-	isEmpty := err == nil && second.Content[0].ShortTag() == "!!null"
-	if !isLast && !isEmpty {
-		l.problems = append(l.problems, l.File+": has more than one YAML document")
-	}
-	return doc.Content[0]
-}
-
-// yamlError has the line, if there is one, and the message of an error such as
-// "yaml: line 3: found unexpected end of stream".
-var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
-
-// reportYAML reports an error of the parser.
-func (l *loader) reportYAML(err error) {
-	const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-	m := yamlError.FindStringSubmatch(err.Error())
-	line := cmp.Or(m[1], "1")
-
-	l.problems = append(l.problems, l.File+":"+line+": not YAML: "+m[2]+hint)
-}
-
-// at returns the place of a node in the file, which is the source of its key.
-func (l *loader) at(n *yaml.Node) string { return l.File + ":" + strconv.Itoa(n.Line) }
+// yamlMessage shortens an error of package yaml. The line stays in it.
+var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
 
 // besideFile returns a path of the file. A relative path is relative to the file.
 func (l *loader) besideFile(path string) string {
@@ -137,25 +104,24 @@ func (l *loader) besideFile(path string) string {
 
 // applySection sets the keys of a section, which is "" for the whole file.
 func (l *loader) applySection(section string, mapping *yaml.Node) {
-	lines := map[string]int{} // of the names that were set
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		node := mapping.Content[i]
-		name := node.Value
+	sources := map[string]string{} // of the names that were set
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		name := pair[0].Value
 		key := join(section, name)
-		source := l.at(node)
+		source := fmt.Sprintf("%s:%d", l.File, pair[0].Line)
 		f, known := l.byKey[key]
-		previous := lines[name]
-		lines[name] = node.Line
+		previous := sources[name]
+		sources[name] = source
 
 		switch {
-		case previous > 0:
-			l.report(source, key, "already set in line "+strconv.Itoa(previous))
+		case previous != "":
+			l.report(source, key, "already set in "+previous)
 		case ignored[key] != "":
 			l.warn(source, key, "ignored: "+ignored[key])
 		case !known || strings.Contains(name, "."):
 			l.report(source, key, l.unknownKey(section, name))
 		default:
-			l.applyValue(f, source, mapping.Content[i+1])
+			l.applyValue(f, source, pair[1])
 		}
 	}
 }
@@ -183,22 +149,19 @@ func (l *loader) applyValue(f field, source string, value *yaml.Node) {
 
 // decode sets a key. It returns why the value cannot be that of the key, or "".
 func decode(f field, value *yaml.Node) string {
-	hasFraction := f.Type.Kind() == reflect.Int && value.ShortTag() == "!!float"
-	if !f.section() && !hasFraction { // the decoder makes 1 of 1.5
-		err := value.Decode(f.value.Addr().Interface())
-		if err == nil {
-			return ""
-		}
-	}
-
 	var decoded any
 	err := value.Decode(&decoded)
-	if err == nil {
+	if err != nil { // a key that occurs twice, or an alias without an end
+		return yamlMessage.Replace(err.Error())
+	}
+
+	err = value.Decode(f.value.Addr().Interface())
+	_, isFloat := decoded.(float64)
+	hasFraction := isFloat && f.value.CanInt() // the decoder makes 1 of 1.5
+	if err != nil || hasFraction {
 		return notAllowed(f, decoded)
 	}
-	// A key that occurs twice, or an alias that contains itself or expands without bound.
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	return strings.TrimPrefix(message, "unmarshal errors:\n  ")
+	return ""
 }
 
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same

@@ -74,8 +74,9 @@ func BareURL(s string) string {
 }
 
 // Show returns what --show-config prints (spec §5.5): version, sources, where each key comes from
-// and the effective values, as indented JSON with a line feed. Of the API key and of the headers it
-// shows only whether they are set. Warnings that are not empty are a list after these.
+// and the effective values, as indented JSON with a line feed. Of the API key it shows only whether
+// it is set, of the headers the names of their variables. Warnings that are not empty are a list
+// after these.
 func (c *Config) Show(version string, warnings ...string) []byte {
 	doc := []byte(`{"version":"","sources":{"defaults":true,"yaml":null,"env":[],"cli":[]}}`)
 	set := func(path string, v any) {
@@ -97,7 +98,6 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 		}
 	}
 	set("effective.openai.api_key_set", c.KeySet)
-	set("effective.openai.headers", c.shownHeaders())
 	for _, warning := range warnings {
 		if warning != "" {
 			set("warnings.-1", warning)
@@ -105,19 +105,7 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 	}
 
 	indented, _ := jsonx.MarshalIndent(json.RawMessage(doc), "  ") // doc is valid
-	redactor := redact.New(c.Secrets...)
+	redacted := redact.New(c.Secrets...).Redact(string(indented))
 
-	return []byte(redactor.Redact(string(indented)) + "\n")
-}
-
-// shownHeaders says for each header of openai.headers whether it has a value.
-func (c *Config) shownHeaders() map[string]string {
-	shown := map[string]string{}
-	for name := range c.OpenAI.Headers {
-		shown[name] = "[set]"
-		if c.SentHeaders[name] == "" {
-			shown[name] = "[not set]"
-		}
-	}
-	return shown
+	return []byte(redacted + "\n")
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,20 +45,18 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	l.Location = location(l.Policy.Timezone)
 	l.resolveSecrets()
 
-	if more := len(l.problems) - maxProblems; more > 0 {
-		last := fmt.Sprintf("%s: problems not shown: %d", l.File, more)
-		l.problems = append(l.problems[:maxProblems], last)
-	}
 	redactor := redact.New(l.Secrets...)
-	for _, lines := range [][]string{l.problems, l.warnings} {
-		for i, line := range lines {
-			lines[i] = redactor.Line(line)
+	for i, problem := range l.problems {
+		if i == maxProblems {
+			err = errors.Join(err, errors.New(l.File+": more problems are not shown"))
+			break
 		}
+		err = errors.Join(err, errors.New(redactor.Line(problem)))
 	}
-	if len(l.problems) > 0 {
-		err = errors.Join(err, errors.New(strings.Join(l.problems, "\n")))
+	for _, warning := range l.warnings {
+		warnings = append(warnings, redactor.Line(warning))
 	}
-	return l.Config, l.warnings, err
+	return l.Config, warnings, err
 }
 
 // maxProblems is how many problems an error lists.
@@ -85,10 +82,10 @@ func newLoader(environ []string) *loader {
 			usedVariables: []string{},
 			usedFlags:     []string{},
 		}},
-		environ: map[string]string{},
+		environ: env.ToMap(environ),
 		byKey:   map[string]field{},
 	}
-	for name, value := range env.ToMap(environ) {
+	for name, value := range l.environ {
 		l.environ[name] = strings.TrimSpace(value)
 	}
 	l.home = cmp.Or(l.environ["USERPROFILE"], l.environ["HOME"]) // only Windows has USERPROFILE
@@ -96,10 +93,7 @@ func newLoader(environ []string) *loader {
 	l.fields = fields(field{value: reflect.ValueOf(l.Config).Elem()})
 	for _, f := range l.fields {
 		l.byKey[f.key] = f
-		value, hasDefault := f.Tag.Lookup("default")
-		if hasDefault {
-			_ = yaml.Unmarshal([]byte(value), f.value.Addr().Interface()) // the tags are valid
-		}
+		_ = yaml.Unmarshal([]byte(f.Tag.Get("default")), f.value.Addr().Interface()) // it is valid
 		if !f.section() {
 			l.Keys = append(l.Keys, f.key)
 			l.origins[f.key] = "default"
@@ -113,12 +107,8 @@ func newLoader(environ []string) *loader {
 func (l *loader) accept(key, source string) {
 	l.origins[key] = source
 	f := l.byKey[key]
-	_, isEnum := f.Tag.Lookup("enum")
-	if isEnum {
-		lower := strings.ToLower(f.value.String())
-		if isAllowed(f.Tag, lower) {
-			f.value.SetString(lower)
-		}
+	if f.Tag.Get("enum") != "" {
+		f.value.SetString(strings.ToLower(f.value.String()))
 	}
 
 	for _, problem := range check(f) {
@@ -126,12 +116,14 @@ func (l *loader) accept(key, source string) {
 	}
 }
 
-func (l *loader) report(source, key, problem string) {
-	l.problems = append(l.problems, source+": "+key+": "+problem)
+// report adds a problem: its source, its key if it has one, and what is wrong.
+func (l *loader) report(parts ...string) {
+	l.problems = append(l.problems, strings.Join(parts, ": "))
 }
 
-func (l *loader) warn(source, key, warning string) {
-	l.warnings = append(l.warnings, source+": "+key+": "+warning)
+// warn adds a warning in the form of a problem.
+func (l *loader) warn(parts ...string) {
+	l.warnings = append(l.warnings, strings.Join(parts, ": "))
 }
 
 // lookup returns the value of a variable. If it is set, it counts as used.
@@ -148,7 +140,7 @@ func (l *loader) fromEnv() {
 	for _, f := range l.fields {
 		value := l.lookup(f.variable)
 		switch {
-		case f.variable == "", value == "":
+		case value == "":
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
 		case f.parse(l.environ) != nil:
@@ -158,21 +150,17 @@ func (l *loader) fromEnv() {
 		}
 	}
 
-	if l.environ["MCP_LINE_MODE"] == "1" {
-		l.LineMode = true
-		l.usedVariables = append(l.usedVariables, "MCP_LINE_MODE")
-	}
+	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 
 // parse sets the field from its variable. It hands package env a struct with this one member,
 // because the errors of env tell the name of a member, which members of other sections may share.
 func (f field) parse(environ map[string]string) error {
-	pointer := reflect.StructField{
+	holder := reflect.New(reflect.StructOf([]reflect.StructField{{
 		Name: "Value",
 		Type: reflect.PointerTo(f.Type),
 		Tag:  reflect.StructTag(`env:"` + f.variable + `"`),
-	}
-	holder := reflect.New(reflect.StructOf([]reflect.StructField{pointer}))
+	}}))
 	holder.Elem().Field(0).Set(f.value.Addr())
 
 	return env.ParseWithOptions(holder.Interface(), env.Options{Environment: environ})
@@ -218,12 +206,12 @@ func (l *loader) debug(source, value string) {
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
 	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
-		for _, f := range l.fields {
-			name, isMember := strings.CutPrefix(f.key, "model_profiles."+profile+".")
-			if !isMember || l.origins[f.key] != "default" {
+		for _, f := range fields(l.byKey["model_profiles."+profile]) {
+			if l.origins[f.key] != "default" {
 				continue
 			}
 
+			name := f.Tag.Get("yaml")
 			from := l.byKey["model_profiles.answer."+name]
 			origin := l.origins[from.key]
 			hasLevel := name == "reasoning_effort" || name == "verbosity"
@@ -252,32 +240,26 @@ func (l *loader) checkTogether() {
 	const extra = "request.extra_body"
 	fixed := []string{"model", "instructions", "input", "tools", "stream", "background"}
 	for _, name := range fixed {
-		_, isSet := l.Request.ExtraBody[name]
-		if isSet {
+		if l.Request.ExtraBody[name] != nil {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
 		}
 	}
 }
 
-// location returns the time zone of policy.timezone, or nil if check has refused the name.
+// location returns the time zone of policy.timezone. That of the machine has its IANA name, if that
+// is known: TZ or the link of /etc/localtime tells it.
 func location(name string) *time.Location {
 	if name == "local" {
-		return localZone()
+		name = time.Local.String()
 	}
-	zone, _ := time.LoadLocation(name)
-	return zone
-}
-
-// localZone returns the time zone of this machine, with its IANA name if that is known.
-func localZone() *time.Location {
-	if time.Local.String() != "Local" { // TZ names it
-		return time.Local
+	if name == "Local" {
+		link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
+		_, name, _ = strings.Cut(link, "zoneinfo/")
+		name = cmp.Or(name, "Local")
 	}
 
-	link, _ := os.Readlink("/etc/localtime") // /usr/share/zoneinfo/Asia/Tokyo
-	_, name, _ := strings.Cut(link, "zoneinfo/")
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" {
+	if err != nil { // or check has refused the name
 		return time.Local
 	}
 	return zone

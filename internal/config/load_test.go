@@ -1,18 +1,17 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // file is the path of the file that write makes.
@@ -22,10 +21,8 @@ const file = "c/config.yaml"
 func write(t *testing.T, content string) Flags {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	err := errors.Join(
-		os.Mkdir("c", 0o700),
-		os.WriteFile(file, []byte(content), 0o600),
-	)
+
+	err := os.CopyFS(".", fstest.MapFS{file: {Data: []byte(content)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,33 +32,12 @@ func write(t *testing.T, content string) Flags {
 // mustLoad loads what has no problems and no warnings.
 func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 	t.Helper()
-	c, warnings, err := Load(flags, append(environ, "HOME=/home/u", "USERPROFILE=/home/u"))
+
+	c, warnings, err := Load(flags, environ)
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("Load(): %v, warnings %q", err, warnings)
 	}
 	return c
-}
-
-// The values of the example are the defaults.
-func TestDefaults(t *testing.T) {
-	example, err := os.ReadFile(exampleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(example), "\n")
-	want := "# yaml-language-server: $schema=" + schemaID
-	if strings.TrimSpace(first) != want {
-		t.Errorf("first line of the example = %q, want %q", first, want)
-	}
-
-	c := mustLoad(t, Flags{Config: new(exampleFile)})
-	diff := cmp.Diff(mustLoad(t, Flags{}), c, cmpopts.IgnoreFields(Config{}, "Derived"))
-	if diff != "" {
-		t.Errorf("the example (-default +example):\n%s", diff)
-	}
-	if got := c.Timeout(); got != 5*time.Minute {
-		t.Errorf("Timeout() = %v, want 5m", got)
-	}
 }
 
 // TestLoad loads a file, variables and --model, and looks at one key and at its origin.
@@ -74,44 +50,30 @@ func TestLoad(t *testing.T) {
 		number  = "policy.max_citations"
 
 		server = "server: {debug: true, debug_file: y.log}"
-		anchor = "model_profiles: {answer: &a {model: m}, answer_quick: *a}\n"
+		anchor = "model_profiles: {answer_detailed: &a {model: m}, answer_quick: *a}"
+		quick  = "model_profiles.answer_quick.model"
 		nulls  = "server:\nsearch: ~\nopenai: {base_url: null, project: }\n"
 		four   = "policy: {max_citations: 4, system: {path: null}}"
 	)
+
 	for _, tt := range []struct{ name, file, variable, key, want string }{
-		{"default", "", "", debug, "false default"},
-		{"on in the file", server, "", debug, "true c/config.yaml:1"},
 		{"beside the file", server, "", log, "c/y.log c/config.yaml:1"},
-		{"empty variable", server, "DEBUG= ", log, "c/y.log c/config.yaml:1"},
-		{"file of a variable", server, "DEBUG= e.log ", log, "e.log DEBUG"},
-		{"switch keeps the file", server, "DEBUG=1", log, "c/y.log c/config.yaml:1"},
+		{"empty variable", server, "DEBUG= ", debug, "true c/config.yaml:1"},
+		{"off", server, "DEBUG=0", debug, "false DEBUG"},
 		{"file is on", "", "DEBUG=/tmp/x.log", debug, "true DEBUG"},
-		{"home", "", "DEBUG=~/x.log", log, "/home/u/x.log DEBUG"},
-		{"home of another", "", "DEBUG=~other/x", log, "~other/x DEBUG"},
-		{"0", server, "DEBUG=0", debug, "false DEBUG"},
-		{"false", server, "DEBUG=false", debug, "false DEBUG"},
-		{"OFF", server, "DEBUG=OFF", debug, "false DEBUG"},
-		{"No", server, "DEBUG=No", debug, "false DEBUG"},
-		{"1", "", "DEBUG=1", debug, "true DEBUG"},
-		{"TRUE", "", "DEBUG=TRUE", log, " default"},
-		{"yes", "", "DEBUG=yes", log, " default"},
-		{"On", "", "DEBUG=On", log, " default"},
+		{"file of a variable", server, "DEBUG= e.log ", log, "e.log DEBUG"},
 
 		// Values that the TypeScript program took.
 		{"word in capitals", "", "ANSWER_EFFORT=HIGH", effort, "high ANSWER_EFFORT"},
 		{"in the file", "responses: {stream: Auto}", "", "responses.stream", "auto c/config.yaml:1"},
 		{"fraction", "", "OPENAI_API_TIMEOUT=90000.5", timeout, "90000.5 OPENAI_API_TIMEOUT"},
 
-		{"JSON", `{"policy": {"max_citations": 4}}`, "", number, "4 c/config.yaml:1"},
 		{"byte order mark", "\ufeff" + four, "", number, "4 c/config.yaml:1"},
-		{"alias", anchor + four, "", number, "4 c/config.yaml:2"},
+		{"alias", anchor, "", quick, "m c/config.yaml:1"},
 		{"nulls", nulls + four, "", number, "4 c/config.yaml:4"},
 		{"empty", "", "", number, "3 default"},
-		{"empty mapping", "{}", "", number, "3 default"},
-		{"comments", "# only\n# comments\n", "", number, "3 default"},
 		{"null", "null", "", number, "3 default"},
 		{"empty sections", "policy:\nserver: {}\n", "", number, "3 default"},
-		{"empty document at the end", four + "\n---\n", "", number, "4 c/config.yaml:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := mustLoad(t, write(t, tt.file), tt.variable)
@@ -125,31 +87,43 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestTimeout(t *testing.T) {
-	for ms, want := range map[string]string{
-		"90000.5":              "1m30.0005s",
-		"99999999999999999999": "2562047h47m16.853999616s", // the longest
+// The file has a log file. That of other programs, in DEBUG too, is a pattern: neither a word nor a
+// file.
+func TestDebug(t *testing.T) {
+	const rest = " ignored: a file has no * in its name]"
+	for value, want := range map[string]string{
+		"0":              "false c/y.log []",
+		"OFF":            "false c/y.log []",
+		"No":             "false c/y.log []",
+		"1":              "true c/y.log []",
+		"yes":            "true c/y.log []",
+		"On":             "true c/y.log []",
+		"~/x.log":        "true home/x.log []",
+		"~other/x":       "true ~other/x []",
+		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + rest,
+		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + rest,
 	} {
-		t.Run(ms, func(t *testing.T) {
-			got := mustLoad(t, Flags{}, "OPENAI_API_TIMEOUT="+ms).Timeout()
-			if got.String() != want {
-				t.Errorf("Timeout() = %v, want %s", got, want)
+		t.Run(value, func(t *testing.T) {
+			flags := write(t, "server: {debug: true, debug_file: y.log}")
+
+			c, warnings, err := Load(flags, []string{"DEBUG=" + value, "HOME=home"})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := fmt.Sprint(c.Server.Debug, " "+filepath.ToSlash(c.Server.DebugFile)+" ", warnings)
+			if got != want {
+				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
 }
 
-// DEBUG of other programs is a pattern. It is neither a switch nor a file.
-func TestDebugPattern(t *testing.T) {
-	c, warnings, err := Load(Flags{}, []string{"DEBUG=express:*"})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	got := fmt.Sprintln(c.Server.Debug, c.Server.DebugFile, warnings)
-	want := "false  [DEBUG: server.debug: \"express:*\" ignored: a file has no * in its name]\n"
-	if got != want {
-		t.Errorf("got %s, want %s", got, want)
+// A limit beyond the longest duration is no short one.
+func TestTimeout(t *testing.T) {
+	got := mustLoad(t, Flags{}, "OPENAI_API_TIMEOUT=99999999999999999999").Timeout()
+	if got != 1<<62 {
+		t.Errorf("Timeout() = %v, want about 146 years", got)
 	}
 }
 
@@ -157,10 +131,10 @@ func TestDebugPattern(t *testing.T) {
 // The variables of answer hold for the others, which have variables for their models.
 func TestProfiles(t *testing.T) {
 	const (
-		medium = "gpt-5.2 medium medium  0"
-		high   = "gpt-5.2 high high  0"
-		low    = "gpt-5.2 low low  0"
-		a      = "a medium medium  0"
+		medium = "gpt-5.2 medium medium  0\n"
+		high   = "gpt-5.2 high high  0\n"
+		low    = "gpt-5.2 low low  0\n"
+		a      = "a medium medium  0\n"
 		quick  = "model_profiles: {answer: null, answer_quick: {model: a}}"
 		two    = "model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}"
 		// A key of answer_detailed that is set to its zero value is not inherited.
@@ -169,44 +143,37 @@ func TestProfiles(t *testing.T) {
   answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0}
 `
 	)
-	for _, tt := range []struct {
-		name, file, environ     string
-		answer, detailed, quick string
-	}{
-		{"no file", "", "", medium, high, low},
-		{"empty section", "model_profiles:", "", medium, high, low},
-		{"answer only", "model_profiles: {answer: {model: a}}", "", a, a, a},
-		{"empty profile", "model_profiles: {answer_detailed: {}}", "", medium, medium, medium},
-		{"answer_quick only", quick, "", medium, medium, a},
-		{"zero values", zero, "", "a medium low auto 5", "a high low  0", "a medium low auto 5"},
+
+	for _, tt := range []struct{ name, file, environ, want string }{
+		{"no file", "", "", medium + high + low},
+		{"empty section", "model_profiles:", "", medium + high + low},
+		{"answer only", "model_profiles: {answer: {model: a}}", "", a + a + a},
+		{"answer_quick only", quick, "", medium + medium + a},
+		{"zero values", zero, "", "a medium low auto 5\na high low  0\na medium low auto 5\n"},
 		{
 			"variables and the file", two,
 			"MODEL_ANSWER=e MODEL_DETAILED=d ANSWER_EFFORT=high ANSWER_VERBOSITY=high",
-			"e high high  0", "d high high  0", "e high low  0",
+			"e high high  0\nd high high  0\ne high low  0\n",
 		},
 		{
 			"effort", "", "ANSWER_EFFORT=xhigh",
-			"gpt-5.2 xhigh medium  0", "gpt-5.2 xhigh high  0", "gpt-5.2 xhigh low  0",
-		},
-		{
-			"verbosity", "", "ANSWER_VERBOSITY=low",
-			"gpt-5.2 medium low  0", "gpt-5.2 high low  0", low,
+			"gpt-5.2 xhigh medium  0\ngpt-5.2 xhigh high  0\ngpt-5.2 xhigh low  0\n",
 		},
 		{
 			"models", "", "MODEL_ANSWER=e MODEL_QUICK=q",
-			"e medium medium  0", "e high high  0", "q low low  0",
+			"e medium medium  0\ne high high  0\nq low low  0\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := mustLoad(t, write(t, tt.file), strings.Fields(tt.environ)...)
-			all := c.ModelProfiles
-			var got []string
+			all := mustLoad(t, write(t, tt.file), strings.Fields(tt.environ)...).ModelProfiles
+
+			got := ""
 			for _, p := range []Profile{all.Answer, all.AnswerDetailed, all.AnswerQuick} {
-				got = append(got, fmt.Sprint(p.Model, " ", p.ReasoningEffort, " ", p.Verbosity, " ",
-					p.ReasoningSummary, " ", p.MaxToolCalls))
+				got += fmt.Sprintf("%s %s %s %s %d\n",
+					p.Model, p.ReasoningEffort, p.Verbosity, p.ReasoningSummary, p.MaxToolCalls)
 			}
-			want := []string{tt.answer, tt.detailed, tt.quick}
-			if diff := cmp.Diff(want, got); diff != "" {
+
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("profiles (-want +got):\n%s", diff)
 			}
 		})
@@ -215,69 +182,34 @@ func TestProfiles(t *testing.T) {
 
 func TestLocalTimezone(t *testing.T) {
 	zone := mustLoad(t, write(t, "policy: {timezone: local}")).Location
-	day := time.Date(2026, time.July, 2, 3, 4, 5, 0, time.UTC)
+	now := time.Now()
 
-	got := day.In(zone).Format(time.DateTime)
-	if want := day.Local().Format(time.DateTime); got != want {
-		t.Errorf("%v is %s in %v, want %s", day, got, zone, want)
+	got := now.In(zone).Format(time.DateTime)
+	if want := now.Format(time.DateTime); got != want {
+		t.Errorf("it is %s in %v, want %s", got, zone, want)
 	}
 }
 
 // A link to a file is fine: Kubernetes mounts them.
 func TestReadFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	const limit = 1 << 20
-	err := errors.Join(
-		os.WriteFile("large", make([]byte, limit), 0o600),
-		os.WriteFile("huge", make([]byte, limit+1), 0o600),
-	)
+	write(t, "")
+
+	err := os.WriteFile("huge", make([]byte, 1<<20+1), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = os.Symlink("large", "link")
+
+	err = os.Symlink(file, "link")
 	if err != nil {
 		t.Skip(err) // Windows without the right to make links
 	}
 
-	for path, isRead := range map[string]bool{
-		"link":     true,
-		"huge":     false,
-		".":        false,
-		os.DevNull: false,
-	} {
+	for path, isRead := range map[string]bool{"link": true, "huge": false, ".": false} {
 		t.Run(path, func(t *testing.T) {
 			_, err := ReadFile(path)
+
 			if got := err == nil; got != isRead {
 				t.Errorf("ReadFile() reads it: %t (%v), want %t", got, err, isRead)
-			}
-		})
-	}
-}
-
-// A file that expands without bound, or has many problems, is read at once, and its error is short.
-func TestBomb(t *testing.T) {
-	var bomb, many strings.Builder
-	bomb.WriteString("request:\n  extra_body:\n    a0: &a0 [x, x]\n")
-	for i := 1; i < 60; i++ {
-		fmt.Fprintf(&bomb, "    a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
-	}
-	for i := range 1000 {
-		fmt.Fprintf(&many, "key%d: 1\n", i)
-	}
-
-	for _, tt := range []struct{ name, yaml, end string }{
-		{"many aliases", bomb.String(), ""},
-		{"alias of itself", "request: &a {extra_body: {b: *a}}", ""},
-		{"many brackets", strings.Repeat("[", 100_000), ""},
-		{"many keys", many.String(), "\n" + file + ": problems not shown: 980"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := Load(write(t, tt.yaml), nil)
-			if err == nil || len(err.Error()) > 1000 {
-				t.Fatalf("Load() = %v, want a short error", err)
-			}
-			if !strings.HasSuffix(err.Error(), tt.end) {
-				t.Errorf("Load() = %v, want an error that ends with %q", err, tt.end)
 			}
 		})
 	}

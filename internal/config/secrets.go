@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -23,6 +22,13 @@ var (
 	// credential matches names of headers. Portkey, in x-portkey-provider, is another word than key.
 	credential = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie)$|` +
 		`(^|[^a-z0-9])(token|secret|key|apikey|password)($|[^a-z0-9])`)
+
+	// keyForm matches a key: it has no white space and only ASCII characters.
+	keyForm = regexp.MustCompile(`^[!-~]+$`)
+
+	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
+	// and the last @. The URL may lack a scheme, and need not be valid.
+	userInfo = regexp.MustCompile(`(?s)^(?:[^/]*://)?(?:[^:]*:)?(.+?):?@[^@]*$`)
 
 	// secretParameter matches names of query parameters.
 	secretParameter = regexp.MustCompile(`(?i)^sig(nature)?$|token|secret|key|password`)
@@ -74,9 +80,12 @@ func (l *loader) resolveSecrets() {
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 
-	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
+	urls := []string{l.OpenAI.BaseURL}
 	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		l.Secrets = append(l.Secrets, urlSecrets(l.environ[variable])...)
+		urls = append(urls, l.environ[variable])
+	}
+	for _, address := range urls {
+		l.Secrets = append(l.Secrets, urlSecrets(address)...)
 	}
 }
 
@@ -87,34 +96,30 @@ func (l *loader) resolveKey() {
 	l.APIKey = l.lookup(l.KeyEnv)
 	variable := l.KeyEnv + "_FILE"
 	path := l.lookup(variable)
-	if path == "" {
-		return
-	}
-	if l.APIKey != "" {
-		l.problems = append(l.problems, l.KeyEnv+" and "+variable+" are both set: use one of them")
-		return
-	}
 
-	l.KeyEnv = variable
-	l.KeyFile = l.expand(path)
-	var key []byte
-	key, l.KeyErr = ReadKey(l.KeyFile)
-	l.APIKey = string(key)
+	switch {
+	case path == "":
+	case l.APIKey != "":
+		l.report(l.KeyEnv+" and "+variable+" are both set", "use one of them")
+	default:
+		l.KeyEnv = variable
+		l.KeyFile = l.expand(path)
+		key, err := ReadKey(l.KeyFile)
+		l.APIKey = string(key)
+		l.KeyErr = err
+	}
 }
 
-// ReadKey returns the API key in a file, without the white space around it.
+// ReadKey returns the API key in a file, without the white space and the byte order mark around it.
 func ReadKey(path string) ([]byte, error) {
 	data, err := ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)
 	}
 
-	key := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))) // a byte order mark
-	switch {
-	case len(key) == 0:
-		return nil, fmt.Errorf("reading the key: %s is empty", path)
-	case bytes.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, fmt.Errorf("reading the key: %s has more than a key in it", path)
+	key := bytes.Trim(data, "\ufeff \t\r\n")
+	if !keyForm.Match(key) {
+		return nil, fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 	return key, nil
 }
@@ -148,17 +153,10 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 // that are secrets by name. It also finds them in a URL that cannot be parsed, which package
 // net/http repeats in its error.
 func urlSecrets(raw string) (list []string) {
-	_, address, hasScheme := strings.Cut(raw, "://")
-	if hasScheme {
-		raw = address
-	}
-
-	at := strings.LastIndex(raw, "@")
-	if at >= 0 {
-		user, password, _ := strings.Cut(raw[:at], ":")
-		secret := cmp.Or(password, user)
-		decoded, _ := url.PathUnescape(secret)
-		list = append(list, secret, decoded)
+	m := userInfo.FindStringSubmatch(raw)
+	if m != nil {
+		decoded, _ := url.PathUnescape(m[1])
+		list = append(list, m[1], decoded)
 	}
 
 	_, query, _ := strings.Cut(raw, "?")

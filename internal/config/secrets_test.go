@@ -4,49 +4,62 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// A short value is a secret only where it is a key.
 func TestHeaders(t *testing.T) {
 	flags := write(t, `openai:
   headers:
     api-key: ${AZURE_KEY}
-    X-Team: "Token ${TEAM}"
+    X-Team: "${TEAM}"
     X-Missing: ${NOT_THERE}
     X-None: null
     X-Title: My reports
     X-Count: 5
+    X-Forward: "Bearer ${SHORT_1}"
+    x-portkey-api-key: ${SHORT_2}
+    x-portkey-provider: ${SHORT_3}
 `)
 	environ := []string{
 		"AZURE_KEY=azure-secret",
 		"TEAM= team-secret ",
-		"OPENAI_API_KEY=sk-of-another-service",
+		"SHORT_1=one",
+		"SHORT_2=two",
+		"SHORT_3=three",
+		"OPENAI_API_KEY=other-secret",
 	}
-	const want = `map[X-Count:5 X-Team:Token team-secret X-Title:My reports api-key:azure-secret]
-[NOT_THERE TEAM]
-[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]`
+
+	want := []string{
+		"map[X-Count:5 X-Forward:Bearer one X-Team:team-secret X-Title:My reports" +
+			" api-key:azure-secret x-portkey-api-key:two x-portkey-provider:three]",
+		"[NOT_THERE SHORT_1 SHORT_2 SHORT_3 TEAM]",
+		"[other-secret one team-secret azure-secret two]",
+		"[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]",
+	}
 
 	c, warnings, err := Load(flags, environ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%v\n%v\n%v", c.SentHeaders, c.HeaderVariables, warnings)
+
+	got := []string{
+		fmt.Sprint(c.SentHeaders),
+		fmt.Sprint(c.HeaderVariables),
+		fmt.Sprint(c.Secrets),
+		fmt.Sprint(warnings),
+	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers, variables and warnings (-want +got):\n%s", diff)
+		t.Errorf("headers, variables, secrets and warnings (-want +got):\n%s", diff)
 	}
 
 	shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c)
-	for _, secret := range []string{"sk-of-another-service", "team-secret", "azure-secret"} {
-		if !slices.Contains(c.Secrets, secret) {
-			t.Errorf("Secrets = %q, want %q in it", c.Secrets, secret)
-		}
-		if strings.Contains(shown, secret) {
-			t.Errorf("%s is shown:\n%s", secret, shown)
-		}
+	if strings.Contains(shown, "-secret") {
+		t.Errorf("a secret is shown:\n%s", shown)
 	}
 }
 
@@ -54,8 +67,6 @@ func TestHeaders(t *testing.T) {
 func TestLiteralHeaders(t *testing.T) {
 	for name, allowed := range map[string]bool{
 		"x-portkey-provider": true,
-		"X-Monkey":           true,
-		"X-Tokenizer":        true,
 		"x-portkey-api-key":  false,
 		"X-Auth-Token":       false,
 		"X-ApiKey":           false,
@@ -65,25 +76,9 @@ func TestLiteralHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Load(write(t, "openai: {headers: {"+name+": openai}}"), nil)
+
 			if got := err == nil; got != allowed {
 				t.Errorf("a literal value is allowed: %t (%v), want %t", got, err, allowed)
-			}
-		})
-	}
-}
-
-// A short value is a secret only where it is a key.
-func TestShortValues(t *testing.T) {
-	for header, want := range map[string]bool{
-		"x-portkey-provider: '${V}'": false,
-		"x-portkey-api-key: '${V}'":  true,
-		"X-Forward: 'Bearer ${V}'":   true,
-	} {
-		t.Run(header, func(t *testing.T) {
-			flags := write(t, "openai: {headers: {"+header+"}}")
-			got := slices.Contains(mustLoad(t, flags, "V=openai").Secrets, "openai")
-			if got != want {
-				t.Errorf("the value is a secret: %t, want %t", got, want)
 			}
 		})
 	}
@@ -99,94 +94,64 @@ func TestKey(t *testing.T) {
 		mine  = "{api_key_env: MINE}"
 
 		key   = "OPENAI_API_KEY=sk-key"
-		file  = "OPENAI_API_KEY_FILE=key"
-		more  = "reading the key: key has more than a key in it"
+		file  = "OPENAI_API_KEY_FILE=~/key"
+		bad   = "reading the key: c/key is empty or has more than a key in it"
 		unset = " false <nil>"
 		set   = " true <nil>"
 	)
+
 	for _, tt := range []struct{ name, openai, environ, content, want string }{
 		{"no key", "{}", "", "", "OPENAI_API_KEY  " + unset},
 		{"key", "{}", key, "", "OPENAI_API_KEY sk-key " + set},
-		{"other variable", mine, key + " MINE=m", "", "MINE m " + set},
 		{"header", team, key + " TEAM=t", "", "OPENAI_API_KEY sk-key " + set},
-		{"header and no key", team, "TEAM=t", "", "OPENAI_API_KEY  " + unset},
 		{"api-key", azure, key + " AZURE=a", "", "AZURE  " + set},
 		{"api-key that is not set", azure, key, "", "AZURE  " + unset},
 		{"authorization before api-key", both, "TOKEN=t", "", "TOKEN  " + set},
 
-		{"key in a file", mine, "MINE_FILE=key", "sk-key", "MINE_FILE sk-key key" + set},
-		{"blanks", "{}", file, "\ufeff\n sk-key\r\n", "OPENAI_API_KEY_FILE sk-key key" + set},
-		{
-			"empty file", "{}", file, " \n",
-			"OPENAI_API_KEY_FILE  key false reading the key: key is empty",
-		},
-		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  key false " + more},
-		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  key false " + more},
+		{"key in a file", mine, "MINE_FILE=c/key", "sk-key", "MINE_FILE sk-key c/key" + set},
+		{"blanks", "{}", file, "\ufeff\n sk-key\r\n", "OPENAI_API_KEY_FILE sk-key c/key" + set},
+		{"empty file", "{}", file, " \n", "OPENAI_API_KEY_FILE  c/key false " + bad},
+		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  c/key false " + bad},
+		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := write(t, "openai: "+tt.openai)
-			err := os.WriteFile("key", []byte(tt.content), 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, _, err := Load(flags, strings.Fields(tt.environ))
+
+			err := os.WriteFile("c/key", []byte(tt.content), 0o600)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			got := fmt.Sprintln(c.KeyEnv, c.APIKey, c.KeyFile, c.KeySet, c.KeyErr)
-			if got != tt.want+"\n" {
+			c, _, err := Load(flags, strings.Fields("HOME=c "+tt.environ))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := fmt.Sprintf("%s %s %s %t %v", c.KeyEnv, c.APIKey, c.KeyFile, c.KeySet, c.KeyErr)
+			if filepath.ToSlash(got) != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestKeyFileInHome(t *testing.T) {
-	c := mustLoad(t, Flags{}, "OPENAI_API_KEY_FILE=~/no/such/file")
-	if want := filepath.Join("/home/u", "no/such/file"); c.KeyFile != want {
-		t.Errorf("KeyFile = %q, want %q", c.KeyFile, want)
-	}
-}
-
 // The passwords in the URLs that the program uses are secrets, even if net/http cannot parse one.
 func TestPasswords(t *testing.T) {
-	for _, tt := range []struct {
-		name, variable string
-		want           []string
-	}{
-		{
-			"password and query",
-			"OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1",
-			[]string{"hunter2", "q1w2e3"},
-		},
-		{
-			"encoded user",
-			"OPENAI_BASE_URL=https://tok%40en@h.example/v1",
-			[]string{"tok%40en", "tok@en"},
-		},
-		{
-			"proxy",
-			"HTTPS_PROXY=http://me:hunter2@proxy.example:3128",
-			[]string{"hunter2"},
-		},
-		{
-			"no scheme",
-			"https_proxy=me:hun/ter2@proxy.example:3128",
-			[]string{"hun/ter2"},
-		},
-		{
-			"characters that are not encoded",
-			"HTTP_PROXY=http://me:hun ter?2@proxy.example",
-			[]string{"hun ter?2"},
-		},
+	const base = "OPENAI_BASE_URL=https://me:hunter2@h.example/v1?api-key=q1w2e3&v=1"
+
+	for variable, want := range map[string]string{
+		base: `["" "hunter2" "hunter2" "q1w2e3"]`,
+		"OPENAI_BASE_URL=https://tok%40en@h.example:443/v1": `["" "tok%40en" "tok@en"]`,
+		"HTTPS_PROXY=http://me:hunter2@proxy.example:3128":  `["" "hunter2" "hunter2"]`,
+		"https_proxy=me:hun/ter2@proxy.example:3128":        `["" "hun/ter2" "hun/ter2"]`,
+		"HTTP_PROXY=http://me:hun ter?2@proxy.example":      `["" "hun ter?2" "hun ter?2"]`,
+		"http_proxy=http://token:@proxy.example":            `["" "token" "token"]`,
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := slices.Compact(mustLoad(t, Flags{}, tt.variable).Secrets)
-			got = slices.DeleteFunc(got, func(s string) bool { return s == "" })
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("Secrets (-want +got):\n%s", diff)
+		t.Run(variable, func(t *testing.T) {
+			got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
+			if got != want {
+				t.Errorf("Secrets = %s, want %s", got, want)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ var settings = map[string]setting{
 		others: `{"policy":{"system":{"path":"brief.md"}}}`,
 	},
 	"policy.system.path": {
-		value:  `"polite.md"`,
+		value:  `"config.json"`,
 		others: `{"policy":{"system":{"source":"file","path":"brief.md"}}}`,
 	},
 	"policy.system.merge": {
@@ -96,6 +96,7 @@ var profileSettings = map[string]string{
 // Every key changes what the program does: a session with a value differs from one without it.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	all := maps.Clone(settings)
+
 	for _, profile := range []string{"answer", "answer_detailed", "answer_quick"} {
 		for name, value := range profileSettings {
 			all["model_profiles."+profile+"."+name] = setting{
@@ -110,6 +111,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	sessions := map[string]string{} // without a value, by the other keys and the question
+
 	for _, key := range cfg.Keys {
 		t.Run(key, func(t *testing.T) {
 			s, isListed := all[key]
@@ -145,10 +147,9 @@ const messages = `
 	"name":"answer_quick","arguments":{"query":"QUERY"}}}
 `
 
-const meta = `{
-	"io.modelcontextprotocol/protocolVersion":"2026-07-28",
-	"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},
-	"io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
 // cited is a response with two citations.
 const cited = `{"id":"resp_1","object":"response","status":"completed","output":[{
@@ -177,10 +178,10 @@ func (s setting) session(t *testing.T, key string) string {
 		value := strings.ReplaceAll(s.value, "API", api.URL)
 		document, _ = sjson.SetRaw(document, key, value)
 	}
+
 	for name, content := range map[string]string{
 		"config.json": document,
 		"brief.md":    "Be brief.",
-		"polite.md":   "Be polite.",
 		"cited.json":  cited,
 	} {
 		err := os.WriteFile(name, []byte(content), 0o600)
@@ -192,15 +193,16 @@ func (s setting) session(t *testing.T, key string) string {
 	args := []string{"--stdio", "--config", "config.json"}
 	environ := []string{"OPENAI_API_KEY=sk-one", "OTHER_KEY=sk-two"}
 	question := cmp.Or(s.question, "search") + " something"
-	lines := strings.ReplaceAll(messages, "META", meta)
-	lines = strings.NewReplacer("\n\t", "", "QUERY", question).Replace(lines)
+	values := strings.NewReplacer("\n\t", "", "META", meta, "QUERY", question)
+	stdin := strings.NewReader(values.Replace(messages))
 	var stdout, stderr bytes.Buffer
-	code := cli.Run(t.Context(), args, environ, strings.NewReader(lines), &stdout, &stderr)
+	code := cli.Run(t.Context(), args, environ, stdin, &stdout, &stderr)
 	if code != 0 {
 		t.Fatalf("exit code %d with %s: %s", code, document, &stderr)
 	}
 
 	seen := slices.Collect(strings.Lines(stdout.String()))
+
 	for _, r := range api.Requests() {
 		seen = append(seen, fmt.Sprintln(r.Method, r.Path, r.Header, string(r.Body)))
 	}

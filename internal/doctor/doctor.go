@@ -34,11 +34,17 @@ type Check struct {
 	Hint    string   `json:"hint,omitempty"` // what to do, unless the verdict is ok
 }
 
-func pass(s string) Check { return Check{Verdict: "ok", Text: s} }
+func pass(s string) Check {
+	return Check{Verdict: "ok", Text: s}
+}
 
-func warn(problem, hint string) Check { return Check{Verdict: "warn", Text: problem, Hint: hint} }
+func warn(problem, hint string) Check {
+	return Check{Verdict: "warn", Text: problem, Hint: hint}
+}
 
-func fail(problem, hint string) Check { return Check{Verdict: "fail", Text: problem, Hint: hint} }
+func fail(problem, hint string) Check {
+	return Check{Verdict: "fail", Text: problem, Hint: hint}
+}
 
 // checklist is the results so far.
 type checklist []Check
@@ -72,35 +78,29 @@ func Run(ctx context.Context, o Options) []Check {
 	var checks checklist
 	checks.add("version", pass(version.Name+" "+version.String()))
 	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
-
+	checks.add("stdio", stdioCheck(ctx, o.Session))
+	checks.addConfig(o)
 	if o.Err != nil {
-		checks.addErrors(o.Err)
-		checks.addWarnings(o.Warnings)
-		checks.add("stdio", stdioCheck(ctx, o.Session))
 		return checks
 	}
 
-	p := newProbe(ctx, o)
-	var live Check
-	if o.Live { // before the other verdicts, which depend on it
-		live = p.live(ctx)
-	}
-
-	checks.add("config", configCheck(o.Config))
-	checks.addWarnings(o.Warnings)
-	checks.add("policy", policyCheck(o.Config))
-	checks.add("debug", debugCheck(o.Config, o.LogErr))
-	checks.add("location", locationCheck(o.Config))
-	checks.add("dates", datesCheck(o.Config, time.Now()))
+	checks.add("policy", policyCheck(o.Config.Policy.System))
+	checks.add("debug", debugCheck(o.Config.Server, o.LogErr))
+	checks.add("dates", datesCheck(o.Config.Location, time.Now()))
 	checks.add("background", backgroundCheck(o.Profiles))
 	checks.add("base url", baseURLCheck(o.Advisor.BaseURL))
 	checks.add("proxy", o.proxyCheck(http.ProxyFromEnvironment))
+
+	p := newProbe(ctx, o)
+	var live Check
+	if o.Live { // before the verdicts that depend on it
+		live = p.live(ctx)
+	}
 	checks.add("key", p.key())
 	checks.add("http", p.http())
 	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
 		checks.add("model "+tool, p.model(tool))
 	}
-	checks.add("stdio", stdioCheck(ctx, o.Session))
 	if o.Live {
 		checks.add("live", live)
 	}
@@ -141,11 +141,7 @@ func JSON(checks []Check) string {
 		Version string  `json:"version"`
 		Verdict string  `json:"verdict"`
 		Checks  []Check `json:"checks"`
-	}{
-		Version: version.String(),
-		Verdict: "ok",
-		Checks:  checks,
-	}
+	}{version.String(), "ok", checks}
 	for _, verdict := range []string{"warn", "fail"} {
 		if Count(checks, verdict) > 0 {
 			report.Verdict = verdict

@@ -17,20 +17,23 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// addErrors adds each problem of a configuration that cannot be used. The last has the hint.
-func (l *checklist) addErrors(err error) {
-	const hint = "correct it (config/config.yaml.example has every key) and run doctor again: " +
-		"the rest was not checked"
-	for problem := range strings.Lines(err.Error()) {
-		l.add("config", fail(problem, ""))
+// addConfig adds the problems of a configuration that cannot be used, or where its values come from.
+// Then it adds the warnings.
+func (l *checklist) addConfig(o Options) {
+	if o.Err == nil {
+		l.add("config", configCheck(o.Config))
+	} else {
+		for problem := range strings.Lines(o.Err.Error()) {
+			l.add("config", fail(problem, ""))
+		}
+		const hint = "correct the configuration (config/config.yaml.example has every key) " +
+			"and run doctor again"
+		l.add("config", warn("the rest was not checked", hint))
 	}
-	(*l)[len(*l)-1].Hint = hint
-}
 
-func (l *checklist) addWarnings(warnings []string) {
 	const hint = "correct it or remove it; " +
 		"a variable that it names must be set where the client starts the server"
-	for _, warning := range warnings {
+	for _, warning := range o.Warnings {
 		l.add("config", warn(warning, hint))
 	}
 }
@@ -50,71 +53,48 @@ func configCheck(cfg *config.Config) Check {
 	return c
 }
 
-func policyCheck(cfg *config.Config) Check {
-	system := cfg.Policy.System
+func policyCheck(system config.System) Check {
 	_, problem := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
-	if problem != "" {
-		hint := fmt.Sprintf("correct policy.system.path (%s): a readable file of UTF-8 text",
-			cfg.Origin("policy.system.path"))
-		return fail(problem, hint)
-	}
-
-	if system.Source == policy.SourceFile {
-		return pass(fmt.Sprintf("%s (%s)", system.Path, system.Merge))
+	switch {
+	case problem != "":
+		return fail(problem, "correct policy.system.path: a readable file of UTF-8 text")
+	case system.Source == policy.SourceFile:
+		return pass(system.Path + " (" + system.Merge + ")")
 	}
 	return pass("built in, " + policy.Revision)
 }
 
-func debugCheck(cfg *config.Config, err error) Check {
+func debugCheck(server config.Server, err error) Check {
 	switch {
 	case err != nil:
-		hint := fmt.Sprintf("correct server.debug_file (%s): a file that can be written",
-			cfg.Origin("server.debug_file"))
-		return fail(err.Error(), hint)
-	case !cfg.Server.Debug:
+		return fail(err.Error(), "correct server.debug_file: a file that can be written")
+	case !server.Debug:
 		return pass("off")
-	case cfg.Server.DebugFile == "":
+	case server.DebugFile == "":
 		return pass("on, to stderr")
 	}
-	return pass("on, to stderr and " + cfg.Server.DebugFile)
-}
-
-// locationCheck says from where the API searches, which decides the results.
-func locationCheck(cfg *config.Config) Check {
-	if cfg.Origin("search.user_location") == "" {
-		return pass("search.user_location is not set: the API searches as if from the United States")
-	}
-
-	at := cfg.Search.UserLocation
-	places := []string{at.City, at.Region, at.Country, at.Timezone}
-	places = slices.DeleteFunc(places, func(s string) bool { return s == "" })
-	if len(places) == 0 {
-		return pass("search.user_location is empty: the API searches from no place")
-	}
-	return pass("the API searches as if from " + strings.Join(places, ", "))
+	return pass("on, to stderr and " + server.DebugFile)
 }
 
 // datesCheck says which day is today, which depends on the time zone.
-func datesCheck(cfg *config.Config, now time.Time) Check {
-	today := now.In(cfg.Location).Format(time.DateOnly)
-	origin := cfg.Origin("policy.timezone")
+func datesCheck(zone *time.Location, now time.Time) Check {
+	today := now.In(zone).Format(time.DateOnly)
 
-	return pass(fmt.Sprintf("today is %s in %v, set by policy.timezone (%s)",
-		today, cfg.Location, origin))
+	return pass(fmt.Sprintf("today is %s in %v, set by policy.timezone", today, zone))
 }
 
 // backgroundCheck says which tools ask in the background, and what that means.
 func backgroundCheck(profiles map[string]answer.Profile) Check {
-	var tools []string
+	tools := ""
 	for _, tool := range slices.Sorted(maps.Keys(profiles)) {
 		if profiles[tool].Background {
-			tools = append(tools, tool)
+			tools += " " + tool
 		}
 	}
-	if len(tools) == 0 {
+	if tools == "" {
 		return pass("off: an answer whose connection breaks is asked again")
 	}
-	return pass("on for " + strings.Join(tools, ", ") +
+	return pass("on for" + tools +
 		": answers start later, and OpenAI keeps a copy for about ten minutes; " +
 		"Azure needs responses.store: true, and answers that take longer may need it too")
 }
@@ -145,17 +125,15 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	variable := o.Advisor.Proxy
 	u, _ := url.Parse(o.Advisor.BaseURL.Value) // the configuration has checked it
 	proxy, _ := rule(&http.Request{URL: u})
-	hasExceptions := o.Getenv("NO_PROXY") != "" || o.Getenv("no_proxy") != ""
+	exceptions := o.Getenv("NO_PROXY") + o.Getenv("no_proxy")
 
 	switch {
 	case proxy != nil: // User has a password
-		return pass(fmt.Sprintf("%s://%s (%s)", proxy.Scheme, proxy.Host, variable))
+		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
 	case o.Getenv(variable) == "":
 		return pass("none")
-	case text.IsLoopback(u.Hostname()):
-		return pass("none, as the API is on this machine")
-	case hasExceptions:
-		return pass("none, because of NO_PROXY")
+	case exceptions != "", text.IsLoopback(u.Hostname()):
+		return pass("none, because of NO_PROXY or as the API is on this machine")
 	}
 
 	// net/http uses no proxy then, without an error.
@@ -165,17 +143,14 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 
 // stdioCheck runs a session with the server in both framings.
 func stdioCheck(ctx context.Context, session func(context.Context, bool) (int, error)) Check {
-	const good = "initialize and tools/list answer with %d tools, in both framings"
-	const bad = "initialize and tools/list with --ldjson=%t: %v"
-	const hint = "run smoke, with and without --ldjson, and report what it prints"
-
 	count := 0
 	for _, lines := range []bool{false, true} {
 		tools, err := session(ctx, lines)
 		if err != nil {
-			return fail(fmt.Sprintf(bad, lines, err), hint)
+			problem := fmt.Sprintf("initialize and tools/list with --ldjson=%t: %v", lines, err)
+			return fail(problem, "run smoke, with and without --ldjson, and report what it prints")
 		}
 		count = tools
 	}
-	return pass(fmt.Sprintf(good, count))
+	return pass(fmt.Sprintf("initialize and tools/list answer with %d tools, in both framings", count))
 }

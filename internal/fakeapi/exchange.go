@@ -17,7 +17,9 @@ type exchange struct {
 	s    *Server
 	w    http.ResponseWriter
 	r    *http.Request
-	req  request
+	body gjson.Result // of the request
+	n    int          // the number of the request
+	ids  int          // how many ids the answer has
 	step step
 	done bool // the answer is complete
 }
@@ -28,6 +30,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	x := &exchange{s: s, w: w, r: r}
 	s.arrive(x, body)
+
 	defer func() {
 		hasLeft := err != nil || r.Context().Err() != nil
 		if hasLeft && !x.done {
@@ -37,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 
-	w.Header().Set("x-request-id", x.req.id("req"))
+	w.Header().Set("x-request-id", x.id("req"))
 	if err == nil && x.pause(x.step.delay) {
 		x.answer()
 	}
@@ -60,14 +63,16 @@ func (s *Server) arrive(x *exchange, body []byte) {
 	s.recorded = s.recorded[max(0, len(s.recorded)-maxRecorded):]
 	s.countLocked(&s.arrived)
 
-	x.req = request{Result: gjson.ParseBytes(body), n: s.arrived}
+	x.body = gjson.ParseBytes(body)
+	x.n = s.arrived
+
 	x.step = s.always
 	if len(s.queue) > 0 {
 		x.step = s.queue[0]
 		s.queue = s.queue[1:]
 	}
 	if x.step.behavior == asked {
-		word, _, _ := strings.Cut(x.req.question(), " ")
+		word, _, _ := strings.Cut(x.question(), " ")
 		x.step, _ = parse(word) // as a model would if the word is not a step
 	}
 }
@@ -75,19 +80,19 @@ func (s *Server) arrive(x *exchange, body []byte) {
 // answer follows the step or, where it has no error and no fault, picks the endpoint by the end of
 // the path: base URLs have any prefix.
 func (x *exchange) answer() {
-	if status, _ := errorNamed(x.step.behavior, ""); status != 0 {
+	if isError(x.step.behavior) {
 		if x.step.value != "" {
 			x.w.Header().Set("Retry-After", x.step.value)
 		}
 		x.fail(x.step.behavior, "")
 		return
 	}
-	if fault := faults[x.step.behavior]; fault != nil {
-		fault(x, x.step.value)
+
+	if x.fault(x.step.behavior) {
 		return
 	}
 
-	path := x.r.URL.Path
+	path := x.r.URL.EscapedPath() // JSON needs no other escapes
 	_, model, _ := strings.Cut(path, "/models/")
 	_, response, _ := strings.Cut(path, "/responses/")
 	switch {
@@ -95,31 +100,19 @@ func (x *exchange) answer() {
 		x.respond()
 	case response != "":
 		x.fetch(response)
-	case x.r.Method == http.MethodGet && model != "":
-		x.describe(model)
+	case model != "":
+		x.sendJSON(http.StatusOK, object{"id": model, "object": "model"})
 	default:
 		x.fail("no-endpoint", path)
 	}
 }
 
-// describe answers GET /models/{id}.
-func (x *exchange) describe(model string) {
-	x.sendJSON(http.StatusOK, object{
-		"id":       model,
-		"object":   "model",
-		"created":  1765313051,
-		"owned_by": "system",
-	})
-}
-
 // respond answers POST /responses.
 func (x *exchange) respond() {
 	for _, param := range x.step.refuses {
-		value := x.req.Get(param)
+		value := x.body.Get(param)
 		if value.Exists() && value.Type != gjson.False {
-			status, e := errorNamed(x.step.refusal, param)
-			e.Param = cmp.Or(x.step.blames, param)
-			x.sendJSON(int(status), object{"error": e})
+			x.fail(cmp.Or(x.step.refusal, "unsupported"), cmp.Or(x.step.blames, param))
 			return
 		}
 	}
@@ -128,24 +121,28 @@ func (x *exchange) respond() {
 	if final == nil {
 		final = x.response()
 	}
-	mode := x.step.background
-	isBackground := x.req.Get("background").Bool() && mode != "ignores-background"
+	isBackground := x.body.Get("background").Bool() && !x.step.has("ignores-background")
 	if isBackground {
 		final, _ = sjson.SetBytes(final, "background", true) // the path is valid
 	}
 
-	j := newJob(x.step, final)
-	isKept := isBackground && mode != "echoes-background"
-	if isKept {
-		x.s.jobs.Store(j.final.Get("id").Str, j)
+	j := &job{
+		start:  time.Now(),
+		slow:   x.step.slow,
+		events: events(gjson.ParseBytes(final)),
 	}
+	isKept := isBackground && !x.step.has("echoes-background")
+	if isKept {
+		x.s.jobs.Store(gjson.GetBytes(final, "id").Str, j)
+	}
+
 	switch {
-	case x.req.Get("stream").Bool():
+	case x.body.Get("stream").Bool():
 		x.stream(j, 0)
 	case isKept:
 		x.sendJSON(http.StatusOK, j.events[0]["response"])
 	default:
-		x.send(http.StatusOK, "application/json", final)
+		x.sendJSON(http.StatusOK, json.RawMessage(final))
 	}
 }
 
@@ -161,7 +158,7 @@ func (x *exchange) pause(d time.Duration) bool {
 // fail sends an error. about is what its message is about.
 func (x *exchange) fail(name, about string) {
 	status, e := errorNamed(name, about)
-	x.sendJSON(int(status), object{"error": e})
+	x.sendJSON(status, object{"error": e})
 }
 
 func (x *exchange) sendJSON(status int, v any) { x.send(status, "application/json", encode(v)) }
@@ -170,15 +167,14 @@ func (x *exchange) sendJSON(status int, v any) { x.send(status, "application/jso
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.w.Header().Set("Content-Type", contentType)
 	x.w.WriteHeader(status)
-	x.done = x.write(body)
+	x.write(body)
+	x.done = true
 }
 
-// write sends b at once. It reports whether the client took it.
-func (x *exchange) write(b []byte) bool {
-	_, err := x.w.Write(b)
-	flushErr := http.NewResponseController(x.w).Flush()
-
-	return cmp.Or(err, flushErr, x.r.Context().Err()) == nil
+// write sends b at once. The context tells if the client has left.
+func (x *exchange) write(b []byte) {
+	_, _ = x.w.Write(b)
+	_ = http.NewResponseController(x.w).Flush()
 }
 
 // encode marshals a value of this package, which cannot fail.

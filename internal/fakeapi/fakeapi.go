@@ -37,9 +37,9 @@ type Recorded struct {
 type Server struct {
 	URL string // the base URL, such as http://127.0.0.1:49152/v1
 
-	server *http.Server
-	ended  chan struct{} // closed when serving has ended
-	jobs   sync.Map      // *job by id, of the responses in the background
+	server  *http.Server
+	serving sync.WaitGroup
+	jobs    sync.Map // *job by id, of the responses in the background
 
 	mu       sync.Mutex
 	queue    []step        // of the next requests
@@ -53,10 +53,7 @@ type Server struct {
 // New returns an API that is not on a port. It answers as a model would, except for what the steps
 // say: see [Server.Script].
 func New(steps ...string) (*Server, error) {
-	s := &Server{
-		ended:   make(chan struct{}),
-		changed: make(chan struct{}),
-	}
+	s := &Server{changed: make(chan struct{})}
 	return s, s.Script(steps...)
 }
 
@@ -76,10 +73,9 @@ func Start(steps ...string) (*Server, error) {
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 	}
-	go func() {
-		defer close(s.ended)
+	s.serving.Go(func() {
 		_ = s.server.Serve(listener) // It always ends with an error, caused by Close.
-	}()
+	})
 	return s, nil
 }
 
@@ -87,7 +83,7 @@ func Start(steps ...string) (*Server, error) {
 // called again.
 func (s *Server) Close() {
 	_ = s.server.Close()
-	<-s.ended
+	s.serving.Wait()
 }
 
 // maxRecorded is how many requests the server remembers.

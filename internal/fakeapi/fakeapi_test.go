@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
@@ -37,6 +36,7 @@ func post(ctx context.Context, s *Server, body string) (status int, answer strin
 		return 0, "", err
 	}
 	defer resp.Body.Close()
+
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
 }
@@ -56,31 +56,64 @@ const (
 		`,"include":["web_search_call.action.sources","reasoning.encrypted_content"]`
 )
 
+// The status and the items of a response.
+const (
+	answered = "completed reasoning message"
+	searched = "completed reasoning web_search_call message"
+	opened   = "completed reasoning web_search_call reasoning web_search_call message"
+	bare     = "completed web_search_call web_search_call message"
+)
+
+var turnTests = []struct{ step, question, members, want, text string }{
+	{
+		"delay=0s", "What is SQL?", searching,
+		answered, "> What is SQL?",
+	},
+	{
+		"delay=0s", "Latest Go version?", searching,
+		opened, "example.com",
+	},
+	{
+		"delay=0s", "東京の天気は？", searching,
+		searched, "オフライン",
+	},
+	{
+		"delay=0s", "Weather?", "",
+		"completed message", "offline answer",
+	},
+
+	{
+		"ok", "weather", searching,
+		answered, "offline answer",
+	},
+	{
+		"search", "x", "",
+		bare, "offline",
+	},
+	{
+		"uncited", "x", searching,
+		searched, "offline",
+	},
+	{
+		"empty", "x", searching,
+		"completed reasoning", "",
+	},
+	{
+		"incomplete", "x", searching,
+		"incomplete reasoning message", "offline",
+	},
+	{
+		"failed", "x", "",
+		"failed", "",
+	},
+}
+
 // Every turn says the same as one response and as a stream.
 func TestTurns(t *testing.T) {
-	const (
-		answered = "reasoning message"
-		searched = "reasoning web_search_call message"
-		opened   = "reasoning web_search_call reasoning web_search_call message"
-		phased   = "reasoning message web_search_call message"
-	)
-	for _, tt := range []struct{ step, question, members, status, types, text string }{
-		{"delay=0s", "What is SQL?", searching, "completed", answered, "> What is SQL?"},
-		{"delay=0s", "Latest Go version?", searching, "completed", opened, "example.com"},
-		{"delay=0s", "東京の天気は？", searching, "completed", searched, "オフライン"},
-		{"delay=0s", "What is 2+2?", "", "completed", "message", "offline answer"},
-		{"ok", "weather", searching, "completed", answered, "offline answer"},
-		{"search", "x", "", "completed", "web_search_call web_search_call message", "offline"},
-		{"uncited", "x", searching, "completed", searched, "offline"},
-		{"phases", "x", searching, "completed", phased, "looking this up"},
-
-		{"refusal", "x", searching, "completed", answered, ""},
-		{"empty", "x", searching, "completed", "reasoning", ""},
-		{"incomplete", "x", searching, "incomplete", answered, "offline"},
-		{"failed", "x", "", "failed", "", ""},
-	} {
+	for _, tt := range turnTests {
 		t.Run(tt.step+" "+tt.question, func(t *testing.T) {
 			s := start(t, "always", tt.step)
+
 			_, plain, err := post(t.Context(), s, ask(tt.question, tt.members))
 			if err != nil {
 				t.Fatal(err)
@@ -91,14 +124,13 @@ func TestTurns(t *testing.T) {
 			}
 
 			for _, response := range []gjson.Result{gjson.Parse(plain), readStream(t, stream)} {
-				types := strings.Trim(response.Get("output.#.type").Raw, "[]")
-				types = strings.NewReplacer(`"`, "", ",", " ").Replace(types)
-				if types != tt.types {
-					t.Errorf("types = %q, want %q", types, tt.types)
+				words := []string{response.Get("status").String()}
+				for _, kind := range response.Get("output.#.type").Array() {
+					words = append(words, kind.String())
 				}
 
-				if got := response.Get("status").String(); got != tt.status {
-					t.Errorf("status = %q, want %q", got, tt.status)
+				if got := strings.Join(words, " "); got != tt.want {
+					t.Errorf("status and items = %q, want %q", got, tt.want)
 				}
 
 				part := response.Get("output.#(type==message).content.0")
@@ -166,57 +198,47 @@ func readStream(t *testing.T, stream string) gjson.Result {
 	return response
 }
 
-// Steps that end with an error, as it arrives in an answer that is not streamed.
+// Steps that end with an error, or only for some requests. want is the status and, of an error,
+// param, code and type.
 func TestErrors(t *testing.T) {
 	const (
-		unsupported = `["store","unsupported_parameter","invalid_request_error"]`
-		noStream    = `["stream","unsupported_value","invalid_request_error"]`
-		noSummary   = `["reasoning.summary","unsupported_value","invalid_request_error"]`
+		unsupported = `400 ["store","unsupported_parameter","invalid_request_error"]`
+		noStream    = `400 ["stream","unsupported_value","invalid_request_error"]`
+		noSummary   = `400 ["reasoning.summary","unsupported_value","invalid_request_error"]`
 	)
-	for _, tt := range []struct {
-		step, members string
-		status        int // 0: the connection breaks
-		error         string
-	}{
-		{"400", "", 400, `["invalid_request_error"]`},
-		{"401", "", 401, `["invalid_api_key","invalid_request_error"]`},
-		{"404", "", 404, `["model","model_not_found","invalid_request_error"]`},
-		{"429", "", 429, `["rate_limit_exceeded","requests"]`},
-		{"quota", "", 429, `["insufficient_quota","insufficient_quota"]`},
-		{"503", "", 503, `["server_error","server_error"]`},
-		{"500", "", 500, `["server_error","server_error"]`},
+	for _, tt := range []struct{ step, members, want string }{
+		{"400", "", `400 ["invalid_request_error"]`},
+		{"401", "", `401 ["invalid_api_key","invalid_request_error"]`},
+		{"404", "", `404 ["model","model_not_found","invalid_request_error"]`},
+		{"429", "", `429 ["rate_limit_exceeded","requests"]`},
+		{"quota", "", `429 ["insufficient_quota","insufficient_quota"]`},
+		{"503", "", `503 ["server_error","server_error"]`},
+		{"500", "", `500 ["server_error","server_error"]`},
 
-		{"refuses=store", `,"store":false`, 200, ""},
-		{"refuses=store", `,"store":true`, 400, unsupported},
-		{"refuses=text.verbosity", `,"text":{}`, 200, ""},
-		{"unverified", streaming, 400, noStream},
-		{"unverified", `,"reasoning":{"summary":"auto"}`, 400, noSummary},
-		{"unverified", `,"stream":false`, 200, ""},
+		{"refuses=store", `,"store":false`, "200 []"},
+		{"refuses=store", `,"store":true`, unsupported},
+		{"refuses=user+blames=store", `,"user":"me"`, unsupported},
+		{"refuses=text.verbosity", `,"text":{}`, "200 []"},
+		{"unverified", streaming, noStream},
+		{"unverified", `,"reasoning":{"summary":"auto"}`, noSummary},
+		{"unverified", `,"stream":false`, "200 []"},
 
-		{"redirect=http://example.com/a", "", 307, ""},
-		{"garbage", "", 200, ""},
-		{"cut", "", 0, ""},
-		{"truncated", "", 0, ""},
-		{"ok+cut-after=3", streaming, 0, ""},
+		{"cut", "", "broken"},
+		{"truncated", "", "broken"},
+		{"ok+cut-after=3", streaming, "broken"},
 	} {
 		t.Run(tt.step+tt.members, func(t *testing.T) {
 			status, body, err := post(t.Context(), start(t, tt.step), ask("x", tt.members))
+			got := fmt.Sprint(status, " ", gjson.Get(body, "error.[param,code,type]").Raw)
 			if err != nil {
-				status = 0
-			}
-			if status != tt.status {
-				t.Fatalf("status = %d, want %d: %s %v", status, tt.status, body, err)
+				got = "broken"
 			}
 
-			got := ""
-			if status >= 400 {
-				got = gjson.Get(body, "error.[param,code,type]").Raw
+			if got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			if strings.Contains(body, "%s") {
 				t.Errorf("the message lacks what it is about: %s", body)
-			}
-			if got != tt.error {
-				t.Errorf("error = %s, want %s", got, tt.error)
 			}
 		})
 	}
@@ -237,39 +259,6 @@ func TestBadSteps(t *testing.T) {
 				t.Errorf("Start() = %v, %v, want an error that names %s", s, err, word)
 			}
 		})
-	}
-}
-
-// The steps of the next requests come before the one of all others.
-func TestOrder(t *testing.T) {
-	const last = `{"model":"m"}`
-	s := start(t, "500", "asked", "asked", "always", "503")
-
-	var got []int
-	for _, body := range []string{
-		"any",
-		ask("404 too late", ""),
-		ask("What is SQL?", ""),
-		"any",
-		last,
-	} {
-		status, _, _ := post(t.Context(), s, body)
-		got = append(got, status)
-	}
-	if diff := cmp.Diff([]int{500, 404, 200, 503, 503}, got); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
-
-	requests := s.Requests()
-	if len(requests) != 5 {
-		t.Fatalf("%d requests, want 5", len(requests))
-	}
-
-	if got := requests[4].Path; got != "/v1/responses" {
-		t.Errorf("path = %q, want /v1/responses", got)
-	}
-	if got := string(requests[4].Body); got != last {
-		t.Errorf("body = %s, want %s", got, last)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
 type step struct {
-	// behavior is a key of turns, apiErrors or faults, or asked. If it is "", the model decides.
+	// behavior is one of behaviors or the name of an error. If it is "", the model decides.
 	behavior string
 	value    string        // of the behavior
 	delay    time.Duration // before anything is sent
@@ -29,32 +30,38 @@ type step struct {
 
 	// What the response is.
 	refuses  []string // parameters that are refused
-	refusal  string   // with this error
+	refusal  string   // with this error; "": unsupported
 	blames   string   // the parameter that the error names; "": the refused one
-	status   string   // incomplete or failed; "" for completed
 	response []byte   // the finished response, instead of what the model says
 
-	background string // ignores-background or echoes-background, or ""
-	get        string // what GETs of the response get: gone, too-old, poll-429, or ""
+	words []string // incomplete, failed, ignores-background, echoes-background
 }
+
+// has reports whether one of the words is in the step.
+func (s step) has(word string) bool { return slices.Contains(s.words, word) }
 
 // asked is the behavior that the first word of the question names.
 const asked = "asked"
 
+// behaviors are what the model says, and faults.
+var behaviors = []string{
+	asked, "ok", "search", "weather", "uncited", "empty",
+	"hang", "cut", "truncated", "redirect", "garbage",
+}
+
 // Script adds steps for the next requests, one request each. The step after the word "always" is
 // for all requests that find no other step. Parts of a step that are joined by "+" apply together.
 //
-//	ok, search, weather, uncited, phases, refusal, empty   what the model says
+//	ok, search, weather, uncited, empty   what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
 //	incomplete, failed                    the status of the response
 //	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
+//	gone, too-old                         errors of a GET: no such response, no stream of it
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter
-//	refuses-background[=PARAM]            400 for background that names PARAM
+//	blames=PARAM                          the parameter that this 400 names
 //	ignores-background, echoes-background runs in the foreground; says otherwise
-//	gone, too-old, poll-429               what GETs of a background response get: always 404,
-//	                                      no stream, first 429
 //	hang, cut, truncated, garbage, redirect=URL   other faults
 //	delay=2s, slow=100ms                  before the answer, between events
 //	cut-after=N, hang-after=N             where a stream stops
@@ -86,6 +93,7 @@ func (s *Server) Script(steps ...string) error {
 func parse(word string) (st step, err error) {
 	for part := range strings.SplitSeq(word, "+") {
 		name, value, _ := strings.Cut(part, "=")
+
 		switch name {
 		case "delay":
 			st.delay, err = time.ParseDuration(value)
@@ -96,20 +104,13 @@ func parse(word string) (st step, err error) {
 			st.stopAfter, err = strconv.Atoi(value)
 		case "refuses":
 			st.refuses = append(st.refuses, value)
-			st.refusal = "unsupported"
-		case "refuses-background":
-			st.refuses = []string{"background"}
-			st.refusal = "unsupported"
-			st.blames = value
-		case "ignores-background", "echoes-background":
-			st.background = name
-		case "gone", "too-old", "poll-429":
-			st.get = name
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name
-		case "incomplete", "failed":
-			st.status = name
+		case "blames":
+			st.blames = value
+		case "incomplete", "failed", "ignores-background", "echoes-background":
+			st.words = append(st.words, name)
 		case "error":
 			st.failure = cmp.Or(value, "500")
 		case "file":
@@ -117,7 +118,9 @@ func parse(word string) (st step, err error) {
 		default:
 			st.behavior = name
 			st.value = value
-			err = checkBehavior(name)
+			if !isError(name) && !slices.Contains(behaviors, name) {
+				err = fmt.Errorf("unknown word %q", name)
+			}
 		}
 		if err != nil {
 			return step{}, err
@@ -126,58 +129,40 @@ func parse(word string) (st step, err error) {
 	return st, nil
 }
 
-func checkBehavior(name string) error {
-	status, _ := errorNamed(name, "")
-	isFault := faults[name] != nil
-	isTurn := turns[name] != nil
-	if status != 0 || isFault || isTurn || name == asked {
-		return nil
-	}
-	return fmt.Errorf("unknown word %q", name)
-}
-
-// faults are the answers that are not those of the API. The value is that of the step.
-var faults = map[string]func(x *exchange, value string){
-	"hang": func(x *exchange, _ string) { <-x.r.Context().Done() },
-
-	// net/http closes the connection.
-	"cut": func(*exchange, string) { panic(http.ErrAbortHandler) },
-
-	"truncated": func(x *exchange, _ string) {
+// fault answers in a way that the API does not. It reports whether name is one of these.
+func (x *exchange) fault(name string) bool {
+	switch name {
+	case "hang":
+		<-x.r.Context().Done()
+	case "cut":
+		panic(http.ErrAbortHandler) // net/http closes the connection.
+	case "truncated":
 		body := []byte(`{"id":"resp_truncated","object":"response","output":[`)
 		x.w.Header().Set("Content-Length", "1000")
 		x.send(http.StatusOK, "application/json", body)
-	},
-	"redirect": func(x *exchange, url string) {
-		x.w.Header().Set("Location", url)
+	case "redirect":
+		x.w.Header().Set("Location", x.step.value)
 		x.send(http.StatusTemporaryRedirect, "text/plain", nil)
-	},
-
-	// The page of a captive portal.
-	"garbage": func(x *exchange, _ string) {
+	case "garbage": // the page of a captive portal
 		page := "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
 		x.send(http.StatusOK, "text/html; charset=utf-8", []byte(page))
-	},
+	default:
+		return false
+	}
+	return true
 }
 
-// apiError is the error object of a failed request and of an error event.
-type apiError struct {
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Param   string `json:"param,omitempty"` // the API sends null instead of nothing
-	Code    string `json:"code,omitempty"`
-}
-
-// apiErrors are worded as by the API, because they reach the user. Each has a status. %s is what the
-// message is about.
+// apiErrors are error objects with their statuses, worded as by the API, because they reach the user.
+// %s is what an error is about.
 //
 //go:embed errors.json
-var apiErrors []byte
+var apiErrors string
 
-// errorNamed returns an error with its HTTP status, 0 if there is none with this name.
-func errorNamed(name, about string) (status int64, e apiError) {
-	found := gjson.GetBytes(apiErrors, name)
-	_ = json.Unmarshal([]byte(found.Raw), &e) // a name that is unknown leaves it empty
-	e.Message = strings.ReplaceAll(e.Message, "%s", about)
-	return found.Get("status").Int(), e
+func isError(name string) bool { return gjson.Get(apiErrors, name).Exists() }
+
+// errorNamed returns the status and the object of an error.
+func errorNamed(name, about string) (status int, object json.RawMessage) {
+	found := gjson.Get(apiErrors, name)
+	text := strings.ReplaceAll(found.Get("error").Raw, "%s", about)
+	return int(found.Get("status").Int()), json.RawMessage(text)
 }

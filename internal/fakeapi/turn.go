@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -36,65 +35,58 @@ var (
 
 func (p page) source() object { return object{"type": "url", "url": p.url} }
 
-// request is the body of POST /responses.
-type request struct {
-	gjson.Result
-	n   int // the number of the request
-	ids int // how many ids its answer has
-}
-
 // question is the last user message, without the hints that the client appends.
-func (r *request) question() string {
-	message := r.Get(`input.@reverse.#(role=="user").content.0.text`).String()
+func (x *exchange) question() string {
+	message := x.body.Get(`input.@reverse.#(role=="user").content.0.text`).String()
 	question, _, _ := strings.Cut(message, "\n[Hints]")
 	return strings.TrimSpace(question)
 }
 
+// title is the beginning of the question on one line.
+func (x *exchange) title() string { return text.Truncate(text.OneLine(x.question()), 80) }
+
 // includes reports whether the request asks for an element of include.
-func (r *request) includes(element string) bool {
-	return r.Get(`include.#(=="` + element + `")`).Exists()
+func (x *exchange) includes(element string) bool {
+	return x.body.Get(`include.#(=="` + element + `")`).Exists()
 }
 
 // id returns the next id, such as msg_0ff11e0000010002.
-func (r *request) id(prefix string) string {
-	r.ids++
-	return fmt.Sprintf("%s_0ff11e%06x%04x", prefix, r.n, r.ids)
+func (x *exchange) id(prefix string) string {
+	x.ids++
+	return fmt.Sprintf("%s_0ff11e%06x%04x", prefix, x.n, x.ids)
 }
-
-// usage is what every answer costs.
-const usage = `{"input_tokens":1200,"input_tokens_details":{"cached_tokens":0},
-	"output_tokens":300,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":1500}`
 
 // response returns the finished response.
 func (x *exchange) response() []byte {
-	turn := cmp.Or(x.step.behavior, x.req.judge())
-	output := turns[turn](&x.req)
-	status := cmp.Or(x.step.status, "completed")
-	model := x.req.Get("model").String()
+	output := x.turn(cmp.Or(x.step.behavior, x.judge()))
+	model := x.body.Get("model").String()
 	// The API bills searches, not the pages that are opened.
 	searches := strings.Count(string(encode(output)), `"type":"search"`)
 
 	final := object{
-		"id":                 x.req.id("resp"),
+		"id":                 x.id("resp"),
 		"object":             "response",
 		"created_at":         time.Now().Unix(),
 		"model":              strings.Replace(model, "gpt-5.2", "gpt-5.2-2025-12-11", 1),
-		"status":             status,
+		"status":             "completed",
 		"error":              nil,
 		"incomplete_details": nil,
-		"metadata":           object{},
 		"output":             output,
 		"tool_usage":         object{"web_search": object{"num_requests": searches}},
-		"usage":              json.RawMessage(usage),
+		"usage": json.RawMessage(`{"input_tokens":1200,"input_tokens_details":{"cached_tokens":0},
+			"output_tokens":300,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":1500}`),
 	}
-	switch status {
-	case "failed":
+
+	if x.step.has("incomplete") {
+		final["status"] = "incomplete"
+		final["incomplete_details"] = object{"reason": "max_output_tokens"}
+	}
+	if x.step.has("failed") {
 		_, e := errorNamed("500", "")
+		final["status"] = "failed"
 		final["output"] = []object{}
 		final["usage"] = nil
-		final["error"] = object{"code": e.Code, "message": e.Message}
-	case "incomplete":
-		final["incomplete_details"] = object{"reason": "max_output_tokens"}
+		final["error"] = json.RawMessage(gjson.GetBytes(e, "{code,message}").Raw)
 	}
 	return encode(final)
 }
@@ -111,74 +103,51 @@ var (
 
 // judge returns the turn of a model: it searches for what changes from day to day, if it is offered
 // a search, and answers the rest.
-func (r *request) judge() string {
-	question := r.question()
+func (x *exchange) judge() string {
+	question := x.question()
+	canSearch := x.body.Get(`tools.#(type=="web_search")`).Exists()
 	switch {
-	case !r.Get(`tools.#(type=="web_search")`).Exists():
-		return "ok"
-	case aboutWeather.MatchString(question):
+	case canSearch && aboutWeather.MatchString(question):
 		return "weather"
-	case aboutNews.MatchString(question):
+	case canSearch && aboutNews.MatchString(question):
 		return "search"
 	}
 	return "ok"
 }
 
-// turns are what the model says, by the word of a step.
-var turns = map[string]func(*request) []object{
-	"ok": func(r *request) []object {
-		return r.thought(r.answer(nil))
-	},
-
-	// One source is the API's own feed, which has no URL.
-	"weather": func(r *request) []object {
-		feed := object{"type": "api", "name": "oai-weather"}
-		return r.thought(r.search(feed, forecast.source()), r.answer(&forecast))
-	},
-
-	// After the search the model opens a page.
-	"search": func(r *request) []object {
-		open := r.search()
+// turn returns what the model says, by the word of a step.
+func (x *exchange) turn(name string) []object {
+	switch name {
+	case "weather":
+		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
+		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
+	case "search":
+		open := x.search()
 		open["action"] = object{"type": "open_page", "url": docs.url}
-		first := r.thought(r.search(docs.source()))
-		return append(first, r.thought(open, r.answer(&docs))...)
-	},
-
-	// The sources are null, as the API sends them.
-	"uncited": func(r *request) []object {
-		return r.thought(r.search(), r.answer(nil))
-	},
-
-	"phases": func(r *request) []object {
-		comment := r.message(object{"type": "output_text", "text": "Offline: looking this up."})
-		comment["phase"] = "commentary"
-		answer := r.answer(&docs)
-		answer["phase"] = "final_answer"
-		return r.thought(comment, r.search(docs.source()), answer)
-	},
-
-	"refusal": func(r *request) []object {
-		refusal := "I can't help with that. (Offline: no API was asked.)"
-		return r.thought(r.message(object{"type": "refusal", "refusal": refusal}))
-	},
-
-	"empty": func(r *request) []object { return r.thought() },
+		first := x.thought(x.search(docs.source()))
+		return append(first, x.thought(open, x.said(&docs))...)
+	case "uncited":
+		return x.thought(x.search(), x.said(nil)) // The sources are null, as the API sends them.
+	case "empty":
+		return x.thought()
+	}
+	return x.thought(x.said(nil))
 }
 
 // thought puts a reasoning item before the others if the model reasons: the client asks for the
 // encrypted content of models that do.
-func (r *request) thought(then ...object) []object {
-	if !r.includes("reasoning.encrypted_content") {
+func (x *exchange) thought(then ...object) []object {
+	if !x.includes("reasoning.encrypted_content") {
 		return then
 	}
 
 	item := object{
-		"id":                r.id("rs"),
+		"id":                x.id("rs"),
 		"type":              "reasoning",
 		"summary":           []object{},
-		"encrypted_content": r.id("gAAAAAB"),
+		"encrypted_content": x.id("gAAAAAB"),
 	}
-	if r.Get("reasoning.summary").Exists() {
+	if x.body.Get("reasoning.summary").Exists() {
 		summary := "**Answering offline**\n\nNo API was asked."
 		item["summary"] = []object{{"type": "summary_text", "text": summary}}
 	}
@@ -186,31 +155,21 @@ func (r *request) thought(then ...object) []object {
 }
 
 // search is the call of a search, with its sources if the request asks for them.
-func (r *request) search(sources ...object) object {
-	query := text.Truncate(text.OneLine(r.question()), 60)
+func (x *exchange) search(sources ...object) object {
+	query := x.title()
 	action := object{
 		"type":    "search",
 		"query":   query,
 		"queries": []string{query},
 	}
-	if r.includes("web_search_call.action.sources") {
+	if x.includes("web_search_call.action.sources") {
 		action["sources"] = sources
 	}
 	return object{
-		"id":     r.id("ws"),
+		"id":     x.id("ws"),
 		"type":   "web_search_call",
 		"status": "completed",
 		"action": action,
-	}
-}
-
-func (r *request) message(part object) object {
-	return object{
-		"id":      r.id("msg"),
-		"type":    "message",
-		"status":  "completed",
-		"role":    "assistant",
-		"content": []object{part},
 	}
 }
 
@@ -236,22 +195,17 @@ var (
 	}
 )
 
-// wordingFor returns the texts in the language of a question.
-func wordingFor(question string) wording {
-	isJapanese := func(c rune) bool {
-		return unicode.In(c, unicode.Hiragana, unicode.Katakana, unicode.Han)
-	}
-	if strings.ContainsFunc(question, isJapanese) {
-		return japanese
-	}
-	return english
-}
+var japaneseText = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
-// answer is the message of an answer, in the language of the question. It cites a page, if there is
+// said is the message of an answer, in the language of the question. It cites a page, if there is
 // one, as the API does: a link in the text, and an annotation of its span, counted in characters.
-func (r *request) answer(cited *page) object {
-	question := text.Truncate(text.OneLine(r.question()), 80)
-	words := wordingFor(question)
+func (x *exchange) said(cited *page) object {
+	question := x.title()
+	words := english
+	if japaneseText.MatchString(question) {
+		words = japanese
+	}
+
 	answer := words.lead + "\n\n> " + question + "\n\n"
 	annotations := []object{}
 
@@ -269,10 +223,17 @@ func (r *request) answer(cited *page) object {
 		})
 		answer += link + "\n\n"
 	}
-	return r.message(object{
+
+	part := object{
 		"type":        "output_text",
 		"annotations": annotations,
-		"logprobs":    []object{},
 		"text":        answer + words.advice,
-	})
+	}
+	return object{
+		"id":      x.id("msg"),
+		"type":    "message",
+		"status":  "completed",
+		"role":    "assistant",
+		"content": []object{part},
+	}
 }

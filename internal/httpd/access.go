@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Person is who sent a request.
@@ -45,7 +47,9 @@ type Access struct {
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
-func (a Access) Authenticates() bool { return len(a.Authenticators) > 0 }
+func (a Access) Authenticates() bool {
+	return len(a.Authenticators) > 0
+}
 
 // isAlone reports whether all requests are of one person, at least for now: none needs a token, or
 // all tokens have the same name.
@@ -72,8 +76,6 @@ func (a Access) requireHost(next http.Handler) http.Handler {
 
 func (a Access) acceptsHost(header string) bool {
 	host := HostName(header)
-	ip := net.ParseIP(host)
-
 	if a.resource != nil && host == HostName(a.resource.Host()) {
 		return true
 	}
@@ -81,18 +83,19 @@ func (a Access) acceptsHost(header string) bool {
 		return slices.Contains(a.Hosts, host)
 	}
 	if a.Loopback {
-		return host == "localhost" || ip.IsLoopback()
+		return text.IsLoopback(host)
 	}
 	if a.Authenticates() {
 		return true
 	}
 
 	// A name without a dot belongs to the local network, such as that of Compose.
-	return ip != nil || !strings.Contains(host, ".")
+	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// requireToken checks the bearer token, if one is needed, and passes the person on to the tools.
-func (a Access) requireToken(next http.Handler) http.Handler {
+// requireToken checks the bearer token, if one is needed, and passes the person on to the limiter
+// and the tools. The IDs of people who may use next begin with namespace.
+func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
 		return next
 	}
@@ -100,52 +103,64 @@ func (a Access) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		if err != nil {
-			a.refuse(w, err)
+			a.refuse(w.(*response), err)
+			return
+		}
+		if !strings.HasPrefix(person.ID, namespace) {
+			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return
 		}
 
-		withPerson(person, next).ServeHTTP(w, r)
+		// Only the SDK's own check can pass on its token info.
+		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+			extra := map[string]any{server.UserName: person.Name}
+			return &auth.TokenInfo{UserID: person.ID, Extra: extra}, nil
+		}
+		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
+		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
 	})
 }
 
-var (
-	errNoToken   = errors.New("no bearer token")
-	errTwoTokens = &oauth.Error{
-		Status:      http.StatusUnauthorized,
-		Description: "there is more than one Authorization header",
-	}
-)
-
 // authenticate returns the person whose bearer token r has. Only a header can have one: the
 // addresses of requests are in the logs of proxies.
-func (a Access) authenticate(r *http.Request) (Person, error) {
+func (a Access) authenticate(r *http.Request) (person Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
-		return Person{}, errTwoTokens
+		return person, &oauth.Error{
+			Status:      http.StatusUnauthorized,
+			Description: "there is more than one Authorization header",
+		}
 	}
 	fields := strings.Fields(r.Header.Get("Authorization"))
 	if len(fields) != 2 || !strings.EqualFold(fields[0], "bearer") {
-		return Person{}, errNoToken
+		return person, errors.New("no bearer token")
 	}
 
-	var err error
 	for _, authenticator := range a.Authenticators {
-		var person Person
 		person, err = authenticator.Authenticate(r.Context(), fields[1])
 		if err == nil {
-			return person, nil
+			break
 		}
 	}
-	return Person{}, err
+	return person, err
 }
 
-// withPerson makes requests those of p, who reaches the limiter and the tools in the SDK's token
-// info, which only the SDK's own check can pass on.
-func withPerson(p Person, next http.Handler) http.Handler {
-	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: p.ID, Extra: map[string]any{server.UserName: p.Name}}, nil
+// refuse answers a request without an accepted token (RFC 6750 section 3).
+func (a Access) refuse(w *response, reason error) {
+	w.reason = reason.Error()
+	status := http.StatusUnauthorized
+	if e, ok := errors.AsType[*oauth.Error](reason); ok {
+		status = e.Status
 	}
-	options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
-	return auth.RequireBearerToken(verify, options)(next)
+
+	switch {
+	case status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
+	case a.resource != nil:
+		w.Header().Set("WWW-Authenticate", a.resource.Challenge(reason))
+	default:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	http.Error(w, reason.Error(), status)
 }
 
 // HostName returns the name or address in a Host header: without port and brackets, in lower case.
@@ -159,6 +174,5 @@ func HostName(header string) string {
 
 // IsLoopback reports whether ln listens on a loopback address only.
 func IsLoopback(ln net.Listener) bool {
-	tcp, ok := ln.Addr().(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+	return text.IsLoopback(HostName(ln.Addr().String()))
 }

@@ -2,11 +2,11 @@
 // deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
-//	response.go  responses: rejections, deadlines
+//	response.go  responses: rejections, deadlines, the wait for the last ones
 //	stream.go    comments that keep event streams open
-//	access.go    Host and bearer tokens, and who sent a request
+//	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
 //	tokens.go    tokens that the operator hands out, which may change
-//	signin.go    access tokens of people who sign in, and the challenge to do so
+//	signin.go    access tokens of people who sign in
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics
@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +82,14 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	t := &tracker{o: o, ctx: ctx}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
-		srv := o.newServer(t.track(h))
+		srv := &http.Server{
+			Handler:        t.track(h),
+			ReadTimeout:    readTime,
+			WriteTimeout:   writeTime, // extended by each write
+			IdleTimeout:    idleTime,
+			MaxHeaderBytes: maxHeader,
+			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		}
 		background.Go(func() {
 			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
 		})
@@ -91,7 +99,10 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	srv := serve(ln, o.handler(ctx, calls))
 	defer srv.Close()
 	if o.MetricsListener != nil {
-		defer serve(o.MetricsListener, o.metricsHandler()).Close()
+		access := Access{Loopback: IsLoopback(o.MetricsListener)}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", o.Metrics)
+		defer serve(o.MetricsListener, access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })
@@ -124,50 +135,31 @@ func (o Options) CallsPerUser() int {
 	return cmp.Or(o.MaxCallsPerUser, max(1, o.MaxCalls/4))
 }
 
-// newServer returns a server that gives a connection little time and memory.
-func (o Options) newServer(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler:        h,
-		ReadTimeout:    readTime,
-		WriteTimeout:   writeTime, // extended by each write
-		IdleTimeout:    idleTime,
-		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-	}
-}
-
-// drain waits for the responses, but not longer than the options allow.
-func (t *tracker) drain() {
-	end := time.Now().Add(t.o.Drain)
-	for !t.quiet() {
-		if time.Now().After(end) {
-			t.o.Log.Warn("cancelling the calls that are still in flight",
-				"after", t.o.Drain.String())
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
 // cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
-	limit := newLimiter(o.MaxCalls, o.CallsPerUser)
-	o.Metrics.gauge("requests_in_flight", limit.requests)
-	o.Metrics.gauge("requests_waiting", o.Server.Waiting)
-	o.Metrics.gauge("max_calls", func() int { return o.MaxCalls })
-	o.Metrics.gauge("ready", func() int {
+	limit := &limiter{o: o, people: map[string]load{}}
+	o.Metrics.gauges = func() map[string]int {
+		ready := 1
 		if o.ready(ctx) != nil {
-			return 0
+			ready = 0
 		}
-		return 1
-	})
+
+		limit.mu.Lock()
+		defer limit.mu.Unlock()
+		return map[string]int{
+			"ready":              ready,
+			"max_calls":          o.MaxCalls,
+			"requests_in_flight": limit.all.requests,
+			"requests_waiting":   o.Server.Waiting(),
+		}
+	}
 
 	guarded := http.NewServeMux()
-	endpoint := o.Access.requireToken(limit.admit(o.mcp(calls)))
+	endpoint := o.Access.requireToken("", limit.admit(o.mcp(calls)))
 	guarded.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
 	if o.MetricsListener == nil {
-		guarded.Handle("GET /metrics", o.Access.requireToken(refuseSignedIn(o.Metrics)))
+		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
 	}
 	if resource := o.Access.resource; resource != nil {
 		metadata := resource.Metadata(o.Path)
@@ -190,13 +182,10 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	return mux
 }
 
-// IsReserved reports whether path is one of the routes beside Options.Path.
+// IsReserved reports whether path is one of the routes beside Options.Path, or may become one.
 func IsReserved(path string) bool {
-	switch path {
-	case "/healthz", "/readyz", "/metrics":
-		return true
-	}
-	return strings.HasPrefix(path+"/", oauth.MetadataPath+"/")
+	routes := []string{"/healthz", "/readyz", "/metrics"}
+	return slices.Contains(routes, path) || strings.HasPrefix(path+"/", "/.well-known/")
 }
 
 // ready returns why the server should get no more requests, or nil.
@@ -204,21 +193,11 @@ func (o Options) ready(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("shutting down")
 	}
-	if err := o.Ready(); err != nil {
-		return err
+	err := o.Ready()
+	if err == nil && o.Access.resource != nil {
+		err = o.Access.resource.Ready()
 	}
-	if o.Access.resource != nil {
-		return o.Access.resource.Ready()
-	}
-	return nil
-}
-
-// metricsHandler serves /metrics on a listener of its own.
-func (o Options) metricsHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", o.Metrics)
-	access := Access{Loopback: IsLoopback(o.MetricsListener)}
-	return access.requireHost(mux)
+	return err
 }
 
 // mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
@@ -234,7 +213,6 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // requireHost
-		Logger:                       slog.New(slog.DiscardHandler),
 	})
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

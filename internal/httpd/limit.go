@@ -2,11 +2,11 @@ package httpd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -21,8 +21,7 @@ const (
 // all of them. Each request gives back what it has taken when it ends, so the loads are those of
 // the requests that are there.
 type limiter struct {
-	maxCalls int
-	perUser  func() int // see Options.CallsPerUser
+	o Options
 
 	mu     sync.Mutex // guards the fields below
 	all    load
@@ -37,32 +36,19 @@ func (l load) plus(more load) load {
 }
 
 // check returns an error if l is more than calls that run, as many that wait, and bytes. It names
-// whose limit that is.
+// whose limit that is. No calls are no limit.
 func (l load) check(calls, bytes int, reason, whose string) error {
 	switch {
+	case calls == 0:
+		return nil
 	case l.requests > 2*calls:
-		const text = "too many calls: at most %d of %s run at a time, and as many wait"
-		return &busy{reason, fmt.Sprintf(text, calls, whose)}
+		return &busy{reason, fmt.Sprintf(
+			"too many calls: at most %d of %s run at a time, and as many wait", calls, whose)}
 	case l.bytes > bytes:
-		const text = "too many bytes: %s have at most %d MiB at a time"
-		return &busy{"bytes", fmt.Sprintf(text, whose, bytes>>20)}
+		return &busy{"bytes", fmt.Sprintf(
+			"too many bytes: %s have at most %d MiB at a time", whose, bytes>>20)}
 	}
 	return nil
-}
-
-func newLimiter(maxCalls int, perUser func() int) *limiter {
-	return &limiter{
-		maxCalls: maxCalls,
-		perUser:  perUser,
-		people:   map[string]load{},
-	}
-}
-
-// requests counts the requests.
-func (l *limiter) requests() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.requests
 }
 
 // admit refuses requests beyond the limits with 429, reads the body of the others and checks that
@@ -77,7 +63,12 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		res := w.(*response)
 		res.allow(readTime)
 		defer a.release()
-		data, err := a.read()
+
+		err := a.take(load{requests: 1})
+		var data []byte
+		if err == nil {
+			data, err = io.ReadAll(a)
+		}
 		if err != nil {
 			res.refuseBody(err)
 			return
@@ -97,7 +88,9 @@ type busy struct {
 	text   string
 }
 
-func (b *busy) Error() string { return b.text }
+func (b *busy) Error() string {
+	return b.text
+}
 
 // admission is the part of a request in the loads of a limiter. As a reader it is the body of the
 // request, whose bytes count from when they are read.
@@ -116,13 +109,11 @@ func (a *admission) take(more load) error {
 	defer l.mu.Unlock()
 
 	own := l.people[a.person].plus(more)
-	if n := l.perUser(); n > 0 {
-		if err := own.check(n, maxBodies/4, "person", "your calls"); err != nil {
-			return err
-		}
-	}
 	all := l.all.plus(more)
-	err := all.check(l.maxCalls, maxBodies, "server", "the calls of all users")
+	err := own.check(l.o.CallsPerUser(), maxBodies/4, "person", "your calls")
+	if err == nil {
+		err = all.check(l.o.MaxCalls, maxBodies, "server", "the calls of all users")
+	}
 	if err != nil {
 		return err
 	}
@@ -141,28 +132,16 @@ func (a *admission) release() {
 
 	less := load{-a.held.requests, -a.held.bytes}
 	l.all = l.all.plus(less)
-	l.people[a.person] = l.people[a.person].plus(less)
-	if l.people[a.person] == (load{}) {
+	own := l.people[a.person].plus(less)
+	l.people[a.person] = own
+	if own == (load{}) {
 		delete(l.people, a.person)
 	}
 }
 
-// read takes a place, and reads the body.
-func (a *admission) read() ([]byte, error) {
-	if err := a.take(load{requests: 1}); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(a)
-}
-
 func (a *admission) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
-	if n > 0 {
-		if err := a.take(load{bytes: n}); err != nil {
-			return n, err
-		}
-	}
-	return n, err
+	return n, cmp.Or(a.take(load{bytes: n}), err)
 }
 
 // refuseBody answers a request that has no place, or whose body could not be read.
@@ -174,12 +153,9 @@ func (r *response) refuseBody(err error) {
 		return
 	}
 
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
+	if errors.As(err, new(*http.MaxBytesError)) {
 		http.Error(r, "the request is larger than 1 MiB", http.StatusRequestEntityTooLarge)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		http.Error(r, "the request did not arrive in time", http.StatusRequestTimeout)
-	default:
-		http.Error(r, "reading the request: "+err.Error(), http.StatusBadRequest)
+		return
 	}
+	http.Error(r, "the request did not arrive", http.StatusRequestTimeout)
 }

@@ -3,36 +3,45 @@ package httpd
 import (
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// newTestMetrics returns metrics for the tools, and a function that returns the page.
-func newTestMetrics() (*Metrics, func() string) {
+// page returns /metrics after n calls of different people.
+func page(n int) string {
 	m := NewMetrics(map[string]answer.Profile{"answer": {}})
-	return m, func() string {
-		res := httptest.NewRecorder()
-		m.ServeHTTP(res, nil)
-		return res.Body.String()
+	m.gauges = func() map[string]int { return nil }
+	for i := range n {
+		m.Observe(server.Call{Tool: "answer", Client: fmt.Sprint("user-", i), Outcome: "ok"})
 	}
+
+	res := httptest.NewRecorder()
+	m.ServeHTTP(res, nil)
+	return res.Body.String()
 }
 
-// Before the first call each family has its description, and the series of alerts are 0.
+// Before the first call each family has its description, the series of alerts are 0, and the
+// buckets of a histogram are in the order of numbers.
 func TestFirstPage(t *testing.T) {
-	_, page := newTestMetrics()
-	got := page()
+	const bucket = prefix + `call_seconds_bucket{tool="answer",outcome="ok",le=`
+	got := page(0)
 
 	for _, want := range []string{
 		"# HELP openai_responses_mcp_ready 1 while /readyz answers 200.",
 		"# TYPE openai_responses_mcp_call_seconds histogram",
+		prefix + `build_info{version="` + version.String() + `"} 1`,
 		prefix + `errors_total{tool="answer",kind="auth"} 0`,
 		prefix + `errors_total{tool="answer",kind="shutdown"} 0`,
+		prefix + `rejected_requests_total{status="401",reason="invalid token"} 0`,
 		prefix + `rejected_requests_total{status="429",reason="person"} 0`,
-		prefix + `call_seconds_bucket{tool="answer",outcome="ok",le="120"} 0`,
+		bucket + "\"5\"} 0\n" + bucket + "\"10\"} 0\n" + bucket + `"20"} 0`,
+		bucket + "\"300\"} 0\n" + bucket + `"+Inf"} 0`,
 		prefix + `call_seconds_count{tool="answer",outcome="error"} 0`,
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -50,28 +59,9 @@ func TestFirstPage(t *testing.T) {
 	}
 }
 
-// The buckets of a histogram are in the order of numbers.
-func TestBuckets(t *testing.T) {
-	_, page := newTestMetrics()
-	bucket := regexp.MustCompile(`call_seconds_bucket{tool="answer",outcome="ok",le="(.*)"}`)
-
-	var bounds []string
-	for _, match := range bucket.FindAllStringSubmatch(page(), -1) {
-		bounds = append(bounds, match[1])
-	}
-	const want = "0.5 1 2.5 5 10 20 30 60 120 300 +Inf"
-	if got := strings.Join(bounds, " "); got != want {
-		t.Errorf("buckets %s, want %s", got, want)
-	}
-}
-
 // The metrics have 1,000 names, and one for all others.
 func TestManyClients(t *testing.T) {
-	m, page := newTestMetrics()
-	for i := range 1100 {
-		m.Observe(server.Call{Tool: "answer", Client: fmt.Sprint("user-", i), Outcome: "ok"})
-	}
-	got := page()
+	got := page(1100)
 
 	if n := strings.Count(got, prefix+"calls_total{"); n != 1001 {
 		t.Errorf("%d series of calls, want 1001", n)
@@ -79,5 +69,28 @@ func TestManyClients(t *testing.T) {
 	const others = prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`
 	if !strings.Contains(got, others) {
 		t.Errorf("the page lacks %s", others)
+	}
+}
+
+// The alert rules and the dashboard use metrics that exist.
+func TestMonitoring(t *testing.T) {
+	name := regexp.MustCompile(`\b(openai_responses_mcp|process)_\w+`)
+	all := page(1)
+
+	for _, file := range []string{"prometheus/rules.yaml", "grafana/dashboard.json"} {
+		text, err := os.ReadFile("../../config/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := name.FindAllString(string(text), -1)
+		if len(used) == 0 {
+			t.Errorf("%s uses no metrics", file)
+		}
+
+		for _, metric := range used {
+			if !regexp.MustCompile(metric + `\b`).MatchString(all) {
+				t.Errorf("/metrics does not have %s of %s", metric, file)
+			}
+		}
 	}
 }

@@ -1,8 +1,8 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -34,7 +34,7 @@ type tracker struct {
 // rejection is a kind of rejected requests.
 type rejection struct {
 	status int
-	reason string // of a 429: person, server or bytes
+	reason string // such as person, server or bytes of a 429
 }
 
 // track passes requests to next with a response of the tracker.
@@ -57,34 +57,36 @@ func (t *tracker) track(next http.Handler) http.Handler {
 	})
 }
 
-// quiet reports whether all responses have ended, and those that left their connection open have
-// done so long enough ago.
-func (t *tracker) quiet() bool {
-	return t.active.Load() == 0 && time.Since(time.Unix(0, t.kept.Load())) >= t.o.Notice
+// drain waits until all responses have ended, and those that left their connection open have done
+// so long enough ago, but not longer than the options allow.
+func (t *tracker) drain() {
+	end := time.Now().Add(t.o.Drain)
+	for t.active.Load() > 0 || time.Since(time.Unix(0, t.kept.Load())) < t.o.Notice {
+		if time.Now().After(end) {
+			t.o.Log.Warn("cancelling the calls that are still in flight",
+				"after", t.o.Drain.String())
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
 // begins with a GET, whose 405 is not worth a line.
-func (t *tracker) reject(kind rejection, problem, remote string) {
-	t.o.Metrics.reject(kind, 1)
+func (t *tracker) reject(kind rejection, remote string) {
+	t.o.Metrics.reject(1, kind)
 
 	now := time.Now().Unix()
 	last, _ := t.logged.Swap(kind, now)
 	if last == now {
 		return
 	}
-	log := t.o.Log.With("status", kind.status)
-	if kind.reason != "" {
-		log = log.With("reason", kind.reason)
-	}
-	if problem != "" {
-		log = log.With("problem", problem)
-	}
-	level := slog.LevelInfo
+
+	log := t.o.Log.Info
 	if kind.status == http.StatusMethodNotAllowed {
-		level = slog.LevelDebug
+		log = t.o.Log.Debug
 	}
-	log.Log(t.ctx, level, "rejected", "remote", remote)
+	log("rejected", "status", kind.status, "reason", kind.reason, "remote", remote)
 }
 
 // response is a response of a tracker. A client that takes nothing of it for writeTime loses its
@@ -94,8 +96,7 @@ func (t *tracker) reject(kind rejection, problem, remote string) {
 type response struct {
 	tracker *tracker
 	remote  string
-	reason  string // of a rejection
-	problem string // of an access token, for the log
+	reason  string // of a rejection; "": the text of its status
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
@@ -107,9 +108,13 @@ type response struct {
 }
 
 // allow gives the client time to send the body of the request.
-func (r *response) allow(d time.Duration) { _ = r.control.SetReadDeadline(time.Now().Add(d)) }
+func (r *response) allow(d time.Duration) {
+	_ = r.control.SetReadDeadline(time.Now().Add(d))
+}
 
-func (r *response) Header() http.Header { return r.header }
+func (r *response) Header() http.Header {
+	return r.header
+}
 
 func (r *response) WriteHeader(status int) {
 	r.mu.Lock()
@@ -132,9 +137,10 @@ func (r *response) beginLocked(status int, header http.Header) {
 	r.begun = true
 
 	maps.Copy(r.w.Header(), header)
-	rejected := status/100 == 4
+	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
-		r.tracker.reject(rejection{status, r.reason}, r.problem, r.remote)
+		reason := cmp.Or(r.reason, http.StatusText(status))
+		r.tracker.reject(rejection{status, reason}, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")

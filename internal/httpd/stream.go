@@ -29,9 +29,10 @@ func (r *response) comment() {
 		return
 	}
 
-	header := http.Header{}
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-cache, no-transform")
+	header := http.Header{
+		"Content-Type":  {"text/event-stream"},
+		"Cache-Control": {"no-cache, no-transform"},
+	}
 	r.beginLocked(http.StatusOK, header)
 	_, _ = r.writeLocked([]byte(": keep-alive\n\n"))
 }

@@ -4,17 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
-
-const minSecret = 16 // bytes of a token
 
 // tokenHolder begins the IDs of people with a static token.
 const tokenHolder = "token:"
@@ -37,7 +34,6 @@ type holders struct {
 // with each new token before it is accepted.
 func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, error) {
 	t := &Tokens{source: source, learn: learn}
-	t.holders.Store(&holders{})
 	return t, t.Set(data)
 }
 
@@ -51,47 +47,51 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
 }
 
 // Names counts the names of the holders.
-func (t *Tokens) Names() int { return t.holders.Load().names }
+func (t *Tokens) Names() int {
+	return t.holders.Load().names
+}
 
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
-	byHash := map[[sha256.Size]byte]string{}
+	next := &holders{byHash: map[[sha256.Size]byte]string{}}
 	names := map[string]bool{}
-	var secrets []string
 	list := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
 	for i, entry := range strings.FieldsFunc(list, separatesTokens) {
 		name, secret, ok := strings.Cut(entry, ":")
+		problem := ""
 		switch {
 		case !ok || name == "":
-			return fmt.Errorf("entry %d of %s is not name:token", i+1, t.source)
+			problem = "entry %d of %s is not name:token"
 		case !isName(name):
-			return fmt.Errorf("the name of entry %d of %s has a quote, a backslash "+
-				"or a character that cannot be seen", i+1, t.source)
-		case len(secret) < minSecret:
-			return fmt.Errorf("the token of entry %d of %s has fewer than %d characters",
-				i+1, t.source, minSecret)
+			problem = "the name of entry %d of %s has a quote, a backslash " +
+				"or a character that cannot be seen"
+		case len(secret) < 16:
+			problem = "the token of entry %d of %s has fewer than 16 characters"
 		}
-		byHash[sha256.Sum256([]byte(secret))] = name
+		if problem != "" {
+			return fmt.Errorf(problem, i+1, t.source)
+		}
+
+		t.learn(secret)
+		next.byHash[sha256.Sum256([]byte(secret))] = name
 		names[name] = true
-		secrets = append(secrets, secret)
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("%s has no tokens", t.source)
 	}
 
-	for _, secret := range secrets {
-		t.learn(secret)
+	next.names = len(names)
+	if next.names == 0 {
+		return fmt.Errorf("%s has no tokens", t.source)
 	}
-	t.holders.Store(&holders{byHash, len(names)})
+	t.holders.Store(next)
 	return nil
 }
 
 // isName reports whether logs and metrics can show a name as it is.
 func isName(name string) bool {
-	hasQuote := strings.ContainsAny(name, "\"'`\\")
-	isVisible := func(r rune) bool { return unicode.IsPrint(r) && !text.Unsafe(r) }
-	hasInvisible := strings.ContainsFunc(name, func(r rune) bool { return !isVisible(r) })
-	return utf8.ValidString(name) && !hasQuote && !hasInvisible
+	isPlain := strconv.Quote(name) == `"`+name+`"`
+	isVisible := !strings.ContainsFunc(name, text.Unsafe)
+	return isPlain && isVisible && !strings.ContainsAny(name, "'`")
 }
 
-func separatesTokens(r rune) bool { return r == ',' || r <= ' ' }
+func separatesTokens(r rune) bool {
+	return r == ',' || r <= ' '
+}

@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -28,7 +25,7 @@ const unknownItem itemNumber = 0
 // response. Unknown events and items are ignored here; the response keeps the items.
 //
 // The numbers in byIndex, byID, types and blocks are at most last. Without a caller these maps stay
-// empty. A block is in blocks from its start on, also after its stop.
+// empty. A block is in blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	emitter *emitter
 	log     func([]byte) // writes what came back to the debug log
@@ -38,9 +35,10 @@ type accumulator struct {
 	byID    map[string]itemNumber
 	types   map[itemNumber]string // of the items that are known
 	blocks  map[blockKey]*block
+	order   []*block
 
-	job  *job // nil: runs in the foreground
-	size int  // bytes of the events so far
+	job  job
+	size int // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
 	doneSize int    // elements of done
@@ -74,24 +72,15 @@ func newAccumulator(e *emitter, log func([]byte)) *accumulator {
 // (https://platform.openai.com/docs/api-reference/responses-streaming).
 type streamEvent struct {
 	Type         string
-	Sequence     *float64 `json:"sequence_number"`
-	OutputIndex  float64  `json:"output_index"` // some servers write 3.0
-	ContentIndex float64  `json:"content_index"`
-	ItemID       string   `json:"item_id"`
+	Sequence     float64 `json:"sequence_number"`
+	OutputIndex  float64 `json:"output_index"` // some servers write 3.0
+	ContentIndex float64 `json:"content_index"`
+	ItemID       string  `json:"item_id"`
 	Delta        string
 	Part         Part
 	Item         Item
-	Response     json.RawMessage
-	Error        json.RawMessage
-}
-
-// isError reports whether an event has an error. The events of some servers have an empty one.
-func (ev *streamEvent) isError() bool {
-	switch string(ev.Error) {
-	case "", "null", "{}", `""`:
-		return ev.Type == "error"
-	}
-	return true
+	Response     Response
+	Error        any
 }
 
 // read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
@@ -105,8 +94,7 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 			return nil, bufio.ErrTooLong
 		case a.size > maxBody: // over several connections
 			return nil, tooLarge(tooLong)
-		}
-		if !isObject(data) {
+		case !isObject(data):
 			continue
 		}
 
@@ -115,41 +103,44 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 			return r, err
 		}
 	}
-
-	err := stream.Err()
-	if err == nil {
-		err = errors.New("the stream ended before the response did")
-	}
-	return nil, err
+	return nil, cmp.Or(stream.Err(), errors.New("the stream ended before the response did"))
 }
 
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
 func (a *accumulator) handleEvent(data []byte) (*Response, error) {
-	var ev streamEvent
-	err := decode(data, &ev)
-	if err != nil {
+	ev := &streamEvent{}
+	err := decode(data, ev)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
-	}
-	if a.job != nil && a.job.skips(ev) {
+	case a.job.skips(ev):
 		return nil, nil
-	}
-	if ev.isError() {
+	case ev.Type == "error", ev.Type == "" && ev.Error != nil: // some gateways send no type
 		return nil, responseError(data, "the stream ended with an error")
 	}
 
 	switch ev.Type {
 	case "response.created":
-		a.nameJob(ev.Response)
+		a.nameJob(&ev.Response)
+
 	case "response.completed", "response.incomplete", "response.failed":
-		return a.finishStream(ev)
+		ev.Response.Streamed = true
+		ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
+		raw := gjson.GetBytes(data, "response").Raw
+		return a.finish(&ev.Response, []byte(raw))
+
 	case "response.output_item.done":
-		a.keepItem(ev.Item)
+		if ev.Item.Type != "" {
+			a.log(ev.Item.Raw)
+			a.done = append(a.done, ev.Item)
+			a.doneSize += size(ev.Item)
+		}
 	}
 	if a.emitter.watched() {
 		a.emitEvent(ev)
 	}
 
-	elements := max(len(a.blocks), len(a.byID), int(a.last), a.doneSize)
+	elements := max(len(a.order), len(a.byID), int(a.last), a.doneSize)
 	if elements > maxElements {
 		return nil, tooLarge(tooMany)
 	}
@@ -157,58 +148,21 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 }
 
 // nameJob notes the id of a response that runs in the background, as the API itself says.
-func (a *accumulator) nameJob(response []byte) {
-	id := gjson.GetBytes(response, "id").Str
-	named := a.job == nil || a.job.id != ""
-	if named || !inBackground(response) {
-		return
+func (a *accumulator) nameJob(r *Response) {
+	if a.job.asked && a.job.id == "" && r.Background {
+		a.job.id = r.ID
+		a.emitter.send(Created{r.ID})
 	}
-	a.job.id = id
-	a.emitter.send(Created{id})
-}
-
-// keepItem keeps a complete item for a response that does not have it.
-func (a *accumulator) keepItem(item Item) {
-	if item.Type == "" {
-		return
-	}
-	a.log(item.Raw)
-	a.done = append(a.done, item)
-	a.doneSize += 1 + item.size()
-}
-
-// finishStream makes the response of the last event of a stream. The name of the event decides
-// about the status, and the complete items are the output if the event has none: some servers
-// leave it out.
-func (a *accumulator) finishStream(ev streamEvent) (*Response, error) {
-	data := []byte(ev.Response)
-	if !isObject(data) {
-		data = []byte("{}")
-	}
-	a.log(data)
-
-	r, err := decodeResponse(data, "text/event-stream")
-	if err != nil {
-		return nil, err
-	}
-	r.Streamed = true
-	r.Status = strings.TrimPrefix(ev.Type, "response.")
-	if len(r.Output) == 0 && len(a.done) > 0 {
-		r.Output = a.done
-	}
-	return a.finish(r, data)
 }
 
 // finishPlain makes the response of an answer that is not a stream.
-func (a *accumulator) finishPlain(data []byte, contentType string) (*Response, error) {
-	a.log(data)
-
-	r, err := decodeResponse(data, contentType)
+func (a *accumulator) finishPlain(data []byte) (*Response, error) {
+	r, err := decodeResponse(data)
 	if err != nil {
 		return nil, err
 	}
 	if r.Running() {
-		a.nameJob(data)
+		a.nameJob(r)
 		if a.job.running() {
 			return r, nil
 		}
@@ -216,11 +170,15 @@ func (a *accumulator) finishPlain(data []byte, contentType string) (*Response, e
 	return a.finish(r, data)
 }
 
-// finish checks a response, whose JSON is data, and emits what was not streamed of it.
+// finish checks a response, whose JSON is data, and emits what was not streamed of it. The complete
+// items are its output if it has none: some servers leave it out.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
-	if a.job != nil {
-		a.job.ended = r
+	a.log(data)
+	a.job.ended = r
+	if len(r.Output) == 0 && len(a.done) > 0 {
+		r.Output = a.done
 	}
+
 	err := r.check(data)
 	if err != nil {
 		return nil, err
@@ -231,39 +189,90 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	return r, nil
 }
 
+// blockText is what an event or an item says of a block. It has the whole text once the block is
+// complete.
+type blockText struct {
+	BlockStart // without the index
+	content    float64
+	text       string
+	search     Search
+}
+
+// blocks returns the blocks of an item: those of the texts of a message, whose first part has the
+// number first, or one.
+func (i Item) blocks(first float64) []blockText {
+	var b blockText
+	b.ID = i.ID
+
+	switch i.Type {
+	case "message":
+		var all []blockText
+		for n, part := range i.Content {
+			if part.IsText() || part.Type == "refusal" {
+				b.Kind = BlockText
+				b.content = first + float64(n)
+				b.text = part.Text + part.Refusal
+				all = append(all, b)
+			}
+		}
+		return all
+
+	case "reasoning":
+		b.Kind = BlockThinking
+		b.text = i.thoughts()
+
+	case "function_call", "custom_tool_call":
+		b.Kind = BlockToolUse
+		b.ID = i.CallID
+		b.Name = i.Name
+		b.text = i.Arguments + i.Input
+
+	case "web_search_call":
+		b.Kind = BlockSearch
+		b.search = i.search()
+
+	default:
+		return nil
+	}
+	return []blockText{b}
+}
+
 // emitEvent passes an event on to the caller.
-func (a *accumulator) emitEvent(ev streamEvent) {
+func (a *accumulator) emitEvent(ev *streamEvent) {
+	isComplete := strings.HasSuffix(ev.Type, ".done")
+
 	switch ev.Type {
-	case "response.output_item.added":
-		a.startItem(a.itemOf(ev), ev.Item)
+	case "response.output_item.added", "response.output_item.done":
+		a.emitItem(a.itemOf(ev), ev.Item, isComplete)
+		if isComplete {
+			delete(a.byIndex, ev.OutputIndex)
+		}
 
-	case "response.output_item.done":
-		a.completeItem(a.itemOf(ev), ev.Item)
-		delete(a.byIndex, ev.OutputIndex)
-
-	case "response.content_part.added":
-		a.textBlock(a.itemOf(ev), ev.ContentIndex, ev.ItemID, ev.Part)
-
-	case "response.content_part.done":
-		b := a.textBlock(a.itemOf(ev), ev.ContentIndex, ev.ItemID, ev.Part)
-		a.completeBlock(b, ev.Part.Text+ev.Part.Refusal)
+	case "response.content_part.added", "response.content_part.done":
+		message := Item{Type: "message", ID: ev.ItemID, Content: []Part{ev.Part}}
+		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
 
 	case "response.output_text.delta", "response.refusal.delta":
-		key := blockKey{a.itemOf(ev), BlockText, ev.ContentIndex}
-		a.addDelta(a.openBlock(key, ev.ItemID, ""), ev.Delta)
+		a.emitDelta(ev, BlockText, ev.ContentIndex)
 
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		key := blockKey{a.itemOf(ev), BlockThinking, 0}
-		a.addDelta(a.openBlock(key, ev.ItemID, ""), ev.Delta)
+		a.emitDelta(ev, BlockThinking, 0)
 
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		key := blockKey{a.itemOf(ev), BlockToolUse, 0}
-		a.addDelta(a.blocks[key], ev.Delta) // before its item the block would have no name
+		a.emitDelta(ev, BlockToolUse, 0)
 	}
 }
 
+// emitDelta adds the text of an event to a block.
+func (a *accumulator) emitDelta(ev *streamEvent, kind string, content float64) {
+	start := BlockStart{Kind: kind, ID: ev.ItemID}
+	said := blockText{BlockStart: start, content: content}
+	b := a.openBlock(a.itemOf(ev), said)
+	a.addDelta(b, ev.Delta)
+}
+
 // itemOf returns the number of the item that an event is about, which may be new.
-func (a *accumulator) itemOf(ev streamEvent) itemNumber {
+func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	item := a.byIndex[ev.OutputIndex]
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
@@ -276,21 +285,11 @@ func (a *accumulator) itemOf(ev streamEvent) itemNumber {
 	return item
 }
 
-// startItem starts the block of an item that has one only, and returns it. A message has a block
-// for each of its texts, which the API announces by themselves: the result is nil.
-func (a *accumulator) startItem(number itemNumber, item Item) *block {
+// emitItem emits what an item says of its blocks.
+func (a *accumulator) emitItem(number itemNumber, item Item, isComplete bool) {
 	a.rememberID(number, item.ID)
 	a.types[number] = item.Type
-
-	switch item.Type {
-	case "reasoning":
-		return a.openBlock(blockKey{number, BlockThinking, 0}, item.ID, "")
-	case "function_call", "custom_tool_call":
-		return a.openBlock(blockKey{number, BlockToolUse, 0}, item.CallID, item.Name)
-	case "web_search_call":
-		return a.openBlock(blockKey{number, BlockSearch, 0}, item.ID, "")
-	}
-	return nil
+	a.emit(number, item.blocks(0), isComplete)
 }
 
 func (a *accumulator) rememberID(number itemNumber, id string) {
@@ -299,29 +298,13 @@ func (a *accumulator) rememberID(number itemNumber, id string) {
 	}
 }
 
-// completeItem emits what was not streamed of an item as one delta, and stops its blocks.
-func (a *accumulator) completeItem(number itemNumber, item Item) {
-	b := a.startItem(number, item)
-
-	switch item.Type {
-	case "message":
-		for i, part := range item.Content {
-			text := a.textBlock(number, float64(i), item.ID, part)
-			a.completeBlock(text, part.Text+part.Refusal)
+// emit starts the blocks of an item that are new, and completes them if they are complete.
+func (a *accumulator) emit(item itemNumber, blocks []blockText, isComplete bool) {
+	for _, said := range blocks {
+		b := a.openBlock(item, said)
+		if isComplete {
+			a.completeBlock(b, said)
 		}
-
-	case "reasoning":
-		a.completeBlock(b, item.thoughts())
-
-	case "function_call", "custom_tool_call":
-		a.completeBlock(b, item.toolInput())
-
-	case "web_search_call": // the API says what a search does when it is done
-		s := item.search()
-		if b.open && s != (Search{}) {
-			a.emitter.send(s)
-		}
-		a.completeBlock(b, "")
 	}
 }
 
@@ -344,36 +327,26 @@ func (a *accumulator) completeOutput(output []Item) {
 				number = next
 			}
 		}
-		a.completeItem(number, item)
+		a.emitItem(number, item, true)
 	}
 }
 
-// textBlock returns the block of a text part. It is nil for a part that is not text.
-func (a *accumulator) textBlock(item itemNumber, content float64, id string, part Part) *block {
-	if !part.IsText() && part.Type != "refusal" {
-		return nil
-	}
-	return a.openBlock(blockKey{item, BlockText, content}, id, "")
-}
-
-// openBlock returns a block, which it starts when it is new.
-func (a *accumulator) openBlock(key blockKey, id, name string) *block {
+// openBlock returns a block, which it starts when it is new. A tool's block is not started before
+// its name is known: the result is nil.
+func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
+	key := blockKey{item, said.Kind, said.content}
 	b := a.blocks[key]
-	if b != nil {
+	if b != nil || said.Kind == BlockToolUse && said.Name == "" {
 		return b
 	}
 
-	start := BlockStart{
-		Index: a.emitter.next,
-		Kind:  key.kind,
-		ID:    id,
-		Name:  name,
-	}
+	b = &block{BlockStart: said.BlockStart, open: true}
+	b.Index = a.emitter.next
 	a.emitter.next++
-	b = &block{BlockStart: start, open: true}
 	a.blocks[key] = b
-	a.rememberID(key.item, id)
-	a.emitter.send(start)
+	a.order = append(a.order, b)
+	a.rememberID(item, said.ID)
+	a.emitter.send(b.BlockStart)
 	return b
 }
 
@@ -397,13 +370,17 @@ func (a *accumulator) addDelta(b *block, text string) {
 }
 
 // completeBlock emits what is missing of the text of a block and stops the block, once. A text that
-// does not begin with what was streamed adds nothing.
-func (a *accumulator) completeBlock(b *block, text string) {
+// does not begin with what was streamed adds nothing. The API says what a search does when it is
+// done.
+func (a *accumulator) completeBlock(b *block, said blockText) {
 	if b == nil || !b.open {
 		return
 	}
 
-	missing, ok := strings.CutPrefix(text, b.sent.String())
+	if said.search != (Search{}) {
+		a.emitter.send(said.search)
+	}
+	missing, ok := strings.CutPrefix(said.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
 	}
@@ -411,10 +388,9 @@ func (a *accumulator) completeBlock(b *block, text string) {
 	a.emitter.send(BlockStop{b.Index})
 }
 
-// stopBlocks stops the blocks that are still open, in their order.
+// stopBlocks stops the blocks that are still open.
 func (a *accumulator) stopBlocks() {
-	order := func(x, y *block) int { return cmp.Compare(x.Index, y.Index) }
-	for _, b := range slices.SortedFunc(maps.Values(a.blocks), order) {
-		a.completeBlock(b, "")
+	for _, b := range a.order {
+		a.completeBlock(b, blockText{})
 	}
 }

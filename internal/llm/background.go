@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/tidwall/gjson"
 )
@@ -29,49 +29,41 @@ var (
 	ErrDetached = errors.New("the response goes on at the API")
 )
 
-// job is a response that may run in the background. It does once it has an id, and until it has an
-// end.
+// job is the response of a request, which may run in the background. It does once it has an id, and
+// until it has an end.
 type job struct {
+	asked   bool // the request asks for background
 	model   string
 	include []string  // of the request
 	id      string    // "": the API has not named it as a background response
 	ended   *Response // also one that failed; nil: it runs
 
-	// Events with lower sequence numbers were read: read counts all of them, skip those from earlier
-	// connections.
+	// Events with lower sequence numbers were read: read counts all of them, skip those from
+	// earlier connections.
 	read float64
 	skip float64
 }
 
-// jobOf returns the job of a request body, nil if it does not ask for background.
-func jobOf(body []byte) *job {
-	if !inBackground(body) {
-		return nil
+// jobOf returns the job of a request body.
+func jobOf(body []byte) job {
+	return job{
+		asked:   inBackground(body),
+		model:   gjson.GetBytes(body, "model").Str,
+		include: included(body),
 	}
-
-	j := &job{model: gjson.GetBytes(body, "model").Str}
-	for _, element := range included(body) {
-		j.include = append(j.include, element.Str)
-	}
-	return j
 }
 
 // inBackground reports whether a request body asks for background.
 func inBackground(body []byte) bool { return gjson.GetBytes(body, "background").Bool() }
 
 // running reports whether the response runs in the background.
-func (j *job) running() bool { return j != nil && j.id != "" && j.ended == nil }
+func (j *job) running() bool { return j.id != "" && j.ended == nil }
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
-func (j *job) skips(ev streamEvent) bool {
-	if ev.Sequence == nil {
-		return false
-	}
-	if *ev.Sequence < j.skip {
-		return true
-	}
-	j.read = *ev.Sequence + 1
-	return false
+func (j *job) skips(ev *streamEvent) bool {
+	isOld := ev.Sequence < j.skip
+	j.read = max(j.read, ev.Sequence+1)
+	return isOld
 }
 
 // Start starts a response in the background and returns it, queued or in progress, or complete
@@ -95,26 +87,18 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 	}
 
 	acc := c.newAccumulator(ctx, &emitter{})
-	acc.job = &job{id: id, include: include}
-	r, failure := c.fetch(ctx, acc, 0, false)
-	ended := acc.job.ended
-	switch {
-	case failure == nil:
-		return r, nil
-	case ended != nil:
-		ended.Failure = failure
-		return ended, nil
+	acc.job = job{id: id, include: include}
+	r, failure := c.fetch(ctx, acc, false)
+	if r == nil {
+		return nil, failure
 	}
-	return nil, failure
+	r.Failure = failure
+	return r, nil
 }
 
 // Cancel cancels a background response. Every error is an *Error. That the response has ended
 // already is no error.
 func (c *Client) Cancel(ctx context.Context, id string) error {
-	if err := c.Ready(); err != nil {
-		return err
-	}
-
 	var resp *http.Response
 	_, err := c.api.Cancel(ctx, id, option.WithResponseBodyInto(&resp))
 	if err == nil {
@@ -137,64 +121,52 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 	_ = c.Cancel(own, j.id) // logged
 }
 
-// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
-// the API has answered that it runs.
+// follow waits until a response ends that runs at the API, or only until it is found if that is all
+// that the caller wants. broken is why its connection ended; nil: the API has said that it runs.
+//
+// It reads on after the last event, as often as the connection breaks. Where the API refuses that,
+// a connection brings nothing new, or none has broken, it asks for the state of the response.
 func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
-	var failure *Error
-	if broken != nil {
-		failure = c.failed(ctx, broken, 1)
-	}
-	r, failure := c.reconnect(ctx, acc, failure)
-	if failure == nil {
-		return r, nil
-	}
-
-	if failure.lost {
-		failure.Kind = KindServer // so that the request is made again
-	} else {
-		c.abandon(ctx, acc.job)
-	}
-	return nil, failure
-}
-
-// reconnect reads on after the last event, as often as the connection breaks. Where the API refuses
-// that, a connection brings nothing new, or none has broken, it asks for the state of the response
-// until it ends, or only until it is found if that is all that the caller wants.
-func (c *Client) reconnect(
-	ctx context.Context,
-	acc *accumulator,
-	broken *Error,
-) (*Response, *Error) {
-	j := acc.job
-	isStream := broken != nil
-	progress := j.read > 0
+	j := &acc.job
 	delays := newDelays()
-	wait := delays.NextBackOff()
-	if acc.emitter.takesRunning {
-		wait = 0
+	var failure *Error
+	isStream := broken != nil
+	if isStream {
+		failure = c.failed(ctx, broken, 1)
 	}
 
 	for {
-		if isStream {
-			isStream = canResume(broken, progress)
-			acc.emitter.send(Reconnecting{})
-		}
-		r, failure := c.fetch(ctx, acc, wait, isStream)
-		isFound := failure == nil && acc.emitter.takesRunning
-		isFinal := failure != nil && (failure.lost || !isStream && !failure.retryable())
-		if !j.running() || isFound || isFinal {
-			return r, failure
-		}
-
-		progress = j.read > j.skip
+		progress := j.read > j.skip
 		if progress {
 			delays.Reset()
 		}
-		wait = delays.NextBackOff()
-		if failure != nil {
+		wait := delays.NextBackOff()
+		switch {
+		case failure != nil:
 			wait = cmp.Or(failure.RetryAfter, wait)
+		case acc.emitter.takesRunning:
+			wait = 0
 		}
-		broken = failure
+		if isStream {
+			isStream = canResume(failure, progress)
+			acc.emitter.send(Reconnecting{})
+		}
+
+		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
+		var r *Response
+		r, failure = c.fetch(ctx, acc, isStream)
+		isEnd := !j.running() || acc.emitter.takesRunning
+		switch {
+		case failure == nil && isEnd:
+			return r, nil
+		case failure == nil:
+		case failure.Lost:
+			failure.Kind = KindServer // so that the request is made again
+			return nil, failure
+		case !j.running(), !isStream && !failure.retryable():
+			c.abandon(ctx, j)
+			return nil, failure
+		}
 	}
 }
 
@@ -207,52 +179,45 @@ func canResume(broken *Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// fetch waits and makes one GET of a response, for an object, or for the stream after the last
-// event.
+// fetch makes one GET of a response, for an object, or for the stream after the last event. With
+// the error of a response that has failed it returns the response too.
 func (c *Client) fetch(
 	ctx context.Context,
 	acc *accumulator,
-	wait time.Duration,
 	isStream bool,
 ) (*Response, *Error) {
-	j := acc.job
+	j := &acc.job
 	j.skip = j.read
 	var resp *http.Response
-	options := []option.RequestOption{
-		option.WithResponseBodyInto(&resp),
-		option.WithHeader("Accept", "application/json"),
-	}
-	query := responses.ResponseGetParams{}
+	options := []option.RequestOption{option.WithResponseBodyInto(&resp)}
 	if isStream {
-		query.StartingAfter = param.NewOpt(int64(j.read) - 1)
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
-			option.WithQuery("stream", "true"))
+			option.WithQuery("stream", "true"),
+			option.WithQuery("starting_after", fmt.Sprint(j.read-1)))
 	}
 	for _, element := range j.include {
 		if element != encryptedReasoning { // the API refuses to repeat it
-			query.Include = append(query.Include, responses.ResponseIncludable(element))
+			options = append(options, option.WithQueryAdd("include[]", element))
 		}
 	}
 
+	_, err := c.api.Get(ctx, j.id, responses.ResponseGetParams{}, options...)
 	var r *Response
-	err := sleep(ctx, wait)
 	if err == nil {
-		_, err = c.api.Get(ctx, j.id, query, options...)
-	}
-	if err == nil {
-		r, err = c.readAnswer(ctx, resp, acc)
+		r, err = readAnswer(ctx, resp, acc)
 	}
 	isFound := err == nil || j.read > j.skip || !j.running()
 	if isFound {
 		c.found.Store(j.model, nil)
 	}
-	if err != nil {
-		failure := c.failed(ctx, err, 1)
-		failure.lost = j.running() && isLost(failure)
-		return nil, failure
+	if err == nil {
+		return r, nil
 	}
-	return r, nil
+
+	failure := c.failed(ctx, err, 1)
+	failure.Lost = j.running() && isLost(failure)
+	return j.ended, failure
 }
 
 // isLost reports whether a GET shows that the API does not have a response, or has no GET.

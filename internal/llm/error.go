@@ -110,11 +110,11 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
+	Lost       bool  // a GET did not find a background response: it was deleted, or there is no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	wait  time.Duration // of the pacer, after a refusal
 	final bool          // not retried although its kind is
-	lost  bool          // a GET did not find a background response
 	body  string        // the error body, for the debug log
 }
 
@@ -145,20 +145,13 @@ func statusName(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
 }
 
-// Error returns one line with kind, status, code, message and request id.
+// Error returns one line with kind, status and message.
 func (e *Error) Error() string {
 	s := "calling the Responses API: " + e.Kind.String()
 	if e.Status != 0 {
-		status := strconv.Itoa(e.Status) + " " + e.Code
-		s += " (" + strings.TrimSpace(status) + ")"
+		s += fmt.Sprintf(" (%d)", e.Status)
 	}
-	if e.Message != "" {
-		s += ": " + e.Message
-	}
-	if e.RequestID != "" {
-		s += " [" + e.RequestID + "]"
-	}
-	return s
+	return s + ": " + e.Message
 }
 
 // retryable reports whether the same request may succeed later.
@@ -169,13 +162,9 @@ func (e *Error) retryable() bool {
 	return e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection
 }
 
-// rateLimited reports whether the API refused a request because of its rate limit, so that the pacer
-// delays the next attempt.
+// rateLimited reports whether the API refused a request because of its rate limit, so that the
+// pacer delays the next attempt.
 func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
-
-// Lost reports whether a background response was not found at the API: it was deleted, or the API
-// has no GET for it.
-func (e *Error) Lost() bool { return e.lost }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -234,6 +223,8 @@ var statusKinds = map[int]Kind{
 // 429, others as 400, 402 or 403.
 func (e *Error) statusKind(status int) Kind {
 	message := strings.ToLower(e.Message)
+	isPath := strings.Contains(message, "invalid url")
+	isModel := strings.Contains(message, "model") && !isPath
 
 	switch {
 	case status < 400:
@@ -246,33 +237,20 @@ func (e *Error) statusKind(status int) Kind {
 		return KindParameter
 	case strings.Contains(message, "organization must be verified"): // there is no code for it
 		return KindUnverified
-	case e.refusesModel(status, message):
+	case e.Code == "model_not_found",
+		e.Code == "DeploymentNotFound", // Azure
+		status == http.StatusNotFound && isModel,
+		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return KindModel
 	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }
 
-// refusesModel reports whether a 4xx says that the model is not available. The message is in lower
-// case.
-func (e *Error) refusesModel(status int, message string) bool {
-	switch {
-	case e.Code == "model_not_found", e.Code == "DeploymentNotFound": // OpenAI, Azure
-		return true
-	case status == http.StatusNotFound:
-		return strings.Contains(message, "model") && !strings.Contains(message, "invalid url")
-	}
-	isOpenRouter := strings.Contains(message, "is not a valid model")
-	return status == http.StatusBadRequest && isOpenRouter
-}
-
 // responseError reads the error of a response or a stream that was accepted and then failed;
 // message is for an API that does not say why. Such an error has a code and no status, but
-// OpenRouter's code is the status. An error event that does not nest the error has its own type.
+// OpenRouter's code is the status.
 func responseError(data []byte, message string) *Error {
 	e := apiError(data)
-	if e.Type == "error" {
-		e.Type = ""
-	}
 	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
 
@@ -298,9 +276,7 @@ func statusError(resp *http.Response) *Error {
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	e.RetryAfter = retryAfter(resp.Header)
-	if e.Message == "" {
-		e.Message = statusMessage(e.Status, data)
-	}
+	e.Message = cmp.Or(e.Message, statusMessage(e.Status, data))
 	e.Kind = e.statusKind(e.Status)
 
 	location, err := resp.Location()
@@ -310,7 +286,7 @@ func statusError(resp *http.Response) *Error {
 	case e.Status == http.StatusBadRequest && plainHTTP.Match(data):
 		e.Message = ErrPlainHTTP.Error()
 		e.Err = ErrPlainHTTP
-	case isPage(data):
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = ErrWebPage
 	}
 	return e
@@ -319,43 +295,33 @@ func statusError(resp *http.Response) *Error {
 // statusMessage is the name of a status, followed by the first line of the body when that is text
 // and not a web page or JSON.
 func statusMessage(status int, data []byte) string {
+	name := statusName(status)
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
 	if line == "" || strings.ContainsAny(line[:1], "<{[") {
-		return statusName(status)
+		return name
 	}
-	return statusName(status) + ": " + line
+	return name + ": " + line
 }
-
-// isPage reports whether data is a web page, as a login or a firewall sends it.
-func isPage(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) }
-
-// errorExcerpt is the start of a body that an error keeps for the debug log.
-func errorExcerpt(data []byte) string { return string(data[:min(len(data), maxErrorText)]) }
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: errorExcerpt(data)}
+	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}
 
 	doc := gjson.ParseBytes(data)
-	fields := doc
-	bare := "" // an error that is a string: a message, and maybe a code
-	inner := doc.Get("error")
-	if inner.IsObject() {
-		fields = inner
-	} else {
-		bare = inner.String()
+	fields := doc.Get("error")
+	bare := "" // an error that is a string
+	if !fields.IsObject() {
+		bare = fields.String()
+		fields = doc
 	}
 
 	e.Type = fields.Get("type").String()
 	e.Param = fields.Get("param").String()
 	e.Code = fields.Get("code").String()
-	if namedKind(bare) != (Kind{}) {
-		e.Code = cmp.Or(e.Code, bare)
-	}
 	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String())
 	return e
 }
@@ -396,7 +362,7 @@ func connectionError(err error) *Error {
 	}
 
 	message := err.Error()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) {
 		message = "the server closed the connection without an answer"
 	}
 	return &Error{
@@ -410,13 +376,8 @@ func connectionError(err error) *Error {
 // isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
 // or a proxy's refusal does not change by itself. Other errors may be temporary.
 func isPermanent(err error) bool {
-	if errors.Is(err, http.ErrSchemeMismatch) {
-		return true
-	}
-
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
-	if untrusted || notTLS {
+	if untrusted || errors.Is(err, http.ErrSchemeMismatch) {
 		return true
 	}
 
@@ -453,39 +414,27 @@ func contextError(ctx context.Context, err error) *Error {
 // retryAfter reads how long the server asks to wait: milliseconds, seconds, a date, or the time
 // until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
 // 0 without a wait.
-func retryAfter(h http.Header) time.Duration {
-	wait := headerDuration(h, "Retry-After-Ms", time.Millisecond)
-	if wait == 0 {
-		wait = headerDuration(h, "Retry-After", time.Second)
-	}
-	if wait > 0 {
-		return wait
+func retryAfter(h http.Header) (wait time.Duration) {
+	const longest = 1 << 62 // a little less than what a time.Duration can hold
+
+	seconds := h.Get("Retry-After")
+	n, _ := strconv.ParseFloat(seconds, 64)
+	ms, _ := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
+	ms = cmp.Or(ms, n*1000)
+	if ms > 0 {
+		return time.Duration(min(ms*float64(time.Millisecond), longest))
 	}
 
-	date, err := http.ParseTime(h.Get("Retry-After"))
+	date, err := http.ParseTime(seconds)
 	if err == nil {
 		return max(time.Until(date), 0)
 	}
 
 	for _, limit := range []string{"Requests", "Tokens"} {
-		if h.Get("X-Ratelimit-Remaining-"+limit) != "0" {
-			continue
-		}
-		reset, err := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
-		if err == nil {
+		reset, _ := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
+		if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
 			wait = max(wait, reset)
 		}
 	}
 	return wait
-}
-
-// headerDuration reads a number of units from a header; 0 without a positive number.
-func headerDuration(h http.Header, name string, unit time.Duration) time.Duration {
-	const longest = 1 << 62 // a little less than what a time.Duration can hold
-
-	n, err := strconv.ParseFloat(h.Get(name), 64)
-	if err == nil && n > 0 {
-		return time.Duration(min(n*float64(unit), longest))
-	}
-	return 0
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,134 +11,109 @@ import (
 var errorRows = []struct {
 	name   string
 	status int
-	body   string
 	kind   Kind
 	want   string // type, code, param, message
+	body   string
 }{
 	{
-		"unknown model", 404,
-		apiBody("bad", "model_not_found", "model", "No gpt-x"),
-		KindModel, "bad|model_not_found|model|No gpt-x",
+		"unknown model", 404, KindModel, "bad|model_not_found|model|No gpt-x",
+		`{"error":{"message":"No gpt-x","type":"bad","param":"model","code":"model_not_found"}}`,
 	},
+
 	{
-		"key", 401,
+		"key", 401, KindAuth, "bad|invalid_api_key||Bad key",
 		`{"error":{"message":"Bad key","type":"bad","param":null,"code":"invalid_api_key"}}`,
-		KindAuth, "bad|invalid_api_key||Bad key",
 	},
 	{
-		"permission", 403,
+		"permission", 403, KindPermission, "|||No",
 		`{"error":{"message":"No","type":null,"param":null,"code":null}}`,
-		KindPermission, "|||No",
 	},
+
 	{
-		"OpenRouter: a number as code", 429,
+		"OpenRouter: a number as code", 429, KindRateLimit, "|429||Slow",
 		`{"error":{"code":429,"message":"Slow"}}`,
-		KindRateLimit, "|429||Slow",
 	},
+
 	{
-		"Ollama: a string", 400,
+		"Ollama: a string", 400, KindParameter, "|||no such model",
 		`{"error":"no such model"}`,
-		KindParameter, "|||no such model",
 	},
+
 	{
-		"FastAPI: a text", 422,
-		`{"detail":"field required"}`,
-		KindParameter, "|||field required",
-	},
-	{
-		"FastAPI: a list", 422,
+		"FastAPI: a list", 422, KindParameter, `|||[{"loc":["body"]}]`,
 		`{"detail":[{"loc":["body"]}]}`,
-		KindParameter, `|||[{"loc":["body"]}]`,
 	},
 	{
-		"flat", 400,
+		"flat", 400, KindParameter, "|bad||flat",
 		`{"message":"flat","code":"bad"}`,
-		KindParameter, "|bad||flat",
 	},
 	{
-		"values of other types", 400,
+		"values of other types", 400, KindParameter, `7||{"a":1}|Nope`,
 		`{"error":{"message":"Nope","param":{"a":1},"type":7}}`,
-		KindParameter, `7||{"a":1}|Nope`,
 	},
+
 	{
-		"conflict", 409,
-		`{}`,
-		KindParameter, "|||Conflict",
-	},
-	{
-		"no body", 418,
+		"no body", 418, KindParameter, "|||I'm a teapot",
 		``,
-		KindParameter, "|||I'm a teapot",
 	},
+
 	{
-		"web page", 502,
+		"web page", 502, KindServer, "|||Bad Gateway",
 		"<!DOCTYPE html><title>Bad gateway</title>",
-		KindServer, "|||Bad Gateway",
 	},
 	{
-		"plain HTTP", 400,
+		"plain HTTP", 400, KindParameter, "|||" + ErrPlainHTTP.Error(),
 		"<html>\r\n<p>The plain HTTP request was sent to HTTPS port",
-		KindParameter, "|||" + ErrPlainHTTP.Error(),
 	},
+
 	{
-		"text", 503,
+		"text", 503, KindServer, "|||Service Unavailable: upstream connect error",
 		"upstream connect error\nreset",
-		KindServer, "|||Service Unavailable: upstream connect error",
 	},
+
 	{
-		"null", 529,
+		"null", 529, KindServer, "|||HTTP 529: null",
 		"null",
-		KindServer, "|||HTTP 529: null",
 	},
 	{
-		"cut off", 500,
+		"cut off", 500, KindServer, "|||Internal Server Error",
 		`{"error":{"mess`,
-		KindServer, "|||Internal Server Error",
 	},
+
 	{
-		"payment", 402,
+		"payment", 402, KindQuota, "|||Pay",
 		`{"error":{"message":"Pay"}}`,
-		KindQuota, "|||Pay",
 	},
 	{
-		"wrong path", 404,
-		apiBody("", "", "", "Invalid URL (POST /v1/model)"),
-		KindNotFound, "|||Invalid URL (POST /v1/model)",
+		"wrong path", 404, KindNotFound, "|||Invalid URL (POST /v1/model)",
+		`{"error":{"message":"Invalid URL (POST /v1/model)"}}`,
+	},
+
+	{
+		"model by its code", 403, KindModel, "|model_not_found||No.",
+		`{"error":{"message":"No.","code":"model_not_found"}}`,
 	},
 	{
-		"model by its code", 403,
-		apiBody("", "model_not_found", "", "No."),
-		KindModel, "|model_not_found||No.",
-	},
-	{
-		"OpenRouter: model", 400,
+		"OpenRouter: model", 400, KindModel, "|400||x/y is not a valid model ID",
 		`{"error":{"message":"x/y is not a valid model ID","code":400}}`,
-		KindModel, "|400||x/y is not a valid model ID",
 	},
+
 	{
-		"unverified organization", 403,
-		apiBody("", "", "", "Your organization must be verified."),
-		KindUnverified, "|||Your organization must be verified.",
+		"unverified organization", 403, KindUnverified, "|||Your organization must be verified.",
+		`{"error":{"message":"Your organization must be verified."}}`,
 	},
+
 	{
-		"quota as a string", 429,
-		`{"error":"insufficient_quota"}`,
-		KindQuota, "|insufficient_quota||insufficient_quota",
-	},
-	{
-		"quota by its type", 429,
+		"quota by its type", 429, KindQuota, "insufficient_quota|||No.",
 		`{"error":{"type":"insufficient_quota","code":null,"message":"No."}}`,
-		KindQuota, "insufficient_quota|||No.",
 	},
 	{
-		"hard limit", 400,
-		apiBody("", "billing_hard_limit_reached", "", "No."),
-		KindQuota, "|billing_hard_limit_reached||No.",
+		"hard limit", 400, KindQuota, "|billing_hard_limit_reached||No.",
+		`{"error":{"message":"No.","code":"billing_hard_limit_reached"}}`,
 	},
 	{
-		"inactive billing", 500,
-		apiBody("", "billing_not_active", "", "No."),
-		KindQuota, "|billing_not_active||No.",
+		"inactive billing", 500, KindQuota, "|billing_not_active||No.",
+		`{"error":{"message":"No.","code":"billing_not_active"}}`,
 	},
 }
 
@@ -149,51 +125,18 @@ func TestErrorAnswers(t *testing.T) {
 
 			wantKind(t, err, tt.kind)
 			e := asError(t, err)
-			got := strings.Join([]string{e.Type, e.Code, e.Param, e.Message}, "|")
+			got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
 			if got != tt.want {
 				t.Errorf("error = %q, want %q", got, tt.want)
 			}
 
-			if e.Status != tt.status {
-				t.Errorf("status = %d, want %d", e.Status, tt.status)
-			}
-
-			if e.RequestID != "req_1" {
-				t.Errorf("request id = %q, want req_1", e.RequestID)
+			if e.Status != tt.status || e.RequestID != "req_1" {
+				t.Errorf("status = %d, request id = %q", e.Status, e.RequestID)
 			}
 
 			page := strings.HasPrefix(tt.body, "<!")
 			if errors.Is(err, ErrWebPage) != page {
 				t.Errorf("a web page: %v, want %v", !page, page)
-			}
-		})
-	}
-}
-
-// A context carries a traceparent to the API and to the debug log.
-func TestTraceparent(t *testing.T) {
-	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for name, value := range map[string]string{
-		"valid":           valid,
-		"none":            "",
-		"a part more":     valid + "-x",
-		"another version": "01" + valid[2:],
-		"upper case":      strings.ToUpper(valid),
-		"line feed":       valid + "\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, api, log := newClient(t, 0, answer(200, finished))
-			_, err := c.Create(WithTraceparent(t.Context(), value), question())
-			wantKind(t, err, Kind{})
-
-			sent := api.header.Get("Traceparent") == valid
-			if sent != (value == valid) {
-				t.Errorf("sent: %v", sent)
-			}
-
-			logged := strings.Contains(log.String(), "traceparent="+valid)
-			if logged != sent {
-				t.Errorf("logged: %v\n%s", logged, log)
 			}
 		})
 	}

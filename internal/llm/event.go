@@ -1,8 +1,9 @@
 package llm
 
-// Event is one step of a response that is being written. Blocks are numbered from
+// Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
+// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from
 // Request.FirstBlock over everything that one call takes: retries and rounds with tools included.
-type Event interface{ event() }
+type Event any
 
 // The values of BlockStart.Kind.
 const (
@@ -59,17 +60,6 @@ type Done struct {
 	Status   string // "completed" or "incomplete"
 	Response *Response
 }
-
-func (BlockStart) event()   {}
-func (BlockDelta) event()   {}
-func (BlockStop) event()    {}
-func (Search) event()       {}
-func (Retrying) event()     {}
-func (Created) event()      {}
-func (Reconnecting) event() {}
-func (Waiting) event()      {}
-func (Usage) event()        {}
-func (Done) event()         {}
 
 // emitter passes the events of a call on. Without yield it discards them.
 type emitter struct {

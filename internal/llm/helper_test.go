@@ -29,7 +29,9 @@ const (
 // step is what an API does with one request.
 type step func(*http.Request) (*http.Response, error)
 
-func (s step) RoundTrip(req *http.Request) (*http.Response, error) { return s(req) }
+func (s step) RoundTrip(req *http.Request) (*http.Response, error) {
+	return s(req)
+}
 
 // answer is a step that answers with status and body; headers come in pairs.
 func answer(status int, body string, headers ...string) step {
@@ -53,15 +55,8 @@ func refusedAs(param, message string) step {
 }
 
 func apiBody(typ, code, param, message string) string {
-	e := map[string]string{
-		"type":    typ,
-		"code":    code,
-		"param":   param,
-		"message": message,
-	}
-
-	data, _ := json.Marshal(map[string]any{"error": e})
-	return string(data)
+	const body = `{"error":{"type":%q,"code":%q,"param":%q,"message":%q}}`
+	return fmt.Sprintf(body, typ, code, param, message)
 }
 
 // frames is a stream of payloads.
@@ -109,17 +104,19 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	return next(req)
 }
 
-func (s *scripted) requests() int { return len(s.bodies) }
-
 func (s *scripted) wantRequests(t testing.TB, want int) {
 	t.Helper()
-	if s.requests() != want {
-		t.Errorf("%d requests, want %d", s.requests(), want)
+	if len(s.bodies) != want {
+		t.Errorf("%d requests, want %d", len(s.bodies), want)
 	}
 }
 
 // newClient returns a client of an API that plays steps, and its log.
-func newClient(t testing.TB, retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
+func newClient(
+	t testing.TB,
+	retries int,
+	steps ...step,
+) (*Client, *scripted, *bytes.Buffer) {
 	t.Helper()
 	api := &scripted{steps: steps}
 	log := &bytes.Buffer{}
@@ -178,7 +175,8 @@ func wantKind(t testing.TB, err error, want Kind) {
 
 func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
 	t.Helper()
-	if n := strings.Count(log.String(), "level=WARN"); n != want {
+	n := strings.Count(log.String(), "level=WARN")
+	if n != want {
 		t.Errorf("%d warnings, want %d:\n%s", n, want, log)
 	}
 }
@@ -220,7 +218,9 @@ func ask(t testing.TB, c *Client) ([]Event, *Response, error) {
 
 // bubble runs a subtest in a synctest bubble.
 func bubble(t *testing.T, name string, f func(*testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, f)
+	})
 }
 
 // collect reads events to their end.
@@ -237,15 +237,17 @@ func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
 	return all, all[len(all)-1].(Done).Response, nil
 }
 
-// script writes events down, a line each.
+// script writes the events of the response down, a line each.
 func script(events []Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		switch e := e.(type) {
 		case BlockStart:
-			fmt.Fprintf(&b, "start %d %s", e.Index, strings.TrimSpace(e.Kind+" "+e.ID+" "+e.Name))
+			block := strings.TrimSpace(e.Kind + " " + e.ID + " " + e.Name)
+			fmt.Fprintf(&b, "start %d %s", e.Index, block)
 		case BlockDelta:
-			fmt.Fprintf(&b, "delta %d %q", e.Index, e.Text+e.Thinking+e.InputJSON)
+			text := e.Text + e.Thinking + e.InputJSON
+			fmt.Fprintf(&b, "delta %d %q", e.Index, text)
 		case BlockStop:
 			fmt.Fprintf(&b, "stop %d", e.Index)
 		case Search:
@@ -256,6 +258,8 @@ func script(events []Event) string {
 			fmt.Fprintf(&b, "usage %d", e.Total)
 		case Done:
 			b.WriteString("done " + e.Status)
+		default:
+			continue
 		}
 
 		b.WriteString("\n")
@@ -286,7 +290,12 @@ func checkBlocks(t testing.TB, events []Event) {
 			next++
 			kinds[e.Index] = e.Kind
 		case BlockDelta:
-			ok = isDeltaOf(kinds[e.Index], e)
+			text := map[string]string{
+				BlockText:     e.Text,
+				BlockThinking: e.Thinking,
+				BlockToolUse:  e.InputJSON,
+			}[kinds[e.Index]]
+			ok = text != "" && text == e.Text+e.Thinking+e.InputJSON
 		case BlockStop:
 			ok = kinds[e.Index] != ""
 			delete(kinds, e.Index)
@@ -298,15 +307,4 @@ func checkBlocks(t testing.TB, events []Event) {
 			t.Errorf("%#v while these blocks are open: %v", e, kinds)
 		}
 	}
-}
-
-// isDeltaOf reports whether a delta has the text of its kind, and only that.
-func isDeltaOf(kind string, delta BlockDelta) bool {
-	texts := map[string]string{
-		BlockText:     delta.Text,
-		BlockThinking: delta.Thinking,
-		BlockToolUse:  delta.InputJSON,
-	}
-
-	return texts[kind] != "" && texts[kind] == delta.Text+delta.Thinking+delta.InputJSON
 }

@@ -4,8 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
-	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,7 +15,6 @@ import (
 // secureServer is a server that speaks TLS up to a version.
 func secureServer(t *testing.T, version uint16) *httptest.Server {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -27,39 +25,37 @@ func secureServer(t *testing.T, version uint16) *httptest.Server {
 func TestConnect(t *testing.T) {
 	old := secureServer(t, tls.VersionTLS11)
 	current := secureServer(t, tls.VersionTLS12)
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(407)
 	}))
 	defer proxy.Close()
 
-	roots := x509.NewCertPool()
-	roots.AddCert(old.Certificate()) // all of httptest have the same one
-
+	certificate := old.Certificate() // all of httptest have the same one
 	for _, tt := range []struct {
 		name    string
 		url     string
-		roots   *x509.CertPool
+		root    *x509.Certificate
 		proxy   string
 		message string
 		cause   error
 	}{
-		{"TLS 1.1", old.URL, roots, "", "protocol version", nil},
-		{"unknown certificate", current.URL, x509.NewCertPool(), "", "certificate", nil},
+		{"TLS 1.1", old.URL, certificate, "", "protocol version", nil},
+		{"unknown certificate", current.URL, nil, "", "certificate", nil},
 		{
 			"TLS to a plain port",
-			strings.Replace(plain.URL, "http:", "https:", 1), roots, "",
+			strings.Replace(proxy.URL, "http:", "https:", 1), certificate, "",
 			"gave HTTP response", http.ErrSchemeMismatch,
 		},
+
 		{
 			"plain to a TLS port",
-			strings.Replace(current.URL, "https:", "http:", 1), roots, "",
+			strings.Replace(current.URL, "https:", "http:", 1), certificate, "",
 			"plain HTTP request", ErrPlainHTTP,
 		},
+
 		{
 			"proxy without a password",
-			"https://api.test", roots, proxy.URL,
+			"https://api.test", certificate, proxy.URL,
 			"Proxy Authentication Required", TunnelError(407),
 		},
 	} {
@@ -67,13 +63,18 @@ func TestConnect(t *testing.T) {
 			hc := NewHTTPClient()
 			tr := hc.Transport.(*transport)
 			tr.roots.Do(func() {}) // the test's own roots stay
-			tr.TLSClientConfig.RootCAs = tt.roots
+			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
+			if tt.root != nil {
+				tr.TLSClientConfig.RootCAs.AddCert(tt.root)
+			}
+
 			if tt.proxy != "" {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
 			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
 			err := createError(t, c)
+
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
 				t.Errorf("%d attempts, message = %q, want 1, %q", e.Attempts, e.Message, tt.message)
@@ -88,62 +89,44 @@ func TestConnect(t *testing.T) {
 
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
-	redirect := answer(307, "", "Location", "http://api.test/v1/responses")
-	api := &scripted{steps: []step{redirect}}
-	c := New(Options{
-		BaseURL:    "https://api.test/v1",
-		APIKey:     testKey,
-		MaxRetries: 3,
-		HTTPClient: &http.Client{Transport: api},
-	})
-
+	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
+	hc := &http.Client{Transport: api}
+	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
 	err := createError(t, c)
+
 	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
 	api.wantRequests(t, 1)
 }
 
 // No part of a key is left where a text is shortened.
 func TestKeyAcrossTheEndOfAText(t *testing.T) {
-	for name, say := range map[string]func(text string) step{
-		"body": func(text string) step {
-			return answer(200, "says: "+text, "Content-Type", "text/plain")
-		},
-		"error text and request id": func(text string) step {
-			return answer(400, text, "X-Request-Id", text)
-		},
-		"message": func(text string) step {
-			return answer(400, apiBody("", "", "", text))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for n := range 450 {
-				c, _, logged := newClient(t, 0, say(strings.Repeat("x", n)+testKey))
-				err := createError(t, c)
-				said := asError(t, err).Error() + logged.String()
-				if strings.Contains(said, testKey[:8]) {
-					t.Fatalf("after %d characters:\n%s", n, said)
-				}
+	for n := range 450 {
+		said := strings.Repeat("x", n) + testKey
+		for name, say := range map[string]step{
+			"body":                      answer(200, "says: "+said, "Content-Type", "text/plain"),
+			"error text and request id": answer(400, said, "X-Request-Id", said),
+			"message":                   answer(400, apiBody("", "", "", said)),
+		} {
+			c, _, logged := newClient(t, 0, say)
+			err := createError(t, c)
+
+			if strings.Contains(err.Error()+logged.String(), testKey[:8]) {
+				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, logged)
 			}
-		})
+		}
 	}
 }
 
 // An image made from scratch has no roots; the bundled ones replace them.
 func TestRoots(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		pool *x509.CertPool
-		err  error
-		want bool
-	}{
-		{"empty", x509.NewCertPool(), nil, true},
-		{"error", nil, errors.New("no roots"), true},
-		{"bundled", bundledRoots(), nil, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := needRoots(tt.pool, tt.err); got != tt.want {
-				t.Errorf("needRoots = %v, want %v", got, tt.want)
-			}
-		})
+	got := map[string]bool{
+		"empty":   needRoots(x509.NewCertPool(), nil),
+		"error":   needRoots(nil, errors.New("no roots")),
+		"bundled": needRoots(bundledRoots(), nil),
+	}
+
+	want := map[string]bool{"empty": true, "error": true, "bundled": false}
+	if !maps.Equal(got, want) {
+		t.Errorf("needRoots = %v, want %v", got, want)
 	}
 }

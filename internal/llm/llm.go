@@ -25,10 +25,9 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,16 +62,17 @@ type Options struct {
 type Client struct {
 	api         responses.ResponseService
 	http        *http.Client
-	base        string            // without a trailing slash
-	query       string            // of the base URL
-	setHeaders  func(http.Header) // a closure, so that a printed Client shows no secret
-	bearer      bool              // requests carry key
+	base        string      // without a trailing slash
+	query       string      // of the base URL
+	header      http.Header // of every request, without the key
+	bearer      bool        // requests carry key
 	key         atomic.Pointer[string]
-	baseErr     error    // what is wrong with the base URL, or nil
-	o           Options  // without APIKey and Headers
-	unsupported sync.Map // set of modelParam
-	found       sync.Map // set of the models of which a GET found a background response
-	pacers      sync.Map // *pacer by model
+	baseErr     error // what is wrong with the base URL, or nil
+	o           Options
+	unsupported sync.Map     // set of modelParam
+	found       sync.Map     // set of the models of which a GET found a background response
+	pacers      sync.Map     // *pacer by model
+	waiting     atomic.Int64 // calls that wait for the rate limit
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
@@ -85,14 +85,15 @@ func New(o Options) *Client {
 	httpClient.CheckRedirect = checkRedirect
 
 	c := &Client{
-		o:          o,
-		http:       &httpClient,
-		base:       base,
-		query:      rawQuery,
-		setHeaders: func(h http.Header) { maps.Copy(h, header.Clone()) },
-		bearer:     bearer,
+		o:      o,
+		http:   &httpClient,
+		base:   base,
+		query:  rawQuery,
+		header: header,
+		bearer: bearer,
 	}
 	c.SetKey(o.APIKey)
+
 	if err != nil {
 		c.baseErr = &Error{
 			Kind:    KindConnection,
@@ -101,8 +102,7 @@ func New(o Options) *Client {
 			final:   true,
 		}
 	}
-	c.o.APIKey = ""
-	c.o.Headers = nil
+
 	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	c.api = responses.NewResponseService(
@@ -122,13 +122,26 @@ func (c *Client) SetKey(key string) {
 
 // Ready returns why no request can be sent, or nil. The error is an *Error.
 func (c *Client) Ready() error {
-	if c.bearer {
-		err := c.keyError()
-		if err != nil {
-			return err
-		}
+	key := *c.key.Load()
+	switch {
+	case !c.bearer:
+	case key == "":
+		return c.missingKey()
+	case strings.ContainsFunc(key, unicode.IsControl):
+		const message = "the key contains a line break or another control character"
+		return &Error{Kind: KindAuth, Message: message}
 	}
 	return c.baseErr
+}
+
+// missingKey says where to put the key.
+func (c *Client) missingKey() error {
+	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
+	message := "Missing API key: set " + variable
+	if c.o.KeyInFile {
+		message = "Missing API key: write it to the file of " + variable
+	}
+	return &Error{Kind: KindMissingKey, Message: message}
 }
 
 // header returns the headers of every request, without the API key.
@@ -150,30 +163,13 @@ func (o *Options) header() http.Header {
 	return header
 }
 
-// keyError returns why the key cannot be sent, or nil.
-func (c *Client) keyError() error {
-	key := *c.key.Load()
-	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
-
-	if key == "" {
-		message := "Missing API key: set " + variable
-		if c.o.KeyInFile {
-			message = "Missing API key: write it to the file of " + variable
-		}
-		return &Error{Kind: KindMissingKey, Message: message}
-	}
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		message := "the key in " + variable + " contains a line break or another control character"
-		return &Error{Kind: KindAuth, Message: message}
-	}
-	return nil
-}
-
 // parseBase splits a base URL at its query.
 func parseBase(address string) (base, rawQuery string, err error) {
 	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
+
 	u, err := url.Parse(address)
-	if err == nil && !isHTTP(u) {
+	schemes := []string{"http", "https"}
+	if err == nil && (u.Host == "" || !slices.Contains(schemes, u.Scheme)) {
 		err = errors.New("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {
@@ -182,28 +178,7 @@ func parseBase(address string) (base, rawQuery string, err error) {
 
 	rawQuery = u.Query().Encode()
 	u.RawQuery = ""
-	u.ForceQuery = false
-	u.Fragment = ""
-	u.RawFragment = ""
 	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
-}
-
-func isHTTP(u *url.URL) bool {
-	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-}
-
-type traceparent struct{} // key of a context's value
-
-var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// WithTraceparent returns a context whose requests carry the header traceparent, which links them
-// to the caller's trace (https://www.w3.org/TR/trace-context). A value that does not fit its
-// grammar is ignored.
-func WithTraceparent(ctx context.Context, value string) context.Context {
-	if !traceparentGrammar.MatchString(value) {
-		return ctx
-	}
-	return context.WithValue(ctx, traceparent{}, value)
 }
 
 // Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,26 +23,18 @@ type crowdRow struct {
 	calls int
 	ideal float64 // seconds
 	slack float64 // times the ideal time, at most
-	api   limits
+	api   limits  // by default 5 requests a second and 10 at once
 }
 
 // crowdRows returns the crowds, each with the headers that an API may have.
 func crowdRows() []crowdRow {
-	bucket := limits{rate: 5, burst: 10}
-	lag := limits{rate: 5, burst: 10, latency: 400 * time.Millisecond}
-	counts := limits{rate: 5, burst: 10, counts: true}
-	shared := limits{rate: 5, burst: 10, others: 2}
-	slow := limits{rate: 1, burst: 60, answers: 5 * time.Second}
-	fast := limits{rate: 50, burst: 10, answers: time.Second}
-	window := limits{rate: 5, window: true}
-	changing := limits{rate: 50, burst: 10, answers: time.Second, change: limitDrop}
-
-	all := []string{"seconds", "milliseconds", "no time"}
 	var rows []crowdRow
-	add := func(name string, calls int, ideal, slack float64, api limits, headers ...string) {
-		for _, header := range headers {
+	add := func(headers, name string, calls int, ideal, slack float64, api limits) {
+		api.rate = cmp.Or(api.rate, 5)
+		api.burst = cmp.Or(api.burst, 10)
+		api.answers = cmp.Or(api.answers, 2*time.Second)
+		for header := range strings.SplitSeq(headers, ", ") {
 			api.header = header
-			api.answers = cmp.Or(api.answers, 2*time.Second)
 			row := crowdRow{name + ", " + header, calls, ideal, slack, api}
 			if header == "no time" {
 				row.slack = 1.6
@@ -53,39 +44,32 @@ func crowdRows() []crowdRow {
 		}
 	}
 
-	add("20 calls", 20, 4, 1.3, bucket, "seconds")
-	add("60 calls", 60, 12, 1.3, bucket, slices.Sorted(maps.Keys(headers))...)
-	add("60 calls, refusals take 400 ms", 60, 12, 1.3, lag, "seconds")
-	add("200 calls", 200, 40, 1.3, bucket, all...)
-	add("200 calls, refusals take 400 ms", 200, 40, 1.3, lag, "no time")
-	add("refused requests count", 60, 12, 1.6, counts, all...)
-	add("others use a part", 60, 18.7, 1.6, shared, all...)
-	add("slow", 100, 45, 1.3, slow, all...)
-	add("fast", 400, 8.8, 1.3, fast, "milliseconds")
-	add("sliding window", 60, 14, 1.6, window, "seconds", "no time")
-	add("the limit changes", 600, 48.8, 1.6, changing, "seconds")
+	const all = "seconds, milliseconds, no time"
+	lag := limits{latency: 400 * time.Millisecond}
+	fast := limits{rate: 50, answers: time.Second}
+
+	add("seconds", "20 calls", 20, 4, 1.3, limits{})
+	add(all+", time of the reset", "60 calls", 60, 12, 1.3, limits{})
+	add("seconds", "60 calls, refusals take 400 ms", 60, 12, 1.3, lag)
+	add(all, "200 calls", 200, 40, 1.3, limits{})
+	add("no time", "200 calls, refusals take 400 ms", 200, 40, 1.3, lag)
+	add(all, "refused requests count", 60, 12, 1.6, limits{counts: true})
+	add(all, "others use a part", 60, 18.7, 1.6, limits{others: 2})
+	add(all, "slow", 100, 45, 1.3, limits{rate: 1, burst: 60, answers: 5 * time.Second})
+	add("milliseconds", "fast", 400, 8.8, 1.3, fast)
+	add("seconds, no time", "sliding window", 60, 14, 1.6, limits{window: true})
+
+	fast.drops = true
+	add("seconds", "the limit changes", 600, 48.8, 1.6, fast)
 	return rows
-}
-
-// limitDrop is a limit of 50 requests a second, from the 3rd to the 43rd second 5.
-func limitDrop(at time.Duration) float64 {
-	if at > 3*time.Second && at < 43*time.Second {
-		return 5
-	}
-
-	return 50
-}
-
-func (row crowdRow) run(t testing.TB) *simulation {
-	return simulate(t, row.api, []crowd{{calls: row.calls}})
 }
 
 // All calls of a crowd are answered, with few requests and in about the time that the limit allows.
 func TestPacerCrowds(t *testing.T) {
 	for _, tt := range crowdRows() {
 		bubble(t, tt.name, func(t *testing.T) {
-			s := tt.run(t)
-			bounds{requests: 2.2}.check(t, s)
+			s := simulate(t, tt.api, crowd{calls: tt.calls})
+			crowd{requests: 2.2}.check(t, s)
 			most := tt.slack*tt.ideal + 3
 			if s.ended.Seconds() > most {
 				t.Errorf("took %v, want at most %v s", s.ended, most)
@@ -101,7 +85,7 @@ func BenchmarkPacerCrowds(b *testing.B) {
 		b.Run(row.name, func(b *testing.B) {
 			var s *simulation
 			crowd := func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { s = row.run(t) })
+				synctest.Test(t, func(t *testing.T) { s = simulate(t, row.api, crowd{calls: row.calls}) })
 			}
 
 			for b.Loop() { // RunTests, because a bubble needs a T
@@ -119,134 +103,71 @@ type peopleRow struct {
 	name   string
 	api    limits
 	crowds []crowd
-	want   []bounds
 }
 
-// refusals refuses the requests of some people for a while.
-func refusals(while time.Duration, people ...string) refusal {
-	return func(person string, begun time.Duration) bool {
-		return begun < while && slices.Contains(people, person)
+// peopleRows are people whose requests the API refuses for their own sake, and people who share a
+// limit of 2 requests a second.
+func peopleRows() []peopleRow {
+	refusing := []limits{{header: "5"}, {header: "20"}, {header: "60"}, {header: "310"}, {header: "no time"}}
+	sharing := []limits{
+		{rate: 2, burst: 2, header: "seconds"},
+		{rate: 2, burst: 2, header: "no time"},
+		{rate: 2, window: true, header: "seconds"},
 	}
-}
 
-// limitedRows are people whose requests the API refuses for their own sake.
-func limitedRows() []peopleRow {
 	var rows []peopleRow
-	add := func(name string, refuse refusal, want bounds, crowds ...crowd) {
-		for _, header := range []string{"5", "20", "60", "310", "no time"} {
-			api := limits{header: header, refuse: refuse}
-			rows = append(rows, peopleRow{name + ", " + header, api, crowds, []bounds{want}})
+	add := func(apis []limits, name string, crowds ...crowd) {
+		for i, api := range apis {
+			rows = append(rows, peopleRow{fmt.Sprintf("%s, API %d", name, i), api, crowds})
 		}
 	}
 
-	atOnce := bounds{person: "bob", most: time.Millisecond, requests: 1}
+	bob := crowd{person: "bob", calls: 60, every: time.Second}
 	for _, callers := range []int{1, 5} {
+		alice := crowd{person: "alice", calls: callers, refused: time.Hour}
+		atOnce := bob
+		atOnce.most = time.Millisecond
+		atOnce.requests = 1
 		for _, earlier := range []time.Duration{0, time.Minute, 5 * time.Minute} {
-			add(
-				fmt.Sprintf("alice is refused, %d calls at once, for %v before bob", callers, earlier),
-				refusals(time.Hour, "alice"),
-				atOnce,
-				crowd{person: "alice", calls: callers, loops: earlier + time.Minute},
-				crowd{person: "bob", start: earlier, calls: 60, every: time.Second},
-			)
+			alice.loops = earlier + time.Minute
+			atOnce.start = earlier
+			name := fmt.Sprintf("%d calls of alice are refused, for %v before bob", callers, earlier)
+			add(refusing, name, alice, atOnce)
+
+			carol := alice
+			carol.person = "carol"
+			add(refusing, name+", and carol's too", alice, carol, atOnce)
 		}
 
-		for _, person := range []string{"alice", "bob"} {
-			add(
-				fmt.Sprintf("all are refused for a minute, %d calls at once: %s", callers, person),
-				refusals(time.Minute, "alice", "bob"),
-				bounds{person: person, since: time.Minute, most: 10 * time.Second},
-				crowd{person: "alice", calls: callers, loops: 2 * time.Minute},
-				crowd{person: "bob", calls: 120, every: time.Second},
-			)
+		all := []crowd{{person: "alice", calls: callers, loops: 2 * time.Minute}, bob}
+		for i := range all {
+			all[i].refused = time.Minute
+			all[i].since = time.Minute
+			all[i].most = 10 * time.Second
 		}
+		all[1].calls = 120
+		add(refusing, fmt.Sprintf("all are refused for a minute, %d calls of alice", callers), all...)
 	}
 
-	add(
-		"alice and carol of three are refused",
-		refusals(time.Hour, "alice", "carol"),
-		atOnce,
-		crowd{person: "alice", calls: 5, loops: 2 * time.Minute},
-		crowd{person: "carol", calls: 1, loops: 2 * time.Minute},
-		crowd{person: "bob", calls: 120, every: time.Second},
-	)
-	return rows
-}
-
-// sharedRows are two people whose requests share a limit of 2 requests a second.
-func sharedRows() []peopleRow {
-	apis := map[string]limits{
-		"seconds":        {rate: 2, burst: 2, header: "seconds"},
-		"no time":        {rate: 2, burst: 2, header: "no time"},
-		"sliding window": {rate: 2, window: true, header: "seconds"},
+	many := crowd{person: "alice", calls: 60, start: 20 * time.Second, requests: 2.2}
+	for _, later := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
+		one := crowd{person: "bob", calls: 1, start: many.start + later, most: 6 * time.Second}
+		add(sharing, fmt.Sprintf("60 calls and %v later another", later), many, one)
 	}
 
-	many := crowd{person: "alice", calls: 60, start: 20 * time.Second}
-	few := bounds{person: "alice", requests: 2.2}
-	var rows []peopleRow
-	for name, api := range apis {
-		for _, later := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
-			rows = append(rows, peopleRow{
-				fmt.Sprintf("60 calls and %v later another, %s", later, name),
-				api,
-				[]crowd{many, {person: "bob", calls: 1, start: many.start + later}},
-				[]bounds{few, {person: "bob", most: 6 * time.Second}},
-			})
-		}
-
-		rows = append(rows, peopleRow{
-			"60 calls while another asks all the time, " + name,
-			api,
-			[]crowd{{person: "bob", calls: 100, every: time.Second}, many},
-			[]bounds{few, {person: "bob", requests: 1.2}},
-		})
-	}
-
+	bob.calls = 100
+	bob.requests = 1.2
+	add(sharing, "60 calls while another asks all the time", bob, many)
 	return rows
 }
 
 // The refusals and the crowds of one person are that person's.
 func TestPacerPeople(t *testing.T) {
-	for _, tt := range append(limitedRows(), sharedRows()...) {
+	for _, tt := range peopleRows() {
 		bubble(t, tt.name, func(t *testing.T) {
-			s := simulate(t, tt.api, tt.crowds)
-			for _, want := range tt.want {
-				want.check(t, s)
-			}
-		})
-	}
-}
-
-// After a refusal with a strange wait that call fails, and the next ones are answered.
-func TestPacerStrangeWaits(t *testing.T) {
-	for name, headers := range map[string][]string{
-		"a day":    {"Retry-After", "86400"},
-		"infinite": {"Retry-After", "inf"},
-		"a date":   {"Retry-After", "Fri, 01 Jan 2100 00:00:00 GMT"},
-		"a reset":  {"X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens", "24h0m0s"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			c, _, _ := newClient(t, 3, answer(429, rateLimited, headers...), answer(200, finished))
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			begin := time.Now()
-
-			_, err := c.Create(ctx, question())
-			wantKind(t, err, KindRateLimit)
-			if e := asError(t, err); e.RetryAfter < 24*time.Hour {
-				t.Errorf("try again in %v, want a day or more", e.RetryAfter)
-			}
-
-			if took := time.Since(begin); took > 0 {
-				t.Errorf("the refused call ends after %v, want at once", took)
-			}
-
-			for range 5 {
-				wantKind(t, createError(t, c), Kind{})
-			}
-
-			if took := time.Since(begin); took > 5*time.Second {
-				t.Errorf("5 later calls took %v, want at most 5 s", took)
+			s := simulate(t, tt.api, tt.crowds...)
+			for _, w := range tt.crowds {
+				w.check(t, s)
 			}
 		})
 	}
@@ -255,24 +176,22 @@ func TestPacerStrangeWaits(t *testing.T) {
 // play makes calls to an API that plays its part for alice and for bob, and returns the requests,
 // each as milliseconds and person. A letter is a request: R is refused after 10 ms, A is answered after
 // 10 ms, S is refused after 3 s, L is answered after 10 s, Q has no quota, and T is too large. The
-// last letter repeats.
-func play(t *testing.T, retryAfterMs string, parts string, calls []string) []string {
-	refuse := func(body string) step { return answer(429, body, "Retry-After-Ms", retryAfterMs) }
+// last letter repeats. Refusals have the headers asked, and calls end after an hour.
+func play(t *testing.T, asked, parts string, calls []string) []string {
+	refuse := answer(429, rateLimited, strings.Split(asked, "|")...)
 	tooLarge := apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2")
 	steps := map[byte]step{
-		'R': refuse(rateLimited),
-		'S': refuse(rateLimited),
-		'Q': refuse(apiBody("", "insufficient_quota", "", "No.")),
-		'T': refuse(tooLarge),
+		'R': refuse,
+		'S': refuse,
+		'A': answer(200, finished),
+		'L': answer(200, finished),
+		'Q': answer(429, apiBody("", "insufficient_quota", "", "No.")),
+		'T': answer(429, tooLarge),
 	}
 
-	delays := map[byte]time.Duration{
-		'S': 3 * time.Second,
-		'L': 10 * time.Second,
-	}
-
-	alice, bob, _ := strings.Cut(parts, " ")
-	script := map[string]string{"alice": alice, "bob": bob}
+	delays := map[byte]time.Duration{'S': 3 * time.Second, 'L': 10 * time.Second}
+	script := map[string]string{}
+	script["alice"], script["bob"], _ = strings.Cut(parts, " ")
 	var mu sync.Mutex
 	var requests []string
 	begin := time.Now()
@@ -281,31 +200,25 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 		defer mu.Unlock()
 		requests = append(requests, fmt.Sprint(time.Since(begin).Milliseconds(), " ", person))
 		part := script[person]
-		if len(part) > 1 {
-			script[person] = part[1:]
-		}
-
+		script[person] = cmp.Or(part[1:], part)
 		return part[0]
 	}
 
 	c := newClientOf(step(func(req *http.Request) (*http.Response, error) {
-		person, _ := req.Context().Value(personKey{}).(string)
-		letter := next(person)
+		letter := next(callOf(req.Context()).Person)
 		time.Sleep(max(10*time.Millisecond, delays[letter]))
-		if refused := steps[letter]; refused != nil {
-			return refused(req)
-		}
-
-		return answer(200, finished)(req)
+		return steps[letter](req)
 	}), 6)
 
 	var all sync.WaitGroup
 	for i, call := range calls {
-		at := milliseconds(t, call)
-		_, person, _ := strings.Cut(call, " ")
+		milliseconds, person, _ := strings.Cut(call, " ")
+		at, _ := time.ParseDuration(milliseconds + "ms")
 		all.Go(func() {
-			time.Sleep(time.Duration(at)*time.Millisecond + time.Duration(i)*time.Microsecond)
-			_, _ = c.Create(WithPerson(t.Context(), person), question())
+			time.Sleep(at + time.Duration(i)*time.Microsecond)
+			ctx, cancel := context.WithTimeout(as(t, person), time.Hour)
+			defer cancel()
+			_, _ = c.Create(ctx, question())
 		})
 	}
 
@@ -313,20 +226,10 @@ func play(t *testing.T, retryAfterMs string, parts string, calls []string) []str
 	return requests
 }
 
-// milliseconds returns the time of a call or a request.
-func milliseconds(t *testing.T, request string) (n int) {
-	_, err := fmt.Sscan(request, &n)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return n
-}
-
 // timesRows have the times of requests, which follow from the rules of the pacer.
 var timesRows = []struct {
 	name  string
-	asked string // Retry-After-Ms
+	asked string // headers of a refusal
 	parts string // of alice and bob
 	calls string
 	want  string
@@ -337,54 +240,109 @@ var timesRows = []struct {
 		"0 alice",
 		"0 alice, 510 alice, 1520 alice, 3530 alice, 7540 alice, 15550 alice, 24060 alice",
 	},
+
 	{
 		"only the refused call waits for the API, and the first gap is a second",
-		"20000", "RA",
+		"Retry-After|20", "RA",
 		"0 alice, 20 alice, 30 alice",
 		"0 alice, 1010 alice, 2010 alice, 20010 alice",
 	},
+
+	{
+		"a call that would have to wait a day fails",
+		"Retry-After|86400", "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice",
+	},
+
+	{
+		"or infinitely",
+		"Retry-After|inf", "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice",
+	},
+
+	{
+		"or until a date",
+		"Retry-After|Fri, 01 Jan 2100 00:00:00 GMT", "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice",
+	},
+
+	{
+		"or for a reset",
+		"X-Ratelimit-Remaining-Tokens|0|X-Ratelimit-Reset-Tokens|24h0m0s", "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice",
+	},
+
+	{
+		"the gap is at least 10 ms",
+		"Retry-After-Ms|1", "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+	},
+
+	{
+		"and at most 30 s",
+		"Retry-After|1", "RARARARARARARARARARARARA",
+		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
+			"20 alice, 20 alice, 20 alice, 20 alice",
+		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 6910 alice, 8941 alice, 11844 alice, " +
+			"14738 alice, 18871 alice, 22995 alice, 28881 alice, 34757 alice, 43140 alice, 51513 alice, " +
+			"63455 alice, 75387 alice, 92399 alice, 109402 alice, 133641 alice, 157870 alice, " +
+			"187880 alice, 217880 alice, 247890 alice, 277890 alice, 306390 alice",
+	},
+
 	{
 		"a burst that was accepted shortens a long gap",
-		"20000", "RA",
+		"Retry-After|20", "RA",
 		"0 alice, 5 alice, 20 alice, 30 alice",
 		"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice",
 	},
+
 	{
 		"a burst that was accepted does not shorten a short gap",
-		"500", "RA",
+		"Retry-After|.5", "RA",
 		"0 alice, 5 alice, 20 alice",
 		"0 alice, 5 alice, 510 alice, 1010 alice",
 	},
+
 	{
 		"a refused call keeps its place, and each accepted request shortens the gap",
-		"1000", "RA",
+		"Retry-After|1", "RA",
 		"0 alice, 20 alice, 30 alice, 40 alice",
 		"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice",
 	},
+
 	{
 		"without a time the rate rises fast",
 		"", "RA",
 		"0 alice, 20 alice, 30 alice, 40 alice, 50 alice",
 		"0 alice, 510 alice, 1010 alice, 1385 alice, 1666 alice, 1877 alice",
 	},
+
 	{
 		"a second counted refusal makes the gap longer and ends the rise",
 		"", "RARA",
 		"0 alice, 20 alice, 30 alice, 40 alice",
 		"0 alice, 510 alice, 1010 alice, 1582 alice, 2145 alice, 2679 alice",
 	},
+
 	{
 		"refusals without an accepted request count once, and the person makes a pause",
 		"", "RRRRA",
 		"0 alice, 20 alice, 30 alice, 40 alice",
 		"0 alice, 510 alice, 1020 alice, 2030 alice, 4040 alice, 4540 alice, 4915 alice, 5196 alice",
 	},
+
 	{
 		"refusals of requests that were on their way together count once",
-		"1000", "ARRRA",
+		"Retry-After|1", "ARRRA",
 		"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
 		"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice",
 	},
+
 	{
 		"a pause is that of one person",
 		"", "R RA",
@@ -392,42 +350,63 @@ var timesRows = []struct {
 		"0 alice, 0 bob, 510 alice, 1010 bob, 1510 bob, 1885 alice, " +
 			"2166 bob, 3895 alice, 7905 alice, 15915 alice, 24135 alice",
 	},
+
 	{
 		"people take turns",
 		"", "RA RA",
 		"0 alice, 1 bob, 20 alice, 30 alice, 40 bob",
 		"0 alice, 1 bob, 510 alice, 1010 bob, 1385 alice, 1666 bob, 1877 alice",
 	},
+
 	{
 		"a request that is not refused in time is accepted",
 		"", "RRLA",
 		"0 alice, 20 alice, 30 alice",
 		"0 alice, 510 alice, 1020 alice, 1520 alice, 1895 alice",
 	},
+
 	{
 		"which takes a second at most",
 		"", "SRLA",
 		"0 alice, 3020 alice, 3030 alice",
 		"0 alice, 3500 alice, 4010 alice, 5010 alice, 5385 alice",
 	},
+
+	{
+		"a request that fails otherwise says nothing",
+		"", "RQA",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1010 alice, 1510 alice, 1885 alice",
+	},
+
+	{
+		"for a minute after a slow refusal",
+		"", "SARRLA",
+		"0 alice, 70000 alice, 70020 alice, 70030 alice",
+		"0 alice, 3500 alice, 70000 alice, 70510 alice, 71020 alice, 71520 alice, 71895 alice",
+	},
+
 	{
 		"a minute without a refusal ends the limit",
 		"", "RA",
 		"0 alice, 50000 alice, 50000 alice, 61000 alice, 61000 alice",
 		"0 alice, 510 alice, 50000 alice, 50375 alice, 61000 alice, 61000 alice",
 	},
+
 	{
 		"and the gap",
 		"", "RAARA",
 		"0 alice, 61000 alice, 61000 alice, 61100 alice, 61200 alice",
 		"0 alice, 510 alice, 61000 alice, 61000 alice, 61510 alice, 62010 alice, 62385 alice",
 	},
+
 	{
 		"calls without a refusal go out at once",
 		"", "RA A",
 		"0 alice, 20 alice, 21 bob, 22 bob, 23 bob",
 		"0 alice, 21 bob, 22 bob, 23 bob, 510 alice, 1010 alice",
 	},
+
 	{
 		"a 429 about something else limits no call",
 		"", "QA TA",
@@ -448,27 +427,9 @@ func TestPacerTimes(t *testing.T) {
 	}
 }
 
-// The gap has a lower and an upper bound.
-func TestPacerGap(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		part  string
-		calls int
-		at    int // number of a request, from 0 on
-		want  int // milliseconds between it and the one before
-	}{
-		{"shortest", "RA", 200, 200, 10},
-		{"longest", "R" + strings.Repeat("AR", 12), 15, 22, 30_000},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			calls := append([]string{"0 alice"}, slices.Repeat([]string{"20 alice"}, tt.calls-1)...)
-			requests := play(t, "1000", tt.part, calls)
-			got := milliseconds(t, requests[tt.at]) - milliseconds(t, requests[tt.at-1])
-			if got != tt.want {
-				t.Errorf("%d ms, want %d", got, tt.want)
-			}
-		})
-	}
+// as returns the context of a call of a person.
+func as(t testing.TB, person string) context.Context {
+	return WithCall(t.Context(), &Call{Person: person})
 }
 
 // refused returns a client whose API has refused a request of each person, and accepts all others.
@@ -477,7 +438,7 @@ func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
 	c, api, _ := newClient(t, 0, steps...)
 	for _, person := range people {
-		_, err := c.Create(WithPerson(t.Context(), person), question())
+		_, err := c.Create(as(t, person), question())
 		wantKind(t, err, KindRateLimit)
 		time.Sleep(300 * time.Millisecond)
 	}
@@ -501,10 +462,9 @@ func TestPacerAhead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				for ev, err := range c.Stream(WithPerson(t.Context(), person), question()) {
-					if err != nil {
-						t.Error(err)
-					}
+				events, _, err := collect(c.Stream(as(t, person), question()))
+				wantKind(t, err, Kind{})
+				for _, ev := range events {
 					if w, ok := ev.(Waiting); ok {
 						aheads[i] = append(aheads[i], w.Ahead)
 					}
@@ -514,7 +474,6 @@ func TestPacerAhead(t *testing.T) {
 			synctest.Wait()
 		}
 
-		wantWaiting(t, c, len(people))
 		calls.Wait()
 
 		want := [][]int{{0}, {1, 2, 0}, {2, 4, 2, 0}, {3, 5, 4, 3, 2, 1, 0}, {0}, {2, 0}}
@@ -527,39 +486,36 @@ func TestPacerAhead(t *testing.T) {
 // A call that ends while it waits sends nothing, and the others go on.
 func TestPacerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const many = 10_000
 		c, api := refused(t, "alice")
-		alice := WithPerson(t.Context(), "alice")
-		ended := make(chan error, 10_000)
-		ctx, cancel := context.WithCancel(alice)
-		for range cap(ended) {
-			go func() {
+		ctx, cancel := context.WithCancel(as(t, "alice"))
+		var calls sync.WaitGroup
+		for range many {
+			calls.Go(func() {
 				_, err := c.Create(ctx, question())
-				ended <- err
-			}()
+				wantKind(t, err, KindCanceled)
+			})
 		}
 
 		synctest.Wait()
-		wantWaiting(t, c, cap(ended))
+		wantWaiting(t, c, many)
 
-		short, stop := context.WithTimeout(alice, 500*time.Millisecond)
+		short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer stop()
 		_, err := c.Create(short, question())
 		wantKind(t, err, KindTimeout)
 		queued, _ := errors.AsType[QueuedError](err)
-		if int(queued) != cap(ended) {
-			t.Errorf("%d calls ahead, want %d", queued, cap(ended))
+		if queued != many {
+			t.Errorf("%d calls ahead, want %d", queued, many)
 		}
 
 		cancel()
-		for range cap(ended) {
-			wantKind(t, <-ended, KindCanceled)
-		}
-
+		calls.Wait()
 		wantWaiting(t, c, 0)
 		api.wantRequests(t, 1)
 
 		start := time.Now()
-		_, err = c.Create(alice, question())
+		_, err = c.Create(as(t, "alice"), question())
 		wantKind(t, err, Kind{})
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the next call took %v, want a gap", took)
@@ -567,43 +523,29 @@ func TestPacerEnds(t *testing.T) {
 	})
 }
 
-// A person is forgotten after a minute.
+// A person is forgotten after a minute. Each model has a limit of its own.
 func TestPacerForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newClient(t, 0, answer(429, rateLimited))
 		for i := range 100 {
-			_, _ = c.Create(WithPerson(t.Context(), fmt.Sprint(i)), question())
+			_, _ = c.Create(as(t, fmt.Sprint(i)), question())
 		}
 
-		p := c.pacer("gpt-5.2")
-		limited := func() int {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return len(p.people)
-		}
-		if n := limited(); n != 100 {
-			t.Errorf("%d people are limited, want 100", n)
-		}
+		wantLimited(t, c, "gpt-5.2", 100)
+		wantLimited(t, c, "gpt-5-mini", 0)
 
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := limited(); n != 0 {
-			t.Errorf("%d people are limited after a minute, want none", n)
-		}
+		wantLimited(t, c, "gpt-5.2", 0)
 	})
 }
 
-// Each model has a limit of its own.
-func TestPacerModels(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := refused(t, "")
-		r := question()
-		r.Model = "gpt-5-mini"
-		start := time.Now()
-		_, err := c.Create(t.Context(), r)
-		wantKind(t, err, Kind{})
-		if took := time.Since(start); took > 0 {
-			t.Errorf("the call waited %v", took)
-		}
-	})
+func wantLimited(t *testing.T, c *Client, model string, want int) {
+	t.Helper()
+	p := c.newCall(t.Context(), model).pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.people); n != want {
+		t.Errorf("%d people are limited at %s, want %d", n, model, want)
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -39,7 +38,7 @@ type Request struct {
 	ServiceTier      string
 
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace model, instructions, input, tools, stream and background.
+	// It cannot replace those of fixed.
 	Extra map[string]any
 
 	Background bool // runs at the API without a connection: see Start
@@ -49,14 +48,10 @@ type Request struct {
 
 // UserMessage returns an input item with a message of the user.
 func UserMessage(query string) json.RawMessage {
-	part := map[string]string{
-		"type": "input_text",
-		"text": query,
-	}
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
 		"type":    "message",
 		"role":    "user",
-		"content": []any{part},
+		"content": []map[string]string{{"type": "input_text", "text": query}},
 	})
 	return data
 }
@@ -64,13 +59,14 @@ func UserMessage(query string) json.RawMessage {
 // encode returns the body of r, without the parameters that the API is known to refuse.
 func (c *Client) encode(r Request) ([]byte, error) {
 	body, err := json.Marshal(c.params(r))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		body, err = merge(body, "", r.Extra)
 	}
-
-	body, err = merge(body, r.members())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		body, err = sjson.SetBytes(body, "input", r.Input)
+	}
+	if len(r.Instructions) > 0 {
+		body, _ = sjson.SetRawBytes(body, "instructions", r.Instructions)
 	}
 
 	for key := range c.unsupported.Range {
@@ -79,15 +75,14 @@ func (c *Client) encode(r Request) ([]byte, error) {
 			body, _ = drop(body, known.param)
 		}
 	}
-	return body, nil
+
+	return body, err
 }
 
-// params returns the parameters of r that the SDK has types for, as far as the model takes them.
+// params returns the parameters of r, as far as the model takes them.
 func (c *Client) params(r Request) responses.ResponseNewParams {
 	p := responses.ResponseNewParams{
 		Model:             r.Model,
-		MaxOutputTokens:   optional(int64(r.MaxOutputTokens)),
-		MaxToolCalls:      optional(int64(r.MaxToolCalls)),
 		ParallelToolCalls: param.NewOpt(true),
 		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
 		Store:             param.NewOpt(c.o.Store),
@@ -95,6 +90,17 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 	toolChoice := responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto"))
 	p.ToolChoice.OfToolChoiceMode = param.NewOpt(toolChoice)
 
+	if r.MaxOutputTokens > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(r.MaxOutputTokens))
+	}
+	if r.MaxToolCalls > 0 {
+		p.MaxToolCalls = param.NewOpt(int64(r.MaxToolCalls))
+	}
+	if r.Background {
+		p.Background = param.NewOpt(true)
+	}
+
+	include := slices.Clone(r.Include)
 	can := CapabilityOf(r.Model)
 	if can.Verbosity {
 		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
@@ -102,117 +108,58 @@ func (c *Client) params(r Request) responses.ResponseNewParams {
 	if can.Reasoning {
 		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
 		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
+		include = append(include, encryptedReasoning)
 	}
+
+	further, _ := r.Extra["include"].([]any)
+	for _, value := range further {
+		element := fmt.Sprint(value)
+		if !slices.Contains(include, element) {
+			include = append(include, element)
+		}
+	}
+
+	others := map[string]any{} // the SDK has narrower types for the lists, and no stream
+	if len(include) > 0 {
+		others["include"] = include
+	}
+	if len(r.Tools) > 0 {
+		others["tools"] = r.Tools
+	}
+	if !r.Plain {
+		others["stream"] = true
+	}
+	p.SetExtraFields(others)
+
 	return p
 }
 
-// optional is a parameter that is not sent when it is zero.
-func optional[T comparable](value T) param.Opt[T] {
-	var zero T
-	if value == zero {
-		return param.Opt[T]{}
-	}
-	return param.NewOpt(value)
-}
+// fixed has the members of a body that Request.Extra cannot replace.
+var fixed = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
-// members returns what is merged into the typed parameters: Extra, and what goes into the body as
-// it is.
-func (r Request) members() map[string]any {
-	members := map[string]any{}
-	maps.Copy(members, r.Extra)
-	for _, name := range []string{"model", "instructions", "tools", "stream", "background"} {
-		delete(members, name)
-	}
-	extra, ok := members["include"]
-	elements, isList := extra.([]any)
-	if !ok || isList {
-		members["include"] = r.includeWith(elements)
-	}
-
-	members["input"] = r.Input
-	if len(r.Instructions) > 0 {
-		members["instructions"] = r.Instructions
-	}
-	if len(r.Tools) > 0 {
-		members["tools"] = r.Tools
-	}
-	if r.Background {
-		members["background"] = true
-	}
-	if r.Plain {
-		delete(members, "stream_options") // the API takes it only with stream
-	} else {
-		members["stream"] = true
-	}
-	return members
-}
-
-// includeWith returns the elements of include, the further ones last. Without any it returns nil,
-// which is not sent.
-func (r Request) includeWith(further []any) any {
-	var all []any
-	for _, element := range r.Include {
-		all = append(all, element)
-	}
-	if CapabilityOf(r.Model).Reasoning {
-		all = append(all, encryptedReasoning)
-	}
-	for _, element := range further {
-		_, isString := element.(string)
-		if !isString || !slices.Contains(all, element) {
-			all = append(all, element)
-		}
-	}
-
-	if all == nil {
-		return nil
-	}
-	return all
-}
-
-// merge sets members in an encoded object: objects are merged member by member, null removes a
-// member. An object that becomes empty is removed.
-func merge(data []byte, members map[string]any) ([]byte, error) {
-	current := gjson.ParseBytes(data).Map()
-
+// merge sets members of the object at a path, which is "" or ends with a dot. Objects are merged
+// member by member, and null removes a member. A list of include is in the body already.
+func merge(body []byte, parent string, members map[string]any) (merged []byte, err error) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		value, err := mergedValue(current[name], members[name])
-		if err != nil {
-			return nil, err
-		}
+		path := parent + param.EscapeSJSONKey(name)
+		value := members[name]
+		object, isObject := value.(map[string]any)
+		_, isList := value.([]any)
 
-		path := param.EscapeSJSONKey(name)
-		if value == nil {
-			data, err = sjson.DeleteBytes(data, path)
-		} else {
-			data, err = sjson.SetRawBytes(data, path, value)
+		switch {
+		case slices.Contains(fixed, path), isList && path == "include":
+		case value == nil:
+			body, _ = drop(body, path)
+		case isObject && gjson.GetBytes(body, path).IsObject():
+			body, err = merge(body, path+".", object)
+		default:
+			body, err = sjson.SetBytes(body, path, value)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return data, nil
-}
-
-// mergedValue encodes what a member becomes when value is merged into it; nil: nothing is left.
-func mergedValue(current gjson.Result, value any) ([]byte, error) {
-	switch value := value.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		return value, nil
-	case map[string]any:
-		start := "{}"
-		if current.IsObject() {
-			start = current.Raw
-		}
-		data, err := merge([]byte(start), value)
-		if string(data) == "{}" && len(value) > 0 {
-			return nil, err
-		}
-		return data, err
-	}
-	return jsonx.Marshal(value)
+	return body, nil
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).
@@ -221,34 +168,22 @@ type Capability struct {
 	Reasoning bool // reasoning.effort, reasoning.summary, encrypted reasoning
 }
 
-// families is the capability table: the first row that fits decides, and a model
-// that fits none takes neither. Azure writes gpt-3.5 as gpt-35.
-var families = []struct {
-	id  *regexp.Regexp
-	can Capability
-}{
-	{
-		id:  regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`),
-		can: Capability{Verbosity: true, Reasoning: true},
-	},
-	{
-		id:  regexp.MustCompile(`^o[1-9]`),
-		can: Capability{Reasoning: true},
-	},
-}
+// The capability table. Azure writes gpt-3.5 as gpt-35.
+var (
+	takesVerbosity = regexp.MustCompile(`^gpt-([5-9]|[12][0-9])([^0-9]|$)`)
+	takesReasoning = regexp.MustCompile(takesVerbosity.String() + `|^o[1-9]`)
+)
 
 // CapabilityOf looks up a model id. Snapshot dates and variants (-mini,
 // -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
 // and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
 func CapabilityOf(model string) Capability {
-	id := strings.ToLower(strings.TrimSpace(model))
+	id := strings.ToLower(model)
 	id = strings.TrimPrefix(id[strings.LastIndex(id, "/")+1:], "ft:")
-	for _, f := range families {
-		if f.id.MatchString(id) {
-			return f.can
-		}
+	return Capability{
+		Verbosity: takesVerbosity.MatchString(id),
+		Reasoning: takesReasoning.MatchString(id),
 	}
-	return Capability{}
 }
 
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
@@ -266,20 +201,15 @@ var dispensable = []string{
 // member or element of one (reasoning.effort, include.ELEMENT).
 type modelParam struct{ model, param string }
 
-// leaveOut returns the body without the dispensable parameter that a 400 names, if there is one.
-// Later bodies for the model do not have it either while the Client lives. It warns once.
+// leaveOut returns the body without the dispensable parameter that a 400 names, and whether there
+// is one. Later bodies for the model do not have it either while the Client lives. It warns once.
 func (c *Client) leaveOut(body []byte, model string, e *Error) (smaller []byte, ok bool) {
 	name := refusedParam(body, e)
-	if name == "" {
-		return nil, false
-	}
 	smaller, ok = drop(body, name)
-	if !ok {
-		return nil, false
+	if ok {
+		c.leave(model, name, e)
 	}
-
-	c.leave(model, name, e)
-	return smaller, true
+	return smaller, ok
 }
 
 // leave notes that bodies for a model do not have a parameter from now on. It warns once.
@@ -293,10 +223,10 @@ func (c *Client) leave(model, name string, e *Error) {
 	}
 }
 
-// refusedParam returns the dispensable parameter that a 400 names, else "".
+// refusedParam returns the dispensable parameter that a 400 names, else "". Some servers name store
+// where they mean background, or nothing.
 func refusedParam(body []byte, e *Error) string {
-	refusal := e.Kind == KindParameter || e.Kind == KindUnverified
-	if !refusal || e.Status != http.StatusBadRequest {
+	if e.Status != http.StatusBadRequest {
 		return ""
 	}
 	element := refusedElement(body, e)
@@ -304,11 +234,9 @@ func refusedParam(body []byte, e *Error) string {
 		return "include." + element
 	}
 
-	name := e.Param
-	if strings.HasPrefix(name, "include[") { // of an element that is not there
-		name = "include"
-	}
-	if inBackground(body) && refusesBackground(e) {
+	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
+	inMessage := e.Param == "" && strings.Contains(e.Message, "background")
+	if inBackground(body) && (e.Param == "store" || inMessage) {
 		name = "background"
 	}
 	if slices.Contains(dispensable, name) {
@@ -317,27 +245,10 @@ func refusedParam(body []byte, e *Error) string {
 	return ""
 }
 
-// refusesBackground reports whether a 400 is about background. Some servers need store for it, and
-// some name no parameter.
-func refusesBackground(e *Error) bool {
-	switch e.Param {
-	case "store":
-		return true
-	case "":
-		return strings.Contains(e.Message, "background")
-	}
-	return false
-}
-
 // refusedElement returns the element of include that a 400 names, else "". The API names it by
-// itself, by its path or index, or in the message only.
+// itself, by its index, or in the message only.
 func refusedElement(body []byte, e *Error) string {
-	for i, value := range included(body) {
-		element := value.Str
-		if element == "" {
-			continue
-		}
-
+	for i, element := range included(body) {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):
 			return element
@@ -352,43 +263,31 @@ func refusedElement(body []byte, e *Error) string {
 	return ""
 }
 
-// included returns the elements of include, none when it is not a list.
-func included(body []byte) []gjson.Result {
-	include := gjson.GetBytes(body, "include")
-	if !include.IsArray() {
-		return nil
+// included returns the elements of include.
+func included(body []byte) (elements []string) {
+	for _, element := range gjson.GetBytes(body, "include").Array() {
+		elements = append(elements, element.Str)
 	}
-	return include.Array()
+	return elements
 }
 
-// drop returns an encoded body without a parameter and what has no use without it. It reports
-// whether the body had the parameter.
+// drop returns a body without a parameter, and without the list or object that it leaves empty. It
+// reports whether the body had the parameter.
 func drop(body []byte, name string) (smaller []byte, ok bool) {
 	path := name
 	parent, element, _ := strings.Cut(name, ".")
 	if parent == "include" && element != "" {
-		i := slices.IndexFunc(included(body), func(value gjson.Result) bool {
-			return value.Str == element
-		})
-		path = fmt.Sprintf("include.%d", i) // -1 is no index
+		path = fmt.Sprintf("include.%d", slices.Index(included(body), element)) // -1 is no index
 	}
 	if !gjson.GetBytes(body, path).Exists() {
 		return body, false
 	}
 
-	body = remove(body, path)
+	body, _ = sjson.DeleteBytes(body, path) // of what is there
+
 	switch gjson.GetBytes(body, parent).Raw {
 	case "{}", "[]":
-		body = remove(body, parent)
-	}
-	if name == "stream" || name == "background" {
-		body = remove(body, name+"_options")
+		body, _ = sjson.DeleteBytes(body, parent)
 	}
 	return body, true
-}
-
-// remove deletes a path that needs no escape, which cannot fail.
-func remove(body []byte, path string) []byte {
-	body, _ = sjson.DeleteBytes(body, path)
-	return body
 }

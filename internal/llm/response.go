@@ -23,8 +23,8 @@ type Response struct {
 	IncompleteDetails struct {
 		Reason string // "max_output_tokens", "content_filter"
 	} `json:"incomplete_details"`
-	Output    list[Item] // nil: the API sent no list; an empty list is an output
-	Tokens    Usage      `json:"usage"` // from Run, the sum of all rounds
+	Output    []Item // nil: the API sent no list; an empty list is an output
+	Tokens    Usage  `json:"usage"` // from Run, the sum of all rounds
 	ToolUsage struct {
 		WebSearch struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
@@ -49,22 +49,22 @@ type Item struct {
 	ID   string
 	Raw  json.RawMessage `json:"-"` // as it was received
 
-	Phase   string     // of a message: "commentary", "final_answer" or ""
-	Content list[Part] // of a message, or of reasoning
-	Summary list[Part] // of reasoning
+	Phase   string // of a message: "commentary", "final_answer" or ""
+	Content []Part // of a message, or of reasoning
+	Summary []Part // of reasoning
 
 	EncryptedContent string `json:"encrypted_content"` // reasoning that can be sent back
 
 	Action struct { // of a web search call
 		Type, Query, URL string
-		Queries          list[string]
-		Sources          list[Source]
+		Queries          []string
+		Sources          []Source
 	}
 
 	CallID    string `json:"call_id"` // of a tool call
 	Name      string // of its tool
-	Arguments json.RawMessage
-	Input     string
+	Arguments string // of a function
+	Input     string // of a custom tool
 }
 
 // Part is a part of a message.
@@ -72,7 +72,7 @@ type Part struct {
 	Type        string // "output_text", "text", "refusal" or another one
 	Text        string
 	Refusal     string
-	Annotations list[Source]
+	Annotations []Source
 }
 
 // Source is a page or, without a URL, a source with a name. Among annotations
@@ -88,11 +88,12 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 
 // search is what a web search call does, with the first of its queries.
 func (i Item) search() Search {
-	s := Search{Action: i.Action.Type, Query: i.Action.Query, URL: i.Action.URL}
-	if s.Query == "" && len(i.Action.Queries) > 0 {
-		s.Query = i.Action.Queries[0]
+	queries := append([]string{i.Action.Query}, i.Action.Queries...)
+	return Search{
+		Action: i.Action.Type,
+		Query:  cmp.Or(queries...),
+		URL:    i.Action.URL,
 	}
-	return s
 }
 
 // thoughts is the summary of reasoning and its text.
@@ -102,15 +103,6 @@ func (i Item) thoughts() string {
 		b.WriteString(part.Text)
 	}
 	return b.String()
-}
-
-// toolInput is the input of a tool call as the model wrote it. Some servers send the arguments of a
-// function as an object.
-func (i Item) toolInput() string {
-	if i.Type == "custom_tool_call" {
-		return i.Input
-	}
-	return gjson.ParseBytes(i.Arguments).String()
 }
 
 // IsText reports whether the part has text.
@@ -162,35 +154,34 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 
 // decodeResponse reads a response object, which check completes. Its errors have no status and
 // request id.
-func decodeResponse(data []byte, contentType string) (*Response, error) {
+func decodeResponse(data []byte) (*Response, error) {
 	if !isObject(data) {
-		return nil, notResponse(data, contentType)
+		return nil, notResponse(data)
 	}
 
 	var r Response
 	err := decode(data, &r)
-	if err == nil {
-		return &r, nil
+	_, malformed := errors.AsType[*json.SyntaxError](err)
+	cutOff := malformed && strings.HasPrefix(err.Error(), "unexpected end")
+	if malformed && !cutOff {
+		err = notResponse(data)
 	}
-	_, large := errors.AsType[*Error](err)
-	cutOff := strings.HasPrefix(err.Error(), "unexpected end")
-	if large || cutOff {
-		return nil, err
-	}
-	return nil, notResponse(data, contentType)
+	return &r, err
 }
 
 // check returns why a response, whose JSON is data, is not an answer. It sets the status that some
 // servers leave out.
 func (r *Response) check(data []byte) error {
-	r.Status = cmp.Or(r.Status, "completed")
+	if size(r.Output...) > maxElements {
+		return tooLarge(tooMany)
+	}
 
+	r.Status = cmp.Or(r.Status, "completed")
 	switch r.Status {
 	case "failed", "cancelled":
 		return responseError(data, "the response failed")
 	case "queued", "in_progress":
-		message := "the response is still " + r.Status + ": background responses are not supported"
-		return &Error{Kind: KindBadResponse, Message: message}
+		return &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item
 		return nil
 	}
@@ -209,75 +200,35 @@ func (r *Response) check(data []byte) error {
 // together. The longest answers have a few hundred.
 const maxElements = 10_000
 
+// maxCommas bounds the JSON of an answer before it is decoded, so that a small one cannot become
+// large in memory: commas separate elements. The longest texts have a few ten thousand.
+const maxCommas = 200_000
+
 // Messages of tooLarge.
 const (
 	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	tooLong = "the answer is larger than 64 MiB"
 )
 
-// list is a JSON array whose elements are counted while it is decoded, with those in their own
-// lists, so that a small answer cannot become large in memory. Any other JSON value leaves nil. The
-// JSON is valid: encoding/json checks a value before it decodes a part of it.
-type list[T any] []T
-
-// size is the number of elements, those in their own lists included.
-func (l list[T]) size() int {
-	n := len(l)
-	for _, e := range l {
-		n += sizeOf(e)
+// size is the number of items and of the elements of their lists.
+func size(items ...Item) int {
+	n := len(items)
+	for _, item := range items {
+		n += len(item.Action.Queries) + len(item.Action.Sources)
+		for _, part := range slices.Concat(item.Content, item.Summary) {
+			n += 1 + len(part.Annotations)
+		}
 	}
 	return n
-}
-
-// sizeOf is the number of elements in the lists of an element.
-func sizeOf(element any) int {
-	parent, ok := element.(interface{ size() int })
-	if !ok {
-		return 0
-	}
-	return parent.size()
-}
-
-func (i Item) size() int {
-	return i.Content.size() + i.Summary.size() + i.Action.Queries.size() + i.Action.Sources.size()
-}
-
-func (p Part) size() int { return p.Annotations.size() }
-
-// UnmarshalJSON refuses a list of more than maxElements.
-func (l *list[T]) UnmarshalJSON(data []byte) error {
-	if data[0] != '[' {
-		return nil
-	}
-	*l = list[T]{}
-
-	var e T
-	_, isParent := any(e).(interface{ size() int })
-	if !isParent { // all at once: this is most of an answer
-		if gjson.GetBytes(data, "#").Int() > maxElements {
-			return tooLarge(tooMany)
-		}
-		return decode(data, (*[]T)(l))
-	}
-
-	size := 0
-	var err error
-	gjson.ParseBytes(data).ForEach(func(_, element gjson.Result) bool {
-		var e T
-		err = decode(data[element.Index:element.Index+len(element.Raw)], &e)
-		*l = append(*l, e)
-		size += 1 + sizeOf(e)
-		if size > maxElements {
-			err = tooLarge(tooMany)
-		}
-		return err == nil
-	})
-	return err
 }
 
 // decode is json.Unmarshal, but leaves out members whose type is not the expected one: servers
 // differ in what an answer does not need.
 func decode(data []byte, v any) error {
+	if bytes.Count(data, []byte(",")) > maxCommas {
+		return tooLarge(tooMany)
+	}
+
 	err := json.Unmarshal(data, v)
 	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if ok {
@@ -289,19 +240,18 @@ func decode(data []byte, v any) error {
 func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
 
 // notResponse describes a body that should have been a response.
-func notResponse(data []byte, contentType string) *Error {
+func notResponse(data []byte) *Error {
 	e := &Error{
 		Kind:    KindBadResponse,
 		Message: "the answer is empty",
-		body:    errorExcerpt(data),
+		body:    string(data[:min(len(data), maxErrorText)]),
 	}
 
 	start := strings.TrimSpace(e.body)
 	if start != "" {
-		contentType = cmp.Or(contentType, "no content type")
-		e.Message = "the answer is not a response object (" + contentType + "): " + start
+		e.Message = "the answer is not a response object: " + start
 	}
-	if isPage(data) {
+	if strings.HasPrefix(start, "<") {
 		e.Err = ErrWebPage
 	}
 	return e

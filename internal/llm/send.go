@@ -2,16 +2,16 @@ package llm
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,21 +49,18 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	}
 	body, err := c.encode(r)
 	if err != nil {
-		message := "encoding the request: " + err.Error()
-		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message, Err: err}, 0)
+		return nil, c.failed(ctx, fmt.Errorf("encoding the request: %w", err), 0)
 	}
 
-	paced := c.pacer(r.Model).newCall(ctx)
-	delays := newDelays()
-	for attempt := 1; ; {
+	call := c.newCall(ctx, r.Model)
+	for {
 		if e.takesRunning && !inBackground(body) {
-			message := ErrNoBackground.Error()
-			failure := &Error{Kind: KindFailed, Message: message, Err: ErrNoBackground}
-			return nil, c.failed(ctx, failure, attempt-1)
+			failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
+			return nil, c.failed(ctx, failure, call.attempt-1)
 		}
-		resp, failure := c.takeTurn(ctx, paced, body, attempt, e)
+
+		resp, failure := c.takeTurn(ctx, call, body, e)
 		if failure == nil {
-			resp.Retries = attempt - 1
 			return resp, nil
 		}
 
@@ -72,7 +69,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			body = smaller
 			continue
 		}
-		if failure.lost {
+		if failure.Lost {
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
 			if e.takesRunning {
@@ -80,16 +77,17 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			}
 		}
 
-		wait, ok := c.retryWait(ctx, failure, delays)
+		wait, ok := c.retryWait(ctx, call, failure)
 		if !ok {
 			return nil, failure
 		}
 
-		attempt++
-		e.send(Retrying{Attempt: attempt, Err: failure})
+		call.attempt++
+		call.last = call.attempt > c.o.MaxRetries
+		e.send(Retrying{Attempt: call.attempt, Err: failure})
 		err := sleep(ctx, wait)
 		if err != nil {
-			return nil, c.failed(ctx, err, attempt-1)
+			return nil, c.failed(ctx, err, call.attempt-1)
 		}
 	}
 }
@@ -97,40 +95,39 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 // takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
 func (c *Client) takeTurn(
 	ctx context.Context,
-	paced *pacedCall,
+	call *pacedCall,
 	body []byte,
-	attempt int,
 	e *emitter,
 ) (*Response, *Error) {
-	last := attempt > 1 && attempt > c.o.MaxRetries
 	queued := time.Now()
-	err := paced.wait(ctx, last, e)
-	statsOf(ctx).Waited += time.Since(queued)
+	err := c.wait(ctx, call, e)
+	callOf(ctx).Waited += time.Since(queued)
 	if err != nil {
-		return nil, c.failed(ctx, err, attempt-1)
+		return nil, c.failed(ctx, err, call.attempt-1)
 	}
 
-	resp, err := c.attempt(ctx, paced, body, e)
+	resp, err := c.attempt(ctx, call, body, e)
 	if err == nil {
+		resp.Retries = call.attempt - 1
 		return resp, nil
 	}
-	failure := c.failed(ctx, err, attempt)
+	failure := c.failed(ctx, err, call.attempt)
 	if failure.rateLimited() {
-		failure.wait = paced.refused(failure.RetryAfter)
+		failure.wait = call.refused(failure.RetryAfter)
 	} else {
-		paced.ended()
+		call.ended()
 	}
 	return nil, failure
 }
 
 // newDelays returns the delays between attempts for which the API names no time.
 func newDelays() *backoff.ExponentialBackOff {
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval = 500 * time.Millisecond
-	delays.RandomizationFactor = 0.25
-	delays.Multiplier = 2
-	delays.MaxInterval = 8 * time.Second
-	return delays
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     500 * time.Millisecond,
+		RandomizationFactor: 0.25,
+		Multiplier:          2,
+		MaxInterval:         8 * time.Second,
+	}
 }
 
 // retryWait returns how long to wait before the next attempt, 0 where the pacer does it. It reports
@@ -138,17 +135,14 @@ func newDelays() *backoff.ExponentialBackOff {
 // deadline of ctx and so turn the failure into a timeout.
 func (c *Client) retryWait(
 	ctx context.Context,
+	call *pacedCall,
 	failure *Error,
-	delays *backoff.ExponentialBackOff,
 ) (wait time.Duration, ok bool) {
-	if !failure.retryable() || failure.Attempts > c.o.MaxRetries {
+	if !failure.retryable() || call.attempt > c.o.MaxRetries {
 		return 0, false
 	}
 
-	wait = cmp.Or(failure.wait, failure.RetryAfter)
-	if wait == 0 {
-		wait = delays.NextBackOff()
-	}
+	wait = cmp.Or(failure.wait, failure.RetryAfter, call.delays.NextBackOff())
 	deadline, bounded := ctx.Deadline()
 	if bounded && wait >= time.Until(deadline) {
 		failure.RetryAfter = wait
@@ -162,9 +156,6 @@ func (c *Client) retryWait(
 
 // sleep returns after the wait, or with the error of ctx when that ends first.
 func sleep(ctx context.Context, wait time.Duration) error {
-	if wait == 0 {
-		return nil
-	}
 	select {
 	case <-time.After(wait):
 		return nil
@@ -177,11 +168,11 @@ func sleep(ctx context.Context, wait time.Duration) error {
 // response runs in the background. Then all blocks have stopped.
 func (c *Client) attempt(
 	ctx context.Context,
-	paced *pacedCall,
+	call *pacedCall,
 	body []byte,
 	e *emitter,
 ) (*Response, error) {
-	defer statsOf(ctx).ended(time.Now())
+	defer callOf(ctx).ended(time.Now())
 
 	acc := c.newAccumulator(ctx, e)
 	acc.job = jobOf(body)
@@ -191,9 +182,9 @@ func (c *Client) attempt(
 	if err != nil {
 		return nil, err
 	}
-	paced.accepted(paced.sent)
+	call.accepted(call.sent)
 
-	r, err := c.readAnswer(ctx, resp, acc)
+	r, err := readAnswer(ctx, resp, acc)
 	if !acc.job.running() {
 		return r, err
 	}
@@ -208,11 +199,7 @@ func (c *Client) newAccumulator(ctx context.Context, e *emitter) *accumulator {
 }
 
 // readAnswer reads the body of an answer and closes it.
-func (c *Client) readAnswer(
-	ctx context.Context,
-	resp *http.Response,
-	acc *accumulator,
-) (*Response, error) {
+func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
 	defer resp.Body.Close()
 
 	r, err := read(ctx, resp, acc)
@@ -257,22 +244,24 @@ func read(ctx context.Context, resp *http.Response, acc *accumulator) (*Response
 	if err != nil {
 		return nil, err
 	}
-	return acc.finishPlain(data, contentType)
+	return acc.finishPlain(data)
 }
+
+// The first bytes of an answer.
+var (
+	startOfStream   = regexp.MustCompile("^(data:|event|:)")
+	startOfDocument = regexp.MustCompile("^[{<]")
+)
 
 // isStream reports whether an answer is a stream. Its first bytes decide where they can: some
 // servers send no content type, or the one that the request expects.
 func isStream(body *bufio.Reader, contentType string) bool {
 	start, _ := body.Peek(len("data:")) // a read reports the error
-	for _, prefix := range []string{"{", "<"} {
-		if bytes.HasPrefix(start, []byte(prefix)) {
-			return false
-		}
-	}
-	for _, prefix := range []string{"data:", "event", ":"} {
-		if bytes.HasPrefix(start, []byte(prefix)) {
-			return true
-		}
+	switch {
+	case startOfStream.Match(start):
+		return true
+	case startOfDocument.Match(start):
+		return false
 	}
 	return strings.HasPrefix(strings.ToLower(contentType), eventStream)
 }
@@ -283,36 +272,29 @@ func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*htt
 	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
 		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
 	})
-	c.setHeaders(req.Header)
+	maps.Copy(req.Header, c.header)
 	if c.bearer {
 		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
 	}
-	c.setTraceparent(req)
+
+	call := callOf(req.Context())
+	if call.Traceparent != "" {
+		req.Header.Set("Traceparent", call.Traceparent)
+	}
 	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
 
 	resp, err := next(req)
 	if err != nil {
 		return nil, err
 	}
-	statsOf(req.Context()).RequestID = requestID(resp)
+	call.RequestID = requestID(resp)
+
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 	return resp, nil
-}
-
-// setTraceparent sets the header of WithTraceparent, and logs it.
-func (c *Client) setTraceparent(req *http.Request) {
-	ctx := req.Context()
-	parent, ok := ctx.Value(traceparent{}).(string)
-	if !ok {
-		return
-	}
-	req.Header.Set("Traceparent", parent)
-	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): trace",
-		slog.String("traceparent", parent))
 }
 
 // requestID is the id that OpenAI's support asks for, or "".
@@ -336,23 +318,21 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 		*s = text.Truncate(redacted, 300)
 	}
 
-	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "openai(client): error",
-		slog.Int("attempt", e.Attempts),
-		slog.Int("status", e.Status),
-		slog.String("name", e.Name()),
-		slog.String("code", e.Code),
-		slog.String("msg", e.Message),
-		slog.String("body", e.body))
+	c.o.Logger.Debug("openai(client): error",
+		"attempt", e.Attempts,
+		"status", e.Status,
+		"name", e.Name(),
+		"code", e.Code,
+		"msg", e.Message,
+		"body", e.body)
 	return e
 }
 
 // logBody writes the JSON of a request or response in debug mode.
 func (c *Client) logBody(ctx context.Context, msg string, data []byte) {
-	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		return
+	if c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		c.o.Logger.Debug(msg, "body", c.o.Redactor.Redact(string(data)))
 	}
-	body := c.o.Redactor.Redact(string(data))
-	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, msg, slog.String("body", body))
 }
 
 // Model returns what the API says about a model (GET /models/{id}). Every error is an *Error. The
@@ -370,14 +350,11 @@ func (c *Client) Model(ctx context.Context, id string) (json.RawMessage, error) 
 }
 
 func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, error) {
-	path := url.URL{Path: "models/" + id} // a vendor prefix (openai/gpt-5.2) is part of the path
-	address := c.base + "/" + path.EscapedPath()
+	address := c.base + "/models/" + id // which may have a vendor prefix (openai/gpt-5.2)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
-
 	resp, err := c.middleware(req, c.http.Do)
 	if err != nil {
 		return nil, err
@@ -385,11 +362,12 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 	defer resp.Body.Close()
 
 	data, err := io.ReadAll(resp.Body)
+	isModel := isObject(data) && json.Valid(data)
+	if err == nil && !isModel {
+		err = notResponse(data)
+	}
 	if err != nil {
 		return nil, readError(resp, err)
-	}
-	if !isObject(data) || !json.Valid(data) {
-		return nil, readError(resp, notResponse(data, resp.Header.Get("Content-Type")))
 	}
 	return data, nil
 }

@@ -14,26 +14,43 @@ import (
 
 // limits is what a simulated API allows.
 type limits struct {
-	rate    float64                               // requests a second; 0: everything
-	burst   float64                               // at most at once
-	window  bool                                  // rate in the last second, in place of a bucket that fills
-	others  float64                               // requests a second that other programs make
-	counts  bool                                  // a refused request takes what is left of the limit
-	latency time.Duration                         // from a request to its refusal; 0: 40 ms
-	answers time.Duration                         // from a request to its answer
-	header  string                                // of a refusal: a key of headers, or a Retry-After
-	refuse  refusal                               // nil: none
-	change  func(at time.Duration) (rate float64) // nil: the rate stays
+	rate    float64       // requests a second; 0: everything
+	burst   float64       // at most at once
+	window  bool          // rate in the last second, in place of a bucket that fills
+	others  float64       // requests a second that other programs make
+	counts  bool          // a refused request takes what is left of the limit
+	drops   bool          // a tenth of the rate from the 3rd to the 43rd second
+	latency time.Duration // from a request to its refusal; 0: 40 ms
+	answers time.Duration // from a request to its answer
+	header  string        // of a refusal: a key of headers, or a Retry-After
 }
 
-// refusal refuses further requests.
-type refusal func(person string, at time.Duration) bool
+// crowd is calls of one person, and what they may cost.
+type crowd struct {
+	person  string
+	start   time.Duration
+	calls   int
+	every   time.Duration // from one call to the next; 0: all at once
+	loops   time.Duration // each of the calls is followed by others until then; 0: none
+	refused time.Duration // all requests of the person are refused until then
+
+	since    time.Duration // only calls that start from then on are checked
+	most     time.Duration // that a call waits; 0: not checked
+	requests float64       // for each call; 0: not checked
+}
+
+// outcome is what became of a call.
+type outcome struct {
+	start, wait time.Duration // wait: without the time that the answer takes
+	err         error
+}
 
 // simulation is an API with limits, and what became of its requests. Its time is that of a synctest
 // bubble.
 type simulation struct {
 	limits
-	begin time.Time
+	crowds []crowd
+	begin  time.Time
 
 	mu       sync.Mutex
 	tokens   float64
@@ -44,59 +61,37 @@ type simulation struct {
 	ended    time.Duration        // when the last call ended
 }
 
-// crowd is calls of one person.
-type crowd struct {
-	person string
-	start  time.Duration
-	calls  int
-	every  time.Duration // from one call to the next; 0: all at once
-	loops  time.Duration // each of the calls is followed by others until then; 0: none
-}
+// check checks the calls of a crowd, which are all answered, if it says what they may cost.
+func (w crowd) check(t *testing.T, s *simulation) {
+	if w.most == 0 && w.requests == 0 {
+		return
+	}
 
-// outcome is what became of a call.
-type outcome struct {
-	start, wait time.Duration // wait: without the time that the answer takes
-	err         error
-}
-
-// bounds are what the calls of a person may cost, which are all answered. Those that are 0 are not
-// checked.
-type bounds struct {
-	person   string
-	since    time.Duration // only calls that start from then on count
-	most     time.Duration // that a call waits
-	requests float64       // for each call
-}
-
-// check compares the outcomes of a run with the bounds.
-func (b bounds) check(t testing.TB, s *simulation) {
-	t.Helper()
 	calls := 0
-	for _, o := range s.outcomes[b.person] {
-		if o.start < b.since {
+	for _, o := range s.outcomes[w.person] {
+		if o.start < w.since {
 			continue
 		}
 
 		calls++
 		if o.err != nil {
-			t.Errorf("%s: %v", b.person, o.err)
+			t.Errorf("%s: %v", w.person, o.err)
 		}
 
-		if b.most > 0 && o.wait > b.most {
-			t.Errorf("%s: a call waits %v, want at most %v", b.person, o.wait, b.most)
+		if w.most > 0 && o.wait > w.most {
+			t.Errorf("%s: a call waits %v, want at most %v", w.person, o.wait, w.most)
 		}
 	}
 
-	requests := float64(s.requests[b.person]) / float64(calls)
-	if calls == 0 || b.requests > 0 && requests > b.requests {
-		t.Errorf("%s: %.2f requests a call, want at most %.2f", b.person, requests, b.requests)
+	requests := float64(s.requests[w.person]) / float64(calls)
+	if calls == 0 || w.requests > 0 && requests > w.requests {
+		t.Errorf("%s: %.2f requests a call, want at most %.2f", w.person, requests, w.requests)
 	}
 }
 
 func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
-	person, _ := req.Context().Value(personKey{}).(string)
 	time.Sleep(s.latency / 2)
-	wait := s.take(person)
+	wait := s.take(callOf(req.Context()).Person)
 	if wait > 0 {
 		time.Sleep(s.latency / 2)
 		header := []string{"Retry-After", s.header}
@@ -119,46 +114,35 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *simulation) take(person string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+
 	s.requests[person]++
-	if s.change != nil {
-		s.rate = s.change(now.Sub(s.begin))
-	}
-
-	if s.refuse != nil && s.refuse(person, now.Sub(s.begin)) {
-		return time.Second
-	}
-
-	if s.rate == 0 {
-		return 0
-	}
-
-	if s.window {
-		s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool {
-			return now.Sub(at) >= time.Second
-		})
-
-		if len(s.accepted) >= int(s.rate) {
-			wait := s.accepted[0].Add(time.Second).Sub(now)
-			if s.counts {
-				s.accepted = append(s.accepted[1:], now)
-			}
-
-			return wait
+	at := time.Since(s.begin)
+	for _, w := range s.crowds {
+		if w.person == person && at < w.refused {
+			return time.Second
 		}
-
-		s.accepted = append(s.accepted, now)
-		return 0
 	}
 
-	s.tokens = math.Min(s.burst, s.tokens+(s.rate-s.others)*now.Sub(s.filled).Seconds())
-	s.filled = now
+	rate := s.rate
+	if s.drops && at > 3*time.Second && at < 43*time.Second {
+		rate /= 10
+	}
+
+	switch {
+	case rate == 0:
+		return 0
+	case s.window:
+		return s.takeOfWindow(time.Now(), int(rate))
+	}
+
+	s.tokens = math.Min(s.burst, s.tokens+(rate-s.others)*time.Since(s.filled).Seconds())
+	s.filled = time.Now()
 	if s.tokens >= 1-1e-9 {
 		s.tokens--
 		return 0
 	}
 
-	wait := time.Duration((1 - s.tokens) / s.rate * float64(time.Second))
+	wait := time.Duration((1 - s.tokens) / rate * float64(time.Second))
 	if s.counts {
 		s.tokens = 0
 	}
@@ -166,11 +150,26 @@ func (s *simulation) take(person string) time.Duration {
 	return wait
 }
 
+// takeOfWindow is take for a number of requests within a second.
+func (s *simulation) takeOfWindow(now time.Time, most int) time.Duration {
+	s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool {
+		return now.Sub(at) >= time.Second
+	})
+
+	if len(s.accepted) >= most {
+		return s.accepted[0].Add(time.Second).Sub(now)
+	}
+
+	s.accepted = append(s.accepted, now)
+	return 0
+}
+
 // simulate lets crowds call an API until all their calls have ended.
-func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
+func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	l.latency = cmp.Or(l.latency, 40*time.Millisecond)
 	s := &simulation{
 		limits:   l,
+		crowds:   crowds,
 		begin:    time.Now(),
 		tokens:   l.burst,
 		filled:   time.Now(),
@@ -179,12 +178,12 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 	}
 
 	c := newClientOf(s, 3)
-
 	call := func(person string) {
-		ctx, cancel := context.WithTimeout(WithPerson(t.Context(), person), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(as(t, person), 5*time.Minute)
 		defer cancel()
 		start := time.Since(s.begin)
 		_, err := c.Create(ctx, question())
+
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended = time.Since(s.begin)
@@ -207,10 +206,7 @@ func simulate(t testing.TB, l limits, crowds []crowd) *simulation {
 	}
 
 	calls.Wait()
-	if n := c.Waiting(); n != 0 {
-		t.Errorf("%d calls still wait", n)
-	}
-
+	wantWaiting(t, c, 0)
 	return s
 }
 

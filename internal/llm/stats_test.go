@@ -13,7 +13,7 @@ import (
 
 // A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
 // of the API, and the last request's id.
-func TestStats(t *testing.T) {
+func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refuse := answer(429, rateLimited, "Retry-After", "10", "X-Request-Id", "req_0")
 		begin := func(req *http.Request) (*http.Response, error) {
@@ -24,22 +24,22 @@ func TestStats(t *testing.T) {
 			resp.Body = r
 			return resp, err
 		}
-		c, _, _ := newClient(t, 3, refuse, begin)
 
-		var got Stats
-		ctx, cancel := context.WithTimeout(WithStats(t.Context(), &got), 15*time.Second)
+		c, _, _ := newClient(t, 3, refuse, begin)
+		var got Call
+		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()
 		_, err := c.Create(ctx, question())
 		wantKind(t, err, KindTimeout)
 
-		want := Stats{
+		want := Call{
 			Attempts:  2,
 			Time:      5 * time.Second,
 			Waited:    10 * time.Second,
 			RequestID: "req_1",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("stats (-want +got):\n%s", diff)
+			t.Errorf("call (-want +got):\n%s", diff)
 		}
 	})
 }

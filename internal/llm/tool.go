@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -53,31 +52,25 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Param)
 	}
-	r.Input = slices.Clip(r.Input)
 
 	var tokens Usage
-	retries := 0
-	for round := 1; ; round++ {
+	var calls []toolCall
+	for range maxRounds {
+		r.Input = slices.Concat(r.Input, callTools(ctx, calls))
 		resp, err := c.do(ctx, r, e)
 		if err != nil {
 			return nil, err
 		}
 		tokens.Add(resp.Tokens)
 		resp.Tokens = tokens
-		retries += resp.Retries
-		resp.Retries = retries
 
-		calls := toolCalls(resp, tools)
+		calls = toolCalls(resp, tools)
 		if len(calls) == 0 {
 			return resp, nil
 		}
-		if round == maxRounds {
-			message := fmt.Sprintf("the model still calls tools in its response number %d", round)
-			return nil, &Error{Kind: KindFailed, Message: message}
-		}
-		r.Input = append(r.Input, resp.InputItems()...)
-		r.Input = append(r.Input, callTools(ctx, calls)...)
+		r.Input = slices.Concat(r.Input, resp.InputItems())
 	}
+	return nil, &Error{Kind: KindFailed, Message: "the model calls tools again and again"}
 }
 
 // toolCall is a tool call and the tool that answers it.
@@ -98,10 +91,8 @@ func toolCalls(r *Response, tools []Tool) []toolCall {
 		if item.Type != "function_call" && item.Type != "custom_tool_call" {
 			continue
 		}
-		i := slices.IndexFunc(tools, func(t Tool) bool {
-			return t.Param["name"] == item.Name && t.Call != nil
-		})
-		if i < 0 || item.CallID == "" {
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Param["name"] == item.Name })
+		if i < 0 {
 			return nil
 		}
 		calls = append(calls, toolCall{item, tools[i]})
@@ -116,7 +107,7 @@ func callTools(ctx context.Context, calls []toolCall) []json.RawMessage {
 	var wg sync.WaitGroup
 	for i, call := range calls {
 		wg.Go(func() {
-			output, err := call.tool.Call(ctx, call.toolInput())
+			output, err := call.tool.Call(ctx, call.Arguments+call.Input)
 			if err != nil {
 				output = "error: " + err.Error()
 			}

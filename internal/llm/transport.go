@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,19 +16,12 @@ import (
 // environment, TLS 1.2 or later, HTTP/2, and bundled root certificates where the system has none
 // (an image made from scratch). It bounds connecting; the context bounds the wait for an answer.
 func NewHTTPClient() *http.Client {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
-	base := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		OnProxyConnectResponse: checkTunnel,
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    15 * time.Second,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    256,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.OnProxyConnectResponse = checkTunnel
+	base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	base.MaxIdleConns = 256
+	base.MaxIdleConnsPerHost = 256
+	base.MaxResponseHeaderBytes = 1 << 20
 
 	// A model may think for minutes without a byte: a ping shows whether the connection works.
 	base.HTTP2 = &http.HTTP2Config{
@@ -84,11 +76,9 @@ func bundledRoots() *x509.CertPool {
 // checkRedirect follows a redirect only where the same request goes to the same scheme, host and
 // port (307 and 308). Others are an error: the key and the question are for the configured host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
-	const most = 5
-
 	from := via[len(via)-1]
 	sameServer := req.URL.Scheme == from.URL.Scheme && req.URL.Host == from.URL.Host
-	if req.Method != from.Method || !sameServer || len(via) > most {
+	if req.Method != from.Method || !sameServer || len(via) > 5 {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -53,7 +54,7 @@ func TestWithoutDebug(t *testing.T) {
 
 			redactor.Add(key)
 			log.Debug("a debug line")
-			log.Info("call", "who", "a"+key+"b", "n", 0.25)
+			log.With("who", "a"+key+"b").Info("call", "n", 0.25)
 			log.Warn("reading policy", "path", "p.md")
 			log.Error("two\nlines")
 			end()
@@ -67,57 +68,36 @@ func TestWithoutDebug(t *testing.T) {
 
 func TestDebug(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		log  func(*slog.Logger)
-		want string
+		name    string
+		message string
+		values  []any
+		want    string
 	}{
 		{
-			"values",
-			func(l *slog.Logger) {
-				keys := []string{"query"}
-				l.Debug("tools/call", "name", "answer", "argsKeys", keys, "queryLen", 8)
-			},
-			`DBG tools/call name=answer argsKeys=[query] queryLen=8`,
+			"secrets in groups", "m " + key,
+			[]any{"a", "x" + key, slog.Group("h", "c", key, "n", 7)},
+			`DBG m [redacted] a=x[redacted] h.c=[redacted] h.n=7`,
 		},
 		{
-			"secrets in groups",
-			func(l *slog.Logger) {
-				l = l.With("a", key).WithGroup("g").With("b", "x"+key)
-				l.Debug("m "+key, slog.Group("h", "c", key, "n", 7))
-			},
-			`DBG m [redacted] a=[redacted] g.b=x[redacted] g.h.c=[redacted] g.h.n=7`,
-		},
-		{
-			"secrets in errors and maps",
-			func(l *slog.Logger) {
-				err := fmt.Errorf("bad: %w", errors.New(key))
-				l.Debug("m", "e", err, "f", map[string]any{"k": key})
-			},
+			"secrets in errors and maps", "m",
+			[]any{"e", fmt.Errorf("bad: %w", errors.New(key)), "f", map[string]any{"k": key}},
 			`DBG m e="bad: [redacted]" f=map[k:[redacted]]`,
 		},
 		{
-			"control characters",
-			func(l *slog.Logger) {
-				l.Warn("a\nb\x1b[2J\u202e", "v", "a\x1b[31mb\u009b\xff")
-			},
-			`WRN a b[2J v=a[31mb?`,
-		},
-		{
-			"escape characters",
-			func(l *slog.Logger) {
-				l.Warn("m", "v", "hush-\x1b"+"hush-0001", "w", `\x1b[31m`)
-			},
-			`WRN m v=[redacted] w=\u001b[31m`,
+			"control and escape characters", "a\nb\x1b[2J\u202e",
+			[]any{"v", "a\x1b[31mb\u009b\xff", "w", "hush-\x1b" + "hush-0001", "x", `\x1b[31m`},
+			`DBG a b[2J v=a[31mb? w=[redacted] x=\u001b[31m`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 			log, end, _ := New(Options{Debug: true, Stderr: &out, Redactor: redact.New(key)})
 
-			tt.log(log)
+			log.Debug(tt.message, tt.values...)
 			end()
 
 			_, got, _ := strings.Cut(out.String(), " ") // without the time
+
 			if got != tt.want+"\n" {
 				t.Errorf("wrote %q, want %q", got, tt.want)
 			}
@@ -125,38 +105,27 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// blocked is a reader of stderr that takes nothing until it is released.
-type blocked struct {
-	release chan struct{}
-	bytes.Buffer
-}
-
-func (b *blocked) Write(p []byte) (int, error) {
-	<-b.release
-
-	return b.Buffer.Write(p)
-}
-
 // Lines that find the queue full are dropped, and their number is reported.
 func TestStderrNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := &blocked{release: make(chan struct{})}
-		log, end, _ := New(Options{Debug: true, Stderr: out})
+		reader, stderr := io.Pipe()
+		log, end, _ := New(Options{Debug: true, Stderr: stderr})
 
 		for range 1000 {
 			log.Debug("line")
 		}
 		end() // gives up
 
-		close(out.release)
-		end()
-		end()
+		go func() {
+			end()
+			_ = stderr.Close()
+		}()
+		out, _ := io.ReadAll(reader) // a pipe fails only when it is closed
+		got := string(out)
 
-		got := out.String()
 		if n := strings.Count(got, "DBG line\n"); n < queueLines {
 			t.Errorf("stderr got %d lines, want at least %d", n, queueLines)
 		}
-
 		if !strings.Contains(got, " lines dropped: stderr was not read\n") {
 			t.Errorf("stderr does not tell of dropped lines: %.300s", got)
 		}

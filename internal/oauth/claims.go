@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	skew            = 30 * time.Second // between the clocks of the issuer and this machine
-	maxName         = 64               // characters
-	accessTokenType = "at+jwt"         // RFC 9068 section 2.1
+	skew    = 30 * time.Second // between the clocks of the issuer and this machine
+	maxName = 64               // characters
 )
 
 // Error says why a request is refused. Its text is fixed: it has nothing from the token.
@@ -32,10 +31,12 @@ func invalid(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
 }
 
-// claims are those of a token. The registered ones are decoded, all has every one.
+// claims are those of a token.
 type claims struct {
 	jwt.Claims
-	all map[string]any
+	Scope jwt.Audience   `json:"scope"` // a text or a list, as the claim aud
+	SCP   jwt.Audience   `json:"scp"`
+	all   map[string]any // the others, too
 }
 
 // accept checks the claims of a token with a valid signature. A missing scope comes last: a client
@@ -53,11 +54,11 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token is for another audience")
 	case c.Subject == "":
 		return invalid("the token has no subject")
-	case !c.ofAccessToken(header):
+	case !c.ofAccessToken(header.ExtraHeaders[jose.HeaderType]):
 		return invalid("the token is not an access token")
 	}
 
-	granted := c.scopes()
+	granted := strings.Fields(strings.Join(append(c.Scope, c.SCP...), " "))
 	for _, scope := range r.options.Scopes {
 		if !r.grants(granted, scope) {
 			return &Error{http.StatusForbidden, "the token lacks a scope"}
@@ -66,48 +67,28 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	return nil
 }
 
-// ofAccessToken reports whether the claims are those of an access token. An ID token, a logout
-// token or a security event shows by one of the other claims what it is. Keycloak before version 25
-// puts nonce into access tokens too, which have the claim typ: Bearer.
-func (c claims) ofAccessToken(header jose.Header) bool {
-	marked := strings.HasSuffix(mediaType(header.ExtraHeaders), accessTokenType)
-	if marked || c.all["typ"] == "Bearer" {
+// ofAccessToken reports whether a token is an access token. kind is its header typ (RFC 9068
+// section 2.1). An ID token, a logout token or a security event shows by one of the other claims
+// what it is. Keycloak before version 25 puts nonce into access tokens too, which have the claim
+// typ: Bearer.
+func (c claims) ofAccessToken(kind any) bool {
+	switch strings.ToLower(fmt.Sprint(kind)) {
+	case "at+jwt", "application/at+jwt":
 		return true
+	case "jwt", "<nil>": // the header may be absent
+	default:
+		return false
 	}
 
+	if c.all["typ"] == "Bearer" {
+		return true
+	}
 	for _, name := range []string{"typ", "nonce", "at_hash", "c_hash", "events"} {
 		if _, ok := c.all[name]; ok {
 			return false
 		}
 	}
 	return true
-}
-
-// mediaType returns the header typ in lower case. It may be absent from a JWT.
-func mediaType(header map[jose.HeaderKey]any) string {
-	name, ok := header[jose.HeaderType]
-	if !ok {
-		return "jwt"
-	}
-	return strings.ToLower(fmt.Sprint(name))
-}
-
-// scopes returns the granted scopes: those of scope, a text, and of scp, a text or a list.
-func (c claims) scopes() []string {
-	scope, _ := c.all["scope"].(string)
-	granted := strings.Fields(scope)
-
-	switch scp := c.all["scp"].(type) {
-	case string:
-		granted = append(granted, strings.Fields(scp)...)
-	case []any:
-		for _, one := range scp {
-			if name, ok := one.(string); ok {
-				granted = append(granted, name)
-			}
-		}
-	}
-	return granted
 }
 
 // grants reports whether scope is granted. Entra ID writes api://ID/read, where api://ID is the

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -11,12 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,35 +28,40 @@ const (
 	home   = "https://id.example.com"
 	other  = "https://other.example.com/tenant"
 	public = "https://mcp.example.com/mcp"
+	entra  = "api://6f8c" // another audience
 
 	oidc    = "/.well-known/openid-configuration"
 	rfc8414 = "/.well-known/oauth-authorization-server"
 )
 
-// Statuses of requests with a token.
-const (
-	ok          = http.StatusOK
-	refused     = http.StatusUnauthorized
-	forbidden   = http.StatusForbidden
-	unavailable = http.StatusServiceUnavailable
-)
-
-// signingKey is a private key as an issuer has it.
+// signingKey is a private key as an issuer has it, and the algorithm of its signatures. Only an
+// algorithm of the JSONWebKey is published.
 type signingKey struct {
-	id        string
-	algorithm jose.SignatureAlgorithm
-	private   crypto.Signer
+	jose.JSONWebKey
+	signs jose.SignatureAlgorithm
 }
 
 var (
-	keyRSA   = signingKey{"rsa", jose.RS256, must(rsa.GenerateKey(rand.Reader, 2048))}
-	otherRSA = signingKey{"rsa", jose.RS256, must(rsa.GenerateKey(rand.Reader, 2048))}
-	smallRSA = signingKey{"small", jose.RS256, must(rsa.GenerateKey(rand.Reader, 1024))}
-	keyP256  = signingKey{"p256", jose.ES256, must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))}
-	keyP384  = signingKey{"p384", jose.ES384, must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))}
-	keyP521  = signingKey{"p521", jose.ES512, must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))}
-	keyEd    = signingKey{"ed", jose.EdDSA, ed25519.NewKeyFromSeed(make([]byte, 32))}
+	keyRSA   = newRSA("rsa", 2048)
+	otherRSA = newRSA("rsa", 2048)
+	smallRSA = newRSA("small", 1024)
+	keyP256  = newEC("p256", jose.ES256, elliptic.P256())
+	keyP384  = newEC("p384", jose.ES384, elliptic.P384())
+	keyP521  = newEC("p521", jose.ES512, elliptic.P521())
+	keyEd    = newKey("ed", jose.EdDSA, ed25519.NewKeyFromSeed(make([]byte, 32)))
 )
+
+func newKey(id string, algorithm jose.SignatureAlgorithm, private any) signingKey {
+	return signingKey{jose.JSONWebKey{KeyID: id, Key: private}, algorithm}
+}
+
+func newRSA(id string, bits int) signingKey {
+	return newKey(id, jose.RS256, must(rsa.GenerateKey(rand.Reader, bits)))
+}
+
+func newEC(id string, algorithm jose.SignatureAlgorithm, curve elliptic.Curve) signingKey {
+	return newKey(id, algorithm, must(ecdsa.GenerateKey(curve, rand.Reader)))
+}
 
 func must[T any](value T, err error) T {
 	if err != nil {
@@ -71,29 +74,18 @@ func must[T any](value T, err error) T {
 func object(parts ...string) map[string]any {
 	all := map[string]any{}
 	for _, part := range parts {
-		if part != "" {
-			must(0, json.Unmarshal([]byte(part), &all))
-		}
+		must(0, json.Unmarshal([]byte(part), &all))
 	}
 	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
 	return all
 }
 
-// as returns the key with another id and algorithm.
-func (k signingKey) as(id string, algorithm jose.SignatureAlgorithm) signingKey {
-	return signingKey{id, algorithm, k.private}
-}
-
-// jwk returns the public key as the issuer publishes it, with changed members.
-func (k signingKey) jwk(changes ...string) any {
-	key := must(jose.JSONWebKey{Key: k.private.Public(), KeyID: k.id}.MarshalJSON())
-	return object(slices.Insert(changes, 0, string(key))...)
-}
-
-// sign returns a token of alice with changed claims, of which exp and nbf are seconds from now.
-func (k signingKey) sign(header, changes string) string {
-	claims := object(`{"iss":"https://id.example.com","sub":"alice",
-		"aud":"https://mcp.example.com/mcp","exp":3600}`, changes)
+// sign returns a token of alice with changed claims, of which exp and nbf are seconds from now, and
+// header has further headers.
+func (k signingKey) sign(changes ...string) string {
+	const usual = `{"iss":"https://id.example.com","sub":"alice",
+		"aud":"https://mcp.example.com/mcp","exp":3600}`
+	claims := object(slices.Insert(changes, 0, usual)...)
 	for _, name := range []string{"exp", "nbf"} {
 		if seconds, isNumber := claims[name].(float64); isNumber {
 			claims[name] = time.Now().Unix() + int64(seconds)
@@ -101,64 +93,64 @@ func (k signingKey) sign(header, changes string) string {
 	}
 
 	options := &jose.SignerOptions{}
-	for name, value := range object(header) {
+	header, _ := claims["header"].(map[string]any)
+	for name, value := range header {
 		options.WithHeader(jose.HeaderKey(name), value)
 	}
-	if k.id != "" {
-		options.WithHeader("kid", k.id)
-	}
-	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: k.algorithm, Key: k.private}, options))
+	key := jose.SigningKey{Algorithm: k.signs, Key: k.JSONWebKey}
+	signer := must(jose.NewSigner(key, options))
 	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
-// page is the response to a request.
-type page func(*http.Request) *http.Response
-
 // body serves a text.
-func body(format string, args ...any) page { return reply(http.StatusOK, fmt.Sprintf(format, args...)) }
-
-// document serves JSON.
-func document(v any) page { return body("%s", must(json.Marshal(v))) }
-
-func metadata(issuer, keys string) page {
-	return document(map[string]string{"issuer": issuer, "jwks_uri": keys})
+func body(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
 }
 
-func reply(status int, text string) page {
-	return func(*http.Request) *http.Response { return response(status, strings.NewReader(text)) }
+// metadata serves the metadata of an issuer.
+func metadata(issuer, keys string) http.HandlerFunc {
+	return body(fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, issuer, keys))
 }
 
-func response(status int, body io.Reader) *http.Response {
-	header := http.Header{"Location": {home + oidc}} // for a redirect
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(body)}
-}
+// slowly answers when the client has given up.
+func slowly(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // web is the network of a test, as the transport of an HTTP client. Other pages do not exist.
 type web struct {
-	pages   sync.Map    // by URL
+	pages   sync.Map    // http.HandlerFunc by URL
 	fetched chan string // URLs
 }
 
 // newWeb returns a network where home publishes keys.
-func newWeb(keys ...any) *web {
+func newWeb(keys ...signingKey) *web {
 	w := &web{fetched: make(chan string, 1000)}
 	w.publish(home, keys...)
 	return w
 }
 
 // publish replaces the keys of an issuer.
-func (w *web) publish(issuer string, keys ...any) {
+func (w *web) publish(issuer string, keys ...signingKey) {
+	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
+	for _, key := range keys {
+		set.Keys = append(set.Keys, key.Public())
+	}
+	w.pages.Store(issuer+"/keys", body(string(must(json.Marshal(set)))))
 	w.pages.Store(issuer+oidc, metadata(issuer, issuer+"/keys"))
-	w.pages.Store(issuer+"/keys", document(map[string]any{"keys": append([]any{}, keys...)}))
 }
 
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.fetched <- r.URL.String()
-	found, isPage := w.pages.Load(r.URL.String())
+	page, isPage := w.pages.Load(r.URL.String())
 	if !isPage {
-		found = reply(http.StatusNotFound, "")
+		page = http.HandlerFunc(http.NotFound)
 	}
-	return found.(page)(r), nil
+
+	res := httptest.NewRecorder()
+	page.(http.HandlerFunc)(res, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return res.Result(), nil
 }
 
 // fetches returns what was fetched since the last call.
@@ -170,47 +162,43 @@ func (w *web) fetches() (all []string) {
 	return all
 }
 
-// valid returns valid options with a change.
-func valid(change func(*Options)) Options {
+// valid returns valid options, of which JSON changes some.
+func valid(changes string) Options {
 	o := Options{
 		PublicURL: public,
 		Issuers:   []string{home},
-		UserClaim: "sub",
+		Audiences: []string{public, entra},
+		UserClaim: "email",
 		Client:    &http.Client{},
 		Log:       slog.New(slog.DiscardHandler),
 	}
-	change(&o)
+	must(0, json.Unmarshal([]byte(changes), &o))
 	return o
 }
+
+const twoIssuers = `{"Issuers":["` + home + `","` + other + `"]}`
 
 // resource is a Resource that runs, with its log.
 type resource struct {
 	*Resource
 	t   *testing.T
-	log *bytes.Buffer
+	log bytes.Buffer
 }
 
-// start runs a resource. It returns when the first read has ended.
-func start(t *testing.T, w *web, changes ...func(*Options)) *resource {
-	t.Helper()
-	log := &bytes.Buffer{}
-	o := valid(func(o *Options) {
-		o.Client = &http.Client{Transport: w}
-		o.Log = slog.New(slog.NewTextHandler(log, nil))
-	})
-	for _, change := range changes {
-		change(&o)
-	}
+// start runs a resource with changed options. It returns when the first read has ended.
+func start(t *testing.T, w *web, changes string) *resource {
+	r := &resource{t: t}
+	o := valid(changes)
+	o.Client.Transport = w
+	o.Log = slog.New(slog.NewTextHandler(&r.log, nil))
+	r.Resource = must(New(o))
 
-	r := must(New(o))
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(t.Context()) })
 	t.Cleanup(running.Wait)
 	synctest.Wait()
-	return &resource{r, t, log}
+	return r
 }
-
-func twoIssuers(o *Options) { o.Issuers = []string{home, other} }
 
 // inBubble runs a subtest in a synctest bubble.
 func inBubble(t *testing.T, name string, test func(*testing.T)) {
@@ -223,15 +211,15 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// check fails unless a token has the wanted status now.
-func (r *resource) check(key signingKey, claims string, want int) {
+// check fails unless a token with changed claims has the wanted status now.
+func (r *resource) check(want int, key signingKey, changes ...string) {
 	r.t.Helper()
-	_, err := r.Verify(r.t.Context(), key.sign("", claims))
-	got := ok
+	_, err := r.Verify(r.t.Context(), key.sign(changes...))
+	got := http.StatusOK
 	if e, failed := errors.AsType[*Error](err); failed {
 		got = e.Status
 	}
 	if got != want {
-		r.t.Errorf("key %s: status %d (%v), want %d", key.id, got, err, want)
+		r.t.Errorf("key %s: status %d (%v), want %d", key.KeyID, got, err, want)
 	}
 }

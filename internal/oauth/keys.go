@@ -3,15 +3,13 @@ package oauth
 import (
 	"context"
 	"crypto/rsa"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -30,8 +28,6 @@ const (
 )
 
 var (
-	errMalformedKey = errors.New("it is malformed")
-
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errUnavailable = &Error{
 		Status:      http.StatusServiceUnavailable,
@@ -42,147 +38,116 @@ var (
 // issuer is an authorization server. Its keys are the last that could be read: they stay in use
 // while it cannot be reached.
 type issuer struct {
-	url    string
-	client *http.Client
-	log    *slog.Logger
-	wake   chan struct{} // has an element when a request waits for the next read
+	url       string
+	client    *http.Client
+	log       *slog.Logger
+	published atomic.Pointer[published]
 
-	keysURL string // of the last metadata; only run uses it
+	// waiting are the requests with unknown keys. A read closes the channels of those that were
+	// there when it began: one that goes on may miss a new key.
+	waiting chan chan struct{}
 
-	mu      sync.Mutex
-	keys    []jose.JSONWebKey // nil until they were read once, then never again
-	err     error             // of the last read; not nil before the first one
-	waiting int               // requests that wait for next
-	next    chan struct{}     // closed when the read that starts next has ended
+	// Only run uses the fields below.
+	keysURL string // of the last metadata
+	logged  string // the last event
 }
 
-func newIssuer(u string, client *http.Client, log *slog.Logger) *issuer {
-	return &issuer{
-		url:    u,
-		client: client,
-		log:    log,
-		wake:   make(chan struct{}, 1),
-		next:   make(chan struct{}),
-		err:    errUnavailable,
+// published is what the reads so far have found. It does not change.
+type published struct {
+	keys []jose.JSONWebKey // nil until they were read once, then never again
+
+	// unknown is the error for other keys: errUnavailable after a failed read, because the issuer
+	// may have them.
+	unknown error
+}
+
+// find returns the keys that may have made the signature of a token.
+func (p *published) find(header jose.Header) ([]jose.JSONWebKey, error) {
+	var found []jose.JSONWebKey
+	for _, key := range p.keys {
+		isNamed := header.KeyID == "" || header.KeyID == key.KeyID
+		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
+		if isNamed && fits {
+			found = append(found, key)
+		}
 	}
+
+	if found == nil {
+		return nil, p.unknown
+	}
+	return found, nil
 }
 
-func (i *issuer) ready() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.keys != nil
-}
-
-// find returns the keys that may have made a signature: those with the id, or all if the token
-// names none. For an unknown id it waits until the read that starts next has ended, because issuers
-// change their keys. Meanwhile the lock is free.
-func (i *issuer) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-
-	keys, err := i.lookupLocked(id, algorithm)
-	if !errors.Is(err, errUnknownKey) || i.waiting >= maxWaiting {
+// find returns the keys that may have made the signature of a token. For an unknown one it waits
+// until the read that starts next has ended, because issuers change their keys.
+func (i *issuer) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKey, error) {
+	keys, err := i.published.Load().find(header)
+	if !errors.Is(err, errUnknownKey) {
 		return keys, err
 	}
 
-	i.waiting++
-	defer func() { i.waiting-- }()
+	done := make(chan struct{})
 	select {
-	case i.wake <- struct{}{}:
-	default: // another request waits
+	case i.waiting <- done:
+	default:
+		return nil, errUnknownKey // too many wait
 	}
 
-	next := i.next
-	i.mu.Unlock()
 	select {
-	case <-next:
+	case <-done:
+		return i.published.Load().find(header)
 	case <-ctx.Done():
-	}
-	i.mu.Lock()
-	if ctx.Err() != nil {
 		return nil, errUnavailable
 	}
-	return i.lookupLocked(id, algorithm)
-}
-
-// lookupLocked returns the keys of an id that fit an algorithm. The error for an unknown id is
-// errUnavailable while keys cannot be read, because the issuer may have it.
-func (i *issuer) lookupLocked(id, algorithm string) ([]jose.JSONWebKey, error) {
-	named := slices.DeleteFunc(slices.Clone(i.keys), func(key jose.JSONWebKey) bool {
-		return id != "" && id != key.KeyID
-	})
-	switch {
-	case len(named) == 0 && i.err != nil:
-		return nil, errUnavailable
-	case len(named) == 0:
-		return nil, errUnknownKey
-	}
-
-	return slices.DeleteFunc(named, func(key jose.JSONWebKey) bool {
-		return key.Algorithm != "" && key.Algorithm != algorithm
-	}), nil
 }
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
 // waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
-// full read.
+// full read. The last read fails, and ends the wait of all requests.
 func (i *issuer) run(ctx context.Context) {
-	logged := ""
-	due := time.Now() // when to read the metadata, too
-	for ctx.Err() == nil {
-		begun := time.Now()
-		full := !begun.Before(due)
-		done := i.begin()
+	refresh := time.Tick(refreshTime)
+	full := true            // whether to read the metadata, too
+	var first chan struct{} // of the request that caused the read, or nil
+	for {
+		arrived := len(i.waiting)
 		ignored, err := i.read(ctx, full)
-		i.end(err, done)
-		if ctx.Err() == nil {
-			logged = i.report(logged, ignored, err)
+		if err != nil {
+			i.published.Store(&published{i.published.Load().keys, errUnavailable})
 		}
-
-		switch {
-		case err != nil:
-			due = begun // the next read is full
-		case full:
-			due = begun.Add(refreshTime)
+		if first != nil {
+			close(first)
+			first = nil
 		}
-		sleep(ctx, RetryTime, nil)
-		sleep(ctx, time.Until(due), i.wake)
+		for range arrived {
+			close(<-i.waiting)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		i.report(ignored, err)
+
+		select {
+		case <-ctx.Done():
+		case <-time.After(RetryTime):
+		}
+		full = err != nil
+		if full {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-refresh:
+			full = true
+		case first = <-i.waiting:
+		}
 	}
-	i.end(ctx.Err(), i.next)
-}
-
-// sleep returns after d, or earlier when ctx ends or wake has an element.
-func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	case <-wake:
-	}
-}
-
-// begin returns the channel of the requests that wait so far. Later ones wait for the read after
-// this one, which may find keys that this one does not.
-func (i *issuer) begin() (done chan struct{}) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	done = i.next
-	i.next = make(chan struct{})
-	return done
-}
-
-func (i *issuer) end(err error, done chan struct{}) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-
-	i.err = err
-	close(done)
 }
 
 // read replaces the keys. A read that is not full takes the URL of the keys from the one before:
 // unknown keys cause one fetch, not two. ignored says why a key was left out.
 func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	if full {
-		i.keysURL, err = i.discover(ctx)
+		err = i.discover(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("reading metadata: %w", err)
 		}
@@ -202,100 +167,23 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 		return nil, fmt.Errorf(format, len(set.Keys), maxKeys)
 	}
 
-	keys := make([]jose.JSONWebKey, 0, len(set.Keys))
+	keys := []jose.JSONWebKey{}
 	for n, data := range set.Keys {
-		key, err := decodeKey(data)
+		var key jose.JSONWebKey
+		err := key.UnmarshalJSON(data)
+		public, isRSA := key.Key.(*rsa.PublicKey)
 		switch {
+		case errors.Is(err, jose.ErrUnsupportedKeyType): // of no use here
 		case err != nil:
-			ignored = fmt.Errorf("decoding key %d: %w", n+1, err)
+			ignored = fmt.Errorf("key %d is malformed", n+1)
+		case isRSA && public.N.BitLen() < minRSABits:
+			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
 		case signs(key):
 			keys = append(keys, key)
 		}
 	}
-
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.keys = keys
+	i.published.Store(&published{keys, errUnknownKey})
 	return ignored, nil
-}
-
-// report logs the result of a read unless it is of the same kind as the last one, which it returns.
-func (i *issuer) report(last string, ignored, err error) string {
-	now := "the keys were read"
-	switch {
-	case err != nil:
-		now = "the keys cannot be read"
-	case ignored != nil:
-		now = "a key is ignored"
-		err = ignored
-	}
-
-	switch {
-	case now == last:
-		i.log.Debug(now, "err", err)
-	case err != nil:
-		i.log.Warn(now, "err", err)
-	default:
-		i.log.Info(now)
-	}
-	return now
-}
-
-// decodeKey decodes a public key. For a kind that go-jose does not know it returns no key and no
-// error.
-func decodeKey(data []byte) (key jose.JSONWebKey, err error) {
-	var members struct {
-		Type      string          `json:"kty"`
-		ID        string          `json:"kid"`
-		Use       string          `json:"use"`
-		Algorithm string          `json:"alg"`
-		Modulus   string          `json:"n"`
-		Exponent  string          `json:"e"`
-		Private   json.RawMessage `json:"d"`
-	}
-	err = json.Unmarshal(data, &members)
-	switch {
-	case err != nil:
-		return key, errMalformedKey
-	case members.Private != nil:
-		return key, errors.New("it is private")
-	case members.Type == "RSA":
-		key.KeyID = members.ID
-		key.Use = members.Use
-		key.Algorithm = members.Algorithm
-		key.Key, err = decodeRSA(members.Modulus, members.Exponent)
-		return key, err
-	}
-
-	err = key.UnmarshalJSON(data)
-	switch {
-	case errors.Is(err, jose.ErrUnsupportedKeyType):
-		return jose.JSONWebKey{}, nil
-	case err != nil:
-		return key, errMalformedKey
-	}
-	return key, nil
-}
-
-// decodeRSA decodes a key of RSA. go-jose would refuse more than 4096 bits, unless a variable of
-// the whole program is changed.
-func decodeRSA(modulus, exponent string) (*rsa.PublicKey, error) {
-	n, nErr := base64.RawURLEncoding.DecodeString(modulus)
-	e, eErr := base64.RawURLEncoding.DecodeString(exponent)
-	power := new(big.Int).SetBytes(e)
-	if nErr != nil || eErr != nil || power.BitLen() > 31 {
-		return nil, errMalformedKey
-	}
-
-	public := &rsa.PublicKey{
-		N: new(big.Int).SetBytes(n),
-		E: int(power.Int64()),
-	}
-	bits := public.N.BitLen()
-	if bits < minRSABits || bits > maxRSABits {
-		return nil, fmt.Errorf("RSA of %d bits, want %d to %d", bits, minRSABits, maxRSABits)
-	}
-	return public, nil
 }
 
 // signs reports whether key is for signatures with an accepted algorithm.
@@ -304,4 +192,26 @@ func signs(key jose.JSONWebKey) bool {
 	algorithm := jose.SignatureAlgorithm(key.Algorithm)
 	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
 	return key.IsPublic() && forSignatures && accepted
+}
+
+// report logs the result of a read unless it is of the same kind as the last one.
+func (i *issuer) report(ignored, err error) {
+	event := "the keys were read"
+	switch {
+	case err != nil:
+		event = "the keys cannot be read"
+	case ignored != nil:
+		event = "a key is ignored"
+		err = ignored
+	}
+
+	if event == i.logged {
+		return
+	}
+	i.logged = event
+	if err != nil {
+		i.log.Warn(event, "err", err)
+		return
+	}
+	i.log.Info(event)
 }

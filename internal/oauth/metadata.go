@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,10 +27,7 @@ const (
 	maxLogged  = 200 // characters of a value from an issuer
 )
 
-// httpStatus is the status of an answer that is not 200.
-type httpStatus int
-
-func (s httpStatus) Error() string { return fmt.Sprintf("HTTP %d", int(s)) }
+var errNotFound = errors.New("HTTP 404")
 
 // Metadata serves the metadata of the resource at MetadataPath, and below it at the path of the
 // public URL and at path, the one that this server has. It needs no token, and any web page may
@@ -60,7 +56,7 @@ func (r *Resource) Metadata(path string) http.Handler {
 // the error of Verify, or nil for a request without a token (RFC 6750 section 3, RFC 9728 section
 // 5.1).
 func (r *Resource) Challenge(reason error) string {
-	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, r.metadataURL)
+	challenge := fmt.Sprintf(`Bearer resource_metadata="%s"`, wellKnown(r.public, MetadataPath))
 	if len(r.options.Scopes) > 0 {
 		challenge += fmt.Sprintf(`, scope="%s"`, strings.Join(r.options.Scopes, " "))
 	}
@@ -75,45 +71,40 @@ func (r *Resource) Challenge(reason error) string {
 	return challenge
 }
 
-// discover returns the URL of the issuer's keys. Its metadata is that of OpenID Connect discovery,
-// which appends to the path, or of RFC 8414, which inserts before the path.
-func (i *issuer) discover(ctx context.Context) (keysURL string, err error) {
-	issuer, err := url.Parse(i.url)
-	if err != nil {
-		return "", err
-	}
+// wellKnown returns the URL of a document about u, whose path follows that of the document
+// (RFC 8414 section 3, RFC 9728 section 3).
+func wellKnown(u *url.URL, path string) string {
+	return u.Scheme + "://" + u.Host + path + strings.TrimSuffix(u.EscapedPath(), "/")
+}
 
+// discover sets the URL of the keys. The metadata of the issuer is that of OpenID Connect
+// discovery, which appends to the path, or of RFC 8414, which inserts before the path.
+func (i *issuer) discover(ctx context.Context) error {
 	var metadata struct {
 		Issuer  string `json:"issuer"`
 		KeysURL string `json:"jwks_uri"`
 	}
-	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
-	origin := issuer.Scheme + "://" + issuer.Host
-	err = i.fetch(ctx, origin+path+"/.well-known/openid-configuration", &metadata)
-	if errors.Is(err, httpStatus(http.StatusNotFound)) {
-		err = i.fetch(ctx, origin+"/.well-known/oauth-authorization-server"+path, &metadata)
+	base := strings.TrimSuffix(i.url, "/")
+	err := i.fetch(ctx, base+"/.well-known/openid-configuration", &metadata)
+	issuer, _ := url.Parse(i.url) // Options.check has parsed it
+	if errors.Is(err, errNotFound) {
+		err = i.fetch(ctx, wellKnown(issuer, "/.well-known/oauth-authorization-server"), &metadata)
+	}
+	if err != nil {
+		return err
 	}
 
-	switch {
-	case err != nil:
-		return "", err
-	case metadata.Issuer != i.url:
+	if metadata.Issuer != i.url {
 		name := text.Truncate(metadata.Issuer, maxLogged)
-		return "", fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
-	case !mayHold(issuer, metadata.KeysURL):
-		return "", fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
+		return fmt.Errorf("it is of the issuer %q, want %q", name, i.url)
 	}
-	return metadata.KeysURL, nil
-}
-
-// mayHold reports whether the keys of an issuer may be at a URL: https, or loopback if the issuer
-// is there too.
-func mayHold(issuer *url.URL, keysURL string) bool {
-	u, err := url.Parse(keysURL)
-	if err != nil || u.Hostname() == "" {
-		return false
+	keys, err := url.Parse(metadata.KeysURL)
+	onThisMachine := err == nil && onLoopback(keys) && onLoopback(issuer)
+	if !strings.HasPrefix(metadata.KeysURL, "https://") && !onThisMachine {
+		return fmt.Errorf("jwks_uri is %q, want https", text.Truncate(metadata.KeysURL, maxLogged))
 	}
-	return u.Scheme == "https" || onLoopback(u) && onLoopback(issuer)
+	i.keysURL = metadata.KeysURL
+	return nil
 }
 
 // fetch decodes the JSON at a URL into v.
@@ -133,17 +124,13 @@ func (i *issuer) fetch(ctx context.Context, u string, v any) error {
 	}
 	defer resp.Body.Close()
 
-	var body []byte
-	if resp.StatusCode != http.StatusOK {
-		err = httpStatus(resp.StatusCode)
-	} else {
-		body, err = io.ReadAll(io.LimitReader(resp.Body, fetchBytes+1))
-	}
-	if err == nil && len(body) > fetchBytes {
-		err = fmt.Errorf("more than %d bytes", fetchBytes)
-	}
-	if err == nil {
-		err = json.Unmarshal(body, v)
+	switch resp.StatusCode {
+	case http.StatusOK:
+		err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, fetchBytes)).Decode(v)
+	case http.StatusNotFound:
+		err = errNotFound
+	default:
+		err = fmt.Errorf("HTTP %d", resp.StatusCode)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", u, err)

@@ -16,10 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -27,10 +25,9 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
-)
 
-// maxToken bounds a token in bytes. Those of Entra ID with a hundred groups have about 5 KB.
-const maxToken = 16 << 10
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
 
 // algorithms are the accepted ones. None works with a shared secret.
 var algorithms = []jose.SignatureAlgorithm{
@@ -48,16 +45,15 @@ type Options struct {
 	Scopes    []string // a token needs each of them
 	UserClaim string   // the claim with the name for logs and metrics, such as sub or email
 
-	Client *http.Client // reads the keys, and never follows a redirect
+	Client *http.Client // reads the keys; New makes it follow no redirects
 	Log    *slog.Logger
 }
 
 // Resource is a protected resource.
 type Resource struct {
-	options     Options
-	public      *url.URL
-	metadataURL string
-	issuers     map[string]*issuer // by URL
+	options Options
+	public  *url.URL
+	issuers map[string]*issuer // by URL
 }
 
 // Identity is who a token was issued to.
@@ -76,20 +72,23 @@ func New(o Options) (*Resource, error) {
 	if len(o.Audiences) == 0 {
 		o.Audiences = []string{o.PublicURL}
 	}
-
-	client := *o.Client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+	o.Client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
+	jose.MaxRSAModulusBits = maxRSABits // go-jose has no other way to accept larger keys
 
 	r := &Resource{options: o, issuers: map[string]*issuer{}}
-	for _, u := range o.Issuers {
-		r.issuers[u] = newIssuer(u, &client, o.Log.With("issuer", u))
-	}
-
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
-	origin := r.public.Scheme + "://" + r.public.Host
-	r.metadataURL = origin + MetadataPath + strings.TrimSuffix(r.public.EscapedPath(), "/")
+	for _, u := range o.Issuers {
+		i := &issuer{
+			url:     u,
+			client:  o.Client,
+			log:     o.Log.With("issuer", u),
+			waiting: make(chan chan struct{}, maxWaiting-1), // run takes one out
+		}
+		i.published.Store(&published{unknown: errUnavailable})
+		r.issuers[u] = i
+	}
 	return r, nil
 }
 
@@ -98,7 +97,10 @@ func (o Options) check() error {
 	if len(o.Issuers) == 0 {
 		return errors.New("--public-url and the flags of OAuth need --oauth-issuer")
 	}
-	for _, u := range o.Issuers {
+	for n, u := range o.Issuers {
+		if slices.Contains(o.Issuers[:n], u) {
+			return fmt.Errorf("--oauth-issuer %q is given twice", u)
+		}
 		if err := checkURL("--oauth-issuer", u); err != nil {
 			return err
 		}
@@ -110,7 +112,9 @@ func (o Options) check() error {
 	if err := checkURL("--public-url", o.PublicURL); err != nil {
 		return err
 	}
-	if !hasCleanPath(o.PublicURL) {
+	_, place, _ := strings.Cut(o.PublicURL, "://")
+	if strings.Contains(place, "//") || strings.Contains(place, "/.") {
+		// Servers clean such a path: clients could not read the metadata, whose URL ends with it.
 		return fmt.Errorf(`--public-url %q has "//" or dots in its path`, o.PublicURL)
 	}
 
@@ -142,18 +146,6 @@ func checkURL(flag, s string) error {
 	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
 }
 
-// hasCleanPath reports whether a server keeps the path of a URL as it is. Otherwise clients cannot
-// read the metadata, whose URL ends with that path.
-func hasCleanPath(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil {
-		return false
-	}
-
-	p := strings.TrimSuffix(u.Path, "/")
-	return p == "" || path.Clean(p) == p
-}
-
 // notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section
 // 3.3).
 func notQuotable(r rune) bool {
@@ -162,8 +154,7 @@ func notQuotable(r rune) bool {
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
 func onLoopback(u *url.URL) bool {
-	host := u.Hostname()
-	return u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback())
+	return u.Scheme == "http" && text.IsLoopback(u.Hostname())
 }
 
 // Host returns the host of the public URL, with the port if it has one.
@@ -182,7 +173,7 @@ func (r *Resource) Run(ctx context.Context) {
 // Ready returns an error that names an issuer whose keys were never read, or nil.
 func (r *Resource) Ready() error {
 	for _, u := range r.options.Issuers {
-		if !r.issuers[u].ready() {
+		if r.issuers[u].published.Load().keys == nil {
 			return fmt.Errorf("the keys of %s have not been read", u)
 		}
 	}
@@ -196,72 +187,49 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 		return Identity{}, err
 	}
 
-	unverified := claims{}
-	err = parsed.UnsafeClaimsWithoutVerification(&unverified.Claims, &unverified.all)
+	var c claims // what the token says, true or not
+	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
 		return Identity{}, invalid("the claims of the token are malformed")
 	}
-	from := r.issuers[unverified.Issuer]
+	from := r.issuers[c.Issuer]
 	if from == nil {
 		return Identity{}, invalid("the token is from another issuer")
 	}
 
 	header := parsed.Headers[0]
-	keys, err := from.find(ctx, header.KeyID, header.Algorithm)
+	keys, err := from.find(ctx, header)
 	if err != nil {
 		return Identity{}, err
 	}
-	verified, err := verify(parsed, keys)
-	if err != nil {
-		return Identity{}, err
+	signed := func(key jose.JSONWebKey) bool { return parsed.Claims(key.Key) == nil }
+	if !slices.ContainsFunc(keys, signed) {
+		return Identity{}, invalid("the signature of the token is wrong")
 	}
 
-	err = r.accept(verified, header, time.Now())
+	err = r.accept(c, header, time.Now())
 	if err != nil {
 		return Identity{}, err
 	}
 	return Identity{
 		Issuer:  from.url,
-		Subject: verified.Subject,
-		Name:    verified.name(r.options.UserClaim),
+		Subject: c.Subject,
+		Name:    c.name(r.options.UserClaim),
 	}, nil
 }
 
-// parse parses a token and checks its header.
+// parse parses a token and checks its header. The server bounds its length.
 func parse(token string) (*jwt.JSONWebToken, error) {
-	switch {
-	case len(token) > maxToken:
-		return nil, invalid("the token is too long")
-	case strings.Count(token, ".") != 2:
+	if strings.Count(token, ".") != 2 {
 		return nil, invalid("the token is not a JWT in compact form; opaque tokens are not supported")
 	}
 
 	parsed, err := jwt.ParseSigned(token, algorithms)
-	if _, ok := errors.AsType[*jose.ErrUnexpectedSignatureAlgorithm](err); ok {
-		return nil, invalid("the algorithm of the signature is not accepted")
-	}
 	if err != nil {
-		return nil, invalid("the token is malformed")
+		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
-
-	header := parsed.Headers[0].ExtraHeaders
-	if _, ok := header["crit"]; ok {
+	if _, ok := parsed.Headers[0].ExtraHeaders["crit"]; ok {
 		return nil, invalid("the token has critical headers")
 	}
-	switch mediaType(header) {
-	case "jwt", accessTokenType, "application/" + accessTokenType:
-		return parsed, nil
-	}
-	return nil, invalid("the type of the token is not that of an access token")
-}
-
-// verify returns the claims if one of the keys made the signature.
-func verify(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims, error) {
-	for _, key := range keys {
-		verified := claims{}
-		if token.Claims(key.Key, &verified.Claims, &verified.all) == nil {
-			return verified, nil
-		}
-	}
-	return claims{}, invalid("the signature of the token is wrong")
+	return parsed, nil
 }

@@ -3,20 +3,14 @@ package policy
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // digest belongs to Revision. A change of policy.md changes both.
 const digest = "bb3e7d942e46a53c"
 
 func TestRevision(t *testing.T) {
-	form := regexp.MustCompile(`^\d{4}-\d{2}-\d{2} v\d+\.\d+\.\d+$`)
-	if !form.MatchString(Revision) {
-		t.Errorf("Revision = %q, want a date and a version such as 2026-11-21 v1.3.0", Revision)
-	}
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
 	if sum != digest {
 		t.Errorf("policy.md has digest %s, want %s: update Revision and digest", sum, digest)
@@ -53,29 +47,28 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	files := fstest.MapFS{
-		"p.md":     {Data: []byte("be brief\n")},
-		"bom.md":   {Data: []byte("\ufeffbe brief\n")},
-		"empty.md": {Data: []byte(" \n\t\n")},
-		"latin.md": {Data: []byte("caf\xe9")},
-	}
-	for _, tt := range []struct{ name, source, path, mode, want, problem string }{
-		{"path alone", "builtin", "p.md", "replace", builtin, ""},
-		{"byte order mark", "file", "bom.md", "replace", "be brief\n", ""},
-		{"append", "file", "p.md", "append", strings.TrimSpace(builtin) + "\n\nbe brief\n", ""},
-		{"empty file", "file", "empty.md", "replace", builtin, "the file is empty"},
-		{"not UTF-8", "file", "latin.md", "append", builtin, "not UTF-8 text"},
+	const brief = "be brief\n"
+	appended := strings.TrimSpace(builtin) + "\n\nbe brief\n"
+
+	for _, tt := range []struct{ name, source, mode, file, want, problem string }{
+		{"path alone", "builtin", "replace", brief, builtin, ""},
+		{"byte order mark", "file", "replace", "\ufeff" + brief, brief, ""},
+		{"append", "file", "append", brief, appended, ""},
+		{"empty file", "file", "replace", " \n\t\n", builtin, "the file is empty"},
+		{"not UTF-8", "file", "append", "caf\xe9", builtin, "not UTF-8 text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			want := ""
-			if tt.problem != "" {
-				const format = "reading policy %q: %s; using the built-in policy (%s)"
-				want = fmt.Sprintf(format, tt.path, tt.problem, Revision)
-			}
+			read := func(string) ([]byte, error) { return []byte(tt.file), nil }
 
-			text, warning := Load(tt.source, tt.path, tt.mode, files.ReadFile)
+			text, warning := Load(tt.source, "p.md", tt.mode, read)
+
 			if text != tt.want {
 				t.Errorf("text = %.40q, want %.40q", text, tt.want)
+			}
+
+			want := `reading policy "p.md": ` + tt.problem + "; using the built-in policy (" + Revision + ")"
+			if tt.problem == "" {
+				want = ""
 			}
 			if warning != want {
 				t.Errorf("warning = %q, want %q", warning, want)

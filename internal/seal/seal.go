@@ -8,26 +8,20 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
-	"strings"
+	"encoding/json"
 	"time"
 )
 
-const (
-	version = 1 // of what is sealed, its first byte
-	header  = 9 // bytes of the version and the time
-
-	// purpose keeps the key apart from other uses of its secret.
-	purpose = "openai-responses-mcp task id"
-)
+// purpose keeps the key apart from other uses of its secret.
+const purpose = "openai-responses-mcp task id"
 
 var encoding = base64.RawURLEncoding
 
 // Task is a response that the API writes for a call.
 type Task struct {
-	Created  time.Time // in milliseconds
-	Tool     string    // without NUL
-	Response string    // id at the API
+	Created  time.Time
+	Tool     string
+	Response string // id at the API
 }
 
 // Owner is who can open the id of a task.
@@ -38,9 +32,7 @@ type Owner struct {
 
 // Seal returns the id of a task.
 func Seal(t Task, secret string, owner Owner) string {
-	plain := []byte{version}
-	plain = binary.BigEndian.AppendUint64(plain, uint64(t.Created.UnixMilli()))
-	plain = append(plain, t.Tool+"\x00"+t.Response...)
+	plain, _ := json.Marshal(t) // texts and a time of this century
 
 	sealed := newAEAD(secret).Seal(nil, nil, plain, owner.data())
 	return encoding.EncodeToString(sealed)
@@ -48,38 +40,26 @@ func Seal(t Task, secret string, owner Owner) string {
 
 // Open returns the task of an id that was sealed with one of the secrets for owner. It returns
 // false for any other id.
-func Open(id string, secrets []string, owner Owner) (Task, bool) {
+func Open(id string, secrets []string, owner Owner) (t Task, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
-		return Task{}, false
+		return t, false
 	}
 
 	for _, secret := range secrets {
 		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner.data())
 		if err == nil {
-			return parse(plain)
+			err = json.Unmarshal(plain, &t)
+			return t, err == nil
 		}
 	}
-	return Task{}, false
-}
-
-// parse reads what Seal has sealed.
-func parse(plain []byte) (Task, bool) {
-	if len(plain) < header || plain[0] != version {
-		return Task{}, false
-	}
-
-	created := binary.BigEndian.Uint64(plain[1:header])
-	tool, response, _ := strings.Cut(string(plain[header:]), "\x00")
-	return Task{
-		Created:  time.UnixMilli(int64(created)).UTC(),
-		Tool:     tool,
-		Response: response,
-	}, true
+	return t, false
 }
 
 // data is what the id is bound to. The base URL has no NUL, so no two owners have the same.
-func (o Owner) data() []byte { return []byte(o.Person + "\x00" + o.BaseURL) }
+func (o Owner) data() []byte {
+	return []byte(o.Person + "\x00" + o.BaseURL)
+}
 
 // newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key of a
 // secret. Sizes are the only errors, and they are fixed.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -43,14 +44,13 @@ func describe(ctx context.Context, req mcp.Request) (context.Context, *Call) {
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
 	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
-	if traced := llm.WithTraceparent(ctx, trace); traced != ctx { // a valid one
-		ctx = traced
-		call.Trace = trace
-	}
-
-	ctx = llm.WithPerson(ctx, call.UserID)
-	return llm.WithStats(ctx, &call.Stats), call
+	call.Stats.Traceparent = traceparentGrammar.FindString(trace)
+	call.Stats.Person = call.UserID
+	return llm.WithCall(ctx, &call.Stats), call
 }
+
+// traceparentGrammar is that of https://www.w3.org/TR/trace-context.
+var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over HTTP,
 // which tells them only in initialize: another server may have answered that.

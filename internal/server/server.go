@@ -76,9 +76,8 @@ type Call struct {
 	UserID   string // unique; "" without a token
 	App      string // name and version of the client program, "" if it does not say
 	Outcome  string // ok, error, invalid or cancelled
-	Trace    string // traceparent of the request, "" without a valid one
 	Duration time.Duration
-	Stats    llm.Stats
+	Stats    llm.Call
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, or nil
 }

@@ -167,7 +167,7 @@ func TestToolErrors(t *testing.T) {
 			`"openai-responses-mcp/name":"InternalServerError",` +
 			`"openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,` +
 			`"openai-responses-mcp/type":"t[redacted]"},"content":[{"type":"text","text":` +
-			`"answer failed: calling the Responses API: server error (503): [redacted] [req]"}],` +
+			`"answer failed: calling the Responses API: server error (503): [redacted]"}],` +
 			`"isError":true}`
 		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,` +
 			`"openai-responses-mcp/reason":"query must not be empty"},"content":[{"type":"text",` +
@@ -197,6 +197,27 @@ func TestToolErrors(t *testing.T) {
 			got, _ := res.MarshalJSON()
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for value, want := range map[string]string{
+		valid:                  valid,
+		"":                     "",
+		valid + "-x":           "",
+		"01" + valid[2:]:       "",
+		strings.ToUpper(valid): "",
+		valid + "\n":           "",
+	} {
+		t.Run(value, func(t *testing.T) {
+			req := request("x")
+			req.Params.SetMeta(mcp.Meta{"traceparent": value})
+			_, call := describe(t.Context(), req)
+			if got := call.Stats.Traceparent; got != want {
+				t.Errorf("traceparent = %q, want %q", got, want)
 			}
 		})
 	}

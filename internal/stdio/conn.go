@@ -98,7 +98,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 	}
-	if !f.Framed && opensValue(f.Body[0]) {
+	if f.Header == 0 && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
 
@@ -109,7 +109,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	method := m.Get("method").Str
 	id := m.Get("id")
-	c.log.Debug("recv", "method", method, "id", id.Raw, "json", string(f.Body))
+	c.log.Debug("recv", "method", method, "id", id.Raw, "headerEnd", f.Header, "json", string(f.Body))
 
 	if method == "" {
 		return nil // a response; the server sends no requests
@@ -187,7 +187,7 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 		return nil
 	}
 
-	reason := gjson.GetBytes(params, "reason").String()
+	reason := gjson.GetBytes(params, "reason").Str
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
 	c.forgetLocked(n)
 	c.done()
@@ -329,6 +329,6 @@ func clientError(method string, err error) *jsonrpc.Error {
 	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
 		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
 	}
-	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ")
+	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ") // the SDK quotes params after it
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
 }

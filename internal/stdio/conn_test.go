@@ -1,7 +1,6 @@
 package stdio
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,39 +10,36 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// session is a connection with its client's ends of the pipes.
+// messages is a stdout that the client reads message by message.
+type messages chan string
+
+func (m messages) Write(p []byte) (int, error) {
+	m <- string(p)
+	return len(p), nil
+}
+
+// session is a connection with its client's ends.
 type session struct {
 	mcp.Connection
 	t   *testing.T
-	in  *io.PipeWriter
-	out *bufio.Scanner
+	in  io.Writer
+	out messages
 }
 
 func connect(t *testing.T) *session {
 	in, input := io.Pipe()
-	output, out := io.Pipe()
+	t.Cleanup(func() { _ = input.Close() })
+	out := make(messages)
 	transport := &Transport{In: in, Out: out, Log: slog.New(slog.DiscardHandler)}
 	c, _ := transport.Connect(t.Context())
 
-	t.Cleanup(func() {
-		_ = c.Close()
-		_ = input.Close()
-		_ = output.Close()
-	})
-	return &session{
-		Connection: c,
-		t:          t,
-		in:         input,
-		out:        bufio.NewScanner(output),
-	}
+	return &session{c, t, input, out}
 }
 
-// send sends a line and returns what the SDK reads.
-func (s *session) send(format string, args ...any) *jsonrpc.Request {
+// send sends lines and returns what the SDK reads.
+func (s *session) send(lines string) *jsonrpc.Request {
 	s.t.Helper()
-	if _, err := fmt.Fprintf(s.in, format+"\n", args...); err != nil {
-		s.t.Fatal(err)
-	}
+	_, _ = io.WriteString(s.in, lines+"\n")
 	m, err := s.Read(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -54,29 +50,28 @@ func (s *session) send(format string, args ...any) *jsonrpc.Request {
 // answer writes progress and a result, as the SDK does.
 func (s *session) answer(r *jsonrpc.Request, result string) {
 	params := fmt.Appendf(nil, `{"progressToken":%v}`, r.ID.Raw())
-	for _, m := range []jsonrpc.Message{
-		&jsonrpc.Request{Method: "notifications/progress", Params: params},
-		&jsonrpc.Response{ID: r.ID, Result: []byte(result)},
-	} {
-		if err := s.Write(s.t.Context(), m); err != nil {
-			s.t.Error(err)
-		}
-	}
+	progress := &jsonrpc.Request{Method: "notifications/progress", Params: params}
+	_ = s.Write(s.t.Context(), progress)
+	_ = s.Write(s.t.Context(), &jsonrpc.Response{ID: r.ID, Result: []byte(result)})
 }
 
 func (s *session) receive(want string) {
 	s.t.Helper()
-	if !s.out.Scan() || s.out.Text() != want {
-		s.t.Fatalf("received %q, want %q", s.out.Text(), want)
+	if got := <-s.out; got != want+"\n" {
+		s.t.Fatalf("received %q, want %q", got, want)
 	}
 }
 
 // Messages about the calls 1 and 2: what the client sends, and what it gets.
 const (
-	aCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call",` +
-		`"params":{"_meta":{"progressToken":%[1]d}}}`
-	aCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
-		`"params":{"requestId":%d}}`
+	call1 = `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+		`"params":{"_meta":{"progressToken":1}}}`
+	call2 = `{"jsonrpc":"2.0","id":2,"method":"tools/call",` +
+		`"params":{"_meta":{"progressToken":2}}}`
+	cancel1 = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+		`"params":{"requestId":1}}`
+	cancel2 = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+		`"params":{"requestId":2}}`
 	progress1 = `{"jsonrpc":"2.0","method":"notifications/progress",` +
 		`"params":{"progressToken":1}}`
 	progress2 = `{"jsonrpc":"2.0","method":"notifications/progress",` +
@@ -87,15 +82,15 @@ const (
 // cancelled meanwhile. Afterwards its id is free.
 func TestCancelWhileAnswerWaits(t *testing.T) {
 	s := connect(t)
-	first := s.send(aCall, 1)
-	second := s.send(aCall, 2)
+	first := s.send(call1)
+	second := s.send(call2)
 
 	go s.answer(first, `{}`)
 	s.receive(progress1)
-	s.send(aCancel, 2)
+	s.send(cancel2)
 	go s.answer(second, `{}`)
 
-	again := s.send(aCall, 2)
+	again := s.send(call2)
 	s.receive(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	go s.answer(again, `{"again":1}`)
 	s.receive(progress2)
@@ -106,7 +101,7 @@ func TestCancelWhileAnswerWaits(t *testing.T) {
 func TestCancelInitialize(t *testing.T) {
 	s := connect(t)
 	first := s.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
-	next := s.send(aCancel+"\n"+notice, 1)
+	next := s.send(cancel1 + "\n" + notice)
 	if next.Method != "notifications/initialized" {
 		t.Errorf("the SDK gets %s, want the notification", next.Method)
 	}

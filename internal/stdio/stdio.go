@@ -44,7 +44,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		ctx:      ctx,
 		end:      end,
 		in:       make(chan jsonrpc.Message),
-		out:      retryWriter{t.Out},
+		out:      retrying{t},
 		log:      t.Log,
 		requests: map[int64]request{},
 		numbers:  map[string]int64{},
@@ -52,10 +52,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input
 
-	r := NewReader(retryReader{t.In, t.Log})
-	r.log = t.Log
-	go c.scan(r)
-
+	go c.scan(NewReader(retrying{t}))
 	go func() {
 		if WaitGone(ctx, t.Out) {
 			end(ErrGone)
@@ -77,25 +74,17 @@ func WaitGone(ctx context.Context, w io.Writer) bool {
 	return false
 }
 
-// retryReader is a reader whose descriptor may be non-blocking.
-type retryReader struct {
-	r   io.Reader
-	log *slog.Logger
-}
+// retrying reads and writes the streams of a Transport, whose descriptors may be non-blocking.
+type retrying struct{ *Transport }
 
-func (r retryReader) Read(p []byte) (int, error) {
-	n, err := retry(r.r, pollIn, func(int) (int, error) { return r.r.Read(p) })
-	if n > 0 {
-		r.log.Debug("stdin", "chunk", n)
-	}
+func (r retrying) Read(p []byte) (int, error) {
+	n, err := retry(r.In, pollIn, func(int) (int, error) { return r.In.Read(p) })
+	r.Log.Debug("stdin", "chunk", n)
 	return n, err
 }
 
-// retryWriter is a writer whose descriptor may be non-blocking.
-type retryWriter struct{ w io.Writer }
-
-func (w retryWriter) Write(p []byte) (int, error) {
-	return retry(w.w, pollOut, func(done int) (int, error) { return w.w.Write(p[done:]) })
+func (r retrying) Write(p []byte) (int, error) {
+	return retry(r.Out, pollOut, func(done int) (int, error) { return r.Out.Write(p[done:]) })
 }
 
 // retry repeats do while it fails with EAGAIN, which happens when another process that has the

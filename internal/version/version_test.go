@@ -4,19 +4,25 @@ import "testing"
 
 func TestDescribe(t *testing.T) {
 	const commit = "v1.3.1-0.20261122052352-a515ba238ce8"
-	for _, tt := range []struct{ name, release, module, want string }{
-		{"release", "true", "(devel)", Version},
-		{"at the tag", "", "v" + Version, Version},
-		{"commit", "", commit, Version + "-dev+a515ba238ce8"},
-		{"changed files", "", commit + "+dirty", Version + "-dev+a515ba238ce8.dirty"},
-		{"changed files at the tag", "", "v" + Version + "+dirty", Version + "-dev"},
-		{"go run", "", "(devel)", Version + "-dev"},
-		{"no build information", "", "", Version + "-dev"},
+
+	for module, want := range map[string]string{
+		"v" + Version:            Version,
+		"v" + Version + "+dirty": Version + "-dev",
+		commit:                   Version + "-dev+a515ba238ce8",
+		commit + "+dirty":        Version + "-dev+a515ba238ce8.dirty",
+		"(devel)":                Version + "-dev",
+		"":                       Version + "-dev",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := describe(tt.release, tt.module); got != tt.want {
-				t.Errorf("describe(%q, %q) = %q, want %q", tt.release, tt.module, got, tt.want)
+		t.Run(module, func(t *testing.T) {
+			if got := describe("", module); got != want {
+				t.Errorf("describe(%q) = %q, want %q", module, got, want)
 			}
 		})
+	}
+}
+
+func TestRelease(t *testing.T) {
+	if got := describe("true", "(devel)"); got != Version {
+		t.Errorf("a release is %q, want %q", got, Version)
 	}
 }

@@ -41,16 +41,13 @@ func TestSorted(t *testing.T) {
 	arm := object(macho.CpuArm64, align)
 	want := join(amd, arm)
 	for name, in := range map[string][]byte{
-		"in order":     join(amd, arm),
+		"in order":     want,
 		"out of order": join(arm, amd),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := sorted(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("got %d bytes that differ from the %d of amd64 before arm64", len(got), len(want))
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, %v, want the %d of amd64 before arm64", len(got), err, len(want))
 			}
 		})
 	}

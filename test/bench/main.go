@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -31,42 +32,38 @@ import (
 )
 
 const (
-	starts = 20
-	rounds = 5
-	calls  = 2000 // in a round
-	side   = 64   // calls at the same time
+	calls = 2000 // in a round
+	side  = 64   // calls at the same time
 )
 
 // row is a measurement of both programs.
 type row struct {
 	name    string
 	unit    string
-	rounds  int
+	rounds  int           // 0: 5
 	hold    time.Duration // how long the API takes
 	calls   int           // of each process, to divide its CPU time by; 0: the row is what measure returns
 	measure func(*process) (float64, error)
 }
 
 var rows = []row{
-	{name: "start to the answer to initialize", unit: "ms", rounds: starts, measure: (*process).start},
-	{name: "CPU time of a start", unit: "µs", rounds: starts, calls: 1, measure: (*process).start},
-	{name: "idle memory", unit: "MiB", rounds: 3, measure: (*process).idle},
+	{name: "start to the answer to initialize", unit: "ms", rounds: 20, measure: (*process).start},
+	{name: "CPU time of a start", unit: "µs", rounds: 20, calls: 1, measure: (*process).start},
+	{name: "idle memory", unit: "MiB", measure: (*process).idle},
 	{
 		name:    "peak memory of 64 calls side by side",
 		unit:    "MiB",
-		rounds:  rounds,
 		hold:    200 * time.Millisecond,
 		measure: (*process).peak,
 	},
-	{name: "calls per second, 64 side by side", rounds: rounds, measure: (*process).rate},
+	{name: "calls per second, 64 side by side", measure: (*process).rate},
 	{
 		name:    "CPU time of a call, 64 side by side",
 		unit:    "µs",
-		rounds:  rounds,
 		calls:   side + calls,
 		measure: (*process).rate,
 	},
-	{name: "binary", unit: "MB", rounds: 1, measure: (*process).size},
+	{name: "binary", unit: "MB", measure: (*process).size},
 }
 
 func main() {
@@ -85,8 +82,13 @@ func run(w io.Writer, only string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	api := &slowAPI{body: response()}
-	backend := httptest.NewServer(api)
+	var hold atomic.Int64 // nanoseconds until the API answers
+	body := response()
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Duration(hold.Load()))
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, body)
+	}))
 	defer backend.Close()
 	env := []string{
 		"HOME=" + dir,
@@ -96,14 +98,15 @@ func run(w io.Writer, only string) error {
 		"OPENAI_BASE_URL=" + backend.URL + "/v1",
 	}
 
-	server, err := build(dir, "./cmd/openai-responses-mcp")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir,
+		"./cmd/openai-responses-mcp", "./test/bench/testdata/hello")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("building: %w\n%s", err, out)
 	}
-	hello, err := build(dir, "./test/bench/testdata/hello")
-	if err != nil {
-		return err
-	}
+	server := filepath.Join(dir, "openai-responses-mcp")
+	hello := filepath.Join(dir, "hello")
 
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\tserver\thello\tratio\t")
@@ -111,70 +114,36 @@ func run(w io.Writer, only string) error {
 		if !strings.Contains(r.name, only) {
 			continue
 		}
-		api.hold.Store(int64(r.hold))
-		a, b, err := r.compare(server, hello, env)
+
+		hold.Store(int64(r.hold))
+		medians, err := r.compare(env, server, hello)
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", r.name, err)
 		}
+
+		a := medians[0]
+		b := medians[1]
 		fmt.Fprintf(tw, "%s\t%.1f %s\t%.1f %s\t%.2f\t\n", r.name, a, r.unit, b, r.unit, a/b)
 	}
 	return tw.Flush()
 }
 
-// slowAPI gives every request the same response.
-type slowAPI struct {
-	body string
-	hold atomic.Int64 // nanoseconds until the response
-}
-
-func (a *slowAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	time.Sleep(time.Duration(a.hold.Load()))
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, a.body)
-}
-
-// build returns the path of a binary.
-func build(dir, name string) (string, error) {
-	path := filepath.Join(dir, filepath.Base(name)+".exe") // as Windows wants it
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, name)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, text)
-	}
-	return path, nil
-}
-
-// compare measures two programs in turn and returns the median of each.
-func (r row) compare(server, hello string, env []string) (a, b float64, err error) {
-	var ofServer, ofHello []float64
-	for range r.rounds {
-		v, err := r.once(server, env)
-		if err != nil {
-			return 0, 0, err
+// compare measures programs in turn and returns the median of each.
+func (r row) compare(env []string, paths ...string) (medians []float64, err error) {
+	values := make([][]float64, len(paths))
+	for range cmp.Or(r.rounds, 5) {
+		for i, path := range paths {
+			v, err := r.once(path, env)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = append(values[i], v)
 		}
-		ofServer = append(ofServer, v)
-
-		v, err = r.once(hello, env)
-		if err != nil {
-			return 0, 0, err
-		}
-		ofHello = append(ofHello, v)
 	}
-	return median(ofServer), median(ofHello), nil
-}
 
-// once measures a program.
-func (r row) once(path string, env []string) (float64, error) {
-	v, cpu, err := with(path, env, r.measure)
-	if r.calls > 0 {
-		v = float64(cpu.Microseconds()) / float64(r.calls)
+	for _, v := range values {
+		slices.Sort(v)
+		medians = append(medians, v[len(v)/2])
 	}
-	return v, err
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
+	return medians, nil
 }

@@ -27,44 +27,42 @@ const (
 
 // process is a running program that has answered initialize.
 type process struct {
-	path    string
-	pid     int
+	cmd     *exec.Cmd
 	in      io.Writer
 	out     *bufio.Reader
 	started time.Duration // from the spawn to the answer
 }
 
-// with starts a program, calls f and closes stdin, which ends the program. It returns the value of f
-// and the CPU time of the process.
-func with(path string, env []string, f func(*process) (float64, error)) (v float64, cpu time.Duration, err error) {
+// once starts a program, measures it and closes stdin, which ends the program.
+func (r row) once(path string, env []string) (v float64, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
 
 	cmd := exec.CommandContext(ctx, path, "--stdio")
 	cmd.Env = env
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return 0, 0, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, 0, err
-	}
+
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
 
 	begin := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, 0, err
+	err = errors.Join(inErr, outErr, cmd.Start())
+	if err != nil {
+		return 0, err
 	}
-	p := &process{path: path, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
+
+	p := &process{cmd: cmd, in: in, out: bufio.NewReader(out)}
 	err = p.ask(initialize)
 	p.started = time.Since(begin)
 	if err == nil {
-		v, err = f(p)
+		v, err = r.measure(p)
 	}
 
 	err = errors.Join(err, in.Close(), cmd.Wait())
-	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return v, cpu, err
+	if r.calls > 0 {
+		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		v = float64(cpu.Microseconds()) / float64(r.calls)
+	}
+	return v, err
 }
 
 // ask sends a message and waits for its answer.
@@ -94,7 +92,7 @@ func (p *process) start() (float64, error) {
 
 // size returns the size of the binary in MB.
 func (p *process) size() (float64, error) {
-	info, err := os.Stat(p.path)
+	info, err := os.Stat(p.cmd.Path)
 	if err != nil {
 		return 0, err
 	}
@@ -147,15 +145,9 @@ func (p *process) many(n int) error {
 
 // memory returns a field of /proc/PID/status in MiB, or 0 where there is no such file.
 func (p *process) memory(field string) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(text), field)
 	var kb float64
-	_, err = fmt.Sscan(rest, &kb)
-	return kb / 1024, err
+	fmt.Sscan(rest, &kb)
+	return kb / 1024, nil
 }

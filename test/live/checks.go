@@ -17,14 +17,14 @@ import (
 // questions are asked in this order.
 var questions = []struct {
 	name string
-	ask  func(context.Context, *session)
+	ask  func(*session)
 }{
-	{"stream", stream},
-	{"plain", plain},
-	{"broken", broken},
-	{"resume", resume},
-	{"cancel", cancel},
-	{"blocked", blocked},
+	{"stream", (*session).stream},
+	{"plain", (*session).plain},
+	{"broken", (*session).broken},
+	{"resume", (*session).resume},
+	{"cancel", (*session).cancel},
+	{"blocked", (*session).blocked},
 }
 
 // row is a request about a response, and what a member of the answer must be.
@@ -35,16 +35,16 @@ type row struct {
 	want     string
 }
 
-func stream(ctx context.Context, s *session) {
-	id := s.answer(ctx, answer.Options{}, false)
-	received := s.traffic.received.String()
-	s.checkStream("a stream", received, 0)
+func (s *session) stream() {
+	id := s.answer(answer.Options{}, false)
+	received := s.received.String()
+	s.checkStream("a stream", 0)
 
 	isEncrypted := strings.Contains(received, `"encrypted_content":`)
 	isReasoning := llm.CapabilityOf(s.model).Reasoning
-	s.check("reasoning comes encrypted", isEncrypted == isReasoning, received)
+	s.check("reasoning comes encrypted", isEncrypted == isReasoning)
 
-	s.checkRows(ctx, id, []row{{
+	s.checkRows(id, []row{{
 		"a response with store: false is not kept",
 		"GET /ID",
 		"error.message",
@@ -53,10 +53,10 @@ func stream(ctx context.Context, s *session) {
 }
 
 // plain lets the API keep the response for a moment.
-func plain(ctx context.Context, s *session) {
+func (s *session) plain() {
 	keep := map[string]any{"store": true}
-	id := s.answer(ctx, answer.Options{Stream: "false", ExtraBody: keep}, false)
-	s.checkRows(ctx, id, []row{
+	id := s.answer(answer.Options{Stream: "false", ExtraBody: keep}, false)
+	s.checkRows(id, []row{
 		{"a response with store: true is kept", "GET /ID", "status", "completed"},
 		{
 			"a kept response does not send encrypted reasoning",
@@ -81,29 +81,29 @@ func plain(ctx context.Context, s *session) {
 }
 
 // broken has the program read a stream whose connection breaks.
-func broken(ctx context.Context, s *session) {
-	s.traffic.cutAfter = 4
-	s.answer(ctx, answer.Options{}, true)
+func (s *session) broken() {
+	s.cutAfter = 4
+	s.answer(answer.Options{}, true)
 
-	log := s.traffic.log.String()
-	s.check("a broken stream is resumed", strings.Contains(log, "starting_after=3"), log)
-	s.checkStream("a broken stream", s.traffic.received.String(), 0)
+	isResumed := strings.Contains(s.log.String(), "starting_after=3")
+	s.check("a broken stream is resumed", isResumed)
+	s.checkStream("a broken stream", 0)
 }
 
-func resume(ctx context.Context, s *session) {
-	s.traffic.cutAfter = 3
-	received := s.start(ctx, true)
+func (s *session) resume() {
+	s.cutAfter = 3
+	received := s.start(true)
 	kinds := strings.Join(regexp.MustCompile(`(?m)^event: .*`).FindAllString(received, -1), " ")
 	const first = "event: response.created event: response.queued event: response.in_progress"
-	s.check("the first events are created, queued, in_progress", kinds == first, received)
+	s.check("the first events are created, queued, in_progress", kinds == first)
 
 	id := responseID.FindString(received)
-	rest := s.send(ctx, "GET /"+id+"?stream=true&starting_after=1", "")
-	s.checkStream("a stream after event 1", rest, 2)
-	again := s.send(ctx, "GET /"+id+"?stream=true", "")
-	s.checkStream("a stream of a finished response", again, 0)
+	s.send("GET /"+id+"?stream=true&starting_after=1", "")
+	s.checkStream("a stream after event 1", 2)
+	s.send("GET /"+id+"?stream=true", "")
+	s.checkStream("a stream of a finished response", 0)
 
-	s.checkRows(ctx, id, []row{
+	s.checkRows(id, []row{
 		{
 			"after the last event the stream is empty",
 			"GET /ID?stream=true&starting_after=100000",
@@ -124,14 +124,14 @@ func resume(ctx context.Context, s *session) {
 		},
 		{"a background response is kept with store: false", "GET /ID", "background", "true"},
 	})
-	s.count(s.traffic.received.String())
+	s.count()
 }
 
-func cancel(ctx context.Context, s *session) {
-	id := responseID.FindString(s.start(ctx, false))
+func (s *session) cancel() {
+	id := responseID.FindString(s.start(false))
 
-	s.traffic.cutAfter = 1 // for a server that streams it
-	s.checkRows(ctx, id, []row{
+	s.cutAfter = 1 // for a server that streams it
+	s.checkRows(id, []row{
 		{
 			"only a response that began as a stream can be streamed",
 			"GET /ID?stream=true",
@@ -142,25 +142,25 @@ func cancel(ctx context.Context, s *session) {
 		{"it can be cancelled twice", "POST /ID/cancel", "status", "cancelled"},
 		{"it stays cancelled", "GET /ID", "status", "cancelled"},
 	})
-	s.count(s.traffic.received.String())
+	s.count()
 }
 
-func blocked(ctx context.Context, s *session) {
+func (s *session) blocked() {
 	var o answer.Options
 	o.Search.BlockedDomains = []string{"go.dev"}
-	id := s.answer(ctx, o, false)
+	id := s.answer(o, false)
 
-	received := s.traffic.received.String()
+	received := s.received.String()
 	isFree := id != "" && !strings.Contains(received, "://go.dev/")
-	s.check("a blocked domain is neither searched nor cited", isFree, received)
+	s.check("a blocked domain is neither searched nor cited", isFree)
 }
 
 const query = "What is the latest version of Go? Search once and answer in one sentence."
 
 // answer asks as the program does, checks the answer (spec §3.2 to §3.5), and returns the id of its
 // response, "" if there is none.
-func (s *session) answer(ctx context.Context, o answer.Options, background bool) string {
-	s.traffic.received.Reset()
+func (s *session) answer(o answer.Options, background bool) string {
+	s.received.Reset()
 	o.Client = llm.New(s.api)
 	o.Instructions, _ = policy.Load("", "", "", nil)
 	o.Profiles = map[string]answer.Profile{"live": {
@@ -169,8 +169,8 @@ func (s *session) answer(ctx context.Context, o answer.Options, background bool)
 		Background:      background,
 	}}
 
-	a, err := answer.New(o).Ask(ctx, "live", answer.Question{Query: query}, nil)
-	s.check("the question is answered", err == nil, err)
+	a, err := answer.New(o).Ask(context.Background(), "live", answer.Question{Query: query}, nil)
+	s.check("the question is answered", err == nil)
 	if err != nil {
 		return ""
 	}
@@ -178,39 +178,39 @@ func (s *session) answer(ctx context.Context, o answer.Options, background bool)
 	s.tokens += a.Meta.Usage.Total
 	s.searches += int64(a.Meta.Searches)
 	isCounted := a.Meta.Usage.Total > 0 && a.Meta.Searches > 0
-	s.check("tokens and searches are counted", isCounted, a.Meta)
-	s.check("the text ends with its sources", strings.Contains(a.Text, "\nSources:"), a.Text)
-	s.check("the text has no marks of the API", !mark.MatchString(a.Text), a.Text)
+	s.check("tokens and searches are counted", isCounted)
+	s.check("the text ends with its sources", strings.Contains(a.Text, "\nSources:"))
+	s.check("the text has no marks of the API", !mark.MatchString(a.Text))
 
-	s.check("pages are cited", a.UsedSearch && len(a.Citations) > 0, a)
+	s.check("pages are cited", a.UsedSearch && len(a.Citations) > 0)
 	for _, c := range a.Citations {
 		_, err := time.Parse(time.DateOnly, c.PublishedAt)
-		s.check("a citation has a date", err == nil, c)
+		s.check("a citation has a date", err == nil)
 	}
 	return a.Meta.ResponseID
 }
 
 // start sends a question to the background and returns what comes.
-func (s *session) start(ctx context.Context, stream bool) string {
-	const format = `{"model":%q,"input":%q,"background":true,"store":false,"stream":%t}`
-	body := fmt.Sprintf(format, s.model, "Compare the versions of HTTP in ten sentences.", stream)
-	return s.send(ctx, "POST ", body)
+func (s *session) start(stream bool) string {
+	const format = `{"model":%q,"background":true,"store":false,"stream":%t,` +
+		`"input":"Compare the versions of HTTP in ten sentences."}`
+	return s.send("POST ", fmt.Sprintf(format, s.model, stream))
 }
 
-// count adds what a response took.
-func (s *session) count(response string) {
-	s.tokens += gjson.Get(response, "usage.total_tokens").Int()
+// count adds what the response that came last took.
+func (s *session) count() {
+	s.tokens += gjson.GetBytes(s.received.Bytes(), "usage.total_tokens").Int()
 }
 
 // checkRows sends the requests of rows about a response.
-func (s *session) checkRows(ctx context.Context, id string, rows []row) {
+func (s *session) checkRows(id string, rows []row) {
 	if id == "" {
-		s.check("there is a response", false, "no id")
+		s.check("there is a response", false)
 		return
 	}
 	for _, r := range rows {
-		received := s.send(ctx, strings.Replace(r.request, "ID", id, 1), "")
-		s.check(r.sentence, gjson.Get(received, r.member).String() == r.want, received)
+		received := s.send(strings.Replace(r.request, "ID", id, 1), "")
+		s.check(r.sentence, gjson.Get(received, r.member).String() == r.want)
 	}
 }
 
@@ -220,16 +220,17 @@ var (
 	sequenceNumber = regexp.MustCompile(`(?m)^data: .*"sequence_number": ?(\d+)`)
 )
 
-// checkStream checks that a stream is complete from an event on.
-func (s *session) checkStream(name, received string, first int) {
+// checkStream checks that the stream that came last is complete from an event on.
+func (s *session) checkStream(name string, first int) {
+	received := s.received.String()
 	numbers := sequenceNumber.FindAllStringSubmatch(received, -1)
 	isWhole := len(numbers) > 0
 	for i, number := range numbers {
 		isWhole = isWhole && number[1] == fmt.Sprint(first+i)
 	}
-	s.check(name+" has each event once", isWhole, received)
+	s.check(name+" has each event once", isWhole)
 
 	isDone := strings.Contains(received, "event: response.completed")
 	hasMark := strings.Contains(received, "[DONE]")
-	s.check(name+" ends with response.completed, without [DONE]", isDone && !hasMark, received)
+	s.check(name+" ends with response.completed, without [DONE]", isDone && !hasMark)
 }

@@ -32,12 +32,12 @@ func TestQuestions(t *testing.T) {
 			}
 			t.Cleanup(api.Close)
 			s := newSession(api.URL, key, "gpt-5-mini")
-			q.ask(t.Context(), s)
+			q.ask(s)
 
 			if got, want := s.different, different[q.name]; !slices.Equal(got, want) {
 				t.Errorf("checks that differ\ngot  %q\nwant %q", got, want)
 			}
-			log := s.traffic.log.String()
+			log := s.log.String()
 			if !strings.Contains(log, `"gpt-5-mini"`) {
 				t.Error("the traffic has no request")
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -19,15 +20,11 @@ type scenario struct {
 	others      float64       // requests a second of other programs
 	counts      bool          // a refused request takes what is left of the burst
 	loops       int           // calls that alice repeats until the crowds have their answers
-	refused     int           // requests of alice that are refused
-	closed      time.Duration // how long all requests are refused
+	isRefused   bool          // all requests of alice are refused
 	answers     time.Duration // from a request to its answer
 	header      string        // "": Retry-After, the seconds until a request is accepted
 	crowds      []crowd
 }
-
-// unnamed is a header that does not say how long to wait.
-const unnamed = "X-Ratelimit-Remaining-Tokens: 0"
 
 // crowd is calls of one person.
 type crowd struct {
@@ -35,105 +32,61 @@ type crowd struct {
 	start  time.Duration
 	calls  int
 	every  time.Duration // from one call to the next; 0: all at once
-	within time.Duration // each call must be answered so soon; 0: they may fail
+	within time.Duration // each call must be answered so soon
 }
-
-// bob asks meanwhile, and does not wait for alice.
-var bob = crowd{person: "bob", start: 5 * second, calls: 20, every: second, within: 3 * second}
 
 const second = time.Second
 
-// shared are crowds whose requests share a rate.
-var shared = []scenario{
-	{
-		name: "60 calls",
-		rate: 5, burst: 10, answers: 2 * second,
-		crowds: []crowd{{person: "alice", calls: 60, within: 19 * second}},
-	},
-	{
-		name: "60 calls, the API names no time",
-		rate: 5, burst: 10, answers: 2 * second, header: unnamed,
-		crowds: []crowd{{person: "alice", calls: 60, within: 22 * second}},
-	},
-	{
-		name: "60 calls, refused requests count",
-		rate: 5, burst: 10, answers: 2 * second, counts: true,
-		crowds: []crowd{{person: "alice", calls: 60, within: 22 * second}},
-	},
-	{
-		name: "60 calls, others use 2 of the 5",
-		rate: 5, burst: 10, answers: 2 * second, others: 2,
-		crowds: []crowd{{person: "alice", calls: 60, within: 33 * second}},
-	},
-	{
-		name: "60 calls at 2 a second, and another",
-		rate: 2, burst: 2,
-		crowds: []crowd{
-			{person: "alice", calls: 60, within: 45 * second},
-			{person: "bob", start: second, calls: 1, within: 6 * second},
-		},
-	},
-	{
-		name: "20 calls at 2 a second, while another asks all the time",
-		rate: 2, burst: 2,
-		crowds: []crowd{
-			{person: "bob", calls: 30, every: second, within: 30 * second},
-			{person: "alice", start: 5 * second, calls: 20, within: 45 * second},
-		},
-	},
-}
+// unnamed is a header that does not say how long to wait.
+const unnamed = "X-Ratelimit-Remaining-Tokens: 0"
 
 // scenarios last about half a minute. The tests of internal/llm have more, in simulated time.
-func scenarios() []scenario {
-	all := append(shared, scenario{
-		name:   "all are refused for 15 s",
-		closed: 15 * second,
-		header: "Retry-After: 20",
-		loops:  5,
-		crowds: []crowd{
-			{person: "bob", calls: 15, every: second},
-			{person: "bob", start: 15 * second, calls: 10, every: second, within: 10 * second},
-		},
-	})
-
-	for _, header := range []string{"Retry-After: 5", "Retry-After: 20", "Retry-After: 310", unnamed} {
-		for _, calls := range []int{1, 5} {
-			all = append(all, scenario{
-				name:    fmt.Sprintf("%d of alice's calls are refused, %s", calls, header),
-				loops:   calls,
-				refused: math.MaxInt,
-				header:  header,
-				crowds:  []crowd{bob},
-			})
-		}
+func scenarios() (all []scenario) {
+	add := func(sc scenario, name string, crowds ...crowd) {
+		sc.name = name
+		sc.crowds = crowds
+		all = append(all, sc)
+	}
+	sixty := func(within time.Duration) crowd {
+		return crowd{person: "alice", calls: 60, within: within}
 	}
 
-	for _, header := range []string{
-		"Retry-After: 86400",
-		"Retry-After: inf",
-		"Retry-After: Fri, 01 Jan 2100 00:00:00 GMT",
-		"X-Ratelimit-Reset-Tokens: 24h0m0s",
-	} {
-		all = append(all, scenario{
-			name:    "one call is refused, " + header,
-			loops:   1,
-			refused: 1,
-			header:  header,
-			crowds:  []crowd{bob},
-		})
+	// A rate that calls share.
+	five := scenario{rate: 5, burst: 10, answers: 2 * second}
+	add(five, "60 calls", sixty(19*second))
+	silent := five
+	silent.header = unnamed
+	add(silent, "60 calls, the API names no time", sixty(22*second))
+	counting := five
+	counting.counts = true
+	add(counting, "60 calls, refused requests count", sixty(22*second))
+	shared := five
+	shared.others = 2
+	add(shared, "60 calls, others use 2 of the 5", sixty(33*second))
+
+	two := scenario{rate: 2, burst: 2}
+	once := crowd{person: "bob", start: second, calls: 1, within: 6 * second}
+	add(two, "60 calls at 2 a second, and another", sixty(45*second), once)
+	steady := crowd{person: "bob", calls: 30, every: second, within: 30 * second}
+	twenty := crowd{person: "alice", start: 5 * second, calls: 20, within: 45 * second}
+	add(two, "20 calls at 2 a second, while another asks all the time", steady, twenty)
+
+	// Requests of alice are refused. Bob asks meanwhile, and does not wait for her.
+	bob := crowd{person: "bob", start: 5 * second, calls: 20, every: second, within: 3 * second}
+	for _, header := range []string{"Retry-After: 5", "Retry-After: 20", "Retry-After: 310", unnamed} {
+		for _, calls := range []int{1, 5} {
+			name := fmt.Sprintf("%d of alice's calls are refused, %s", calls, header)
+			add(scenario{loops: calls, isRefused: true, header: header}, name, bob)
+		}
 	}
 	return all
 }
 
 // run makes the calls, with a server and an API of their own.
 func (sc scenario) run(binary string) error {
-	now := time.Now()
 	api := &limitedAPI{
 		scenario: sc,
-		begin:    now,
-		left:     sc.burst,
-		filled:   now,
-		requests: map[string]int{},
+		requests: map[string]*atomic.Int64{"alice": {}, "bob": {}},
 	}
 	backend := httptest.NewServer(api)
 	defer backend.Close()
@@ -147,7 +100,7 @@ func (sc scenario) run(binary string) error {
 	alice.Go(func() {
 		sideBySide(sc.loops, func(int) error {
 			for !over.Load() {
-				_, _ = s.call("alice", "alice")
+				s.call("alice", "alice", 0)
 				time.Sleep(second / 10)
 			}
 			return nil
@@ -168,17 +121,10 @@ func (sc scenario) run(binary string) error {
 func (w crowd) call(s *process, api *limitedAPI) error {
 	failed := sideBySide(w.calls, func(i int) error {
 		time.Sleep(w.start + time.Duration(i)*w.every)
-		took, err := s.call(w.person, w.person)
-		if w.within == 0 {
-			return nil
-		}
-		if took > w.within {
-			err = fmt.Errorf("a call took %v, want %v: %v", took, w.within, err)
-		}
-		return err
+		return s.call(w.person, w.person, w.within)
 	})
 
-	requests := float64(api.count(w.person)) / float64(w.calls)
+	requests := float64(api.requests[w.person].Load()) / float64(w.calls)
 	fmt.Printf("%s: %d calls of %s, %d not within %v, %.2f requests each\n",
 		api.name, w.calls, w.person, failed, w.within, requests)
 	if api.rate > 0 && requests > 2.2 {
@@ -193,12 +139,11 @@ func (w crowd) call(s *process, api *limitedAPI) error {
 // limitedAPI plays the API of a scenario. The question of a request is its person.
 type limitedAPI struct {
 	scenario
-	begin time.Time
+	requests map[string]*atomic.Int64 // by person
 
-	mu       sync.Mutex
-	left     float64   // of the burst
-	filled   time.Time // when left was right
-	requests map[string]int
+	mu     sync.Mutex
+	left   float64   // of the burst
+	filled time.Time // when left was right; zero before the first request
 }
 
 func (a *limitedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -212,28 +157,17 @@ func (a *limitedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wait := a.take(person)
 	if wait == 0 {
 		time.Sleep(a.answers)
-		_, _ = io.WriteString(w, `{"id":"resp_1","status":"completed","output":[`+
+		io.WriteString(w, `{"id":"resp_1","status":"completed","output":[`+
 			`{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`)
 		return
 	}
 
-	name, value, named := strings.Cut(a.header, ": ")
-	if !named {
-		name = "Retry-After"
-		value = fmt.Sprint(math.Ceil(wait))
-	}
+	header := cmp.Or(a.header, fmt.Sprint("Retry-After: ", math.Ceil(wait)))
+	name, value, _ := strings.Cut(header, ": ")
 	w.Header().Set("X-Ratelimit-Remaining-Tokens", "0")
 	w.Header().Set(name, value)
 	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = io.WriteString(w, `{"error":{"type":"tokens","code":"rate_limit_exceeded"}}`)
-}
-
-// count returns how many requests a person has made.
-func (a *limitedAPI) count(person string) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-
-	return a.requests[person]
+	io.WriteString(w, `{"error":{"type":"tokens","code":"rate_limit_exceeded"}}`)
 }
 
 // take returns after how many seconds a request would be accepted, 0 for now.
@@ -241,16 +175,15 @@ func (a *limitedAPI) take(person string) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	now := time.Now()
-	a.requests[person]++
-	isRefused := person == "alice" && a.requests[person] <= a.refused
-	if isRefused || now.Sub(a.begin) < a.closed {
+	a.requests[person].Add(1)
+	if a.isRefused && person == "alice" {
 		return 1
 	}
 	if a.rate == 0 {
 		return 0
 	}
 
+	now := time.Now()
 	a.left = min(a.burst, a.left+(a.rate-a.others)*now.Sub(a.filled).Seconds())
 	a.filled = now
 	if a.left >= 1 {

@@ -14,72 +14,91 @@ import (
 	"time"
 )
 
-// restart restarts the servers behind a proxy in turn, while calls arrive on connections that are
+// restart restarts two servers behind a proxy in turn, while calls arrive on connections that are
 // kept. No answer may be lost.
-func restart(server program, restarts int, proxy string, backends []string) error {
-	var err error
-	replicas := make([]*process, len(backends))
-	for i, address := range backends {
-		replicas[i], err = server.start(address)
+func restart(server program, restarts int, caddy string) error {
+	var replicas []*process
+	var backends []string
+	for i := range 2 {
+		s, err := server.start(anyPort)
 		if err != nil {
 			return err
 		}
+		replicas = append(replicas, s)
+		backends = append(backends, s.address)
 		defer func() { replicas[i].kill() }()
 	}
 
-	time.Sleep(time.Second) // until Caddy knows that they are ready
-	var load traffic
+	front, stop, err := startProxy(caddy, backends)
+	if err != nil {
+		return fmt.Errorf("starting the proxy: %w", err)
+	}
+	defer stop()
+	time.Sleep(second) // until Caddy knows that they are ready
+
+	var over atomic.Bool
+	var sent, lost atomic.Int64
 	var users sync.WaitGroup
 	for i := range 20 {
-		users.Go(func() { load.user(proxy, i) })
+		users.Go(func() {
+			var c net.Conn
+			for n := 0; !over.Load(); n++ {
+				sent.Add(1)
+				var err error
+				c, err = ask(c, front, "alice", "load")
+				if err != nil {
+					lost.Add(1)
+					fmt.Fprintln(os.Stderr, "load:", err)
+				}
+				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+			}
+		})
 	}
 
 	var failed error
 	for n := range restarts {
-		i := n % len(backends)
-		failed = errors.Join(failed, replicas[i].stop()) // drains, while the other one serves
+		i := n % len(replicas)
+		stopErr := replicas[i].stop() // drains, while the other one serves
 		next, err := server.start(backends[i])
+		failed = errors.Join(failed, stopErr, err)
 		if err != nil {
-			failed = errors.Join(failed, err)
 			break
 		}
 		replicas[i] = next
-		time.Sleep(time.Second) // until Caddy knows that it is ready
+		time.Sleep(second) // until Caddy knows that it is ready
 	}
 
-	load.over.Store(true)
+	over.Store(true)
 	users.Wait()
-
-	fmt.Printf("%d restarts under load: %d calls, %d lost\n", restarts, load.sent.Load(), load.lost.Load())
-	if lost := load.lost.Load(); lost > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%d answers lost", lost))
+	fmt.Printf("%d restarts under load: %d calls, %d lost\n", restarts, sent.Load(), lost.Load())
+	if lost.Load() > 0 {
+		failed = errors.Join(failed, fmt.Errorf("%d answers lost", lost.Load()))
 	}
 	return failed
 }
 
-// traffic is what the users of the servers send.
-type traffic struct {
-	over atomic.Bool // the users stop
-	sent atomic.Int64
-	lost atomic.Int64
-}
+// startProxy starts Caddy with the shipped Caddyfile or, without Caddy's binary, a proxy of bytes. It
+// returns its address, and how it is stopped.
+func startProxy(caddy string, backends []string) (front string, stop func(), err error) {
+	ln, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		return "", nil, err
+	}
+	front = ln.Addr().String()
+	if caddy == "" {
+		go balance(ln, backends)
+		return front, func() { ln.Close() }, nil
+	}
 
-// user makes one call after the other until the traffic is over, on a connection that is kept.
-func (l *traffic) user(address string, i int) {
-	var c net.Conn
-	for n := 0; !l.over.Load(); n++ {
-		l.sent.Add(1)
-		var err error
-		c, err = ask(c, address, "alice", "load")
-		if err != nil {
-			l.lost.Add(1)
-			fmt.Fprintln(os.Stderr, "load:", err)
-		}
-		time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
-	}
-	if c != nil {
-		c.Close()
-	}
+	ln.Close() // Caddy listens there.
+	_, port, _ := net.SplitHostPort(front)
+	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
+	cmd.Env = append(os.Environ(),
+		"DOMAIN=http://localhost:"+port,
+		"SERVERS="+strings.Join(backends, " "),
+	)
+	proxy := &process{cmd, front}
+	return front, proxy.kill, cmd.Start()
 }
 
 // balance copies bytes between each connection and a server whose /readyz answers, in turn.
@@ -120,29 +139,4 @@ func ready(address string) bool {
 	}
 	defer res.Body.Close()
 	return res.StatusCode == http.StatusOK
-}
-
-// startCaddy starts Caddy at an address, with the shipped Caddyfile.
-func startCaddy(caddy, address string, backends []string) (*process, error) {
-	_, port, _ := net.SplitHostPort(address)
-	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
-	cmd.Env = append(os.Environ(),
-		"DOMAIN=http://localhost:"+port,
-		"SERVERS="+strings.Join(backends, " "),
-	)
-	return &process{cmd, address}, cmd.Start()
-}
-
-// freeAddresses returns addresses on loopback that nothing listens on.
-func freeAddresses(n int) ([]string, error) {
-	var all []string
-	for range n {
-		ln, err := net.Listen("tcp", anyPort)
-		if err != nil {
-			return nil, err
-		}
-		defer ln.Close()
-		all = append(all, ln.Addr().String())
-	}
-	return all, nil
 }

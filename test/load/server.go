@@ -115,14 +115,19 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 	return count.Load()
 }
 
-// call makes one call on a new connection and measures it.
-func (s *process) call(user, query string) (time.Duration, error) {
+// call makes one call on a new connection. It must be answered within a time; 0: at any time.
+func (s *process) call(user, query string, within time.Duration) error {
 	began := time.Now()
 	c, err := ask(nil, s.address, user, query)
 	if c != nil {
 		c.Close()
 	}
-	return time.Since(began), err
+
+	took := time.Since(began)
+	if within > 0 && took > within {
+		return fmt.Errorf("a call took %v, want %v: %v", took, within, err)
+	}
+	return err
 }
 
 // ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.

@@ -148,47 +148,31 @@ var classes = map[string]string{
 	"94": "blue",
 }
 
-// sequence matches a control sequence: SGR, or OSC 8 with the URL of a link.
+// sequence matches a control sequence: SGR, or OSC 8 with the URL of a link, or without one at its end.
 var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\\")
 
-// spans returns a line with its control sequences as SVG.
+// spans returns a line with its control sequences as SVG. A span is in those that began before it.
 func spans(line string) string {
-	var svg strings.Builder
-	var style []string
-	sequences := sequence.FindAllStringSubmatch(line, -1)
-	for i, words := range sequence.Split(line, -1) {
-		words = html.EscapeString(words)
-		if words != "" && style != nil {
-			words = fmt.Sprintf(`<tspan class="%s">%s</tspan>`, strings.Join(style, " "), words)
-		}
-		svg.WriteString(words)
-		if i == len(sequences) {
-			break
-		}
-
-		codes := sequences[i][1]
-		url := sequences[i][2]
-		isLink := strings.HasPrefix(sequences[i][0], "\x1b]")
+	open := 0
+	return sequence.ReplaceAllStringFunc(html.EscapeString(line), func(s string) string {
+		found := sequence.FindStringSubmatch(s)
 		switch {
-		case url != "":
-			fmt.Fprintf(&svg, `<a href="%s">`, html.EscapeString(url))
-		case isLink:
-			svg.WriteString("</a>")
-		default:
-			style = restyled(style, codes)
+		case found[2] != "":
+			return `<a href="` + found[2] + `">`
+		case found[1] == "":
+			return "</a>"
 		}
-	}
-	return svg.String()
-}
 
-// restyled returns a style after the parameters of SGR.
-func restyled(style []string, codes string) []string {
-	for code := range strings.SplitSeq(codes, ";") {
-		if code == "0" {
-			style = nil
-			continue
+		var svg strings.Builder
+		for code := range strings.SplitSeq(found[1], ";") {
+			if code == "0" {
+				svg.WriteString(strings.Repeat("</tspan>", open))
+				open = 0
+				continue
+			}
+			fmt.Fprintf(&svg, `<tspan class="%s">`, classes[code])
+			open++
 		}
-		style = append(style, classes[code])
-	}
-	return style
+		return svg.String()
+	})
 }

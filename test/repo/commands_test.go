@@ -1,12 +1,12 @@
 package repo_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,64 +14,48 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// rule says how the commands that begin with a pattern are tried.
-type rule struct {
-	begin string // a regular expression
-	want  string // what TestCommands finds in the output
-	not   string // why TestCommands does not run it, and where it runs instead
+// notRun match the commands that TestCommands does not run. They run elsewhere, or need what a test
+// does not have: the network, a published release, a container engine, a cluster, another system.
+var notRun = []string{
+	"cd ",        // TestCommands starts in the repository.
+	"git clone ", // needs the network
+	"docker ",    // .ci/release builds the image with buildah, and calls it.
+	"buildah ",   // .ci/release, with this machine's Go in place of the golang image
+	"npx ",       // .ci/release, from a registry on loopback (test/release/npm.mjs)
+	"brew ",      // .ci/release checks the cask.
+	"curl ",      // .ci/release unpacks and starts each package.
+	"(gh|cosign|npm audit|go install github.com)[ /]", // need a published release
+	"xattr ",     // needs macOS
+	"sha256sum ", // .ci/release, in the step of the checksums
+	"kubectl ",   // test/manifests checks the files.
+	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
+	"go test ",   // is this test's own run
+	// does not end; TestServe in internal/cli, and .ci/run over HTTP
+	"openai-responses-mcp serve ",
 }
 
-// rules are those for README and docs/reference. The first that fits applies.
-var rules = []rule{
-	{begin: "cd ", not: "TestCommands starts in the repository"},
-	{begin: "git clone ", not: "needs the network"},
-	{begin: "docker compose ", not: "needs a container engine and a published image"},
-	{
-		begin: "docker ",
-		not:   "needs a container engine; .ci/release builds the image with buildah, and calls it",
-	},
-	{begin: "buildah ", not: ".ci/release, with this machine's Go in place of the golang image"},
-	{begin: "npx ", not: ".ci/release, from a registry on loopback (test/release/npm.mjs)"},
-	{begin: "brew ", not: "needs a published release; .ci/release checks the cask"},
-	{begin: "curl ", not: "needs a published release; .ci/release unpacks and starts each package"},
-	{begin: "(gh|cosign|npm audit|go install github.com)[ /]", not: "needs a published release"},
-	{begin: "xattr ", not: "needs macOS"},
-	{begin: "sha256sum ", not: ".ci/release, in the step of the checksums"},
-	{begin: "kubectl ", not: "needs a cluster; test/manifests checks the files"},
-	{begin: ".*sudo ", not: "changes the machine; .ci/release has systemd check the unit"},
-	{begin: "go test ", not: "it is this test's own run"},
-	{
-		begin: "openai-responses-mcp serve ",
-		not:   "does not end; TestServe in internal/cli, and .ci/run over HTTP",
-	},
+// output is what a command prints, by its beginning.
+type output struct{ begin, want string }
 
-	{begin: "export |[A-Z]+="},
-	{begin: "(mkdir|printf|echo) .*config/secrets"},
-	{begin: "go install ./cmd/"},
-	{begin: "go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", want: "Sources:"},
-	{begin: "(go run ./cmd/)?openai-responses-mcp smoke", want: "used_search"},
-	{begin: "openai-responses-mcp ask ", want: "tokens"},
-	{begin: "openai-responses-mcp doctor", want: "policy"},
-	{begin: "openai-responses-mcp setup claude-code --via http --url https", want: `"Authorization"`},
-	{begin: "openai-responses-mcp setup claude-code --via http --url http:", want: "needs none"},
-	{begin: "openai-responses-mcp setup codex --via http .*--oauth", want: "codex mcp login"},
-	{begin: "openai-responses-mcp setup claude-ai --url", want: "Remote MCP server URL: https"},
-	{begin: "openai-responses-mcp setup vscode", want: `"https://mcp.example.com/mcp"`},
-	{begin: "openai-responses-mcp setup cursor --via docker", want: `"docker"`},
-	{begin: "openai-responses-mcp setup ", want: "openai-responses-mcp"},
-	{begin: "openai-responses-mcp setup", want: "Codex"},
-	{begin: "openai-responses-mcp --show-config 2>config-used.json"},
-	{begin: "openai-responses-mcp --version", want: version.Version},
-}
-
-// ruleFor returns the rule that applies to a command, or nil.
-func ruleFor(command string) *rule {
-	for i, r := range rules {
-		if regexp.MustCompile("^(" + r.begin + ")").MatchString(command) {
-			return &rules[i]
-		}
-	}
-	return nil
+// outputs have what commands print, by their beginning. The first that fits applies.
+var outputs = []output{
+	{"export |[A-Z]+=", ""},
+	{"(mkdir|printf|echo) .*config/secrets", ""},
+	{"go install ./cmd/", ""},
+	{"go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", "Sources:"},
+	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},
+	{"openai-responses-mcp ask ", "tokens"},
+	{"openai-responses-mcp doctor", "policy"},
+	{"openai-responses-mcp setup claude-code --via http --url https", `"Authorization"`},
+	{"openai-responses-mcp setup claude-code --via http --url http:", "needs none"},
+	{"openai-responses-mcp setup codex --via http .*--oauth", "codex mcp login"},
+	{"openai-responses-mcp setup claude-ai --url", "Remote MCP server URL: https"},
+	{"openai-responses-mcp setup vscode", `"https://mcp.example.com/mcp"`},
+	{"openai-responses-mcp setup cursor --via docker", `"docker"`},
+	{"openai-responses-mcp setup ", "openai-responses-mcp"},
+	{"openai-responses-mcp setup", "Codex"},
+	{"openai-responses-mcp --show-config 2>config-used.json", ""},
+	{"openai-responses-mcp --version", version.Version},
 }
 
 // TestCommands runs the commands of README and docs/reference with the built program. The API is the
@@ -82,22 +66,18 @@ func TestCommands(t *testing.T) {
 	}
 
 	run := newShell(t)
-	used := map[string]bool{}
 	for _, p := range pages(t, "README*.md", "docs/reference/*.md") {
 		for _, b := range p.blocks {
-			at := fmt.Sprintf("%s:%d", p.name, b.line)
 			switch b.kind {
 			case "console":
-				t.Run(at, func(t *testing.T) { runConsole(t, run, b.text) })
+				t.Run(b.name(p), func(t *testing.T) {
+					runConsole(t, run, b.text)
+				})
 			case "sh":
-				t.Run(at, func(t *testing.T) { runCommands(t, run, b.text, used) })
+				t.Run(b.name(p), func(t *testing.T) {
+					runCommands(t, run, b.text)
+				})
 			}
-		}
-	}
-
-	for _, r := range rules {
-		if !used[r.begin] {
-			t.Errorf("no document has a command that begins with %q", r.begin)
 		}
 	}
 }
@@ -109,43 +89,34 @@ type shell func(command string) (string, error)
 func runConsole(t *testing.T, run shell, text string) {
 	command, want, _ := strings.Cut(strings.TrimPrefix(text, "$ "), "\n")
 	got, err := run(command)
-	if err == nil {
-		t.Errorf("%s\ndid not fail", command)
-	}
-
-	if got != want {
-		t.Errorf("%s\ngot  %q\nwant %q", command, got, want)
+	if err == nil || got != want {
+		t.Errorf("%s\n%v\ngot  %q\nwant a failure and %q", command, err, got, want)
 	}
 }
 
 // continued matches the end of a line that the next line continues.
 var continued = regexp.MustCompile(`\\\n *`)
 
-// runCommands runs the commands of a block as their rules say, and notes the rules.
-func runCommands(t *testing.T, run shell, text string, used map[string]bool) {
+// runCommands runs the commands of a block.
+func runCommands(t *testing.T, run shell, text string) {
 	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {
 		command := strings.TrimSpace(line)
-		if command == "" || strings.HasPrefix(command, "#") {
+		fits := func(pattern string) bool {
+			return regexp.MustCompile("^(" + pattern + ")").MatchString(command)
+		}
+		if fits("#|$") || slices.ContainsFunc(notRun, fits) {
 			continue
 		}
 
-		r := ruleFor(command)
-		if r == nil {
-			t.Errorf("%s\nno rule says how this is tried", command)
-			continue
-		}
-
-		used[r.begin] = true
-		if r.not != "" {
+		i := slices.IndexFunc(outputs, func(o output) bool { return fits(o.begin) })
+		if i < 0 {
+			t.Errorf("%s\nneither notRun nor outputs has it", command)
 			continue
 		}
 
 		out, err := run(command)
-		if err != nil {
-			t.Errorf("%s\n%v", command, err)
-		}
-		if !strings.Contains(out, r.want) {
-			t.Errorf("%s\nwant %q in the output:\n%s", command, r.want, out)
+		if err != nil || !strings.Contains(out, outputs[i].want) {
+			t.Errorf("%s\n%v, want %q in the output:\n%s", command, err, outputs[i].want, out)
 		}
 	}
 }

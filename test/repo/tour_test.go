@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,9 +26,9 @@ func TestTour(t *testing.T) {
 	for _, m := range rows {
 		pkg, functions := m[1], m[2]
 		t.Run(pkg+" "+functions, func(t *testing.T) {
-			exists := declared(t, pkg)
+			exists := find(declaration, readAll(t, "internal/"+pkg+"/*.go"))
 			for name := range strings.SplitSeq(functions, ", ") {
-				if !exists[name] {
+				if !slices.Contains(exists, strings.Replace(name, ".", "", 1)) {
 					t.Errorf("package %s declares no %s", pkg, name)
 				}
 			}
@@ -36,16 +37,4 @@ func TestTour(t *testing.T) {
 }
 
 // declaration matches a function, a method with its type, or a type.
-var declaration = regexp.MustCompile(`(?m)^(?:func |type |func \((?:\w+ )?\*?(\w+)\) )(\w+)`)
-
-// declared returns the functions, methods (Type.Method) and types of a package.
-func declared(t *testing.T, pkg string) map[string]bool {
-	t.Helper()
-	names := map[string]bool{}
-	for _, file := range files(t, "internal/"+pkg+"/*.go") {
-		for _, m := range declaration.FindAllStringSubmatch(read(t, file), -1) {
-			names[strings.TrimPrefix(m[1]+"."+m[2], ".")] = true
-		}
-	}
-	return names
-}
+const declaration = `(?m)^(?:func |type |func \((?:\w+ )?\*?(\w+)\) )(\w+)`
