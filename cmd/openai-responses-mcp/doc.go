@@ -28,8 +28,8 @@
 //	which requests get 429                 httpd    limiter.admit
 //	which arguments are valid              server   question
 //	why a call waits for other calls       server   places.acquire
-//	whether a failure is a result          server   Server.failsAsResult
-//	which calls are tasks                  server   taskList.middleware
+//	whether a failure is a result          server   Server.failure
+//	which calls are tasks                  server   Server.canBeTask
 //	who may see a task                     seal     Open
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources

@@ -47,11 +47,10 @@ type Options struct {
 	RequeryAttempts int                // further requests for an answer without text or sources
 	Defaults        Defaults
 	Search          Search
-	ExtraBody       map[string]any   // merged into the request body
-	Stream          string           // "false": plain calls; else streams
-	Location        *time.Location   // of all dates; nil: UTC
-	Logger          *slog.Logger     // nil: discard
-	Now             func() time.Time // nil: time.Now
+	ExtraBody       map[string]any // merged into the request body
+	Stream          string         // "false": plain calls; else streams
+	Location        *time.Location // of all dates; nil: UTC
+	Logger          *slog.Logger   // nil: discard
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -66,9 +65,6 @@ func New(o Options) *Answerer {
 	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 
 	a := &Answerer{o: o, blocked: cite.NewHosts(o.Search.BlockedDomains)}
 	if o.Instructions != "" {
@@ -116,16 +112,13 @@ func (e TimeoutError) Error() string {
 // ErrShutdown is the cause of the end of a question that the server no longer waits for.
 var ErrShutdown = errors.New("the server restarts")
 
-// WithTimeout bounds a question with a TimeoutError; 0: no bound.
+// WithTimeout bounds a question with a TimeoutError.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return context.WithCancel(ctx)
-	}
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
 // Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are
-// those of package llm, a NoTextError, or that of an unknown profile.
+// those of package llm, or a NoTextError.
 //
 // watch, when not nil, is called with each event, one at a time. Blocks are numbered over all
 // requests of the question. Unless a request fails, a Usage of all requests and a Done end the
@@ -136,14 +129,9 @@ func (a *Answerer) Ask(
 	q Question,
 	watch func(llm.Event),
 ) (*Answer, error) {
-	start := a.o.Now()
-	p, err := a.profile(profile)
-	if err != nil {
-		return nil, err
-	}
-	a.logRequest(ctx, profile, p)
-
-	r, err := a.converse(ctx, a.request(p, q), watch)
+	began := time.Now()
+	req := a.request(ctx, profile, q)
+	r, err := a.converse(ctx, req, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -151,23 +139,7 @@ func (a *Answerer) Ask(
 		watch(r.meta.Usage)
 		watch(llm.Done{Status: r.last.Status, Response: r.last})
 	}
-
-	ans, err := a.compose(r, a.date(a.o.Now()))
-	if err != nil {
-		return nil, err
-	}
-	ans.Model = p.Model
-	ans.Meta.Elapsed = a.o.Now().Sub(start)
-	return ans, nil
-}
-
-// profile returns the profile of that name.
-func (a *Answerer) profile(name string) (Profile, error) {
-	p, ok := a.o.Profiles[name]
-	if !ok {
-		return p, fmt.Errorf("looking up profile %q: not configured", name)
-	}
-	return p, nil
+	return a.compose(r, req.Model, began)
 }
 
 // date is the date of t, YYYY-MM-DD.

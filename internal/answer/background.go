@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Why Fetch has no answer.
+// Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
 var (
-	ErrRunning   = errors.New("the answer is not complete")
-	ErrCancelled = errors.New("the answer was cancelled")
-	ErrGone      = errors.New("the API does not have the answer any more")
+	ErrRunning = errors.New("the answer is not complete")
+	ErrGone    = errors.New("the API does not have the answer any more")
 
 	// ErrUnknown is an ErrRunning where the API did not tell the state: the answer may be complete.
 	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
@@ -26,26 +24,17 @@ var (
 func (a *Answerer) Start(
 	ctx context.Context, profile string, q Question,
 ) (id string, ans *Answer, err error) {
-	p, err := a.profile(profile)
-	if err != nil {
-		return "", nil, err
-	}
-	a.logRequest(ctx, profile, p)
-
-	began := a.o.Now()
-	resp, err := a.o.Client.Start(ctx, a.request(p, q))
+	began := time.Now()
+	req := a.request(ctx, profile, q)
+	resp, err := a.o.Client.Start(ctx, req)
 	if err != nil {
 		return "", nil, err
 	}
 	if resp.Running() {
 		return resp.ID, nil, nil
 	}
-	ans, err = a.single(resp, p, began)
-	if err != nil {
-		return "", nil, err
-	}
-	ans.Meta.Elapsed = a.o.Now().Sub(began)
-	return "", ans, nil
+	ans, err = a.single(resp, req.Model, began)
+	return "", ans, err
 }
 
 // Fetch returns the answer of a response that Start began at a time. It is that of Ask, except that
@@ -54,11 +43,6 @@ func (a *Answerer) Start(
 func (a *Answerer) Fetch(
 	ctx context.Context, profile, id string, began time.Time,
 ) (*Answer, error) {
-	p, err := a.profile(profile)
-	if err != nil {
-		return nil, err
-	}
-
 	resp, err := a.o.Client.Get(ctx, id, include)
 	if err != nil {
 		return nil, fetchError(err)
@@ -67,21 +51,17 @@ func (a *Answerer) Fetch(
 	case resp.Running():
 		return nil, ErrRunning
 	case resp.Status == "cancelled":
-		return nil, ErrCancelled
+		return nil, context.Canceled
 	case resp.Failure != nil:
 		return nil, resp.Failure
 	}
 
-	ans, err := a.single(resp, p, began)
-	if err != nil {
-		return nil, err
-	}
-	ans.Meta.Elapsed = a.o.Now().Sub(began)
-	if resp.CompletedAt > 0 { // the API says it of complete responses only
+	ans, err := a.single(resp, a.o.Profiles[profile].Model, began)
+	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
-	return ans, nil
+	return ans, err
 }
 
 // fetchError returns the error of Fetch where the API did not tell the state of a response.
@@ -91,12 +71,11 @@ func fetchError(err error) error {
 		return err
 	}
 
-	busy := e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
-	unreachable := e.Kind == llm.KindConnection || e.Kind == llm.KindTimeout
-	switch {
-	case busy || unreachable:
+	switch e.Kind {
+	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
 		return ErrUnknown
-	case e.Lost && e.Status != http.StatusOK:
+	}
+	if e.Lost {
 		return ErrGone
 	}
 	return err
@@ -107,14 +86,9 @@ func (a *Answerer) CancelResponse(ctx context.Context, id string) error {
 	return a.o.Client.Cancel(ctx, id)
 }
 
-// single makes the answer of one response that began at a time.
-func (a *Answerer) single(resp *llm.Response, p Profile, began time.Time) (*Answer, error) {
+// single makes the answer of one response to a question that was asked at a time.
+func (a *Answerer) single(resp *llm.Response, model string, began time.Time) (*Answer, error) {
 	r := &reading{}
 	r.add(resp)
-	ans, err := a.compose(r, a.date(began))
-	if err != nil {
-		return nil, err
-	}
-	ans.Model = p.Model
-	return ans, nil
+	return a.compose(r, model, began)
 }

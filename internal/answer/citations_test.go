@@ -8,111 +8,93 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
-// The Answerer of the tests blocks bad.example.
+const (
+	pageA   = "https://a.example/"
+	pageB   = "https://b.example/"
+	pageC   = "https://c.example/"
+	pageD   = "https://d.example/"
+	blocked = "https://www.bad.example/x" // by newAnswerer
+)
+
+var commentary = message("commentary", "c", pageA)
+
+var citationTests = []struct {
+	name string
+	body string
+	want []string
+}{
+	{"no search", completed(message("", "x")), nil},
+	{"none", completed(search(), message("", "x")), nil},
+
+	{
+		"cited",
+		completed(search(pageC, pageD), message("", "x", pageA, pageB)),
+		[]string{pageA, pageB},
+	},
+	{
+		"twice",
+		completed(message("", "x", pageA, pageA+"#part", "http://a.example", pageB)),
+		[]string{pageA, pageB},
+	},
+	{
+		"at most three",
+		completed(message("", "See "+pageD, pageA, pageB, pageC, pageD)),
+		[]string{pageD, pageA, pageB},
+	},
+
+	{
+		"found",
+		completed(search(pageA, pageB), search(pageB, pageC), message("", "x")),
+		[]string{pageA, pageB, pageC},
+	},
+	{
+		"cited, no page",
+		completed(search(pageA), message("", "x", "javascript:x", "")),
+		[]string{pageA},
+	},
+
+	{
+		"name",
+		completed(search(pageB, "weather"), message("", "x", pageA)),
+		[]string{pageA, "weather"},
+	},
+	{
+		"name found",
+		completed(search("one", pageA, "one"), message("", "x")),
+		[]string{"one", pageA},
+	},
+
+	{"blocked", completed(message("", "x", blocked, pageA)), []string{pageA}},
+	{
+		"blocked, with a backslash",
+		completed(message("", "x", `https://bad.example\x`, pageA)),
+		[]string{pageA},
+	},
+	{
+		"blocked, as a name",
+		completed(search("https://bad%2eexample/", "one"), message("", "x")),
+		[]string{"one"},
+	},
+	{"blocked, found", completed(search(blocked, pageA), message("", "x")), []string{pageA}},
+	{"blocked, all", completed(search("one"), message("", "x", blocked)), []string{"one"}},
+
+	// A commentary that cites a page proves a search. Its pages count if the answer cites none.
+	{"commentary", completed(commentary, message("final_answer", "f")), []string{pageA}},
+	{"commentary too", completed(commentary, message("final_answer", "f", pageB)), []string{pageB}},
+	{
+		"commentary, no page",
+		completed(commentary, message("final_answer", "f", "javascript:x")),
+		[]string{pageA},
+	},
+	{
+		"commentary and search",
+		completed(commentary, search(pageB), message("final_answer", "f")),
+		[]string{pageA},
+	},
+}
+
 func TestCitations(t *testing.T) {
-	const (
-		a       = "https://a.example/"
-		b       = "https://b.example/"
-		c       = "https://c.example/"
-		d       = "https://d.example/"
-		blocked = "https://www.bad.example/x"
-	)
-	commentary := message("commentary", "c", a)
-
-	for _, tt := range []struct {
-		name string
-		body string
-		want []string
-	}{
-		{"no search", completed(message("", "x")), nil},
-		{"none", completed(search(), message("", "x")), nil},
-		{"cited", completed(search(c, d), message("", "x", a, b)), []string{a, b}},
-		{
-			"twice",
-			completed(message("", "x", a, a+"#part", "http://a.example", b)),
-			[]string{a, b},
-		},
-		{
-			"at most three",
-			completed(message("", "See "+d, a, b, c, d)),
-			[]string{d, a, b},
-		},
-		{
-			"found",
-			completed(search(a, b), search(b, c), message("", "x")),
-			[]string{a, b, c},
-		},
-		{
-			"cited, no page",
-			completed(search(a), message("", "x", "javascript:x", "")),
-			[]string{a},
-		},
-
-		{
-			"name",
-			completed(search(b, "weather"), message("", "x", a)),
-			[]string{a, "weather"},
-		},
-		{
-			"name found",
-			completed(search("weather", a), message("", "x")),
-			[]string{"weather", a},
-		},
-		{
-			"name twice",
-			completed(search("one", "two", "one"), message("", "x")),
-			[]string{"one", "two"},
-		},
-
-		{"blocked", completed(message("", "x", blocked, a)), []string{a}},
-		{
-			"blocked, with a backslash",
-			completed(message("", "x", `https://bad.example\x`, a)),
-			[]string{a},
-		},
-		{
-			"blocked, as a name",
-			completed(search("https://bad%2eexample/", "one"), message("", "x")),
-			[]string{"one"},
-		},
-		{
-			"entity in the host",
-			completed(message("", "x", "https://a.example&num;.b.example/", a)),
-			[]string{"https://a.example&num;.b.example/", a},
-		},
-		{
-			"blocked, found",
-			completed(search(blocked, a), message("", "x")),
-			[]string{a},
-		},
-		{
-			"blocked, all",
-			completed(search("one"), message("", "x", blocked)),
-			[]string{"one"},
-		},
-
-		// A commentary that cites a page proves a search. Its pages count if the answer cites none.
-		{
-			"commentary",
-			completed(commentary, message("final_answer", "f")),
-			[]string{a},
-		},
-		{
-			"commentary too",
-			completed(commentary, message("final_answer", "f", b)),
-			[]string{b},
-		},
-		{
-			"commentary, no page",
-			completed(commentary, message("final_answer", "f", "javascript:x")),
-			[]string{a},
-		},
-		{
-			"commentary and search",
-			completed(commentary, search(b), message("final_answer", "f")),
-			[]string{a},
-		},
-	} {
+	for _, tt := range citationTests {
 		t.Run(tt.name, func(t *testing.T) {
 			ans, err := ask(t, tt.body)
 			if err != nil {
@@ -125,6 +107,7 @@ func TestCitations(t *testing.T) {
 			if want := tt.name != "no search"; ans.UsedSearch != want {
 				t.Errorf("used_search %t, want %t", ans.UsedSearch, want)
 			}
+
 			var got []string
 			for _, c := range ans.Citations {
 				got = append(got, c.URL)

@@ -3,13 +3,14 @@ package answer
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
-// compose makes the answer of what the responses say. accessed is the date of pages without one.
-// Model and Meta.Elapsed are left to the caller. The error is a NoTextError.
-func (a *Answerer) compose(r *reading, accessed string) (*Answer, error) {
+// compose makes the answer of what the responses to a question say. The time when it was asked is
+// that of the access to pages without a date. The error is a NoTextError.
+func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, error) {
 	if r.text == "" {
 		return nil, NoTextError(cmp.Or(r.incomplete, "no output"))
 	}
@@ -17,21 +18,23 @@ func (a *Answerer) compose(r *reading, accessed string) (*Answer, error) {
 	sources := r.sources(a.blocked)
 	names := namesOf(sources, a.o.MaxCitations)
 	doc := cite.NewDocument(r.text, names...)
-	citations := doc.Citations(sources, a.o.MaxCitations, accessed)
+	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
 
 	text := r.text
 	if r.incomplete != "" {
-		text += incompleteNote(r.text, r.incomplete)
+		text += "\n\n[" + r.incomplete + "]"
 	}
 	searchedPages := r.searched && len(citations) > 0
 	if searchedPages && !doc.Closing {
 		text += listOf(citations)
 	}
 
+	r.meta.Elapsed = time.Since(began)
 	return &Answer{
 		Text:       text,
 		UsedSearch: r.searched,
 		Citations:  citations,
+		Model:      model,
 		Meta:       r.meta,
 		Sources:    sources,
 	}, nil
@@ -46,16 +49,6 @@ func namesOf(sources []cite.Citation, limit int) []string {
 		}
 	}
 	return names
-}
-
-// incompleteNote ends a text that was cut short, and a code block that was cut short with it.
-func incompleteNote(body, reason string) string {
-	note := "\n\n[" + reason + "]"
-	inCode := strings.Count(body, "```")%2 == 1
-	if inCode {
-		return "\n```" + note
-	}
-	return note
 }
 
 // listOf returns the list of sources that ends an answer.

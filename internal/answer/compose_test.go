@@ -5,81 +5,43 @@ import (
 	"testing"
 )
 
+// said is a part of a message.
+func said(text string) map[string]any { return map[string]any{"type": "output_text", "text": text} }
+
+const (
+	page     = "https://a.example/"
+	ours     = "\n\nSources:\n- https://a.example/ (2025-08-09)"
+	ofModel  = "A.\n\n出典:\n- https://b.example/ (2025-01-02)"
+	cutShort = "\n\n[incomplete: max_output_tokens]"
+)
+
+var textTests = []struct{ name, body, want string }{
+	{"messages are paragraphs", completed(message("", "a\n"), message("", "b")), "a\n\nb"},
+	{"parts continue", completed(messageOf("", said("a "), said("b"))), "a b"},
+	{"markers of the API", completed(message("", "A \ue200cite\ue202turn0\ue201.")), "A."},
+
+	{
+		"a refusal is a paragraph",
+		completed(messageOf("", said("a"), map[string]any{"type": "refusal", "refusal": "no"}, said("b"))),
+		"a\n\nno\n\nb",
+	},
+
+	{"final phase only", completed(message("commentary", "c"), message("final_answer", "f")), "f"},
+	{"no final phase", completed(message("commentary", "c"), message("", "d")), "c\n\nd"},
+	{"empty final phase", completed(message("commentary", "c"), messageOf("final_answer")), "c"},
+
+	{"sources found", completed(search(page), message("", "A.")), "A." + ours},
+	{"sources not found", completed(search(), message("", "A.")), "A."},
+	{"sources of the model", completed(message("", ofModel, page)), ofModel},
+	{
+		"cut before sources",
+		incomplete("max_output_tokens", search(page), message("", "A")),
+		"A" + cutShort + ours,
+	},
+}
+
 func TestText(t *testing.T) {
-	const (
-		page     = "https://a.example/"
-		ours     = "\n\nSources:\n- https://a.example/ (2025-08-09)"
-		ofModel  = "A.\n\n出典:\n- https://b.example/ (2025-01-02)"
-		cutShort = "\n\n[incomplete: max_output_tokens]"
-	)
-	part := func(kind, text string) map[string]any {
-		return map[string]any{"type": kind, "text": text, "refusal": text}
-	}
-	said := func(text string) map[string]any { return part("output_text", text) }
-	cut := func(items ...string) string { return incomplete("max_output_tokens", items...) }
-
-	for _, tt := range []struct{ name, body, want string }{
-		{
-			"messages are paragraphs",
-			completed(message("", "a\n"), message("", "b")),
-			"a\n\nb",
-		},
-		{"parts continue", completed(messageOf("", said("a "), said("b"))), "a b"},
-		{
-			"unknown part",
-			completed(messageOf("", part("output_image", "x"), said("a"))),
-			"a",
-		},
-		{
-			"markers of the API",
-			completed(message("", "A \ue200cite\ue202turn0\ue201.")),
-			"A.",
-		},
-		{
-			"a refusal is a paragraph",
-			completed(messageOf("", said("a"), part("refusal", "no"), said("b"))),
-			"a\n\nno\n\nb",
-		},
-
-		{
-			"final phase only",
-			completed(message("commentary", "c"), message("final_answer", "f")),
-			"f",
-		},
-		{
-			"no final phase",
-			completed(message("commentary", "c"), message("", "d")),
-			"c\n\nd",
-		},
-		{
-			"empty final phase",
-			completed(message("commentary", "c"), messageOf("final_answer")),
-			"c",
-		},
-		{"unknown phase", completed(message("epilogue", "e")), "e"},
-
-		{"sources cited", completed(message("", "A.", page)), "A." + ours},
-		{"sources found", completed(search(page), message("", "A.")), "A." + ours},
-		{"sources not found", completed(search(), message("", "A.")), "A."},
-		{"sources of the model", completed(message("", ofModel, page)), ofModel},
-
-		{"cut short", cut(message("", "Half an ans")), "Half an ans" + cutShort},
-		{
-			"cut before sources",
-			cut(search(page), message("", "A")),
-			"A" + cutShort + ours,
-		},
-		{
-			"cut in code",
-			cut(message("", "```sh\nmake insta")),
-			"```sh\nmake insta\n```" + cutShort,
-		},
-		{
-			"cut after code",
-			cut(message("", "```\nx\n```\nTh")),
-			"```\nx\n```\nTh" + cutShort,
-		},
-	} {
+	for _, tt := range textTests {
 		t.Run(tt.name, func(t *testing.T) {
 			ans, err := ask(t, tt.body)
 			if err != nil {

@@ -2,8 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
@@ -27,8 +25,7 @@ func (a *Answerer) converse(
 	for attempt := 0; ; attempt++ {
 		resp, err := a.respond(ctx, req, watch)
 		if err != nil {
-			canceled := errors.Is(ctx.Err(), context.Canceled)
-			if r.last == nil || canceled {
+			if r.last == nil {
 				return nil, err
 			}
 			// The first answer is still usable, or its lack of text is the better error.
@@ -44,9 +41,8 @@ func (a *Answerer) converse(
 		if follow == "" {
 			return r, nil
 		}
-		a.o.Logger.DebugContext(ctx, "answer: asking again", "attempt", attempt+1, "reason", follow)
 
-		req.Input = append(slices.Clip(req.Input), resp.InputItems()...)
+		req.Input = append(req.Input, resp.InputItems()...)
 		req.Input = append(req.Input, llm.UserMessage(follow))
 		req.FirstBlock = resp.Blocks
 	}

@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"strings"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,20 +22,26 @@ const (
 			{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
 			{"type": "web_search_call", "id": "ws_1", "status": "completed",
 				"action": {"type": "search", "query": "x", "sources": null}},
+			{"type": "web_search_call", "action": {"type": "open_page"}},
 			{"type": "message", "id": "msg_1", "role": "assistant",
 				"content": [{"type": "output_text", "text": "Uncited."}]}
 		]
 	}`
+
 	cites = `{
 		"id": "resp_2",
 		"status": "completed",
-		"usage": {"input_tokens": 10, "output_tokens": 20, "total_tokens": 30},
+		"model": "gpt-5.2-2026-01-15",
+		"usage": {"input_tokens": 10, "output_tokens": 20, "total_tokens": 30,
+			"input_tokens_details": {"cached_tokens": 4},
+			"output_tokens_details": {"reasoning_tokens": 8}},
 		"output": [
 			{"type": "message", "id": "msg_2", "role": "assistant",
 				"content": [{"type": "output_text", "text": "Cited.", "annotations": [
 					{"type": "url_citation", "url": "https://a.example/", "title": "A"}]}]}
 		]
 	}`
+
 	badParams = `{"error":{"message":"no","type":"invalid_request_error","code":"x"}}`
 )
 
@@ -56,8 +62,9 @@ func TestRequery(t *testing.T) {
 		{"off", 0, []string{uncited}, 1, "Uncited."},
 		{"good at once", 2, []string{cites}, 1, citedText},
 		{"not searched", 2, []string{completed(message("", "A."))}, 1, "A."},
-		{"nothing to cite", 1, []string{uncited, cites}, 2, citedText},
+
 		{"never anything to cite", 2, []string{uncited}, 3, "Uncited."},
+
 		{"no text", 1, []string{textless, cites}, 2, citedText},
 		{"never any text", 1, []string{textless}, 2, noText},
 		{"text, then none", 1, []string{uncited, textless}, 2, "Uncited."},
@@ -67,20 +74,17 @@ func TestRequery(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := WithTimeout(t.Context(), time.Minute)
-				defer cancel()
 				a, api := newAnswerer(func(o *Options) {
 					o.RequeryAttempts = tt.attempts
 				}, tt.bodies...)
+				ctx, cancel := WithTimeout(t.Context(), time.Minute)
+				defer cancel()
 
 				ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
-				got := ""
-				if err != nil {
-					got = err.Error()
-				} else {
+				got := fmt.Sprint(err)
+				if err == nil {
 					got = ans.Text
 				}
-
 				if got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
@@ -93,79 +97,67 @@ func TestRequery(t *testing.T) {
 }
 
 // The second request has the first one's input, all its output unchanged, and what to do better. It
-// refers to no stored response.
+// refers to no stored response. The figures are those of both, and of a retry. An opened page is no
+// search.
 func TestRequeryIsStateless(t *testing.T) {
-	a, api := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)
-	ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		again := func(o *Options) { o.RequeryAttempts = 1 }
+		a, api := newAnswerer(again, uncited, "", cites)
+		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	first := api.sent[0]["input"].([]any)
-	second := api.sent[1]["input"].([]any)
-	reads := gjson.Get(uncited, "output").Value().([]any)
-	if diff := cmp.Diff(append(first, reads...), second[:len(second)-1]); diff != "" {
-		t.Errorf("input sent back (-want +got):\n%s", diff)
-	}
-	last := second[len(second)-1].(map[string]any)
-	if want := gjson.ParseBytes(llm.UserMessage(askForSources)).Value(); !cmp.Equal(last, want) {
-		t.Errorf("last item of the input %v, want %v", last, want)
-	}
-	if id, ok := api.sent[1]["previous_response_id"]; ok {
-		t.Errorf("previous_response_id %v, want none", id)
-	}
-	if store := api.sent[1]["store"]; store != false {
-		t.Errorf("store %v, want false", store)
-	}
+		want := api.sent[0]
+		better := gjson.ParseBytes(llm.UserMessage(askForSources)).Value()
+		input := append(want["input"].([]any), gjson.Get(uncited, "output").Value().([]any)...)
+		want["input"] = append(input, better)
 
-	want := Meta{
-		Usage:      llm.Usage{Input: 11, Output: 22, Total: 33},
-		ResponseID: "resp_2",
-		RequestID:  "req_1",
-		Searches:   1,
-	}
-	if diff := cmp.Diff(want, ans.Meta); diff != "" {
-		t.Errorf("Meta (-want +got):\n%s", diff)
-	}
-	if !ans.UsedSearch {
-		t.Error("used_search is false")
-	}
+		if diff := cmp.Diff(want, api.sent[2]); diff != "" {
+			t.Errorf("second request (-want +got):\n%s", diff)
+		}
+
+		meta := Meta{
+			Usage:         llm.Usage{Input: 11, Cached: 4, Output: 22, Reasoning: 8, Total: 33},
+			ResolvedModel: "gpt-5.2-2026-01-15",
+			ResponseID:    "resp_2",
+			RequestID:     "req_1",
+			Searches:      1,
+			Retries:       1,
+			Elapsed:       ans.Meta.Elapsed,
+		}
+		if diff := cmp.Diff(meta, ans.Meta); diff != "" {
+			t.Errorf("Meta (-want +got):\n%s", diff)
+		}
+		if ans.Meta.Elapsed < time.Millisecond {
+			t.Errorf("elapsed %v, want the time of the retry", ans.Meta.Elapsed)
+		}
+	})
 }
 
 // The events of two requests are numbered as one run and end once.
 func TestRequeryEvents(t *testing.T) {
 	a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)
 
-	var text strings.Builder
-	var blocks []int
-	var ends []llm.Event
+	var got []string
 	ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, func(ev llm.Event) {
 		switch e := ev.(type) {
 		case llm.BlockStart:
-			blocks = append(blocks, e.Index)
+			got = append(got, fmt.Sprint(e.Index))
 		case llm.BlockDelta:
-			text.WriteString(e.Text)
-		case llm.Usage, llm.Done:
-			ends = append(ends, ev)
+			got = append(got, e.Text)
+		case llm.Usage:
+			got = append(got, fmt.Sprint(e))
+		case llm.Done:
+			got = append(got, e.Response.ID)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if text.String() != "Uncited.Cited." {
-		t.Errorf("text %q, want both texts", text.String())
-	}
-	if want := []int{0, 1, 2, 3}; !cmp.Equal(blocks, want) {
-		t.Errorf("blocks %v, want %v", blocks, want)
-	}
-	if len(ends) != 2 {
-		t.Fatalf("%d events at the end, want 2: %v", len(ends), ends)
-	}
-	if ends[0] != llm.Event(ans.Meta.Usage) {
-		t.Errorf("usage %v, want %v", ends[0], ans.Meta.Usage)
-	}
-	if id := ends[1].(llm.Done).Response.ID; id != "resp_2" {
-		t.Errorf("done with %s, want resp_2", id)
+	want := []string{"0", "1", "2", "3", "Uncited.", "4", "Cited.", fmt.Sprint(ans.Meta.Usage), "resp_2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

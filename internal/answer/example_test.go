@@ -3,7 +3,6 @@ package answer_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
@@ -21,7 +20,6 @@ func ExampleAnswerer_Ask() {
 	a := answer.New(answer.Options{
 		Client:   llm.New(llm.Options{BaseURL: api.URL, APIKey: "any"}),
 		Profiles: map[string]answer.Profile{"answer": {Model: "gpt-5.2"}},
-		Now:      func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) },
 	})
 	question := answer.Question{Query: "What is new today?"}
 	ans, err := a.Ask(context.Background(), "answer", question, nil)
@@ -30,9 +28,7 @@ func ExampleAnswerer_Ask() {
 		return
 	}
 
-	fmt.Println(ans.UsedSearch, len(ans.Citations))
-	fmt.Println(ans.Citations[0].URL, ans.Citations[0].PublishedAt)
+	fmt.Println(ans.UsedSearch, ans.Citations[0].URL)
 	// Output:
-	// true 1
-	// https://example.com/docs/web-search 2026-01-02
+	// true https://example.com/docs/web-search
 }

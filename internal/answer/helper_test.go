@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -14,10 +15,6 @@ import (
 
 // midnight is 2025-08-09 00:30 in Tokyo and the day before in UTC.
 var midnight = time.Date(2025, 8, 8, 15, 30, 0, 0, time.UTC)
-
-var tokyo = time.FixedZone("Asia/Tokyo", 9*60*60)
-
-func fixedNow() time.Time { return midnight }
 
 // silence is a body that never comes.
 const silence = "silence"
@@ -36,12 +33,14 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 		return nil, err
 	}
+
 	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
 	a.sent = append(a.sent, sent)
 
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Request-Id", "req_1")
+
 	switch {
 	case body == silence:
 		<-r.Context().Done()
@@ -57,8 +56,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // newAnswerer returns an Answerer for an API with these bodies. change, when
-// not nil, alters its options.
+// not nil, alters its options. In a bubble the time becomes midnight.
 func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
+	time.Sleep(time.Until(midnight))
 	a := &api{bodies: bodies}
 	o := Options{
 		Client: llm.New(llm.Options{
@@ -73,8 +73,7 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 			Verbosity:       "low",
 		}},
 		Search:   Search{BlockedDomains: []string{"bad.example"}},
-		Location: tokyo,
-		Now:      fixedNow,
+		Location: time.FixedZone("Asia/Tokyo", 9*60*60),
 	}
 	if change != nil {
 		change(&o)
@@ -83,10 +82,13 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 }
 
 // ask returns the answer to a response with this body.
-func ask(t *testing.T, body string) (*Answer, error) {
+func ask(t *testing.T, body string) (ans *Answer, err error) {
 	t.Helper()
-	a, _ := newAnswerer(nil, body)
-	return a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newAnswerer(nil, body)
+		ans, err = a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+	})
+	return ans, err
 }
 
 // completed returns a response with these items.

@@ -45,7 +45,7 @@ func (r *reading) add(resp *llm.Response) {
 
 		case "web_search_call":
 			r.searched = true
-			r.found = append(r.found, readSources(item)...)
+			r.addSources(item)
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
@@ -62,7 +62,11 @@ func (r *reading) add(resp *llm.Response) {
 	r.noText = joined.text == ""
 	if !r.noText || r.last == nil {
 		r.content = joined
-		r.incomplete = incompleteReason(resp)
+		r.incomplete = ""
+		if resp.Status == "incomplete" {
+			reason := text.OneLine(resp.IncompleteDetails.Reason)
+			r.incomplete = "incomplete: " + cmp.Or(reason, "unknown reason")
+		}
 	}
 	r.last = resp
 	r.addMeta(resp, searches)
@@ -73,7 +77,7 @@ func (r *reading) add(resp *llm.Response) {
 func (r *reading) addMeta(resp *llm.Response, searches int) {
 	billed := resp.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
-		searches = int(min(max(*billed, 0), 1<<53)) // integers that JSON readers agree on
+		searches = int(*billed)
 	}
 
 	r.meta.ResolvedModel = resp.Model
@@ -82,6 +86,17 @@ func (r *reading) addMeta(resp *llm.Response, searches int) {
 	r.meta.Usage.Add(resp.Tokens)
 	r.meta.Retries += resp.Retries
 	r.meta.Searches += searches
+}
+
+// addSources adds what a search lists: pages, and names of sources without a URL.
+func (r *reading) addSources(item llm.Item) {
+	for _, source := range item.Action.Sources {
+		c := cite.Page(source.URL, source.Title)
+		if c.URL == "" {
+			c = cite.Named(source.Name)
+		}
+		r.found = append(r.found, c)
+	}
 }
 
 // readMessage reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
@@ -107,19 +122,6 @@ func readMessage(item llm.Item) content {
 	return m
 }
 
-// readSources reads what a search lists: pages, and names of sources without a URL.
-func readSources(item llm.Item) []cite.Citation {
-	var list []cite.Citation
-	for _, source := range item.Action.Sources {
-		c := cite.Page(source.URL, source.Title)
-		if c.URL == "" {
-			c = cite.Named(source.Name)
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
 // join joins messages to one, with a blank line between texts.
 func join(messages []content) content {
 	var joined content
@@ -132,15 +134,6 @@ func join(messages []content) content {
 	}
 	joined.text = strings.Join(texts, "\n\n")
 	return joined
-}
-
-// incompleteReason says why a response is incomplete, or "".
-func incompleteReason(resp *llm.Response) string {
-	if resp.Status != "incomplete" {
-		return ""
-	}
-	reason := text.OneLine(resp.IncompleteDetails.Reason)
-	return "incomplete: " + cmp.Or(reason, "unknown reason")
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in

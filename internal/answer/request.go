@@ -2,10 +2,12 @@ package answer
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
@@ -51,10 +53,12 @@ type Location struct {
 // include names what a response has beyond the defaults of the API.
 var include = []string{"web_search_call.action.sources"}
 
-// request builds the request for q. The llm client adds what is the same for
-// all requests, and leaves out what the model does not take. An empty list of
-// domains keeps the configured one: a call must not lift EnforceDomains.
-func (a *Answerer) request(p Profile, q Question) llm.Request {
+// request builds the request for q with the profile of that name. The llm client adds what is the
+// same for all requests, and leaves out what the model does not take. An empty list of domains keeps
+// the configured one: a call must not lift EnforceDomains.
+func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.Request {
+	p := a.o.Profiles[profile]
+	a.logRequest(ctx, profile, p)
 	if len(q.Domains) == 0 {
 		q.Domains = a.o.Defaults.Domains
 	}
@@ -93,7 +97,7 @@ func (a *Answerer) input(q Question) string {
 	if slices.Contains(styles, q.Style) {
 		hints += " style: " + q.Style + "."
 	}
-	hints += " today: " + a.date(a.o.Now()) + " (" + a.o.Location.String() + ")."
+	hints += " today: " + a.date(time.Now()) + " (" + a.o.Location.String() + ")."
 
 	return q.Query + "\n" + hints
 }

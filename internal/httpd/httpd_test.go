@@ -169,6 +169,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Observe:  o.Metrics.Observe,
 		Waiting:  func() int { return 0 },
+		Timeout:  time.Hour,
 		MaxCalls: o.MaxCalls,
 		PerUser:  o.CallsPerUser,
 		Log:      slog.New(slog.DiscardHandler),

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,143 +27,86 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// handle returns the handler of a tool. Its calls also end with session.
-func (s *Server) handle(session context.Context, tool string) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
-
-		call := describe(req)
-		call.Tool = tool
-		call.Outcome = "error"
-		call.Stats.Person = call.UserID
-		call.Stats.Traceparent = traceparent(req)
-		ctx = llm.WithCall(ctx, &call.Stats)
-
-		if s.options.Observe != nil {
-			began := time.Now()
-			defer func() {
-				if hasBegun(ctx) {
-					return // its end is observed
-				}
-				if ctx.Err() != nil && !errors.Is(context.Cause(ctx), answer.ErrShutdown) {
-					call.Outcome = "cancelled"
-				}
-				call.Duration = time.Since(began)
-				s.options.Observe(call)
-			}()
-		}
-		return s.call(ctx, req, &call)
-	}
-}
-
-// describe returns who sends a request.
-func describe(req mcp.Request) Call {
-	extra := req.GetExtra()
-	call := Call{
-		ID:  callID(extra),
-		App: app(req, extra),
-	}
-	call.UserID, call.Client = user(extra)
-	return call
-}
-
 // UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
 const UserName = "name"
 
-// user returns the id and the name of the user of the bearer token of a request. Both are "" without
-// one, as over stdio.
-func user(extra *mcp.RequestExtra) (id, name string) {
-	if extra == nil || extra.TokenInfo == nil {
-		return "", ""
+// describe returns who sends a request, and a context for what it asks for.
+func describe(ctx context.Context, req mcp.Request) (context.Context, *Call) {
+	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
+	call := &Call{
+		ID:  cmp.Or(label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
+		App: label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 	}
-	token := extra.TokenInfo
-	name, _ = token.Extra[UserName].(string)
-	return token.UserID, name
-}
-
-// header returns a header of a request, or "" if there is none, as over stdio.
-func header(extra *mcp.RequestExtra, name string) string {
-	if extra == nil {
-		return ""
+	if token := extra.TokenInfo; token != nil {
+		call.UserID = token.UserID
+		call.Client, _ = token.Extra[UserName].(string)
 	}
-	return extra.Header.Get(name)
+
+	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
+	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
+	call.Stats.Traceparent = traceparentGrammar.FindString(trace)
+	call.Stats.Person = call.UserID
+	return llm.WithCall(ctx, &call.Stats), call
 }
 
-// callID returns the id that a proxy has given a request, or a random one.
-func callID(extra *mcp.RequestExtra) string {
-	return cmp.Or(label(header(extra, "X-Request-Id")), rand.Text())
-}
-
-// app returns the name and version of a client. Over HTTP a client of 2025-06-18 tells them only in
-// initialize, which another server may have answered: there it is the header User-Agent.
-func app(req mcp.Request, extra *mcp.RequestExtra) string {
-	client, ok := req.(interface{ ClientInfo() *mcp.Implementation })
-	if !ok || client.ClientInfo() == nil {
-		return label(header(extra, "User-Agent"))
-	}
-	info := client.ClientInfo()
-	return label(strings.TrimSuffix(info.Name+"/"+info.Version, "/"))
-}
-
-// label returns what a client says about itself in one short line, for the log.
-func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
-
+// traceparentGrammar is that of https://www.w3.org/TR/trace-context.
 var traceparentGrammar = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// traceparent returns what a request says about its trace, in its _meta or in a header, or "" if
-// that does not fit the grammar of https://www.w3.org/TR/trace-context.
-func traceparent(req *mcp.CallToolRequest) string {
-	trace, _ := req.Params.Meta["traceparent"].(string)
-	return traceparentGrammar.FindString(cmp.Or(trace, header(req.Extra, "traceparent")))
+// clientInfo returns the name and version of a client. It is "" for a client of 2025-06-18 over HTTP,
+// which tells them only in initialize: another server may have answered that.
+func clientInfo(req mcp.Request) string {
+	info := req.(interface{ ClientInfo() *mcp.Implementation }).ClientInfo()
+	if info == nil {
+		return ""
+	}
+	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
 }
 
-// call answers a request and completes the description of its call, except for Duration.
+// label returns what a client writes in one short line.
+func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
+
+// call answers a call, which also ends with session. The result is empty if the call goes on as the
+// task of ctx.
 func (s *Server) call(
-	ctx context.Context, req *mcp.CallToolRequest, call *Call,
+	ctx, session context.Context, req *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
+
+	began := time.Now()
+	ctx, call := describe(ctx, req)
+	call.Tool = req.Params.Name
 	args := gjson.ParseBytes(req.Params.Arguments)
 	q, err := question(call.Tool, args)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		call.Tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
+	var a *answer.Answer
 	if err != nil {
 		call.Outcome = "invalid"
-		call.Err = err
-		reason := s.options.Redactor.Line(err.Error())
-		message := call.Tool + ": invalid arguments: " + reason
-		return s.failure(req.Params.Meta, message, reason, map[string]any{"reason": reason})
+	} else {
+		a, err = s.ask(ctx, req, call, q)
 	}
-
-	a, err := s.ask(ctx, call, q, req)
-	if err != nil {
-		call.Err = err
-		if e, ok := errors.AsType[*llm.Error](err); ok {
-			call.Meta.Retries = max(0, e.Attempts-1)
-		}
-		return s.failed(req.Params.Meta, call.Tool, err)
-	}
-	if hasBegun(ctx) {
+	if a == nil && err == nil {
 		return &mcp.CallToolResult{}, nil // the task takes its place
 	}
 
-	call.Outcome = "ok"
-	call.Meta = a.Meta
-	return s.result(a), nil
+	call.Duration = time.Since(began)
+	res, err := s.result(call, req.Params.Meta, a, err)
+	s.options.Observe(*call)
+	return res, err
 }
 
-// ask waits until the call may run, and runs it or begins a task (see hasBegun). A panic fails this
-// call only.
+// ask waits until the call may run, and runs it. It returns nothing if the API runs it as the task
+// of ctx. A panic fails this call only.
 func (s *Server) ask(
-	ctx context.Context, call *Call, q answer.Question, req *mcp.CallToolRequest,
+	ctx context.Context, req *mcp.CallToolRequest, call *Call, q answer.Question,
 ) (a *answer.Answer, err error) {
-	defer s.recoverCall(call.Tool, &err)
-
-	created := now()
+	j, _ := ctx.Value(jobKey{}).(*job)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	watch, stop := progress(ctx, req)
+	watch, stop := progress(ctx, req, j)
 	defer stop() // before the result is sent
 
 	s.waiting.Add(1)
@@ -172,13 +116,20 @@ func (s *Server) ask(
 		return nil, err
 	}
 	defer func() {
-		if !hasBegun(ctx) {
+		if a != nil || err != nil {
 			release()
 		}
 	}()
+	defer s.recoverCall(call.Tool, &err)
 
-	if begun, ok := ctx.Value(beginKey{}).(*task); ok {
-		a, err := s.begin(ctx, begun, *call, q, created, release)
+	if j != nil && j.stages == nil {
+		response, a, err := s.options.Background.Start(ctx, call.Tool, q)
+		if response != "" { // the task keeps the place until its end or its time limit
+			j.Response = response
+			j.end = sync.OnceFunc(release)
+			time.AfterFunc(time.Until(j.Created.Add(s.options.Timeout)), j.end)
+			return nil, nil
+		}
 		if !errors.Is(err, llm.ErrNoBackground) {
 			return a, err
 		}
@@ -197,29 +148,45 @@ func (s *Server) recoverCall(tool string, err *error) {
 	*err = errors.New("internal error")
 }
 
-// result is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
+// result completes the description of a call, whose request has this meta, and returns its result.
+func (s *Server) result(
+	call *Call, meta mcp.Meta, a *answer.Answer, err error,
+) (*mcp.CallToolResult, error) {
+	call.Err = err
+	if err != nil {
+		return s.failure(call, meta)
+	}
+
+	call.Outcome = "ok"
+	call.Meta = a.Meta
+	return s.success(a), nil
+}
+
+// usage is how a result shows tokens.
+type usage struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_tokens"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens"`
+	Total     int64 `json:"total_tokens"`
+}
+
+// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
 // in _meta.
-func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
+func (s *Server) success(a *answer.Answer) *mcp.CallToolResult {
 	body, _ := jsonx.Marshal(a) // strings are always valid JSON
 	clean := s.options.Redactor.Line
-	m := a.Meta
 
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(body)}},
-		Meta: mcp.Meta{
-			version.Name + "/usage": map[string]int64{
-				"input_tokens":     m.Usage.Input,
-				"cached_tokens":    m.Usage.Cached,
-				"output_tokens":    m.Usage.Output,
-				"reasoning_tokens": m.Usage.Reasoning,
-				"total_tokens":     m.Usage.Total,
-			},
-			version.Name + "/resolved_model": clean(m.ResolvedModel),
-			version.Name + "/response_id":    clean(m.ResponseID),
-			version.Name + "/request_id":     clean(m.RequestID),
-			version.Name + "/searches":       m.Searches,
-			version.Name + "/elapsed_ms":     m.Elapsed.Milliseconds(),
-		},
+		Meta: prefixed(map[string]any{
+			"usage":          usage(a.Meta.Usage),
+			"resolved_model": clean(a.Meta.ResolvedModel),
+			"response_id":    clean(a.Meta.ResponseID),
+			"request_id":     clean(a.Meta.RequestID),
+			"searches":       a.Meta.Searches,
+			"elapsed_ms":     a.Meta.Elapsed.Milliseconds(),
+		}),
 	}
 	if s.options.Structured {
 		res.StructuredContent = json.RawMessage(body)
@@ -227,58 +194,70 @@ func (s *Server) result(a *answer.Answer) *mcp.CallToolResult {
 	return res
 }
 
-// failed reports a call without an answer, to a request with meta. Its data (spec §8.2) holds
-// neither content nor instructions nor the key.
-func (s *Server) failed(
-	meta mcp.Meta, tool string, err error,
-) (*mcp.CallToolResult, error) {
-	clean := s.options.Redactor.Line
-	reason := text.Truncate(clean(s.options.Explain(tool, err)), 400)
-	data := map[string]any{}
-
-	if e, ok := errors.AsType[*llm.Error](err); ok && s.options.Debug {
-		data["name"] = e.Name()
-		data["type"] = clean(e.Type)
-		data["request_id"] = clean(e.RequestID)
-		data["status"] = e.Status
-		if e.Status == 0 { // not of an HTTP response
-			data["status"] = clean(e.Code)
-		}
-		maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
+// prefixed returns the _meta of a result.
+func prefixed(values map[string]any) mcp.Meta {
+	meta := mcp.Meta{}
+	for name, value := range values {
+		meta[version.Name+"/"+name] = value
 	}
-	return s.failure(meta, "answer failed: "+reason, reason, data)
+	return meta
 }
 
-// failure reports why a call has no answer, with the code of spec appendix B: as an error of the
-// protocol, whose data also has the reason as message, or as a result, whose _meta has the data.
-func (s *Server) failure(
-	meta mcp.Meta, message, reason string, data map[string]any,
-) (*mcp.CallToolResult, error) {
+// failure completes the description of a call without an answer, and reports why with the code of
+// spec appendix B: as an error of the protocol, or as a result, whose _meta has the data. The data
+// (spec §8.2) holds neither content nor instructions nor the key.
+func (s *Server) failure(call *Call, meta mcp.Meta) (*mcp.CallToolResult, error) {
 	const code = -32001
-	if s.failsAsResult(meta) {
-		about := mcp.Meta{version.Name + "/code": code}
-		for name, value := range data {
-			about[version.Name+"/"+name] = value
+	data := map[string]any{}
+	clean := s.options.Redactor.Line
+	var reason, message string
+
+	if call.Outcome == "invalid" {
+		reason = clean(call.Err.Error())
+		message = call.Tool + ": invalid arguments: " + reason
+		data["reason"] = reason
+	} else {
+		reason = text.Truncate(clean(s.options.Explain(call.Tool, call.Err)), 400)
+		message = "answer failed: " + reason
+		call.Outcome = "error"
+		if call.Kind() == llm.KindCanceled.Label() {
+			call.Outcome = cancelled
 		}
+	}
+
+	if e, ok := errors.AsType[*llm.Error](call.Err); ok {
+		call.Meta.Retries = max(0, e.Attempts-1)
+		if s.options.Debug {
+			maps.Copy(data, details(e, clean))
+		}
+	}
+
+	mode := s.options.ToolErrors
+	asResult := mode == "result" || (mode != "protocol" && isStateless(meta))
+	if asResult {
+		data["code"] = code
 		return &mcp.CallToolResult{
-			Meta:    about,
+			Meta:    prefixed(data),
 			IsError: true,
 			Content: []mcp.Content{&mcp.TextContent{Text: message}},
 		}, nil
 	}
-
 	data["message"] = reason
-	b, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
-	return nil, &jsonrpc.Error{Code: code, Message: message, Data: b}
+	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
+	return nil, &jsonrpc.Error{Code: code, Message: message, Data: body}
 }
 
-// failsAsResult reports whether a failure of a request with meta is a result with isError.
-func (s *Server) failsAsResult(meta mcp.Meta) bool {
-	switch s.options.ToolErrors {
-	case "protocol":
-		return false
-	case "result":
-		return true
+// details returns what an error of the API says besides its message.
+func details(e *llm.Error, clean func(string) string) map[string]any {
+	data := map[string]any{
+		"name":       e.Name(),
+		"type":       clean(e.Type),
+		"request_id": clean(e.RequestID),
+		"status":     e.Status,
 	}
-	return isStateless(meta)
+	if e.Status == 0 { // not of an HTTP response
+		data["status"] = clean(e.Code)
+	}
+	maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
+	return data
 }

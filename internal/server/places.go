@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"sync"
 )
@@ -10,7 +11,7 @@ import (
 // from other people.
 type places struct {
 	all       chan struct{} // holds a value for each running call
-	perPerson func() int    // 0: no bound
+	perPerson func() int    // 0, and nil: no bound
 
 	mu     sync.Mutex         // guards people
 	people map[string]*person // by ID; only those who have a call
@@ -24,64 +25,44 @@ type person struct {
 
 // acquire waits until a call of the person may run. release ends the call.
 func (p *places) acquire(ctx context.Context, id string) (release func(), err error) {
-	own := p.enter(id)
-	defer func() {
-		if err != nil {
-			p.leave(id)
+	var taken []chan struct{}
+	release = func() {
+		for _, running := range taken {
+			<-running
 		}
-	}()
-
-	if err := take(ctx, own); err != nil {
-		return nil, err
-	}
-	if err := take(ctx, p.all); err != nil {
-		<-own
-		return nil, err
+		p.count(id, -1)
 	}
 
-	return func() {
-		<-p.all
-		<-own
-		p.leave(id)
-	}, nil
+	for _, running := range []chan struct{}{p.count(id, 1), p.all} {
+		select {
+		case running <- struct{}{}:
+			taken = append(taken, running)
+		case <-ctx.Done():
+			release()
+			return nil, context.Cause(ctx)
+		}
+	}
+	return release, nil
 }
 
-// take takes one of the places, or returns why ctx ended before one was free.
-func take(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// enter counts a call of the person and returns the places for the person's calls.
-func (p *places) enter(id string) chan struct{} {
+// count adds n to the calls of a person, and returns the places for those that run.
+func (p *places) count(id string, n int) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	own := p.people[id]
 	if own == nil {
 		bound := cap(p.all)
-		if n := p.perPerson(); n > 0 {
-			bound = min(n, bound)
+		if p.perPerson != nil {
+			bound = cmp.Or(p.perPerson(), bound)
 		}
 		own = &person{running: make(chan struct{}, bound)}
 		p.people[id] = own
 	}
-	own.calls++
-	return own.running
-}
 
-// leave ends what enter began.
-func (p *places) leave(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	own := p.people[id]
-	own.calls--
+	own.calls += n
 	if own.calls == 0 {
 		delete(p.people, id)
 	}
+	return own.running
 }

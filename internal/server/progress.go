@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -21,45 +22,35 @@ const (
 )
 
 // progress starts the messages about a call; watch is nil if the client does not ask for them. stop
-// ends them and returns after the last one.
+// ends them and returns after the last one. Of the task j, which may be nil, watch takes the stages:
+// its client asks for them with tasks/get.
 func progress(
-	ctx context.Context, req *mcp.CallToolRequest,
+	ctx context.Context, req *mcp.CallToolRequest, j *job,
 ) (watch func(llm.Event), stop func()) {
+	if j != nil && j.stages != nil {
+		return j.stages.add, func() {}
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
-	send := sender(ctx, req)
-	if send == nil {
-		return nil, cancel
-	}
-
-	s := &stages{current: "thinking"}
-	if task, ok := ctx.Value(taskCallKey{}).(*taskCall); ok {
-		s.created = task.created
-	}
-	var messages sync.WaitGroup
-	messages.Go(func() { s.run(ctx, send) })
-	return s.add, func() {
-		cancel()
-		messages.Wait()
-	}
-}
-
-// sender returns what sends a message about a call to the client, or nil if the client does not ask
-// for messages.
-func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) error {
-	if task, ok := ctx.Value(taskCallKey{}).(*taskCall); ok {
-		return task.message
-	}
-
-	p := mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
+	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
 	switch p.ProgressToken.(type) {
 	case string, float64: // as the protocol has it
 	default:
-		return nil
+		return nil, cancel
 	}
-	return func(message string) error {
-		p.Progress++
-		p.Message = message
-		return req.Session.NotifyProgress(ctx, &p)
+
+	s := newStages()
+	var messages sync.WaitGroup
+	messages.Go(func() {
+		s.run(ctx, func(message string) error {
+			p.Progress++
+			p.Message = message
+			return req.Session.NotifyProgress(ctx, p)
+		})
+	})
+	return s.add, func() {
+		cancel()
+		messages.Wait()
 	}
 }
 
@@ -67,12 +58,16 @@ func sender(ctx context.Context, req *mcp.CallToolRequest) func(message string) 
 // only the last one is, but each search and page is: the API names them when they are over, just
 // before the next stage.
 type stages struct {
-	created func(response string) // if set, is called when the API runs a response without us
+	created chan string // gets the id of the first response that the API runs without us
 
 	mu      sync.Mutex
 	current string   // the current stage
 	named   []string // searches and pages to send before it
 	written int      // characters of the answer
+}
+
+func newStages() *stages {
+	return &stages{created: make(chan string, 1), current: "thinking"}
 }
 
 // run sends a message when it is new, and the last one again after maxGap, until ctx is done or
@@ -83,7 +78,7 @@ func (s *stages) run(ctx context.Context, send func(message string) error) {
 	for ctx.Err() == nil {
 		message := s.next()
 		if message != sent || silent >= maxGap {
-			if send(text.Truncate(message, maxProgress)) != nil {
+			if send(message) != nil {
 				return
 			}
 			sent = message
@@ -111,18 +106,23 @@ func (s *stages) next() string {
 	return message
 }
 
+// last returns the last message.
+func (s *stages) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
 // add takes an event of the call.
 func (s *stages) add(ev llm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stage, object := answer.Stage(ev)
 	if object != "" {
-		stage += ": " + object
+		stage = text.Truncate(stage+": "+object, maxProgress)
 		s.named = append(s.named, stage)
 	}
-	if stage != "" {
-		s.current = stage
-	}
+	s.current = cmp.Or(stage, s.current)
 
 	switch e := ev.(type) {
 	case llm.BlockDelta:
@@ -131,8 +131,9 @@ func (s *stages) add(ev llm.Event) {
 			s.current = "writing (" + grouped(s.written) + " characters)"
 		}
 	case llm.Created:
-		if s.created != nil {
-			s.created(e.ID)
+		select {
+		case s.created <- e.ID:
+		default: // a retry
 		}
 	case llm.Retrying:
 		s.written = 0

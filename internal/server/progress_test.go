@@ -18,14 +18,6 @@ func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
 func delta(s string) llm.Event    { return llm.BlockDelta{Text: s} }
 func search(q string) llm.Event   { return llm.Search{Action: "search", Query: q} }
 
-func reading(action string) llm.Event {
-	return llm.Search{Action: action, URL: "https://go.dev/", Query: "x"}
-}
-
-func retrying(attempt int) llm.Event {
-	return llm.Retrying{Attempt: attempt, Err: &llm.Error{Kind: llm.KindServer}}
-}
-
 type (
 	events   = []llm.Event
 	messages = []string
@@ -37,60 +29,24 @@ var stageTests = []struct {
 	want   messages // that follow
 }{
 	{
-		"nothing",
-		nil,
+		"no stage",
+		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}", Thinking: "x"}, llm.Usage{}},
 		messages{"thinking"},
 	},
-	{
-		"more thinking",
-		events{start("thinking"), llm.BlockDelta{Thinking: "so"}, llm.BlockStop{}},
-		messages{"thinking"},
-	},
-	{
-		"a search begins",
-		events{start("search")},
-		messages{"searching"},
-	},
-	{
-		"its query",
-		events{start("search"), search("go 1.26")},
-		messages{"searching: go 1.26"},
-	},
-	{
-		"a search that is over",
-		events{search("go 1.26"), start("thinking")},
-		messages{"searching: go 1.26", "thinking"},
-	},
-	{
-		"a page",
-		events{reading("open_page")},
-		messages{"reading: https://go.dev/"},
-	},
+
+	{"a search without a query", events{start("search"), search(" \n ")}, messages{"searching"}},
 	{
 		"in a page",
-		events{reading("find_in_page")},
+		events{llm.Search{Action: "find_in_page", URL: "https://go.dev/", Query: "x"}},
 		messages{"reading: https://go.dev/"},
-	},
-	{
-		"an unknown action",
-		events{llm.Search{Action: "dig"}},
-		messages{"searching"},
-	},
-	{
-		"the same query twice",
-		events{search("a"), search("a")},
-		messages{"searching: a"},
 	},
 	{
 		"many queries",
-		events{search("a"), search("b"), search("c")},
-		messages{"searching: a", "searching: b", "searching: c"},
+		events{search("a"), search("b"), search("b"), search("c"), start("thinking")},
+		messages{"searching: a", "searching: b", "searching: c", "thinking"},
 	},
-	{
-		"characters, not bytes",
-		events{start("text"), delta("天")},
-		messages{"writing (1 characters)"},
-	},
+
+	{"characters, not bytes", events{delta("天")}, messages{"writing (1 characters)"}},
 	{
 		"millions",
 		events{delta(strings.Repeat("x", 1234567))},
@@ -102,46 +58,16 @@ var stageTests = []struct {
 		messages{"writing (3 characters)"},
 	},
 	{
-		"a retry",
-		events{search("a"), delta("abc"), retrying(2)},
-		messages{"retrying (2): server error"},
-	},
-	{
 		"text after a retry",
-		events{delta("abc"), retrying(3), delta("d")},
+		events{search("a"), delta("abc"), llm.Retrying{Err: &llm.Error{}}, delta("d")},
 		messages{"writing (1 characters)"},
-	},
-	{
-		"other events",
-		events{start("tool_use"), llm.BlockDelta{InputJSON: "{}"}, llm.Usage{}, llm.Done{}},
-		messages{"thinking"},
-	},
-	{
-		"control characters",
-		events{search("a\nb\x1b[31mc\u202ed")},
-		messages{"searching: a b[31mcd"},
-	},
-	{
-		"a connection that breaks",
-		events{start("search"), search("go 1.26"), llm.Reconnecting{}},
-		messages{"searching: go 1.26", "reconnecting"},
-	},
-	{
-		"a connection that is back",
-		events{llm.Reconnecting{}, llm.BlockDelta{Text: "Go"}},
-		messages{"writing (2 characters)"},
-	},
-	{
-		"a blank query",
-		events{search(" \n ")},
-		messages{"searching"},
 	},
 }
 
 func TestStages(t *testing.T) {
 	for _, tt := range stageTests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &stages{current: "thinking"}
+			s := newStages()
 			for _, ev := range tt.events {
 				s.add(ev)
 			}
@@ -161,7 +87,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		s := &stages{current: "thinking"}
+		s := newStages()
 		var got []string
 		go s.run(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))

@@ -81,4 +81,4 @@ func domains(v gjson.Result) ([]string, error) {
 }
 
 // quote returns the start of a JSON value in one line.
-func quote(v gjson.Result) string { return text.Truncate(text.OneLine(v.Raw), 100) }
+func quote(v gjson.Result) string { return label(v.Raw) }

@@ -17,6 +17,7 @@ var questionTests = []struct {
 	want answer.Question
 }{
 	{"a query", "answer", `{"query":" x\ny "}`, answer.Question{Query: " x\ny "}},
+
 	{
 		"the smallest values",
 		"answer",
@@ -28,6 +29,7 @@ var questionTests = []struct {
 			Domains:     []string{},
 		},
 	},
+
 	{
 		"too many results",
 		"answer",
@@ -39,6 +41,7 @@ var questionTests = []struct {
 			Domains:     []string{"a.example"},
 		},
 	},
+
 	{
 		"values as strings",
 		"answer_detailed",
@@ -50,6 +53,7 @@ var questionTests = []struct {
 			Domains:     []string{"日本語.jp"},
 		},
 	},
+
 	{
 		"null",
 		"answer",
@@ -90,17 +94,21 @@ func TestInvalidArguments(t *testing.T) {
 		results = "max_results must be a number of at least 1, got "
 		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
 	)
+
 	long := `{"query":["` + strings.Repeat("x", 1000) + `"]}`
+
 	for args, want := range map[string]string{
-		``:                                    "query is required",
-		`null`:                                "query is required",
-		`{}`:                                  "query is required",
-		`{"query":null}`:                      "query is required",
-		`{"QUERY":"x"}`:                       "query is required",
-		`{"query":["x"]}`:                     `query must be a string, got ["x"]`,
-		`{"query":" \n"}`:                     "query must not be empty",
-		`[1,2]`:                               "arguments must be an object, got [1,2]",
-		`"x"`:                                 `arguments must be an object, got "x"`,
+		``:               "query is required",
+		`null`:           "query is required",
+		`{}`:             "query is required",
+		`{"query":null}`: "query is required",
+
+		`{"QUERY":"x"}`:   "query is required",
+		`{"query":["x"]}`: `query must be a string, got ["x"]`,
+		`{"query":" \n"}`: "query must not be empty",
+		`[1,2]`:           "arguments must be an object, got [1,2]",
+		`"x"`:             `arguments must be an object, got "x"`,
+
 		`{"query":"x","recency_days":-1}`:     recency + "-1",
 		`{"query":"x","recency_days":"soon"}`: recency + `"soon"`,
 		`{"query":"x","recency_days":true}`:   recency + "true",
@@ -108,17 +116,19 @@ func TestInvalidArguments(t *testing.T) {
 		`{"query":"x","recency_days":"Inf"}`:  recency + `"Inf"`,
 		`{"query":"x","recency_days":"NaN"}`:  recency + `"NaN"`,
 		`{"query":"x","recency_days":""}`:     recency + `""`,
-		`{"query":"x","max_results":0}`:       results + "0",
-		`{"query":"x","max_results":"0.5"}`:   results + `"0.5"`,
-		`{"query":"x","max_results":[]}`:      results + "[]",
-		`{"query":"x","domains":5}`:           hosts + "5",
-		`{"query":"x","domains":{"a":1}}`:     hosts + `{"a":1}`,
-		`{"query":"x","domains":[1]}`:         hosts + "1",
-		`{"query":"x","domains":""}`:          hosts + `""`,
-		`{"query":"x","domains":[""]}`:        hosts + `""`,
-		`{"query":"x","domains":["."]}`:       hosts + `"."`,
-		`{"query":"x","domains":[null]}`:      hosts + "null",
-		`{"query":"x","domains":["//x"]}`:     hosts + `"//x"`,
+
+		`{"query":"x","max_results":0}`:     results + "0",
+		`{"query":"x","max_results":"0.5"}`: results + `"0.5"`,
+		`{"query":"x","max_results":[]}`:    results + "[]",
+
+		`{"query":"x","domains":5}`:       hosts + "5",
+		`{"query":"x","domains":{"a":1}}`: hosts + `{"a":1}`,
+		`{"query":"x","domains":[1]}`:     hosts + "1",
+		`{"query":"x","domains":""}`:      hosts + `""`,
+		`{"query":"x","domains":[""]}`:    hosts + `""`,
+		`{"query":"x","domains":["."]}`:   hosts + `"."`,
+		`{"query":"x","domains":[null]}`:  hosts + "null",
+		`{"query":"x","domains":["//x"]}`: hosts + `"//x"`,
 
 		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
 		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,

@@ -7,9 +7,8 @@
 //	call.go      a call, its result and its errors
 //	places.go    how many calls run at a time, of a person and of all
 //	progress.go  messages about a call
-//	tasks.go     calls whose client fetches the result later: the methods of the extension
-//	tasklist.go  the tasks of a session: their ids, start, changes and end
-//	background.go  tasks that the API runs: their sealed ids, and what it says about them
+//	tasks.go     calls whose client fetches the result later: their start, their ids, their end
+//	background.go  what the API says about the tasks that it runs
 package server
 
 import (
@@ -19,6 +18,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +28,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -63,7 +62,7 @@ type Options struct {
 	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
 	MaxCalls int              // calls that run at the same time; others wait. 0: 256
 	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
-	Timeout  time.Duration    // of a call, the wait for others included. 0: none
+	Timeout  time.Duration    // of a call, the wait for others included
 	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
 	Observe  func(Call)       // if set, is called at the end of each call, also concurrently
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
@@ -119,13 +118,17 @@ type Server struct {
 	tools   []*mcp.Tool
 	places  *places
 	waiting atomic.Int64 // calls that have no place yet
-	jobs    jobs
+
+	mu    sync.Mutex // guards the tasks
+	jobs  map[string]*job
+	ended []*job // here, the first one first
+	held  int    // bytes of those
 }
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.PerUser == nil {
-		o.PerUser = func() int { return 0 }
+	if o.Observe == nil {
+		o.Observe = func(Call) {}
 	}
 
 	return &Server{
@@ -136,18 +139,18 @@ func New(o Options) *Server {
 			perPerson: o.PerUser,
 			people:    map[string]*person{},
 		},
-		jobs: jobs{byResponse: map[string]*job{}},
+		jobs: map[string]*job{},
 	}
 }
 
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
-// MCP returns a server of the SDK with the tools. Its calls end when ctx is done, with its cause. All
-// servers that MCP returns share the limit of calls and the tasks that the API runs.
-func (s *Server) MCP(ctx context.Context) *mcp.Server {
+// MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
+// cause. All servers that MCP returns share the limit of calls and the tasks that the API runs.
+func (s *Server) MCP(session context.Context) *mcp.Server {
 	log := s.options.Log
-	if !log.Enabled(ctx, slog.LevelDebug) {
+	if !log.Enabled(session, slog.LevelDebug) {
 		// The SDK logs the end of a session and early requests as errors.
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -163,13 +166,16 @@ func (s *Server) MCP(ctx context.Context) *mcp.Server {
 		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
 	})
 
+	handle := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return s.call(ctx, session, req)
+	}
 	for _, t := range s.tools {
-		m.AddTool(t, s.handle(ctx, t.Name))
+		m.AddTool(t, handle)
 	}
-	if s.options.Tasks || s.options.Background != nil {
-		s.addTasks(m)
+	if s.takesTasks() {
+		addTaskMethods(m)
 	}
-	m.AddReceivingMiddleware(s.checkMethod)
+	m.AddReceivingMiddleware(s.receive)
 	return m
 }
 
@@ -182,19 +188,33 @@ func isStateless(meta mcp.Meta) bool {
 	return v >= Stateless
 }
 
-// checkMethod refuses unknown methods and tools. The SDK would answer others, such as
-// subscriptions/listen, and has another code for unknown tools.
-func (s *Server) checkMethod(next mcp.MethodHandler) mcp.MethodHandler {
+// receive returns what answers requests. next is the SDK, which would answer other methods, too,
+// such as subscriptions/listen, and has another code for unknown tools.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
-		case "initialize", "ping", "tools/list", "server/discover":
-		case "tasks/get", "tasks/cancel", "tasks/update": // the SDK refuses them without addTasks
-		case "tools/call":
-			name := req.(*mcp.CallToolRequest).Params.Name
-			hasName := func(t *mcp.Tool) bool { return t.Name == name }
-			if !slices.ContainsFunc(s.tools, hasName) {
-				return nil, unknownTool(name)
+		case "initialize", "ping", "tools/list":
+
+		case "server/discover":
+			res, err := next(ctx, method, req)
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.takesTasks() {
+				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
+			return res, err
+
+		case "tools/call":
+			call := req.(*mcp.CallToolRequest)
+			hasName := func(t *mcp.Tool) bool { return t.Name == call.Params.Name }
+			if !slices.ContainsFunc(s.tools, hasName) {
+				return nil, unknownTool(call.Params.Name)
+			}
+			if s.canBeTask(call.Params) {
+				return s.start(ctx, next, call)
+			}
+
+		case "tasks/get", "tasks/cancel", "tasks/update": // refused by the SDK without tasks
+			return s.handleTask(ctx, method, req)
+
 		default:
 			if !strings.HasPrefix(method, "notifications/") {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
@@ -208,9 +228,7 @@ func (s *Server) checkMethod(next mcp.MethodHandler) mcp.MethodHandler {
 // that code, but not that of an error that can be converted to one.
 type unknownTool string
 
-func (name unknownTool) Error() string {
-	return "Unknown tool: " + text.Truncate(text.OneLine(string(name)), 100)
-}
+func (name unknownTool) Error() string { return "Unknown tool: " + label(string(name)) }
 
 func (name unknownTool) As(target any) bool {
 	e, ok := target.(**jsonrpc.Error)

@@ -2,18 +2,37 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/seal"
 )
 
 // tasksExtension lets a server answer tools/call with a task, which the client polls (SEP-2663,
 // https://github.com/modelcontextprotocol/ext-tasks).
 const tasksExtension = "io.modelcontextprotocol/tasks"
+
+const (
+	maxTasks = 1000            // that are kept, unless more of them work
+	maxHeld  = 64 << 20        // bytes of those that have ended here, unless the last one has more
+	keepHere = time.Hour       // after the time limit, for clients that fetch the result late
+	nameTime = 2 * time.Second // for the API to name the response of a task
+)
+
+// The status of a task until it ends, and that of a cancelled one. A task never asks for input.
+const (
+	working   = "working"
+	cancelled = "cancelled"
+)
 
 // TaskParams are the params of all methods about tasks.
 type TaskParams struct {
@@ -21,74 +40,89 @@ type TaskParams struct {
 	ID string `json:"taskId"`
 }
 
-// addTasks adds tasks to m, for the clients that declare the extension.
-func (s *Server) addTasks(m *mcp.Server) {
-	list := &taskList{server: s}
+// task is a task as the client sees it. A task with a Type alone is an acknowledgement.
+type task struct {
+	mcp.ResultBase
+	Type string `json:"resultType"`
+	ID   string `json:"taskId,omitempty"`
+	state
+	Created      time.Time `json:"createdAt,omitzero"`
+	TTL          int64     `json:"ttlMs,omitempty"` // from Created
+	PollInterval int64     `json:"pollIntervalMs,omitempty"`
+}
+
+// state is what changes of a task.
+type state struct {
+	Status  string         `json:"status,omitempty"`
+	Message string         `json:"statusMessage,omitempty"`
+	Updated time.Time      `json:"lastUpdatedAt,omitzero"`
+	Result  mcp.Result     `json:"result,omitempty"` // of the call, if completed
+	Error   *jsonrpc.Error `json:"error,omitempty"`  // of the call, if failed
+}
+
+// outcome returns the state of a task whose call has ended like this.
+func outcome(res mcp.Result, err error) state {
+	if err == nil {
+		return state{Status: "completed", Result: res}
+	}
+	e, _ := errors.AsType[*jsonrpc.Error](err) // as Server.failure returns them
+	return state{Status: "failed", Message: err.Error(), Error: e}
+}
+
+// job is a task that this process knows. Its call runs here, or the API runs it alone.
+type job struct {
+	seal.Task         // Response is "" if only this process knows the task
+	person    string  // whose task it is
+	id        string  // "" until it is in Server.jobs
+	stages    *stages // of the call; nil: the API runs it alone
+	end       func()  // is called when the task has ended, also twice
+
+	turn     chan struct{} // holds a value while what follows is used
+	state    state
+	size     int  // in bytes, of a task that has ended here
+	known    bool // the API need not be asked for the state
+	observed bool // the end that the API told
+}
+
+func newJob(t seal.Task, person string) *job {
+	return &job{
+		Task:   t,
+		person: person,
+		end:    func() {},
+		turn:   make(chan struct{}, 1),
+		state:  state{Status: working, Updated: t.Created},
+	}
+}
+
+// lock waits for the turn of the caller, which ends with unlock.
+func (j *job) lock() (unlock func()) {
+	j.turn <- struct{}{}
+	return func() { <-j.turn }
+}
+
+// setLocked changes the state.
+func (j *job) setLocked(to state) {
+	to.Updated = now()
+	j.state = to
+	if to.Status != working {
+		j.end()
+	}
+}
+
+// now is the time in the precision that clients can parse.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// takesTasks reports whether calls can be tasks.
+func (s *Server) takesTasks() bool { return s.options.Tasks || s.options.Background != nil }
+
+// addTaskMethods lets m decode the requests that handleTask answers.
+func addTaskMethods(m *mcp.Server) {
 	for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
-		handle := func(ctx context.Context, _ *mcp.ServerSession, p *TaskParams) (*task, error) {
-			return list.handle(ctx, method, p)
-		}
-		if err := mcp.AddReceivingCustomMethod(m, method, handle); err != nil {
+		err := mcp.AddReceivingCustomMethod[*TaskParams, *task](m, method, nil)
+		if err != nil {
 			panic(err) // the SDK has the method
 		}
 	}
-	m.AddReceivingMiddleware(list.middleware)
-}
-
-// callerKey is the key of a context's Call, which says who sends a request: the SDK does not tell the
-// handlers of addTasks.
-type callerKey struct{}
-
-// middleware declares the extension, except in initialize, and starts tasks.
-func (l *taskList) middleware(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if canBeTask(req) {
-			return l.startOrCall(ctx, method, req, next)
-		}
-
-		ctx = context.WithValue(ctx, callerKey{}, describe(req))
-		res, err := next(ctx, method, req)
-		if d, ok := res.(*mcp.DiscoverResult); ok {
-			d.Capabilities.AddExtension(tasksExtension, nil)
-		}
-		return res, err
-	}
-}
-
-// startOrCall answers a call with a task, in this process if tasks can live there, or else with its
-// result.
-func (l *taskList) startOrCall(
-	ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler,
-) (mcp.Result, error) {
-	if l.server.options.Tasks {
-		call := func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) }
-		if t := l.start(ctx, call); t != nil {
-			return t, nil
-		}
-		return next(ctx, method, req)
-	}
-
-	begun := &task{}
-	res, err := next(context.WithValue(ctx, beginKey{}, begun), method, req)
-	if begun.ID != "" {
-		return begun, nil
-	}
-	return res, err
-}
-
-// canBeTask reports whether a request is a call that its client takes as a task. A call whose
-// arguments are invalid is refused at once, as without tasks.
-func canBeTask(req mcp.Request) bool {
-	call, ok := req.(*mcp.CallToolRequest)
-	if !ok || call.Params.Name != detailed {
-		return false
-	}
-	if !isStateless(call.Params.Meta) || !declaresTasks(call.Params.Meta) {
-		return false
-	}
-
-	_, err := question(detailed, gjson.ParseBytes(call.Params.Arguments))
-	return err == nil
 }
 
 // declaresTasks reports whether the client of a request takes tasks.
@@ -96,12 +130,158 @@ func declaresTasks(meta mcp.Meta) bool {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
 	_, ok := extensions[tasksExtension]
-	return ok
+	return isStateless(meta) && ok
 }
 
-// handle answers a request about a task.
-func (l *taskList) handle(ctx context.Context, method string, p *TaskParams) (*task, error) {
-	if !isStateless(p.Meta) {
+// canBeTask reports whether a call is one that its client takes as a task. Invalid arguments are
+// refused at once, as without tasks.
+func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
+	if p.Name != detailed || !s.takesTasks() || !declaresTasks(p.Meta) {
+		return false
+	}
+	_, err := question(detailed, gjson.ParseBytes(p.Arguments))
+	return err == nil
+}
+
+// jobKey is the key of the *job of a context whose call is a task.
+type jobKey struct{}
+
+// start answers a call with a task. Where tasks live in this process the call outlives its request
+// and ends with the session. Elsewhere the API runs it, or else start returns the result of next.
+func (s *Server) start(
+	request context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest,
+) (mcp.Result, error) {
+	const method = "tools/call"
+	_, call := describe(request, req)
+	j := newJob(seal.Task{Created: now(), Tool: detailed}, call.UserID)
+	ctx := context.WithValue(request, jobKey{}, j)
+	if !s.options.Tasks {
+		res, err := next(ctx, method, req)
+		if j.Response == "" {
+			return res, err
+		}
+		return s.started(j), nil
+	}
+
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	j.end = cancel
+	j.stages = newStages()
+	go func() {
+		end := outcome(next(ctx, method, req))
+		defer j.lock()()
+		s.endLocked(j, end)
+	}()
+	if s.options.Background == nil {
+		return s.started(j), nil
+	}
+
+	defer context.AfterFunc(request, cancel)()
+	select {
+	case j.Response = <-j.stages.created:
+	case <-time.After(nameTime):
+	case <-ctx.Done():
+	}
+	return s.started(j), nil
+}
+
+// started gives a task its id, and returns the task as it began.
+func (s *Server) started(j *job) *task {
+	id := rand.Text() // 130 bits: an id that was guessed finds no task
+	if b := s.options.Background; j.Response != "" {
+		id = seal.Seal(j.Task, b.Secrets()[0], seal.Owner{Person: j.person, BaseURL: b.BaseURL})
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addLocked(j, id)
+	t := s.view(j, state{Status: working, Updated: j.Created})
+	t.Type = "task"
+	return t
+}
+
+// addLocked makes a task known, and forgets those whose time is over.
+func (s *Server) addLocked(j *job, id string) {
+	maps.DeleteFunc(s.jobs, func(_ string, j *job) bool { return s.expired(j) })
+	j.id = id
+	s.jobs[id] = j
+}
+
+// find returns the task of a person with an id, or nil if there is none or its time is over.
+func (s *Server) find(id, person string) *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	j := s.jobs[id]
+	if b := s.options.Background; j == nil && b != nil {
+		owner := seal.Owner{Person: person, BaseURL: b.BaseURL}
+		t, ok := seal.Open(id, b.Secrets(), owner)
+		if !ok {
+			return nil
+		}
+		j = newJob(t, person) // of another process
+		s.addLocked(j, id)
+	}
+	if j == nil || j.person != person || s.expired(j) {
+		return nil
+	}
+	return j
+}
+
+// lifetime is for how long after its creation a task can be asked about.
+func (s *Server) lifetime(j *job) time.Duration {
+	keep := keepHere
+	if j.Response != "" {
+		keep = s.options.Background.Keep
+	}
+	return s.options.Timeout + keep
+}
+
+func (s *Server) expired(j *job) bool { return time.Since(j.Created) > s.lifetime(j) }
+
+// view returns a task as its client sees it in a state.
+func (s *Server) view(j *job, state state) *task {
+	t := &task{
+		Type:         "complete",
+		ID:           j.id,
+		state:        state,
+		Created:      j.Created,
+		TTL:          s.lifetime(j).Milliseconds(),
+		PollInterval: 2000,
+	}
+	if j.stages == nil {
+		t.PollInterval = 5000 // each asks the API
+	}
+	return t
+}
+
+// endLocked ends a task that runs here, unless it has ended. If there are too many tasks then, or
+// if they are too large, those that ended first are forgotten.
+func (s *Server) endLocked(j *job, end state) {
+	if j.state.Status != working {
+		return
+	}
+	j.setLocked(end)
+	body, _ := jsonx.Marshal(end) // the SDK sends it, too
+	j.size = len(body)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, j)
+	s.held += j.size
+	for len(s.ended) > 1 && (len(s.jobs) > maxTasks || s.held > maxHeld) {
+		first := s.ended[0]
+		s.ended = slices.Delete(s.ended, 0, 1)
+		s.held -= first.size
+		delete(s.jobs, first.id)
+	}
+}
+
+// handleTask answers a request about a task.
+func (s *Server) handleTask(
+	ctx context.Context, method string, req mcp.Request,
+) (mcp.Result, error) {
+	p := req.GetParams().(*TaskParams)
+	if p == nil || !isStateless(p.Meta) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound} // the SDK adds the text
 	}
 	if !declaresTasks(p.Meta) {
@@ -113,40 +293,22 @@ func (l *taskList) handle(ctx context.Context, method string, p *TaskParams) (*t
 		}
 	}
 
-	t := l.find(p.ID)
-	if t == nil {
-		return l.server.handleJob(ctx, method, p)
-	}
-
-	switch method {
-	case "tasks/get":
-		return t, nil
-	case "tasks/cancel":
-		t.cancel()
-	}
-	return acknowledgement, nil
-}
-
-// acknowledgement is the result of tasks/cancel, and of tasks/update, which has no effect: a task
-// asks for nothing.
-var acknowledgement = &task{Type: "complete"}
-
-// handleJob answers a request about a task that the API runs.
-func (s *Server) handleJob(ctx context.Context, method string, p *TaskParams) (*task, error) {
-	who, _ := ctx.Value(callerKey{}).(Call)
-	j := s.open(p.ID, who.UserID)
+	ctx, call := describe(ctx, req)
+	j := s.find(p.ID, call.UserID)
 	if j == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,
-			Message: "Unknown task: " + text.Truncate(text.OneLine(p.ID), 100),
+			Message: "Unknown task: " + label(p.ID),
 		}
 	}
 
+	defer j.lock()()
 	switch method {
 	case "tasks/get":
-		return s.state(ctx, j, p, who), nil
+		s.refreshLocked(ctx, j, p.Meta, call)
+		return s.view(j, j.state), nil
 	case "tasks/cancel":
-		s.cancelJob(ctx, j, p, who)
+		s.cancelLocked(ctx, j, p.Meta, call)
 	}
-	return acknowledgement, nil
+	return &task{Type: "complete"}, nil // tasks/update has no effect: a task asks for nothing
 }
