@@ -22,6 +22,10 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 
 	text := r.text
 	if r.incomplete != "" {
+		inCode := strings.Count(text, "```")%2 == 1
+		if inCode { // what follows is not code
+			text += "\n```"
+		}
 		text += "\n\n[" + r.incomplete + "]"
 	}
 	searchedPages := r.searched && len(citations) > 0

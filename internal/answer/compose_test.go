@@ -38,6 +38,11 @@ var textTests = []struct{ name, body, want string }{
 		incomplete("max_output_tokens", search(page), message("", "A")),
 		"A" + cutShort + ours,
 	},
+	{
+		"cut in code",
+		incomplete("max_output_tokens", message("", "```sh\nmake insta")),
+		"```sh\nmake insta\n```" + cutShort,
+	},
 }
 
 func TestText(t *testing.T) {
