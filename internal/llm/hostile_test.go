@@ -51,7 +51,7 @@ func manyRows() []hostileRow {
 		{
 			"items",
 			outputOf(listOf("{}", 1_000_000)),
-			tooMany,
+			tooDense,
 		},
 		{
 			"items, not as many",

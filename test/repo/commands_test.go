@@ -30,7 +30,7 @@ var notRun = []string{
 	"kubectl ",   // test/manifests checks the files.
 	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
 	"go test ",   // is this test's own run
-	// does not end; TestServe in internal/cli, and .ci/run over HTTP
+	// does not end; TestServeJSON in internal/cli, and .ci/run over HTTP
 	"openai-responses-mcp serve ",
 }
 
