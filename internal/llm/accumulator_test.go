@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
@@ -46,7 +45,7 @@ func TestFixtures(t *testing.T) {
 	payloads, scripts := fixtures(t)
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			c, _, _ := newClient(t, 0, sseStep(stream...))
+			c, _, _ := newClient(0, sseStep(stream...))
 			events, r, err := ask(t, c)
 			wantKind(t, err, Kind{})
 			compare(t, events, scripts[name])
@@ -64,9 +63,7 @@ func TestFixtures(t *testing.T) {
 			}
 
 			output := "[" + strings.Join(got, ",") + "]"
-			if diff := cmp.Diff(want, output); diff != "" {
-				t.Errorf("output (-want +got):\n%s", diff)
-			}
+			wantEqual(t, "output", output, want)
 		})
 	}
 }

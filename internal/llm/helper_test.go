@@ -106,23 +106,22 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (s *scripted) wantRequests(t testing.TB, want int) {
 	t.Helper()
-	if len(s.bodies) != want {
-		t.Errorf("%d requests, want %d", len(s.bodies), want)
-	}
+	wantEqual(t, "number of requests", len(s.bodies), want)
 }
 
 // newClient returns a client of an API that plays steps, and its log.
-func newClient(
-	t testing.TB,
-	retries int,
-	steps ...step,
-) (*Client, *scripted, *bytes.Buffer) {
-	t.Helper()
+func newClient(retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
 	api := &scripted{steps: steps}
+	c, log := newClientOf(api, retries)
+	return c, api, log
+}
+
+// newClientOf returns a client of an API, and its log.
+func newClientOf(api http.RoundTripper, retries int) (*Client, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
 	c := New(Options{
-		BaseURL:    "http://api.test/v1",
+		BaseURL:    "http://api.test/v1?api-version=1",
 		APIKey:     testKey,
 		MaxRetries: retries,
 		Redactor:   redact.New(testKey),
@@ -130,17 +129,15 @@ func newClient(
 		Logger:     slog.New(slog.NewTextHandler(log, level)),
 	})
 
-	return c, api, log
+	return c, log
 }
 
-// newClientOf returns a client of an API.
-func newClientOf(api http.RoundTripper, retries int) *Client {
-	return New(Options{
-		BaseURL:    "http://api.test/v1",
-		APIKey:     testKey,
-		MaxRetries: retries,
-		HTTPClient: &http.Client{Transport: api},
-	})
+// wantEqual compares a value with what it should be.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // asError returns err as an *Error, or ends the test.
@@ -176,9 +173,7 @@ func wantKind(t testing.TB, err error, want Kind) {
 func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
 	t.Helper()
 	n := strings.Count(log.String(), "level=WARN")
-	if n != want {
-		t.Errorf("%d warnings, want %d:\n%s", n, want, log)
-	}
+	wantEqual(t, "warnings in "+log.String(), n, want)
 }
 
 // wantError checks the kind and the message of an error, and returns it.
@@ -186,9 +181,7 @@ func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 	t.Helper()
 	wantKind(t, err, kind)
 	e := asError(t, err)
-	if e.Message != message {
-		t.Errorf("message = %q, want %q", e.Message, message)
-	}
+	wantEqual(t, "message", e.Message, message)
 
 	return e
 }
@@ -272,9 +265,7 @@ func script(events []Event) string {
 func compare(t *testing.T, events []Event, want string) {
 	t.Helper()
 	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
-	if diff := cmp.Diff(want, script(events)); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "events", script(events), want)
 }
 
 // checkBlocks fails where starts and stops do not pair or a delta does not fit its block.

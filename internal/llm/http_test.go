@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -103,7 +102,7 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 			"error text and request id": answer(400, said, "X-Request-Id", said),
 			"message":                   answer(400, apiBody("", "", "", said)),
 		} {
-			c, _, logged := newClient(t, 0, say)
+			c, _, logged := newClient(0, say)
 			err := createError(t, c)
 
 			if strings.Contains(err.Error()+logged.String(), testKey[:8]) {
@@ -122,7 +121,5 @@ func TestRoots(t *testing.T) {
 	}
 
 	want := map[string]bool{"empty": true, "error": true, "bundled": false}
-	if !maps.Equal(got, want) {
-		t.Errorf("needRoots = %v, want %v", got, want)
-	}
+	wantEqual(t, "needRoots", got, want)
 }

@@ -31,9 +31,7 @@ func TestBaseURL(t *testing.T) {
 			c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: hc})
 
 			wantKind(t, createError(t, c), Kind{})
-			if api.url != want {
-				t.Errorf("request to %s, want %s", api.url, want)
-			}
+			wantEqual(t, "URL", api.url, want)
 		})
 	}
 }
@@ -91,9 +89,7 @@ func TestUnusableOptions(t *testing.T) {
 			_, err := New(tt.options).Create(t.Context(), question())
 
 			e := wantError(t, err, tt.kind, tt.message)
-			if e.Attempts != 0 {
-				t.Errorf("%d attempts, want none", e.Attempts)
-			}
+			wantEqual(t, "attempts", e.Attempts, 0)
 		})
 	}
 }
@@ -101,13 +97,12 @@ func TestUnusableOptions(t *testing.T) {
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`
-	c, api, _ := newClient(t, 0, answer(200, model))
+	c, api, _ := newClient(0, answer(200, model))
 
 	got, err := c.Model(t.Context(), "openai/gpt-5.2")
 	wantKind(t, err, Kind{})
-	if string(got) != model || api.url != "http://api.test/v1/models/openai/gpt-5.2" {
-		t.Errorf("%s has %s, want %s", api.url, got, model)
-	}
+	wantEqual(t, "model", string(got), model)
+	wantEqual(t, "URL", api.url, "http://api.test/v1/models/openai/gpt-5.2?api-version=1")
 }
 
 func TestCapabilityOf(t *testing.T) {
@@ -122,10 +117,7 @@ func TestCapabilityOf(t *testing.T) {
 	} {
 		for model := range strings.FieldsSeq(models) {
 			t.Run(model, func(t *testing.T) {
-				got := CapabilityOf(model)
-				if got != can {
-					t.Errorf("CapabilityOf(%q) = %+v, want %+v", model, got, can)
-				}
+				wantEqual(t, "capability", CapabilityOf(model), can)
 			})
 		}
 	}
@@ -142,9 +134,7 @@ func TestSetKey(t *testing.T) {
 			c.SetKey(key + "\n")
 			wantKind(t, createError(t, c), Kind{})
 			want := "Bearer " + key
-			if got := api.header.Get("Authorization"); got != want {
-				t.Errorf("Authorization: %q, want %q", got, want)
-			}
+			wantEqual(t, "Authorization", api.header.Get("Authorization"), want)
 		})
 	}
 }

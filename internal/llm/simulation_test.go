@@ -177,7 +177,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		outcomes: map[string][]outcome{},
 	}
 
-	c := newClientOf(s, 3)
+	c, _ := newClientOf(s, 3)
 	call := func(person string) {
 		ctx, cancel := context.WithTimeout(as(t.Context(), person), 5*time.Minute)
 		defer cancel()
@@ -206,7 +206,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	calls.Wait()
-	wantWaiting(t, c, 0)
+	wantEqual(t, "waiting calls", c.Waiting(), 0)
 	return s
 }
 
