@@ -9,15 +9,7 @@ import (
 func closing(t *testing.T, want bool, texts map[string]string) {
 	t.Helper()
 
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
-			got := NewDocument(text).Closing
-
-			if got != want {
-				t.Errorf("%.200q ends with a list of sources: %t, want %t", text, got, want)
-			}
-		})
-	}
+	checkAll(t, want, texts, func(text string) bool { return NewDocument(text).Closing })
 }
 
 func TestClosing(t *testing.T) {

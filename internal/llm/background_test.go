@@ -68,7 +68,7 @@ func newBackground(
 		_ = server.Close()
 	})
 
-	c, log := newClientOf(&http.Transport{
+	c, log := newClientOf(testURL, &http.Transport{
 		DialContext:       listener.dial,
 		DisableKeepAlives: true,
 	}, retries)

@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	testURL  = "http://api.test/v1?api-version=1"
 	testKey  = "sk-test-0123456789"
 	finished = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-01","output":[
 		{"type":"message","id":"msg_1","role":"assistant",
@@ -112,16 +113,16 @@ func (s *scripted) wantRequests(t testing.TB, want int) {
 // newClient returns a client of an API that plays steps, and its log.
 func newClient(retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
 	api := &scripted{steps: steps}
-	c, log := newClientOf(api, retries)
+	c, log := newClientOf(testURL, api, retries)
 	return c, api, log
 }
 
 // newClientOf returns a client of an API, and its log.
-func newClientOf(api http.RoundTripper, retries int) (*Client, *bytes.Buffer) {
+func newClientOf(url string, api http.RoundTripper, retries int) (*Client, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
 	c := New(Options{
-		BaseURL:    "http://api.test/v1?api-version=1",
+		BaseURL:    url,
 		APIKey:     testKey,
 		MaxRetries: retries,
 		Redactor:   redact.New(testKey),

@@ -56,8 +56,7 @@ func TestConnect(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			hc := NewHTTPClient()
-			tr := hc.Transport.(*transport)
+			tr := NewHTTPClient().Transport.(*transport)
 			tr.roots.Do(func() {}) // the test's own roots stay
 			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 			if tt.root != nil {
@@ -68,7 +67,7 @@ func TestConnect(t *testing.T) {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
-			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
+			c, _ := newClientOf(tt.url, tr, 3)
 			err := createError(t, c)
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
@@ -85,8 +84,7 @@ func TestConnect(t *testing.T) {
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
-	hc := &http.Client{Transport: api}
-	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
+	c, _ := newClientOf("https://api.test/v1", api, 3)
 	err := createError(t, c)
 
 	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")

@@ -27,8 +27,7 @@ func TestBaseURL(t *testing.T) {
 	} {
 		t.Run(base, func(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
-			hc := &http.Client{Transport: api}
-			c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: hc})
+			c, _ := newClientOf(base, api, 0)
 
 			wantKind(t, createError(t, c), Kind{})
 			wantEqual(t, "URL", api.url, want)

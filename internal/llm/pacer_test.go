@@ -202,7 +202,7 @@ func play(t *testing.T, asked, parts string, calls []string) []string {
 		return part[0]
 	}
 
-	c, _ := newClientOf(step(func(req *http.Request) (*http.Response, error) {
+	c, _ := newClientOf(testURL, step(func(req *http.Request) (*http.Response, error) {
 		letter := next(callOf(req.Context()).Person)
 		time.Sleep(max(10*time.Millisecond, delays[letter]))
 		return steps[letter](req)

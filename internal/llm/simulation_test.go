@@ -177,7 +177,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		outcomes: map[string][]outcome{},
 	}
 
-	c, _ := newClientOf(s, 3)
+	c, _ := newClientOf(testURL, s, 3)
 	call := func(person string) {
 		ctx, cancel := context.WithTimeout(as(t.Context(), person), 5*time.Minute)
 		defer cancel()

@@ -28,7 +28,7 @@ func TestSilentConnection(t *testing.T) {
 		tr.Protocols = new(http.Protocols)
 		tr.Protocols.SetUnencryptedHTTP2(true)
 
-		c, _ := newClientOf(tr, 0)
+		c, _ := newClientOf(testURL, tr, 0)
 		began := time.Now()
 		err := createError(t, c)
 		wantKind(t, err, KindConnection)
