@@ -45,8 +45,8 @@ func TestFixtures(t *testing.T) {
 	payloads, scripts := fixtures(t)
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			c, _, _ := newClient(0, sseStep(stream...))
-			events, r, err := ask(t, c)
+			c, _ := newClient(0, sseStep(stream...))
+			events, err := ask(t, c)
 			wantKind(t, err, Kind{})
 			compare(t, events, scripts[name])
 
@@ -58,7 +58,7 @@ func TestFixtures(t *testing.T) {
 			}
 
 			var got []string
-			for _, item := range r.Output {
+			for _, item := range responseOf(events).Output {
 				got = append(got, string(item.Raw))
 			}
 

@@ -68,12 +68,13 @@ func newBackground(
 		_ = server.Close()
 	})
 
-	c, log := newClientOf(testURL, &http.Transport{
+	log := &bytes.Buffer{}
+	transport := &http.Transport{
 		DialContext:       listener.dial,
 		DisableKeepAlives: true,
-	}, retries)
+	}
 
-	return c, api, log
+	return newClientOf(testURL, transport, retries, log), api, log
 }
 
 // backgroundQuestion is question in the background.
@@ -236,8 +237,8 @@ func TestBackground(t *testing.T) {
 			wantEqual(t, "requests", sent, tt.want)
 
 			checkBlocks(t, events)
-			answer := events[len(events)-1].(Done).Response
-			last := answer.Output[len(answer.Output)-1]
+			output := responseOf(events).Output
+			last := output[len(output)-1]
 			text := last.Content[0].Text
 			wantEqual(t, "text", textOf(events), text)
 		})
@@ -404,8 +405,8 @@ func TestOtherStreams(t *testing.T) {
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newClient(1, tt.steps...)
-			events, _, err := collect(c.Stream(t.Context(), backgroundQuestion()))
+			c, api := newClient(1, tt.steps...)
+			events, err := collect(c.Stream(t.Context(), backgroundQuestion()))
 			wantKind(t, err, Kind{})
 			wantEqual(t, "text", textOf(events), "Yes.")
 

@@ -120,7 +120,7 @@ var errorRows = []struct {
 func TestErrorAnswers(t *testing.T) {
 	for _, tt := range errorRows {
 		t.Run(tt.name, func(t *testing.T) {
-			c, _, _ := newClient(0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
+			c, _ := newClient(0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
 			err := createError(t, c)
 
 			wantKind(t, err, tt.kind)

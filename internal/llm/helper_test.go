@@ -84,6 +84,7 @@ type scripted struct {
 	header http.Header
 	url    string
 	at     []time.Time
+	log    bytes.Buffer // of the client
 }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -110,18 +111,16 @@ func (s *scripted) wantRequests(t testing.TB, want int) {
 	wantEqual(t, "number of requests", len(s.bodies), want)
 }
 
-// newClient returns a client of an API that plays steps, and its log.
-func newClient(retries int, steps ...step) (*Client, *scripted, *bytes.Buffer) {
+// newClient returns a client of an API that plays steps.
+func newClient(retries int, steps ...step) (*Client, *scripted) {
 	api := &scripted{steps: steps}
-	c, log := newClientOf(testURL, api, retries)
-	return c, api, log
+	return newClientOf(testURL, api, retries, &api.log), api
 }
 
-// newClientOf returns a client of an API, and its log.
-func newClientOf(url string, api http.RoundTripper, retries int) (*Client, *bytes.Buffer) {
-	log := &bytes.Buffer{}
+// newClientOf returns a client of an API.
+func newClientOf(url string, api http.RoundTripper, retries int, log io.Writer) *Client {
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
-	c := New(Options{
+	return New(Options{
 		BaseURL:    url,
 		APIKey:     testKey,
 		MaxRetries: retries,
@@ -129,8 +128,6 @@ func newClientOf(url string, api http.RoundTripper, retries int) (*Client, *byte
 		HTTPClient: &http.Client{Transport: api},
 		Logger:     slog.New(slog.NewTextHandler(log, level)),
 	})
-
-	return c, log
 }
 
 // wantEqual compares a value with what it should be.
@@ -206,7 +203,7 @@ func createError(t testing.TB, c *Client) error {
 }
 
 // ask reads a streamed call to its end.
-func ask(t testing.TB, c *Client) ([]Event, *Response, error) {
+func ask(t testing.TB, c *Client) ([]Event, error) {
 	return collect(c.Stream(t.Context(), question()))
 }
 
@@ -218,17 +215,22 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 }
 
 // collect reads events to their end.
-func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
+func collect(events iter.Seq2[Event, error]) ([]Event, error) {
 	var all []Event
 	for e, err := range events {
 		if err != nil {
-			return all, nil, err
+			return all, err
 		}
 
 		all = append(all, e)
 	}
 
-	return all, all[len(all)-1].(Done).Response, nil
+	return all, nil
+}
+
+// responseOf is the response that events end with.
+func responseOf(events []Event) *Response {
+	return events[len(events)-1].(Done).Response
 }
 
 // script writes the events of the response down, a line each.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -67,7 +68,7 @@ func TestConnect(t *testing.T) {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
-			c, _ := newClientOf(tt.url, tr, 3)
+			c := newClientOf(tt.url, tr, 3, io.Discard)
 			err := createError(t, c)
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
@@ -84,7 +85,7 @@ func TestConnect(t *testing.T) {
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
-	c, _ := newClientOf("https://api.test/v1", api, 3)
+	c := newClientOf("https://api.test/v1", api, 3, io.Discard)
 	err := createError(t, c)
 
 	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
@@ -100,11 +101,11 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 			"error text and request id": answer(400, said, "X-Request-Id", said),
 			"message":                   answer(400, apiBody("", "", "", said)),
 		} {
-			c, _, logged := newClient(0, say)
+			c, api := newClient(0, say)
 			err := createError(t, c)
 
-			if strings.Contains(err.Error()+logged.String(), testKey[:8]) {
-				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, logged)
+			if strings.Contains(err.Error()+api.log.String(), testKey[:8]) {
+				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, &api.log)
 			}
 		}
 	}

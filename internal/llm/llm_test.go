@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestBaseURL(t *testing.T) {
 	} {
 		t.Run(base, func(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
-			c, _ := newClientOf(base, api, 0)
+			c := newClientOf(base, api, 0, io.Discard)
 
 			wantKind(t, createError(t, c), Kind{})
 			wantEqual(t, "URL", api.url, want)
@@ -96,7 +97,7 @@ func TestUnusableOptions(t *testing.T) {
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`
-	c, api, _ := newClient(0, answer(200, model))
+	c, api := newClient(0, answer(200, model))
 
 	got, err := c.Model(t.Context(), "openai/gpt-5.2")
 	wantKind(t, err, Kind{})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -202,11 +203,13 @@ func play(t *testing.T, asked, parts string, calls []string) []string {
 		return part[0]
 	}
 
-	c, _ := newClientOf(testURL, step(func(req *http.Request) (*http.Response, error) {
+	api := func(req *http.Request) (*http.Response, error) {
 		letter := next(callOf(req.Context()).Person)
 		time.Sleep(max(10*time.Millisecond, delays[letter]))
 		return steps[letter](req)
-	}), 6)
+	}
+
+	c := newClientOf(testURL, step(api), 6, io.Discard)
 
 	var all sync.WaitGroup
 	for i, call := range calls {
@@ -432,7 +435,7 @@ func as(ctx context.Context, person string) context.Context {
 func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	refuse := answer(429, rateLimited, "Retry-After", "10")
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
-	c, api, _ := newClient(0, steps...)
+	c, api := newClient(0, steps...)
 	for _, person := range people {
 		_, err := c.Create(as(t.Context(), person), question())
 		wantKind(t, err, KindRateLimit)
@@ -451,7 +454,7 @@ func TestPacerAhead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				events, _, err := collect(c.Stream(as(t.Context(), person), question()))
+				events, err := collect(c.Stream(as(t.Context(), person), question()))
 				wantKind(t, err, Kind{})
 				for _, ev := range events {
 					if w, ok := ev.(Waiting); ok {
@@ -510,7 +513,7 @@ func TestPacerEnds(t *testing.T) {
 // A person is forgotten after a minute. Each model has a limit of its own.
 func TestPacerForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newClient(0, answer(429, rateLimited))
+		c, _ := newClient(0, answer(429, rateLimited))
 		for i := range 100 {
 			_, _ = c.Create(as(t.Context(), fmt.Sprint(i)), question())
 		}

@@ -29,7 +29,7 @@ func TestWaitBetweenAttempts(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			fail := answer(503, "", strings.Split(tt.headers, "|")...)
-			c, api, _ := newClient(2, fail, answer(200, finished))
+			c, api := newClient(2, fail, answer(200, finished))
 			wantKind(t, createError(t, c), Kind{})
 
 			got := api.at[1].Sub(api.at[0])
@@ -78,7 +78,7 @@ var refusedRows = []struct {
 func TestRefusedParameters(t *testing.T) {
 	for _, tt := range refusedRows {
 		t.Run(tt.param+" "+tt.message+" "+tt.gone, func(t *testing.T) {
-			c, api, log := newClient(0, refusedAs(tt.param, tt.message), answer(200, finished))
+			c, api := newClient(0, refusedAs(tt.param, tt.message), answer(200, finished))
 			r := question()
 			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 				"reasoning": {"summary": "auto"}}`)
@@ -101,7 +101,7 @@ func TestRefusedParameters(t *testing.T) {
 				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
 			}
 
-			wantWarnings(t, log, 1)
+			wantWarnings(t, &api.log, 1)
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestRefusedForGood(t *testing.T) {
 
 	for name, refuse := range refusals {
 		t.Run(name, func(t *testing.T) {
-			c, api, _ := newClient(3, refuse)
+			c, api := newClient(3, refuse)
 			r := question()
 			r.Plain = true
 			r.Extra = object(t, `{"text": "no object"}`)

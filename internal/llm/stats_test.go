@@ -23,7 +23,7 @@ func TestCall(t *testing.T) {
 			return resp, err
 		}
 
-		c, _, _ := newClient(3, refuse, begin)
+		c, _ := newClient(3, refuse, begin)
 		var got Call
 		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()

@@ -32,9 +32,9 @@ func TestRunEnds(t *testing.T) {
 			}
 
 			body := `{"status":"` + tt.status + `","output":[` + tt.output + `]}`
-			c, api, _ := newClient(0, answer(200, body))
+			c, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
-			_, _, err := collect(c.Run(t.Context(), question(), tools))
+			_, err := collect(c.Run(t.Context(), question(), tools))
 
 			wantKind(t, err, tt.kind)
 			api.wantRequests(t, tt.requests)
@@ -72,8 +72,8 @@ func TestRunFailures(t *testing.T) {
 		{map[string]any{"type": "custom", "name": "echo"}, echo},
 	}
 
-	c, api, _ := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
-	events, _, err := collect(c.Run(t.Context(), question(), tools))
+	c, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
+	events, err := collect(c.Run(t.Context(), question(), tools))
 	wantKind(t, err, Kind{})
 
 	compare(t, events, `

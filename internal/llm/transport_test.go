@@ -28,7 +28,7 @@ func TestSilentConnection(t *testing.T) {
 		tr.Protocols = new(http.Protocols)
 		tr.Protocols.SetUnencryptedHTTP2(true)
 
-		c, _ := newClientOf(testURL, tr, 0)
+		c := newClientOf(testURL, tr, 0, io.Discard)
 		began := time.Now()
 		err := createError(t, c)
 		wantKind(t, err, KindConnection)
