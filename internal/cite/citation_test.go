@@ -18,8 +18,6 @@ func sources(urls ...string) []Citation {
 
 // check checks what a function returns for each text.
 func check[T comparable](t *testing.T, f func(string) T, wants map[string]T) {
-	t.Helper()
-
 	for text, want := range wants {
 		checkAll(t, want, map[string]string{text: text}, f)
 	}
@@ -27,8 +25,6 @@ func check[T comparable](t *testing.T, f func(string) T, wants map[string]T) {
 
 // checkAll checks that a function returns the same for all texts, which have names.
 func checkAll[T comparable](t *testing.T, want T, texts map[string]string, f func(string) T) {
-	t.Helper()
-
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			if got := f(text); got != want {

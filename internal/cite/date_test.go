@@ -23,8 +23,6 @@ func dateOf(text, page string) string {
 
 // dates checks that texts give a page this date. Each text begins with start.
 func dates(t *testing.T, want, start string, texts map[string]string) {
-	t.Helper()
-
 	checkAll(t, want, texts, func(text string) string {
 		return dateOf(start+text, "https://a.example/x")
 	})

@@ -7,8 +7,6 @@ import (
 
 // closing checks whether texts end with a list of sources.
 func closing(t *testing.T, want bool, texts map[string]string) {
-	t.Helper()
-
 	checkAll(t, want, texts, func(text string) bool { return NewDocument(text).Closing })
 }
 
@@ -121,6 +119,7 @@ func BenchmarkDocument(b *testing.B) {
 					doc := NewDocument(Clean(text))
 					doc.Citations(sources("https://a.example"), 3, today)
 				}
+
 				perByte := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / float64(len(text))
 				b.ReportMetric(perByte, "ns/byte")
 			})

@@ -168,6 +168,11 @@ func wantKind(t testing.TB, err error, want Kind) {
 	}
 }
 
+func wantSuccess(t testing.TB, err error) {
+	t.Helper()
+	wantKind(t, err, Kind{})
+}
+
 func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
 	t.Helper()
 	n := strings.Count(log.String(), "level=WARN")

@@ -30,7 +30,7 @@ func TestBaseURL(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
 			c := newClientOf(base, api, 0, io.Discard)
 
-			wantKind(t, createError(t, c), Kind{})
+			wantSuccess(t, createError(t, c))
 			wantEqual(t, "URL", api.url, want)
 		})
 	}
@@ -100,7 +100,7 @@ func TestModel(t *testing.T) {
 	c, api := newClient(0, answer(200, model))
 
 	got, err := c.Model(t.Context(), "openai/gpt-5.2")
-	wantKind(t, err, Kind{})
+	wantSuccess(t, err)
 	wantEqual(t, "model", string(got), model)
 	wantEqual(t, "URL", api.url, "http://api.test/v1/models/openai/gpt-5.2?api-version=1")
 }
@@ -132,7 +132,7 @@ func TestSetKey(t *testing.T) {
 	for _, key := range []string{"sk-first", "sk-second"} {
 		t.Run(key, func(t *testing.T) {
 			c.SetKey(key + "\n")
-			wantKind(t, createError(t, c), Kind{})
+			wantSuccess(t, createError(t, c))
 			want := "Bearer " + key
 			wantEqual(t, "Authorization", api.header.Get("Authorization"), want)
 		})

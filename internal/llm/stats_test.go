@@ -24,6 +24,7 @@ func TestCall(t *testing.T) {
 		}
 
 		c, _ := newClient(3, refuse, begin)
+
 		var got Call
 		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()

@@ -74,7 +74,7 @@ func TestRunFailures(t *testing.T) {
 
 	c, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
 	events, err := collect(c.Run(t.Context(), question(), tools))
-	wantKind(t, err, Kind{})
+	wantSuccess(t, err)
 
 	compare(t, events, `
 		start 0 thinking rs_0
