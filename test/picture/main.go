@@ -30,6 +30,14 @@ const (
 
 func main() {
 	log.SetFlags(0)
+	err := os.WriteFile(picture, []byte(draw(session())), 0o644)
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// session returns the lines of the terminal.
+func session() []string {
 	api := must(fakeapi.Start("always", steps))
 	defer api.Close()
 	dir := must(os.MkdirTemp("", "picture-"))
@@ -41,11 +49,7 @@ func main() {
 
 	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
 	lines := []string{prompt, during, ""}
-	lines = append(lines, strings.Split(prompt+"\n"+after+"$", "\n")...)
-	err := os.WriteFile(picture, []byte(draw(lines)), 0o644)
-	if err != nil {
-		log.Fatal(err)
-	}
+	return append(lines, strings.Split(prompt+"\n"+after+"$", "\n")...)
 }
 
 // record runs a command in a terminal, with the program of folder dir, and returns what it writes.
