@@ -83,6 +83,7 @@ type client struct {
 	changed *sync.Cond // of a field below
 	all     []message
 	unread  []message // messages that no want has returned
+	rest    []byte    // of stdout, where it is not messages
 	stderr  bytes.Buffer
 	bad     error // what is wrong with stdout, or a timeout
 	over    bool  // the server has ended, and its output is read
@@ -128,19 +129,24 @@ func (c *client) launch() *client {
 	return c
 }
 
-// exit waits for the end of a command whose output is not read, and wants an exit code.
+// exit waits for the end of a command whose output is not messages, and wants an exit code.
 func (c *client) exit(code int) {
 	c.t.Helper()
 	go c.finish()
 	c.end(code)
 }
 
+// finish reads the rest of stdout until the server has ended.
 func (c *client) finish() {
+	rest, _ := io.ReadAll(c.stdout)
 	_ = c.cmd.Wait() // ProcessState has the result.
-	c.update(func() { c.over = true })
+	c.update(func() {
+		c.rest = rest
+		c.over = true
+	})
 }
 
-// read reads stdout until the server has ended.
+// read reads the messages on stdout until the server has ended.
 func (c *client) read() {
 	defer c.finish()
 	r := bufio.NewReaderSize(c.stdout, 1<<16)
@@ -154,8 +160,6 @@ func (c *client) read() {
 	if !errors.Is(err, io.EOF) {
 		c.update(func() { c.bad = err })
 	}
-
-	_, _ = io.Copy(io.Discard, r)
 }
 
 // Write collects stderr.
@@ -279,7 +283,7 @@ func (c *client) log() string {
 	return c.stderr.String()
 }
 
-// output returns all messages, each on a line.
+// output returns all messages, each on a line, and the rest of stdout.
 func (c *client) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +291,7 @@ func (c *client) output() string {
 	for _, m := range c.all {
 		b.WriteString(m.raw + "\n")
 	}
-	return b.String()
+	return b.String() + string(c.rest)
 }
 
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)
