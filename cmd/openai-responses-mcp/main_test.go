@@ -13,10 +13,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,11 +56,11 @@ func await(t tester, wait func(context.Context, int) error, n int) {
 	}
 }
 
-// serve starts an API, and a server on stdio with these arguments and variables.
-func serve(t *testing.T, steps string, words ...string) (*client, *fakeapi.Server) {
+// serve starts an API, and a server on stdio that asks it once for each call.
+func serve(t *testing.T, steps string) (*client, *fakeapi.Server) {
 	t.Helper()
 	api, env := newAPI(t, strings.Fields(steps)...)
-	words = slices.Concat(env, []string{"--stdio"}, words)
+	words := append(env, "--stdio", "OPENAI_MAX_RETRIES=0")
 	return start(t, program(t.TempDir(), words...)), api
 }
 
@@ -217,9 +215,10 @@ func (s *script) startAPI(args []string) {
 }
 
 func (s *script) requests(args []string) {
-	await(s, s.api.WaitRequests, s.number(args))
-	if n := len(s.api.Requests()); n != s.number(args) {
-		s.Fatalf("the API has had %d requests", n)
+	n := s.number(args)
+	await(s, s.api.WaitRequests, n)
+	if got := len(s.api.Requests()); got != n {
+		s.Fatalf("the API has had %d requests", got)
 	}
 }
 
@@ -247,12 +246,10 @@ func (s *script) headers(args []string) {
 }
 
 func (s *script) code(args []string) {
-	code := 0
+	code := "0"
 	err := s.Exec("openai-responses-mcp", args[1:]...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		code = exit.ExitCode()
-	} else if err != nil {
-		s.Fatalf("%v", err)
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
 	}
 
 	out := s.ReadFile("stdout")
@@ -260,8 +257,8 @@ func (s *script) code(args []string) {
 	clean(s, out+stderr)
 	s.print("%s", out)
 	fmt.Fprint(s.Stderr(), s.steady(stderr))
-	if strconv.Itoa(code) != args[0] {
-		s.Fatalf("exit code %d", code)
+	if code != args[0] {
+		s.Fatalf("exit code %s", code)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -26,20 +27,8 @@ func TestSignalWithFullPipe(t *testing.T) {
 	}
 
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full
 	c.exit(0)
-}
-
-// serverEnds returns the server's ends of the pipes, which it will share with the test.
-func serverEnds(c *client) (fds []int) {
-	c.t.Helper()
-	for _, end := range []any{c.cmd.Stdin, c.cmd.Stdout} {
-		fd, err := unix.FcntlInt(end.(*os.File).Fd(), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			c.t.Fatalf("%v", err)
-		}
-		fds = append(fds, fd)
-	}
-	return fds
 }
 
 // Another process that has the same pipes may make them non-blocking. Neither reading from an empty
@@ -47,7 +36,11 @@ func serverEnds(c *client) (fds []int) {
 func TestNonblockingPipes(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, program(t.TempDir(), "--stdio"))
-	ends := serverEnds(c)
+	var ends []int // those of the server, which it shares with the test
+	for _, end := range []any{c.cmd.Stdin, c.cmd.Stdout} {
+		fd, _ := unix.FcntlInt(end.(*os.File).Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		ends = append(ends, fd)
+	}
 	c.launch()
 
 	r := bufio.NewReader(c.stdout)
@@ -95,7 +88,7 @@ const (
 
 // Steps of the API.
 const (
-	retrySteps      = "429=250"                  // the call waits
+	retrySteps      = "429=250"                  // the last call waits
 	backgroundSteps = "cut-after=1+slow=1m hang" // the stream of a response breaks
 )
 
@@ -151,6 +144,7 @@ func TestCommandsEnd(t *testing.T) {
 			case "":
 			case retrySteps:
 				c.logged("status=429")
+				_ = c.stdin.Close()
 			case backgroundSteps:
 				await(t, api.WaitRequests, 2) // the second one is a GET
 			default:
@@ -175,17 +169,17 @@ func TestCommandsEnd(t *testing.T) {
 			case "hang":
 				await(t, api.WaitAborted, 1)
 			case backgroundSteps:
-				wantCancel(t, api)
+				wantCancel(t, api, 3)
 			}
 		})
 	}
 }
 
-// wantCancel wants that the third request cancels a response.
-func wantCancel(t *testing.T, api *fakeapi.Server) {
+// wantCancel wants that request n cancels a response.
+func wantCancel(t *testing.T, api *fakeapi.Server, n int) {
 	t.Helper()
-	await(t, api.WaitRequests, 3)
-	if path := api.Requests()[2].Path; !strings.HasSuffix(path, "/cancel") {
-		t.Errorf("the last request is %s, want a cancel", path)
+	await(t, api.WaitRequests, n)
+	if path := api.Requests()[n-1].Path; !strings.HasSuffix(path, "/cancel") {
+		t.Errorf("request %d is %s, want a cancel", n, path)
 	}
 }

@@ -126,7 +126,7 @@ func files(c *client) int {
 // cancelled, and afterwards the server uses what it used before.
 func TestChurn(t *testing.T) {
 	t.Parallel()
-	c, api := serve(t, "always asked", "OPENAI_MAX_RETRIES=0")
+	c, api := serve(t, "always asked")
 	c.begin()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
