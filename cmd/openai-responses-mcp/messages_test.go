@@ -220,7 +220,7 @@ func TestInput(t *testing.T) {
 			for i, want := range strings.Fields(tt.want) {
 				c.put(pieces[i])
 				if i == len(pieces)-1 {
-					_ = c.stdin.Close()
+					c.stdin.Close()
 				}
 
 				answers += len(strings.Fields(sorted(want)))

@@ -26,7 +26,7 @@ func TestSignalWithFullPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	c.cmd.Process.Signal(syscall.SIGTERM)
 	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full
 	c.exit(0)
 }
@@ -44,23 +44,20 @@ func TestNonblockingPipes(t *testing.T) {
 	c.launch()
 
 	r := bufio.NewReader(c.stdout)
-	answered := func() {
-		t.Helper()
+	for range 100 {
 		c.line(ping1)
 		if m, err := readMessage(r); m.id != "1" {
 			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
-	}
 
-	answered() // the server has begun with blocking pipes
-	for _, fd := range ends {
-		if err := unix.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
+		// The server has begun with blocking pipes.
+		for _, fd := range ends {
+			if err := unix.SetNonblock(fd, true); err != nil {
+				t.Fatal(err)
+			}
+			unix.Close(fd)
 		}
-		_ = unix.Close(fd)
-	}
-	for range 99 {
-		answered()
+		ends = nil
 	}
 
 	const n = 20000
@@ -68,7 +65,7 @@ func TestNonblockingPipes(t *testing.T) {
 		c.line(ping(fmt.Sprint(i)))
 	}
 
-	_ = c.stdin.Close()
+	c.stdin.Close()
 	answers := 0
 	for _, err := readMessage(r); err == nil; _, err = readMessage(r) {
 		answers++
@@ -134,7 +131,7 @@ func TestCommandsEnd(t *testing.T) {
 			words := append(env, strings.Fields(tt.args)...)
 			c := prepare(t, program(home(t, inBackground), words...))
 			if tt.steps == "" {
-				_ = c.stdout.Close()
+				c.stdout.Close()
 			}
 			c.launch()
 			c.line(initialize)
@@ -144,7 +141,7 @@ func TestCommandsEnd(t *testing.T) {
 			case "":
 			case retrySteps:
 				c.logged("status=429")
-				_ = c.stdin.Close()
+				c.stdin.Close()
 			case backgroundSteps:
 				await(t, api.WaitRequests, 2) // the second one is a GET
 			default:
@@ -152,9 +149,9 @@ func TestCommandsEnd(t *testing.T) {
 			}
 
 			if tt.sig != nil {
-				_ = c.cmd.Process.Signal(tt.sig)
+				c.cmd.Process.Signal(tt.sig)
 			} else {
-				_ = c.stdout.Close()
+				c.stdout.Close()
 			}
 
 			c.exit(tt.code)
