@@ -321,11 +321,11 @@ func (s *script) print(format string, args ...any) {
 }
 
 func (s *script) want(id string) message {
-	if id != "-" {
-		return s.c.want(id)
+	if id == "-" {
+		id = "0"
+		s.c.line(ask(id, "x"))
 	}
-	s.c.line(ask("0", "x"))
-	return s.c.want("0")
+	return s.c.want(id)
 }
 
 func (s *script) number(args []string) int {
@@ -362,7 +362,7 @@ func (s *script) steady(text string) string {
 func errorOf(t tester, raw string) gjson.Result {
 	t.Helper()
 	e := gjson.Get(raw, "error")
-	if message := e.Get("message").String(); message == "" || strings.ContainsAny(message, "\r\n") {
+	if message := e.Get("message").Str; message == "" || strings.ContainsAny(message, "\r\n") {
 		t.Fatalf("not an error of one line: %s", raw)
 	}
 	return e

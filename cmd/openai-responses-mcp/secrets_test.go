@@ -172,7 +172,7 @@ func TestSecrets(t *testing.T) {
 		initialized,
 		watched(ask("1", "x")),
 		ask("2", "Is "+key+" a good key?"),
-	}, "\n") + "\n"
+	}, "\n")
 
 	for _, echo := range echoes {
 		t.Run(echo.name, func(t *testing.T) {

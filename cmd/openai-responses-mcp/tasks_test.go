@@ -54,7 +54,6 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
 // newReplica starts a replica with the variables of env, and with those and the flags of args.
 func newReplica(t *testing.T, env []string, args string) *replica {
-	t.Helper()
 	words := slices.Concat(env, strings.Fields(args))
 	r := &replica{
 		client: start(t, program(home(t, inBackground), words...)),
