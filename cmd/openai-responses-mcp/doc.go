@@ -30,7 +30,7 @@
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
-//	who may see a task                     seal     Open
+//	who may see a task                     server   Server.find
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources
 //	which citations the limit keeps        cite     Document.choose

@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The request was refused for what it is.
+// Errors that the same request gets again.
 func TestKind(t *testing.T) {
 	const base = "check openai.base_url (OPENAI_BASE_URL)"
 	firewall := refused(llm.KindPermission, 403, "")
@@ -96,7 +96,7 @@ func TestKind(t *testing.T) {
 	})
 }
 
-// Another time the same request may be answered.
+// Errors that a later request may not get.
 func TestTemporaryKind(t *testing.T) {
 	later := refused(llm.KindRateLimit, 429, "slow down")
 	later.RetryAfter = 20 * time.Second

@@ -58,11 +58,12 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 		c.PublishedAt = today
 		c.Accessed = true
 
-		for _, date := range []string{dateInPath(c.URL), doc.date(PageKey(c.URL))} {
-			hasCome := date != "" && date <= today
-			if hasCome {
+		for _, date := range []string{doc.date(PageKey(c.URL)), dateInPath(c.URL)} {
+			isPast := date != "" && date <= today
+			if isPast {
 				c.PublishedAt = date
 				c.Accessed = false
+				break
 			}
 		}
 	}

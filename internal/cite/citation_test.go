@@ -16,6 +16,24 @@ func sources(urls ...string) []Citation {
 	return list
 }
 
+// check checks what a function returns for each text.
+func check[T comparable](t *testing.T, f func(string) T, wants map[string]T) {
+	for text, want := range wants {
+		checkAll(t, want, map[string]string{text: text}, f)
+	}
+}
+
+// checkAll checks that a function returns the same for all texts, which have names.
+func checkAll[T comparable](t *testing.T, want T, texts map[string]string, f func(string) T) {
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			if got := f(text); got != want {
+				t.Errorf("%+.200q gives %#v, want %#v", text, got, want)
+			}
+		})
+	}
+}
+
 func TestPage(t *testing.T) {
 	got := Page("https://a.example/?utm_source=openai", " A\n"+strings.Repeat("b", 300))
 	want := Citation{

@@ -9,7 +9,7 @@ func TestClean(t *testing.T) {
 		titled = "\ue200navlist\ue202Titles with spaces, 日本\ue202turn0search0\ue201"
 	)
 
-	for in, want := range map[string]string{
+	check(t, Clean, map[string]string{
 		"no marker":                    "no marker",
 		"Dry." + one + " Warm.":        "Dry. Warm.",
 		"Dry." + two:                   "Dry.",
@@ -37,13 +37,5 @@ func TestClean(t *testing.T) {
 		"https://a.example/?utm_source=openais":            "https://a.example/?utm_source=openais",
 		"?q=utm_source=openai&b":                           "?q=utm_source=openai&b",
 		"?q=utm_source=openai":                             "?q=utm_source=openai",
-	} {
-		t.Run(want, func(t *testing.T) {
-			got := Clean(in)
-
-			if got != want {
-				t.Errorf("Clean(%+q) = %+q, want %+q", in, got, want)
-			}
-		})
-	}
+	})
 }

@@ -119,7 +119,7 @@ func firstDate(s string) string {
 func iso(s string) string {
 	return englishDate.ReplaceAllStringFunc(s, func(date string) string {
 		m := englishDate.FindStringSubmatch(date)
-		day := m[1] + m[3]
+		day := cmp.Or(m[3], m[1]) // the one next to the year
 		const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 		month := strings.Index(months, strings.ToLower(m[2]))/3 + 1
 		return fmt.Sprintf("%s-%02d-%s", m[4], month, day)

@@ -7,17 +7,7 @@ import (
 
 // closing checks whether texts end with a list of sources.
 func closing(t *testing.T, want bool, texts map[string]string) {
-	t.Helper()
-
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
-			got := NewDocument(text).Closing
-
-			if got != want {
-				t.Errorf("%.200q ends with a list of sources: %t, want %t", text, got, want)
-			}
-		})
-	}
+	checkAll(t, want, texts, func(text string) bool { return NewDocument(text).Closing })
 }
 
 func TestClosing(t *testing.T) {
@@ -129,6 +119,7 @@ func BenchmarkDocument(b *testing.B) {
 					doc := NewDocument(Clean(text))
 					doc.Citations(sources("https://a.example"), 3, today)
 				}
+
 				perByte := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / float64(len(text))
 				b.ReportMetric(perByte, "ns/byte")
 			})

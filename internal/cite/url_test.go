@@ -6,7 +6,7 @@ import (
 )
 
 func TestPageURL(t *testing.T) {
-	for raw, want := range map[string]string{
+	check(t, PageURL, map[string]string{
 		"https://a.example/x":          "https://a.example/x",
 		"HTTP://A.example":             "HTTP://A.example",
 		"https://a.example/100%":       "https://a.example/100%", // net/url refuses it
@@ -40,44 +40,25 @@ func TestPageURL(t *testing.T) {
 		"https://a.example:~:@evil.example/":         "https://evil.example/",
 		"https://a.example&num;.evil.example/":       "https://a.example&num;.evil.example/",
 		`https://ok.example@evil.example/"><script>`: "https://evil.example/%22%3E%3Cscript%3E",
-	} {
-		t.Run(raw, func(t *testing.T) {
-			got := PageURL(raw)
 
-			if got != want {
-				t.Errorf("PageURL(%.60q) = %q, want %q", raw, got, want)
-			}
-		})
-	}
-}
-
-func TestNoPage(t *testing.T) {
-	for _, raw := range []string{
-		"",
-		"https://",
-		"https:///x",
-		"https:a.example",
-		"a.example/x",
-		"javascript:alert(1)//https://a.example",
-		"data:text/html,x",
-		"ftp://a.example/",
-		"https://./x",
-		"https://a.example:x/",
-		"https://\u3002/x",
-		"https://%65vil.example/",
-		"https://evil%2eexample/",
-		"https://evil.example／.a.example/",
-		"https://ev\til.example/",
-		"https://" + strings.Repeat("例", 100) + ".example/",
-	} {
-		t.Run(raw, func(t *testing.T) {
-			got := PageURL(raw)
-
-			if got != "" {
-				t.Errorf("PageURL(%.60q) = %q, want none", raw, got)
-			}
-		})
-	}
+		// No pages.
+		"":                                       "",
+		"https://":                               "",
+		"https:///x":                             "",
+		"https:a.example":                        "",
+		"a.example/x":                            "",
+		"javascript:alert(1)//https://a.example": "",
+		"data:text/html,x":                       "",
+		"ftp://a.example/":                       "",
+		"https://./x":                            "",
+		"https://a.example:x/":                   "",
+		"https://\u3002/x":                       "",
+		"https://%65vil.example/":                "",
+		"https://evil%2eexample/":                "",
+		"https://evil.example／.a.example/":       "",
+		"https://ev\til.example/":                "",
+		"https://" + strings.Repeat("例", 100) + ".example/": "",
+	})
 }
 
 func TestPageKey(t *testing.T) {
@@ -112,7 +93,7 @@ func TestPageKey(t *testing.T) {
 func TestHosts(t *testing.T) {
 	hosts := NewHosts([]string{"bad.example", "Worse.example", "xn--wgv71a.example"})
 
-	for page, want := range map[string]bool{
+	check(t, hosts.Has, map[string]bool{
 		"https://bad.example/":            true,
 		"https://BAD.example:443/x":       true,
 		"https://www.bad.example/":        true,
@@ -134,13 +115,5 @@ func TestHosts(t *testing.T) {
 		"https://ok.example/bad.example": false,
 		"https://my_bad.example/":        false,
 		"oai-weather":                    false,
-	} {
-		t.Run(page, func(t *testing.T) {
-			got := hosts.Has(page)
-
-			if got != want {
-				t.Errorf("Has(%q) = %t, want %t", page, got, want)
-			}
-		})
-	}
+	})
 }

@@ -89,8 +89,8 @@ func (a *app) askOnce(
 	}()
 
 	done := false
-	write := func(line json.RawMessage) {
-		err := printJSON(a.stdout, line)
+	write := func(data json.RawMessage) {
+		err := printJSON(a.stdout, data)
 		if err != nil {
 			stop(err)
 		}

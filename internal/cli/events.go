@@ -24,8 +24,8 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // escape escapes in JSON the characters that text.Unsafe names. Only its strings can have them.
-func escape(json []byte) (escaped []byte) {
-	for _, r := range string(json) {
+func escape(doc []byte) (escaped []byte) {
+	for _, r := range string(doc) {
 		if !text.Unsafe(r) {
 			escaped = utf8.AppendRune(escaped, r)
 			continue

@@ -221,16 +221,20 @@ func (f *serveFlags) signIn(log *slog.Logger) error {
 func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
 	source, list, err := a.secretList(tokensVariable)
 	inFile := source != tokensVariable
-	if err != nil || !inFile && len(list) == 0 {
+	isSet := inFile || len(list) > 0
+	if err != nil || !isSet {
 		return err
 	}
 
 	learn := func(secret string) { a.redactor.Add(secret) }
 	tokens, err := httpd.NewTokens(source, list, learn)
+	if err != nil {
+		return err
+	}
 	access := &f.options.Access
 	access.Authenticators = append(access.Authenticators, tokens)
-	if err != nil || !inFile {
-		return err
+	if !inFile {
+		return nil
 	}
 
 	file := &watchedFile{

@@ -14,24 +14,24 @@ import (
 // server is the program without a command: --stdio, --show-config and --version.
 func (a *app) server(ctx context.Context, args []string) error {
 	f := newFlags("")
-	serve := f.Bool("stdio", false, "")
+	runsStdio := f.Bool("stdio", false, "")
 	show := f.Bool("show-config", false, "")
-	number := f.Bool("version", false, "")
-	f.BoolVar(number, "v", false, "")
+	printsVersion := f.Bool("version", false, "")
+	f.BoolVar(printsVersion, "v", false, "")
 	err := f.parseAll(args)
 	if err != nil {
 		return err
 	}
 
-	if *number {
+	if *printsVersion {
 		_, err := fmt.Fprintln(a.stdout, version.String())
 		return err
 	}
-	if !*serve && !*show {
+	if !*runsStdio && !*show {
 		return usageError("MCP clients start it with --stdio; "+f.seeHelp(), "nothing to do")
 	}
 
-	f.show = !*serve
+	f.show = !*runsStdio
 	d, err := a.build(f)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *app) server(ctx context.Context, args []string) error {
 	if *show || d.config.Server.ShowConfigOnStart {
 		_, err = a.stderr.Write(escape(d.config.Show(version.String(), d.warnings...)))
 	}
-	if err != nil || !*serve {
+	if err != nil || !*runsStdio {
 		return err
 	}
 	return a.serveStdio(ctx, d)

@@ -96,9 +96,9 @@ func (c Client) Command(s Server) (command, omits string) {
 		return quoted
 	}
 	line := s.command()
-	env := ""
+	var env []string
 	for _, v := range s.secrets() {
-		env += quote("--env", v+"="+c.refer(v))
+		env = append(env, "--env", v+"="+c.refer(v))
 	}
 	var header, bearer string
 	if s.sendsToken() {
@@ -109,7 +109,7 @@ func (c Client) Command(s Server) (command, omits string) {
 	values := strings.NewReplacer(
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
-		" $ENV", env,
+		" $ENV", quote(env...),
 		" $URL", quote(s.URL),
 		" $HEADER", header,
 		" $BEARER", bearer,

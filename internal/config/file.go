@@ -2,12 +2,14 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,11 +73,14 @@ func (l *loader) apply(data []byte) {
 	}
 	if err != nil {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
-		l.report(l.File, "not YAML", yamlMessage.Replace(err.Error())+hint)
+		m := yamlError.FindStringSubmatch(err.Error())
+		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
 		return
 	}
 	err = decoder.Decode(&second)
-	if !errors.Is(err, io.EOF) {
+	isLast := errors.Is(err, io.EOF)
+	isEmpty := err == nil && second.Content[0].ShortTag() == "!!null" // after a closing ---
+	if !isLast && !isEmpty {
 		l.report(l.File, "has more than one YAML document")
 	}
 
@@ -89,6 +94,10 @@ func (l *loader) apply(data []byte) {
 	l.Policy.System.Path = l.besideFile(l.Policy.System.Path)
 	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
 }
+
+// yamlError has the line, if there is one, and the message of an error such as
+// "yaml: line 3: found unexpected end of stream".
+var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
 // yamlMessage shortens an error of package yaml. The line stays in it.
 var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")

@@ -133,6 +133,15 @@ func describe(f field) map[string]any {
 		description["pattern"] = pattern.String()
 	}
 
+	switch f.Tag.Get("format") {
+	case "headers":
+		description["propertyNames"] = map[string]any{"pattern": headerName.String()}
+		scalars := []string{"string", "number", "boolean", "null"}
+		description["additionalProperties"] = map[string]any{"type": scalars}
+	case "hosts":
+		description["items"] = map[string]any{"type": "string", "minLength": 1}
+	}
+
 	for _, bound := range []string{"min", "max"} {
 		if limit := f.Tag.Get(bound); limit != "" {
 			description[bound+"imum"] = json.Number(limit)

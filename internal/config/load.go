@@ -108,7 +108,10 @@ func (l *loader) accept(key, source string) {
 	l.origins[key] = source
 	f := l.byKey[key]
 	if f.Tag.Get("enum") != "" {
-		f.value.SetString(strings.ToLower(f.value.String()))
+		lower := strings.ToLower(f.value.String())
+		if isAllowed(f.Tag, lower) { // else the value is shown as it is
+			f.value.SetString(lower)
+		}
 	}
 
 	for _, problem := range check(f) {

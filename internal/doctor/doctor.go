@@ -57,7 +57,7 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Options are what the checks are about. With Err only Warnings and Session are used, too.
+// Options are what the checks are about. If Err is set, only Err, Warnings and Session are used.
 type Options struct {
 	Config   *config.Config
 	Warnings []string // of config.Load

@@ -24,8 +24,9 @@ type Person struct {
 
 // Authenticator checks the bearer token of a request.
 type Authenticator interface {
-	// Authenticate returns the holder of token. The client sees the text of the error, which is
-	// auth.ErrInvalidToken for a token that is not accepted.
+	// Authenticate returns the holder of token. The error is auth.ErrInvalidToken for a token that
+	// is not accepted. Its text is one of a few fixed ones, without the token: clients, logs and
+	// metrics show it.
 	Authenticate(ctx context.Context, token string) (Person, error)
 }
 
@@ -54,11 +55,14 @@ func (a Access) Authenticates() bool {
 // isAlone reports whether all requests are of one person, at least for now: none needs a token, or
 // all tokens have the same name.
 func (a Access) isAlone() bool {
-	if len(a.Authenticators) != 1 {
-		return len(a.Authenticators) == 0
+	switch len(a.Authenticators) {
+	case 0:
+		return true
+	case 1:
+		tokens, ok := a.Authenticators[0].(*Tokens)
+		return ok && tokens.Names() == 1
 	}
-	tokens, ok := a.Authenticators[0].(*Tokens)
-	return ok && tokens.Names() == 1
+	return false
 }
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
@@ -103,7 +107,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		if err != nil {
-			a.refuse(w.(*response), err)
+			a.refuse(responseOf(w), err)
 			return
 		}
 		if !strings.HasPrefix(person.ID, namespace) {

@@ -222,7 +222,7 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		w.(*response).keepOpen()
+		responseOf(w).keepOpen()
 		handler.ServeHTTP(w, r)
 	})
 }

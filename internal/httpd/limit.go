@@ -35,18 +35,18 @@ func (l load) plus(more load) load {
 	return load{l.requests + more.requests, l.bytes + more.bytes}
 }
 
-// check returns an error if l is more than calls that run, as many that wait, and bytes. It names
-// whose limit that is. No calls are no limit.
-func (l load) check(calls, bytes int, reason, whose string) error {
+// check returns an error if l is more than maxCalls that run, as many that wait, and maxBytes. It
+// names whose limit that is. Without maxCalls there is no limit.
+func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 	switch {
-	case calls == 0:
+	case maxCalls == 0:
 		return nil
-	case l.requests > 2*calls:
+	case l.requests > 2*maxCalls:
 		return &busy{reason, fmt.Sprintf(
-			"too many calls: at most %d of %s run at a time, and as many wait", calls, whose)}
-	case l.bytes > bytes:
+			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
+	case l.bytes > maxBytes:
 		return &busy{"bytes", fmt.Sprintf(
-			"too many bytes: %s have at most %d MiB at a time", whose, bytes>>20)}
+			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 			a.person = token.UserID
 		}
 
-		res := w.(*response)
+		res := responseOf(w)
 		res.allow(readTime)
 		defer a.release()
 

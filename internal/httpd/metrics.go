@@ -150,7 +150,7 @@ func (m *Metrics) observe(n float64, name, labels string, took time.Duration) {
 	}
 
 	m.add(n, "%s_count{%s}", name, labels)
-	m.add(seconds, "%s_sum{%s}", name, labels)
+	m.add(n*seconds, "%s_sum{%s}", name, labels)
 }
 
 // reject counts n requests that were refused.

@@ -107,6 +107,9 @@ type response struct {
 	ended   bool        // the handler has returned
 }
 
+// responseOf returns the response that track has passed to every handler.
+func responseOf(w http.ResponseWriter) *response { return w.(*response) }
+
 // allow gives the client time to send the body of the request.
 func (r *response) allow(d time.Duration) {
 	_ = r.control.SetReadDeadline(time.Now().Add(d))

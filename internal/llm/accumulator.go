@@ -110,12 +110,13 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	ev := &streamEvent{}
 	err := decode(data, ev)
+	untyped := ev.Type == "" && ev.Error != nil // some gateways send no type
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
 	case a.job.skips(ev):
 		return nil, nil
-	case ev.Type == "error", ev.Type == "" && ev.Error != nil: // some gateways send no type
+	case ev.Type == "error", untyped:
 		return nil, responseError(data, "the stream ended with an error")
 	}
 
@@ -323,7 +324,8 @@ func (a *accumulator) completeOutput(output []Item) {
 		for number == unknownItem {
 			next++
 			sameType := cmp.Or(a.types[next], item.Type) == item.Type
-			if next > a.last || !named[next] && sameType {
+			isFree := !named[next] && sameType
+			if next > a.last || isFree {
 				number = next
 			}
 		}
@@ -336,7 +338,8 @@ func (a *accumulator) completeOutput(output []Item) {
 func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	key := blockKey{item, said.Kind, said.content}
 	b := a.blocks[key]
-	if b != nil || said.Kind == BlockToolUse && said.Name == "" {
+	isNameless := said.Kind == BlockToolUse && said.Name == ""
+	if b != nil || isNameless {
 		return b
 	}
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
@@ -46,9 +45,9 @@ func TestFixtures(t *testing.T) {
 	payloads, scripts := fixtures(t)
 	for name, stream := range payloads {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			c, _, _ := newClient(t, 0, sseStep(stream...))
-			events, r, err := ask(t, c)
-			wantKind(t, err, Kind{})
+			c, _ := newClient(0, sseStep(stream...))
+			events, err := ask(t, c)
+			wantSuccess(t, err)
 			compare(t, events, scripts[name])
 
 			last := stream[len(stream)-1]
@@ -59,14 +58,12 @@ func TestFixtures(t *testing.T) {
 			}
 
 			var got []string
-			for _, item := range r.Output {
+			for _, item := range responseOf(events).Output {
 				got = append(got, string(item.Raw))
 			}
 
 			output := "[" + strings.Join(got, ",") + "]"
-			if diff := cmp.Diff(want, output); diff != "" {
-				t.Errorf("output (-want +got):\n%s", diff)
-			}
+			wantEqual(t, "output", output, want)
 		})
 	}
 }

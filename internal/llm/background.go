@@ -29,8 +29,8 @@ var (
 	ErrDetached = errors.New("the response goes on at the API")
 )
 
-// job is the response of a request, which may run in the background. It does once it has an id, and
-// until it has an end.
+// job is the response of a request, which may run in the background: it does while it has an id and no
+// end.
 type job struct {
 	asked   bool // the request asks for background
 	model   string

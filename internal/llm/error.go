@@ -415,7 +415,7 @@ func contextError(ctx context.Context, err error) *Error {
 // until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
 // 0 without a wait.
 func retryAfter(h http.Header) (wait time.Duration) {
-	const longest = float64(1000 * time.Hour) // also in the text of an error
+	const longest = float64(1000 * time.Hour) // of a wait; longer ones say nothing to people and could overflow
 
 	seconds := h.Get("Retry-After")
 	n, _ := strconv.ParseFloat(seconds, 64)

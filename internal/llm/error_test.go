@@ -120,24 +120,19 @@ var errorRows = []struct {
 func TestErrorAnswers(t *testing.T) {
 	for _, tt := range errorRows {
 		t.Run(tt.name, func(t *testing.T) {
-			c, _, _ := newClient(t, 0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
+			c, _ := newClient(0, answer(tt.status, tt.body, "X-Request-Id", "req_1"))
 			err := createError(t, c)
 
 			wantKind(t, err, tt.kind)
 			e := asError(t, err)
 			got := fmt.Sprint(e.Type, "|", e.Code, "|", e.Param, "|", e.Message)
-			if got != tt.want {
-				t.Errorf("error = %q, want %q", got, tt.want)
-			}
+			wantEqual(t, "error", got, tt.want)
 
-			if e.Status != tt.status || e.RequestID != "req_1" {
-				t.Errorf("status = %d, request id = %q", e.Status, e.RequestID)
-			}
+			wantEqual(t, "status", e.Status, tt.status)
+			wantEqual(t, "request id", e.RequestID, "req_1")
 
 			page := strings.HasPrefix(tt.body, "<!")
-			if errors.Is(err, ErrWebPage) != page {
-				t.Errorf("a web page: %v, want %v", !page, page)
-			}
+			wantEqual(t, "a web page", errors.Is(err, ErrWebPage), page)
 		})
 	}
 }

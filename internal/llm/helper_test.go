@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	testURL  = "http://api.test/v1?api-version=1"
 	testKey  = "sk-test-0123456789"
 	finished = `{"id":"resp_1","status":"completed","model":"gpt-5.2-2026-01-01","output":[
 		{"type":"message","id":"msg_1","role":"assistant",
@@ -83,6 +84,7 @@ type scripted struct {
 	header http.Header
 	url    string
 	at     []time.Time
+	log    bytes.Buffer // of the client
 }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -106,41 +108,34 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (s *scripted) wantRequests(t testing.TB, want int) {
 	t.Helper()
-	if len(s.bodies) != want {
-		t.Errorf("%d requests, want %d", len(s.bodies), want)
-	}
+	wantEqual(t, "number of requests", len(s.bodies), want)
 }
 
-// newClient returns a client of an API that plays steps, and its log.
-func newClient(
-	t testing.TB,
-	retries int,
-	steps ...step,
-) (*Client, *scripted, *bytes.Buffer) {
-	t.Helper()
+// newClient returns a client of an API that plays steps.
+func newClient(retries int, steps ...step) (*Client, *scripted) {
 	api := &scripted{steps: steps}
-	log := &bytes.Buffer{}
+	return newClientOf(testURL, api, retries, &api.log), api
+}
+
+// newClientOf returns a client of an API.
+func newClientOf(url string, api http.RoundTripper, retries int, log io.Writer) *Client {
 	level := &slog.HandlerOptions{Level: slog.LevelDebug}
-	c := New(Options{
-		BaseURL:    "http://api.test/v1",
+	return New(Options{
+		BaseURL:    url,
 		APIKey:     testKey,
 		MaxRetries: retries,
 		Redactor:   redact.New(testKey),
 		HTTPClient: &http.Client{Transport: api},
 		Logger:     slog.New(slog.NewTextHandler(log, level)),
 	})
-
-	return c, api, log
 }
 
-// newClientOf returns a client of an API.
-func newClientOf(api http.RoundTripper, retries int) *Client {
-	return New(Options{
-		BaseURL:    "http://api.test/v1",
-		APIKey:     testKey,
-		MaxRetries: retries,
-		HTTPClient: &http.Client{Transport: api},
-	})
+// wantEqual compares a value with what it should be.
+func wantEqual(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // asError returns err as an *Error, or ends the test.
@@ -173,12 +168,15 @@ func wantKind(t testing.TB, err error, want Kind) {
 	}
 }
 
+func wantSuccess(t testing.TB, err error) {
+	t.Helper()
+	wantKind(t, err, Kind{})
+}
+
 func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
 	t.Helper()
 	n := strings.Count(log.String(), "level=WARN")
-	if n != want {
-		t.Errorf("%d warnings, want %d:\n%s", n, want, log)
-	}
+	wantEqual(t, "warnings in "+log.String(), n, want)
 }
 
 // wantError checks the kind and the message of an error, and returns it.
@@ -186,9 +184,7 @@ func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 	t.Helper()
 	wantKind(t, err, kind)
 	e := asError(t, err)
-	if e.Message != message {
-		t.Errorf("message = %q, want %q", e.Message, message)
-	}
+	wantEqual(t, "message", e.Message, message)
 
 	return e
 }
@@ -212,7 +208,7 @@ func createError(t testing.TB, c *Client) error {
 }
 
 // ask reads a streamed call to its end.
-func ask(t testing.TB, c *Client) ([]Event, *Response, error) {
+func ask(t testing.TB, c *Client) ([]Event, error) {
 	return collect(c.Stream(t.Context(), question()))
 }
 
@@ -224,17 +220,22 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 }
 
 // collect reads events to their end.
-func collect(events iter.Seq2[Event, error]) ([]Event, *Response, error) {
+func collect(events iter.Seq2[Event, error]) ([]Event, error) {
 	var all []Event
 	for e, err := range events {
 		if err != nil {
-			return all, nil, err
+			return all, err
 		}
 
 		all = append(all, e)
 	}
 
-	return all, all[len(all)-1].(Done).Response, nil
+	return all, nil
+}
+
+// responseOf is the response that events end with.
+func responseOf(events []Event) *Response {
+	return events[len(events)-1].(Done).Response
 }
 
 // script writes the events of the response down, a line each.
@@ -272,9 +273,7 @@ func script(events []Event) string {
 func compare(t *testing.T, events []Event, want string) {
 	t.Helper()
 	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
-	if diff := cmp.Diff(want, script(events)); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "events", script(events), want)
 }
 
 // checkBlocks fails where starts and stops do not pair or a delta does not fit its block.

@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"maps"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -57,8 +57,7 @@ func TestConnect(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			hc := NewHTTPClient()
-			tr := hc.Transport.(*transport)
+			tr := NewHTTPClient().Transport.(*transport)
 			tr.roots.Do(func() {}) // the test's own roots stay
 			tr.TLSClientConfig.RootCAs = x509.NewCertPool()
 			if tt.root != nil {
@@ -69,7 +68,7 @@ func TestConnect(t *testing.T) {
 				tr.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(tt.proxy) }
 			}
 
-			c := New(Options{BaseURL: tt.url, APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
+			c := newClientOf(tt.url, tr, 3, io.Discard)
 			err := createError(t, c)
 			e := asError(t, err)
 			if e.Attempts != 1 || !strings.Contains(e.Message, tt.message) {
@@ -86,8 +85,7 @@ func TestConnect(t *testing.T) {
 // A redirect from https to http is not followed, also on default ports.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
-	hc := &http.Client{Transport: api}
-	c := New(Options{BaseURL: "https://api.test/v1", APIKey: testKey, MaxRetries: 3, HTTPClient: hc})
+	c := newClientOf("https://api.test/v1", api, 3, io.Discard)
 	err := createError(t, c)
 
 	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
@@ -103,11 +101,11 @@ func TestKeyAcrossTheEndOfAText(t *testing.T) {
 			"error text and request id": answer(400, said, "X-Request-Id", said),
 			"message":                   answer(400, apiBody("", "", "", said)),
 		} {
-			c, _, logged := newClient(t, 0, say)
+			c, api := newClient(0, say)
 			err := createError(t, c)
 
-			if strings.Contains(err.Error()+logged.String(), testKey[:8]) {
-				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, logged)
+			if strings.Contains(err.Error()+api.log.String(), testKey[:8]) {
+				t.Fatalf("%s, after %d characters: %v\n%s", name, n, err, &api.log)
 			}
 		}
 	}
@@ -122,7 +120,5 @@ func TestRoots(t *testing.T) {
 	}
 
 	want := map[string]bool{"empty": true, "error": true, "bundled": false}
-	if !maps.Equal(got, want) {
-		t.Errorf("needRoots = %v, want %v", got, want)
-	}
+	wantEqual(t, "needRoots", got, want)
 }

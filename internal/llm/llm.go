@@ -169,7 +169,7 @@ func parseBase(address string) (base, rawQuery string, err error) {
 
 	u, err := url.Parse(address)
 	schemes := []string{"http", "https"}
-	if err == nil && (u.Host == "" || !slices.Contains(schemes, u.Scheme)) {
+	if err == nil && !slices.Contains(schemes, u.Scheme) || u != nil && u.Host == "" {
 		err = errors.New("it must start with http:// or https:// and name a host")
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,13 +28,10 @@ func TestBaseURL(t *testing.T) {
 	} {
 		t.Run(base, func(t *testing.T) {
 			api := &scripted{steps: []step{answer(200, finished)}}
-			hc := &http.Client{Transport: api}
-			c := New(Options{BaseURL: base, APIKey: "sk-test", HTTPClient: hc})
+			c := newClientOf(base, api, 0, io.Discard)
 
-			wantKind(t, createError(t, c), Kind{})
-			if api.url != want {
-				t.Errorf("request to %s, want %s", api.url, want)
-			}
+			wantSuccess(t, createError(t, c))
+			wantEqual(t, "URL", api.url, want)
 		})
 	}
 }
@@ -91,9 +89,7 @@ func TestUnusableOptions(t *testing.T) {
 			_, err := New(tt.options).Create(t.Context(), question())
 
 			e := wantError(t, err, tt.kind, tt.message)
-			if e.Attempts != 0 {
-				t.Errorf("%d attempts, want none", e.Attempts)
-			}
+			wantEqual(t, "attempts", e.Attempts, 0)
 		})
 	}
 }
@@ -101,13 +97,12 @@ func TestUnusableOptions(t *testing.T) {
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`
-	c, api, _ := newClient(t, 0, answer(200, model))
+	c, api := newClient(0, answer(200, model))
 
 	got, err := c.Model(t.Context(), "openai/gpt-5.2")
-	wantKind(t, err, Kind{})
-	if string(got) != model || api.url != "http://api.test/v1/models/openai/gpt-5.2" {
-		t.Errorf("%s has %s, want %s", api.url, got, model)
-	}
+	wantSuccess(t, err)
+	wantEqual(t, "model", string(got), model)
+	wantEqual(t, "URL", api.url, "http://api.test/v1/models/openai/gpt-5.2?api-version=1")
 }
 
 func TestCapabilityOf(t *testing.T) {
@@ -122,10 +117,7 @@ func TestCapabilityOf(t *testing.T) {
 	} {
 		for model := range strings.FieldsSeq(models) {
 			t.Run(model, func(t *testing.T) {
-				got := CapabilityOf(model)
-				if got != can {
-					t.Errorf("CapabilityOf(%q) = %+v, want %+v", model, got, can)
-				}
+				wantEqual(t, "capability", CapabilityOf(model), can)
 			})
 		}
 	}
@@ -140,11 +132,9 @@ func TestSetKey(t *testing.T) {
 	for _, key := range []string{"sk-first", "sk-second"} {
 		t.Run(key, func(t *testing.T) {
 			c.SetKey(key + "\n")
-			wantKind(t, createError(t, c), Kind{})
+			wantSuccess(t, createError(t, c))
 			want := "Bearer " + key
-			if got := api.header.Get("Authorization"); got != want {
-				t.Errorf("Authorization: %q, want %q", got, want)
-			}
+			wantEqual(t, "Authorization", api.header.Get("Authorization"), want)
 		})
 	}
 }

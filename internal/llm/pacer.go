@@ -49,7 +49,7 @@ type pacer struct {
 	counted time.Duration // when the last counted refusal came
 	rising  bool          // the gap is a guess, and no counted refusal has followed
 	grown   time.Duration // when the rate rose last; only while rising
-	slowest time.Duration // the longest time from a request to its refusal since the limit is known
+	slowest time.Duration // the longest time from a request to its refusal since the limit is known; 0: none
 }
 
 // person is the state of a limited person.
@@ -70,7 +70,7 @@ type pacedCall struct {
 
 	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a time
 	attempt int                         // number of the next request, from 1 on
-	last    bool                        // which is the last one
+	last    bool                        // attempt is the last one
 
 	pause time.Duration // after the last refusal that named no time
 	ready time.Duration // end of the wait after the last refusal
@@ -259,7 +259,8 @@ func (c *pacedCall) accepted(sent time.Duration) {
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
 	// accepted burst says little about the rate. They shorten only a gap longer than firstGap,
-	// because many APIs ask for whole seconds. After an outage the gap is a guess again.
+	// because many APIs ask for whole seconds. After an outage the gap is a guess again. A guess and
+	// such a gap shrink by a quarter, others by a twentieth.
 	switch {
 	case p.gap == 0:
 	case outage:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // crowdRow is a crowd that calls at once, and the time in which an API with this limit can answer
@@ -204,11 +203,13 @@ func play(t *testing.T, asked, parts string, calls []string) []string {
 		return part[0]
 	}
 
-	c := newClientOf(step(func(req *http.Request) (*http.Response, error) {
+	api := func(req *http.Request) (*http.Response, error) {
 		letter := next(callOf(req.Context()).Person)
 		time.Sleep(max(10*time.Millisecond, delays[letter]))
 		return steps[letter](req)
-	}), 6)
+	}
+
+	c := newClientOf(testURL, step(api), 6, io.Discard)
 
 	var all sync.WaitGroup
 	for i, call := range calls {
@@ -420,9 +421,7 @@ func TestPacerTimes(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			requests := play(t, tt.asked, tt.parts, strings.Split(tt.calls, ", "))
 			got := strings.Join(requests, ", ")
-			if got != tt.want {
-				t.Errorf("requests:\n got %s\nwant %s", got, tt.want)
-			}
+			wantEqual(t, "requests", got, tt.want)
 		})
 	}
 }
@@ -436,7 +435,7 @@ func as(ctx context.Context, person string) context.Context {
 func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	refuse := answer(429, rateLimited, "Retry-After", "10")
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
-	c, api, _ := newClient(t, 0, steps...)
+	c, api := newClient(0, steps...)
 	for _, person := range people {
 		_, err := c.Create(as(t.Context(), person), question())
 		wantKind(t, err, KindRateLimit)
@@ -444,13 +443,6 @@ func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	}
 
 	return c, api
-}
-
-func wantWaiting(t *testing.T, c *Client, want int) {
-	t.Helper()
-	if n := c.Waiting(); n != want {
-		t.Errorf("%d calls wait, want %d", n, want)
-	}
 }
 
 // A waiting call says how many calls are ahead: those of its person, and as many of each other one.
@@ -462,8 +454,8 @@ func TestPacerAhead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				events, _, err := collect(c.Stream(as(t.Context(), person), question()))
-				wantKind(t, err, Kind{})
+				events, err := collect(c.Stream(as(t.Context(), person), question()))
+				wantSuccess(t, err)
 				for _, ev := range events {
 					if w, ok := ev.(Waiting); ok {
 						aheads[i] = append(aheads[i], w.Ahead)
@@ -477,9 +469,7 @@ func TestPacerAhead(t *testing.T) {
 		calls.Wait()
 
 		want := [][]int{{0}, {1, 2, 0}, {2, 4, 2, 0}, {3, 5, 4, 3, 2, 1, 0}, {0}, {2, 0}}
-		if diff := gocmp.Diff(want, aheads); diff != "" {
-			t.Errorf("calls ahead (-want +got):\n%s", diff)
-		}
+		wantEqual(t, "calls ahead", aheads, want)
 	})
 }
 
@@ -498,16 +488,14 @@ func TestPacerEnds(t *testing.T) {
 		}
 
 		synctest.Wait()
-		wantWaiting(t, c, many)
+		wantEqual(t, "waiting calls", c.Waiting(), many)
 
 		short, stop := context.WithTimeout(as(ctx, "alice"), 500*time.Millisecond)
 		defer stop()
 		_, err := c.Create(short, question())
 		wantKind(t, err, KindTimeout)
 		queued, _ := errors.AsType[QueuedError](err)
-		if queued != many {
-			t.Errorf("%d calls ahead, want %d", queued, many)
-		}
+		wantEqual(t, "calls ahead", queued, QueuedError(many))
 
 		cancel()
 		calls.Wait()
@@ -515,7 +503,7 @@ func TestPacerEnds(t *testing.T) {
 
 		start := time.Now()
 		_, err = c.Create(as(t.Context(), "alice"), question())
-		wantKind(t, err, Kind{})
+		wantSuccess(t, err)
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the next call took %v, want a gap", took)
 		}
@@ -525,7 +513,7 @@ func TestPacerEnds(t *testing.T) {
 // A person is forgotten after a minute. Each model has a limit of its own.
 func TestPacerForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := newClient(t, 0, answer(429, rateLimited))
+		c, _ := newClient(0, answer(429, rateLimited))
 		for i := range 100 {
 			_, _ = c.Create(as(t.Context(), fmt.Sprint(i)), question())
 		}
@@ -544,7 +532,5 @@ func wantLimited(t *testing.T, c *Client, model string, want int) {
 	p := c.newCall(t.Context(), model).pacer
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.people); n != want {
-		t.Errorf("%d people are limited at %s, want %d", n, model, want)
-	}
+	wantEqual(t, "people who are limited at "+model, len(p.people), want)
 }

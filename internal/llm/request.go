@@ -255,7 +255,8 @@ func refusedElement(body []byte, e *Error) string {
 		case "include":
 			said := strings.Contains(e.Message, element)
 			encrypted := strings.HasPrefix(e.Message, "Encrypted content")
-			if said || encrypted && element == encryptedReasoning {
+			meant := encrypted && element == encryptedReasoning
+			if said || meant {
 				return element
 			}
 		}

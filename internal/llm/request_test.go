@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // bodyRows have the members that differ from those of TestBody, null for a missing one.
@@ -107,9 +105,7 @@ func wantBody(t *testing.T, r Request, want map[string]any) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(want, object(t, string(data))); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "body", object(t, string(data)), want)
 }
 
 func object(t *testing.T, text string) (members map[string]any) {

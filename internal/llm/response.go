@@ -213,8 +213,9 @@ const maxCommas = 200_000
 
 // Messages of tooLarge.
 const (
-	tooMany = "the answer has more than 10,000 items, parts, annotations, queries and sources"
-	tooLong = "the answer is larger than 64 MiB"
+	tooMany  = "the answer has more than 10,000 items, parts, annotations, queries and sources"
+	tooDense = "the answer has more than 200,000 commas"
+	tooLong  = "the answer is larger than 64 MiB"
 )
 
 // size is the number of items and of the elements of their lists.
@@ -233,7 +234,7 @@ func size(items ...Item) int {
 // differ in what an answer does not need.
 func decode(data []byte, v any) error {
 	if bytes.Count(data, []byte(",")) > maxCommas {
-		return tooLarge(tooMany)
+		return tooLarge(tooDense)
 	}
 
 	err := json.Unmarshal(data, v)

@@ -29,8 +29,8 @@ func TestWaitBetweenAttempts(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			fail := answer(503, "", strings.Split(tt.headers, "|")...)
-			c, api, _ := newClient(t, 2, fail, answer(200, finished))
-			wantKind(t, createError(t, c), Kind{})
+			c, api := newClient(2, fail, answer(200, finished))
+			wantSuccess(t, createError(t, c))
 
 			got := api.at[1].Sub(api.at[0])
 			isHalf := (got - 500*time.Millisecond).Abs() < 126*time.Millisecond
@@ -78,7 +78,7 @@ var refusedRows = []struct {
 func TestRefusedParameters(t *testing.T) {
 	for _, tt := range refusedRows {
 		t.Run(tt.param+" "+tt.message+" "+tt.gone, func(t *testing.T) {
-			c, api, log := newClient(t, 0, refusedAs(tt.param, tt.message), answer(200, finished))
+			c, api := newClient(0, refusedAs(tt.param, tt.message), answer(200, finished))
 			r := question()
 			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 				"reasoning": {"summary": "auto"}}`)
@@ -86,7 +86,7 @@ func TestRefusedParameters(t *testing.T) {
 			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
 				r.Model = model
 				_, err := c.Create(t.Context(), r)
-				wantKind(t, err, Kind{})
+				wantSuccess(t, err)
 			}
 
 			var got []bool
@@ -95,15 +95,13 @@ func TestRefusedParameters(t *testing.T) {
 			}
 
 			want := []bool{true, false, false, true} // the last model may take it
-			if !slices.Equal(got, want) {
-				t.Errorf("requests have %s: %v, want %v\n%v", tt.gone, got, want, api.bodies)
-			}
+			wantEqual(t, "requests that have "+tt.gone, got, want)
 
 			if !sends(api.bodies[1], tt.left) {
 				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
 			}
 
-			wantWarnings(t, log, 1)
+			wantWarnings(t, &api.log, 1)
 		})
 	}
 }
@@ -134,7 +132,7 @@ func TestRefusedForGood(t *testing.T) {
 
 	for name, refuse := range refusals {
 		t.Run(name, func(t *testing.T) {
-			c, api, _ := newClient(t, 3, refuse)
+			c, api := newClient(3, refuse)
 			r := question()
 			r.Plain = true
 			r.Extra = object(t, `{"text": "no object"}`)

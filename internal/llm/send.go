@@ -73,7 +73,7 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 			c.lose(r.Model, failure)
 			body, _ = drop(body, "background")
 			if e.takesRunning {
-				continue
+				continue // the loop then ends with ErrNoBackground
 			}
 		}
 

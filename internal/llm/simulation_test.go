@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -177,7 +178,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		outcomes: map[string][]outcome{},
 	}
 
-	c := newClientOf(s, 3)
+	c := newClientOf(testURL, s, 3, io.Discard)
 	call := func(person string) {
 		ctx, cancel := context.WithTimeout(as(t.Context(), person), 5*time.Minute)
 		defer cancel()
@@ -206,7 +207,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	calls.Wait()
-	wantWaiting(t, c, 0)
+	wantEqual(t, "waiting calls", c.Waiting(), 0)
 	return s
 }
 

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
@@ -25,7 +23,8 @@ func TestCall(t *testing.T) {
 			return resp, err
 		}
 
-		c, _, _ := newClient(t, 3, refuse, begin)
+		c, _ := newClient(3, refuse, begin)
+
 		var got Call
 		ctx, cancel := context.WithTimeout(WithCall(t.Context(), &got), 15*time.Second)
 		defer cancel()
@@ -38,8 +37,6 @@ func TestCall(t *testing.T) {
 			Waited:    10 * time.Second,
 			RequestID: "req_1",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("call (-want +got):\n%s", diff)
-		}
+		wantEqual(t, "call", got, want)
 	})
 }

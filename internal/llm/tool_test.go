@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestRunEnds has calls that cannot be answered: the caller gets them, and no tool runs. The eighth
@@ -34,15 +32,13 @@ func TestRunEnds(t *testing.T) {
 			}
 
 			body := `{"status":"` + tt.status + `","output":[` + tt.output + `]}`
-			c, api, _ := newClient(t, 0, answer(200, body))
+			c, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
-			_, _, err := collect(c.Run(t.Context(), question(), tools))
+			_, err := collect(c.Run(t.Context(), question(), tools))
 
 			wantKind(t, err, tt.kind)
 			api.wantRequests(t, tt.requests)
-			if calls != tt.calls {
-				t.Errorf("%d calls, want %d", calls, tt.calls)
-			}
+			wantEqual(t, "calls", calls, tt.calls)
 
 		})
 	}
@@ -76,9 +72,9 @@ func TestRunFailures(t *testing.T) {
 		{map[string]any{"type": "custom", "name": "echo"}, echo},
 	}
 
-	c, api, _ := newClient(t, 0, answer(200, toolCallsBody), sseStep(eventCompleted))
-	events, _, err := collect(c.Run(t.Context(), question(), tools))
-	wantKind(t, err, Kind{})
+	c, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
+	events, err := collect(c.Run(t.Context(), question(), tools))
+	wantSuccess(t, err)
 
 	compare(t, events, `
 		start 0 thinking rs_0
@@ -113,8 +109,6 @@ func TestRunFailures(t *testing.T) {
 			{"type":"function_call_output","call_id":"call_1","output":"error: no such row"},
 			{"type":"custom_tool_call_output","call_id":"call_3","output":"hi!"}]}`)
 	for name := range want {
-		if diff := cmp.Diff(want[name], api.bodies[1][name]); diff != "" {
-			t.Errorf("%s of the second round (-want +got):\n%s", name, diff)
-		}
+		wantEqual(t, name+" of the second round", api.bodies[1][name], want[name])
 	}
 }

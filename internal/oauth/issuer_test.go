@@ -142,7 +142,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.fetched <- r.URL.String()
 	page, isPage := w.pages.Load(r.URL.String())
 	if !isPage {
-		page = http.HandlerFunc(http.NotFound)
+		page = http.NotFoundHandler()
 	}
 
 	res := httptest.NewRecorder()

@@ -110,7 +110,7 @@ func TestHostileIssuers(t *testing.T) {
 		{"slow", keys, slowly, "deadline exceeded"},
 		{
 			"redirect", keys,
-			http.RedirectHandler(home+keys, 302).ServeHTTP,
+			http.RedirectHandler(home+keys, http.StatusFound).ServeHTTP,
 			"HTTP 302",
 		},
 		{

@@ -41,8 +41,8 @@ type Background struct {
 	Keep    time.Duration   // how long the API has an answer after the time limit
 }
 
-// refreshLocked brings the state of a task up to date. The request of who asks may end early: others
-// share what the API says. The end of the task is observed once, as a call of who asks.
+// refreshLocked brings the state of a task up to date. The request may end early: later requests
+// share what the API says. The end of the task is observed once, as the call of this request.
 func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call *Call) {
 	isHere := j.stages != nil
 	if isHere && j.state.Status == working {

@@ -123,7 +123,8 @@ func (s *Server) ask(
 	defer s.recoverCall(call.Tool, &err)
 
 	if j != nil && j.stages == nil {
-		response, a, err := s.options.Background.Start(ctx, call.Tool, q)
+		var response string
+		response, a, err = s.options.Background.Start(ctx, call.Tool, q)
 		if response != "" { // the task keeps the place until its end or its time limit
 			j.Response = response
 			j.end = sync.OnceFunc(release)

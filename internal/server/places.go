@@ -17,10 +17,10 @@ type places struct {
 	people map[string]*person // by ID; only those who have a call
 }
 
-// person is someone who has calls. The bound is that of the time of the first of them.
+// person counts the calls of one person. Its bound is the one in force when the first of them came.
 type person struct {
 	calls   int           // that run or wait
-	running chan struct{} // holds a value for each running call
+	running chan struct{} // holds a value for each call that runs, or waits for a place of all
 }
 
 // acquire waits until a call of the person may run. release ends the call.

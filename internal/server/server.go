@@ -1,14 +1,14 @@
 // Package server is the MCP server: three tools in front of one function that answers questions
 // (spec §3). It imports llm only for errors and events.
 //
-//	server.go    Server, and which methods and tools it has
-//	tools.go     the tools as tools/list shows them
-//	question.go  the arguments of a call
-//	call.go      a call, its result and its errors
-//	places.go    how many calls run at a time, of a person and of all
-//	progress.go  messages about a call
-//	tasks.go     calls whose client fetches the result later: their start, their ids, their end
-//	background.go  what the API says about the tasks that it runs
+//	server.go      Server, and which methods and tools it has
+//	tools.go       the tools as tools/list shows them
+//	question.go    the arguments of a call
+//	call.go        a call, its result and its errors
+//	places.go      how many calls run at a time, of a person and of all
+//	progress.go    messages about a call
+//	tasks.go       tasks, which clients poll: start, ids, end
+//	background.go  what the API says about tasks that it runs
 package server
 
 import (
@@ -121,8 +121,8 @@ type Server struct {
 
 	mu    sync.Mutex // guards the tasks
 	jobs  map[string]*job
-	ended []*job // here, the first one first
-	held  int    // bytes of those
+	ended []*job // tasks that ran here, in the order of their ends
+	held  int    // bytes of their results
 }
 
 // New returns a Server.

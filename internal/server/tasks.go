@@ -69,19 +69,23 @@ func outcome(res mcp.Result, err error) state {
 	return state{Status: "failed", Message: err.Error(), Error: e}
 }
 
-// job is a task that this process knows. Its call runs here, or the API runs it alone.
+// job is a task that this process knows. Its call runs here, or the API runs it alone. Methods that
+// end in Locked need the turn of their task; addLocked needs Server.mu. A turn is taken before
+// Server.mu.
 type job struct {
 	seal.Task         // Response is "" if only this process knows the task
 	person    string  // whose task it is
 	id        string  // "" until it is in Server.jobs
 	stages    *stages // of the call; nil: the API runs it alone
-	end       func()  // is called when the task has ended, also twice
+	end       func()  // is called when the task has ended, and may be called twice
 
-	turn     chan struct{} // holds a value while what follows is used
+	// turn holds a value while a request uses what follows. It is no Mutex, because the API may be
+	// asked meanwhile, and time in a bubble of testing/synctest goes on only where channels wait.
+	turn     chan struct{}
 	state    state
 	size     int  // in bytes, of a task that has ended here
 	known    bool // the API need not be asked for the state
-	observed bool // the end that the API told
+	observed bool // Observe was called for its end
 }
 
 func newJob(t seal.Task, person string) *job {
@@ -136,7 +140,8 @@ func declaresTasks(meta mcp.Meta) bool {
 // canBeTask reports whether a call is one that its client takes as a task. Invalid arguments are
 // refused at once, as without tasks.
 func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
-	if p.Name != detailed || !s.takesTasks() || !declaresTasks(p.Meta) {
+	isTask := s.takesTasks() && declaresTasks(p.Meta)
+	if p.Name != detailed || !isTask {
 		return false
 	}
 	_, err := question(detailed, gjson.ParseBytes(p.Arguments))
@@ -202,6 +207,13 @@ func (s *Server) started(j *job) *task {
 // addLocked makes a task known, and forgets those whose time is over.
 func (s *Server) addLocked(j *job, id string) {
 	maps.DeleteFunc(s.jobs, func(_ string, j *job) bool { return s.expired(j) })
+	s.ended = slices.DeleteFunc(s.ended, func(j *job) bool {
+		isOver := s.expired(j)
+		if isOver {
+			s.held -= j.size
+		}
+		return isOver
+	})
 	j.id = id
 	s.jobs[id] = j
 }
@@ -268,7 +280,8 @@ func (s *Server) endLocked(j *job, end state) {
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, j)
 	s.held += j.size
-	for len(s.ended) > 1 && (len(s.jobs) > maxTasks || s.held > maxHeld) {
+	isFull := func() bool { return len(s.jobs) > maxTasks || s.held > maxHeld }
+	for len(s.ended) > 1 && isFull() {
 		first := s.ended[0]
 		s.ended = slices.Delete(s.ended, 0, 1)
 		s.held -= first.size

@@ -211,6 +211,7 @@ func (r *Reader) line(limit int) []byte {
 
 // resync skips input that is not a message, but not past a Content-Length header.
 func (r *Reader) resync() {
+	toLineEnd := r.skip > maxMessage // what is left of restOfLine
 	for ; r.skip > 0; r.skip-- {
 		first, _ := r.in.Peek(1)
 		mayBeHeader := bytes.EqualFold(first, []byte("c"))
@@ -219,7 +220,7 @@ func (r *Reader) resync() {
 		}
 
 		b, err := r.in.ReadByte()
-		if err != nil || b == '\n' && r.skip > maxMessage { // restOfLine
+		if err != nil || toLineEnd && b == '\n' {
 			break
 		}
 	}
@@ -229,10 +230,10 @@ func (r *Reader) resync() {
 // Write writes a message in one call of w.Write, with a Content-Length header or followed by a line
 // feed.
 func Write(w io.Writer, body []byte, framed bool) error {
-	format := "%[2]s\n"
+	message := fmt.Appendf(nil, "%s\n", body)
 	if framed {
-		format = "Content-Length: %d\r\n\r\n%s"
+		message = fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
-	_, err := fmt.Fprintf(w, format, len(body), body)
+	_, err := w.Write(message)
 	return err
 }

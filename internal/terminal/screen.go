@@ -39,6 +39,7 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line
 //
 // A text is written to the terminal only after the status line has been removed.
 // message begins with shown, unless the API's markers were cut out of it later.
+// Exported methods lock mu. The others expect that it is held where calls can run side by side.
 type Screen struct {
 	stdout io.Writer // nil: the answer is not shown
 	status io.Writer // nil: no status line

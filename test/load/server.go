@@ -100,8 +100,8 @@ func (s *process) checkMemory(most int) error {
 	return nil
 }
 
-// sideBySide calls do n times at once. It returns how many failed, and prints the first error.
-func sideBySide(n int, do func(i int) error) (failed int64) {
+// sideBySide calls do n times at once, and prints the first error. It returns how many failed.
+func sideBySide(n int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var count atomic.Int64
 	for i := range n {
@@ -112,7 +112,12 @@ func sideBySide(n int, do func(i int) error) (failed int64) {
 		})
 	}
 	all.Wait()
-	return count.Load()
+
+	failed := count.Load()
+	if failed > 0 {
+		return fmt.Errorf("%d of %d failed", failed, n)
+	}
+	return nil
 }
 
 // call makes one call on a new connection. It must be answered within a time; 0: at any time.

@@ -1,5 +1,6 @@
 // Picture draws docs/images/ask.svg: what ask shows in a terminal while it searches and when it has
-// answered. The answer is testdata, served by the fake API. Run it on Linux, from the root of the repository:
+// answered. The answer is testdata, served by the fake API. Run it on Linux, from the root of the
+// repository:
 //
 //	go run ./test/picture
 //
@@ -41,7 +42,10 @@ func main() {
 	prompt := "\x1b[1m$ " + ask + "\x1b[0m"
 	lines := []string{prompt, during, ""}
 	lines = append(lines, strings.Split(prompt+"\n"+after+"$", "\n")...)
-	must(dir, os.WriteFile(picture, []byte(draw(lines)), 0o644))
+	err := os.WriteFile(picture, []byte(draw(lines)), 0o644)
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // record runs a command in a terminal, with the program of folder dir, and returns what it writes.

@@ -30,7 +30,7 @@ var notRun = []string{
 	"kubectl ",   // test/manifests checks the files.
 	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
 	"go test ",   // is this test's own run
-	// does not end; TestServe in internal/cli, and .ci/run over HTTP
+	// does not end; TestServeJSON in internal/cli, and .ci/run over HTTP
 	"openai-responses-mcp serve ",
 }
 
@@ -66,27 +66,17 @@ func TestCommands(t *testing.T) {
 	}
 
 	run := newShell(t)
-	for _, p := range pages(t, "README*.md", "docs/reference/*.md") {
-		for _, b := range p.blocks {
-			switch b.kind {
-			case "console":
-				t.Run(b.name(p), func(t *testing.T) {
-					runConsole(t, run, b.text)
-				})
-			case "sh":
-				t.Run(b.name(p), func(t *testing.T) {
-					runCommands(t, run, b.text)
-				})
-			}
-		}
-	}
+	checkBlocks(t, map[string]func(*testing.T, string){
+		"console": run.failing,
+		"sh":      run.commands,
+	}, "README*.md", "docs/reference/*.md")
 }
 
 // shell runs a command and returns its output.
 type shell func(command string) (string, error)
 
-// runConsole runs a block that has a command that fails, and its output.
-func runConsole(t *testing.T, run shell, text string) {
+// failing runs a block that has a command that fails, and its output.
+func (run shell) failing(t *testing.T, text string) {
 	command, want, _ := strings.Cut(strings.TrimPrefix(text, "$ "), "\n")
 	got, err := run(command)
 	if err == nil || got != want {
@@ -97,8 +87,8 @@ func runConsole(t *testing.T, run shell, text string) {
 // continued matches the end of a line that the next line continues.
 var continued = regexp.MustCompile(`\\\n *`)
 
-// runCommands runs the commands of a block.
-func runCommands(t *testing.T, run shell, text string) {
+// commands runs the commands of a block.
+func (run shell) commands(t *testing.T, text string) {
 	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {
 		command := strings.TrimSpace(line)
 		fits := func(pattern string) bool {

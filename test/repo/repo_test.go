@@ -37,11 +37,8 @@ func files(t *testing.T, patterns ...string) []string {
 	var all []string
 	for _, pattern := range patterns {
 		names, err := fs.Glob(os.DirFS(root), pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(names) == 0 {
-			t.Fatalf("%s: no files", pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: no files (%v)", pattern, err)
 		}
 		all = append(all, names...)
 	}
