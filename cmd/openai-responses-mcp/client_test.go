@@ -83,6 +83,7 @@ type client struct {
 	changed *sync.Cond // of a field below
 	all     []message
 	unread  []message // messages that no want has returned
+	rest    []byte    // of stdout, where it is not messages
 	stderr  bytes.Buffer
 	bad     error // what is wrong with stdout, or a timeout
 	over    bool  // the server has ended, and its output is read
@@ -98,18 +99,13 @@ func start(t tester, cmd *exec.Cmd) *client {
 
 // prepare makes the pipes of a command.
 func prepare(t tester, cmd *exec.Cmd) *client {
-	t.Helper()
 	c := &client{t: t, cmd: cmd}
 	c.changed = sync.NewCond(&c.mu)
 	cmd.Stderr = c
 	cmd.WaitDelay = patience
 
-	var inErr, outErr error
-	c.stdin, inErr = cmd.StdinPipe()
-	c.stdout, outErr = cmd.StdoutPipe()
-	if err := errors.Join(inErr, outErr); err != nil {
-		t.Fatalf("%v", err)
-	}
+	c.stdin, _ = cmd.StdinPipe()
+	c.stdout, _ = cmd.StdoutPipe()
 	return c
 }
 
@@ -121,29 +117,34 @@ func (c *client) launch() *client {
 	}
 
 	c.t.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // It may have ended.
+		c.cmd.Process.Kill() // It may have ended.
 		c.wait("the end", func() bool { return c.over })
 		clean(c.t, c.output()+c.log())
 	})
 	return c
 }
 
-// exit waits for the end of a command whose output is not read, and wants an exit code.
+// exit waits for the end of a command whose output is not messages, and wants an exit code.
 func (c *client) exit(code int) {
 	c.t.Helper()
 	go c.finish()
 	c.end(code)
 }
 
+// finish reads the rest of stdout until the server has ended.
 func (c *client) finish() {
-	_ = c.cmd.Wait() // ProcessState has the result.
-	c.update(func() { c.over = true })
+	rest, _ := io.ReadAll(c.stdout)
+	c.cmd.Wait() // ProcessState has the result.
+	c.update(func() {
+		c.rest = rest
+		c.over = true
+	})
 }
 
-// read reads stdout until the server has ended.
+// read reads the messages on stdout until the server has ended.
 func (c *client) read() {
 	defer c.finish()
-	r := bufio.NewReaderSize(c.stdout, 1<<16)
+	r := bufio.NewReader(c.stdout)
 	m, err := readMessage(r)
 	for ; err == nil; m, err = readMessage(r) {
 		c.update(func() {
@@ -154,8 +155,6 @@ func (c *client) read() {
 	if !errors.Is(err, io.EOF) {
 		c.update(func() { c.bad = err })
 	}
-
-	_, _ = io.Copy(io.Discard, r)
 }
 
 // Write collects stderr.
@@ -182,7 +181,7 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 	length, framed := strings.CutPrefix(line, "Content-Length: ")
 	if framed && err == nil {
 		n, _ := strconv.Atoi(strings.TrimSuffix(length, "\r\n"))
-		body := make([]byte, max(n, 0)+2)
+		body := make([]byte, n+2) // panics if the length is negative
 		_, err = io.ReadFull(r, body)
 		m.framed = true
 		m.raw = strings.TrimPrefix(string(body), "\r\n")
@@ -220,7 +219,7 @@ func (c *client) wait(what string, cond func() bool) {
 }
 
 // put sends bytes as they are. An answer is missing if it fails.
-func (c *client) put(s string) { _, _ = io.WriteString(c.stdin, s) }
+func (c *client) put(s string) { io.WriteString(c.stdin, s) }
 
 // line sends a message on a line.
 func (c *client) line(message string) { c.put(message + "\n") }
@@ -268,7 +267,7 @@ func (c *client) end(code int) []message {
 // eof closes stdin and wants exit code 0.
 func (c *client) eof() []message {
 	c.t.Helper()
-	_ = c.stdin.Close() // The server may have closed its end.
+	c.stdin.Close() // The server may have closed its end.
 	return c.end(0)
 }
 
@@ -279,7 +278,7 @@ func (c *client) log() string {
 	return c.stderr.String()
 }
 
-// output returns all messages, each on a line.
+// output returns all messages, each on a line, and the rest of stdout.
 func (c *client) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +286,7 @@ func (c *client) output() string {
 	for _, m := range c.all {
 		b.WriteString(m.raw + "\n")
 	}
-	return b.String()
+	return b.String() + string(c.rest)
 }
 
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ |WARNING: DATA RACE)`)

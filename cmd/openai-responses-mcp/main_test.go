@@ -13,10 +13,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,11 +56,11 @@ func await(t tester, wait func(context.Context, int) error, n int) {
 	}
 }
 
-// serve starts an API, and a server on stdio with these arguments and variables.
-func serve(t *testing.T, steps string, words ...string) (*client, *fakeapi.Server) {
+// serve starts an API, and a server on stdio that asks it once for each call.
+func serve(t *testing.T, steps string) (*client, *fakeapi.Server) {
 	t.Helper()
 	api, env := newAPI(t, strings.Fields(steps)...)
-	words = slices.Concat(env, []string{"--stdio"}, words)
+	words := append(env, "--stdio", "OPENAI_MAX_RETRIES=0")
 	return start(t, program(t.TempDir(), words...)), api
 }
 
@@ -217,16 +215,16 @@ func (s *script) startAPI(args []string) {
 }
 
 func (s *script) requests(args []string) {
-	await(s, s.api.WaitRequests, s.number(args))
-	if n := len(s.api.Requests()); n != s.number(args) {
-		s.Fatalf("the API has had %d requests", n)
+	n := s.number(args)
+	await(s, s.api.WaitRequests, n)
+	if got := len(s.api.Requests()); got != n {
+		s.Fatalf("the API has had %d requests", got)
 	}
 }
 
 func (s *script) body(args []string) {
 	text, _ := policy.Load("builtin", "", "", nil)
-	encoded, err := json.Marshal(text)
-	s.Check(err)
+	encoded, _ := json.Marshal(text)
 	instructions := strings.Trim(string(encoded), `"`)
 
 	members := gjson.ParseBytes(s.api.Requests()[s.number(args)-1].Body).Map()
@@ -247,12 +245,10 @@ func (s *script) headers(args []string) {
 }
 
 func (s *script) code(args []string) {
-	code := 0
+	code := "0"
 	err := s.Exec("openai-responses-mcp", args[1:]...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		code = exit.ExitCode()
-	} else if err != nil {
-		s.Fatalf("%v", err)
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
 	}
 
 	out := s.ReadFile("stdout")
@@ -260,8 +256,8 @@ func (s *script) code(args []string) {
 	clean(s, out+stderr)
 	s.print("%s", out)
 	fmt.Fprint(s.Stderr(), s.steady(stderr))
-	if strconv.Itoa(code) != args[0] {
-		s.Fatalf("exit code %d", code)
+	if code != args[0] {
+		s.Fatalf("exit code %s", code)
 	}
 }
 
@@ -325,11 +321,11 @@ func (s *script) print(format string, args ...any) {
 }
 
 func (s *script) want(id string) message {
-	if id != "-" {
-		return s.c.want(id)
+	if id == "-" {
+		id = "0"
+		s.c.line(ask(id, "x"))
 	}
-	s.c.line(ask("0", "x"))
-	return s.c.want("0")
+	return s.c.want(id)
 }
 
 func (s *script) number(args []string) int {
@@ -366,7 +362,7 @@ func (s *script) steady(text string) string {
 func errorOf(t tester, raw string) gjson.Result {
 	t.Helper()
 	e := gjson.Get(raw, "error")
-	if message := e.Get("message").String(); message == "" || strings.ContainsAny(message, "\r\n") {
+	if message := e.Get("message").Str; message == "" || strings.ContainsAny(message, "\r\n") {
 		t.Fatalf("not an error of one line: %s", raw)
 	}
 	return e

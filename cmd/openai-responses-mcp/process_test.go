@@ -6,72 +6,27 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// A signal ends the session with exit code 0 and without answers, although everything that it could
-// wait for takes longer than the test.
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		sig  syscall.Signal
-		step string
-		wait func(c *client) // nil: for the request only
-	}{
-		{"a call", syscall.SIGTERM, "hang", nil},
-		{"a call", syscall.SIGINT, "hang", nil},
-		{"a call", syscall.SIGHUP, "hang", nil},
-		{"a retry", syscall.SIGTERM, "429=250", func(c *client) { c.logged("status=429") }},
-		{"the last answer", syscall.SIGTERM, "hang", func(c *client) { _ = c.stdin.Close() }},
-	} {
-		t.Run(tt.name+" "+tt.sig.String(), func(t *testing.T) {
-			t.Parallel()
-			c, api := serve(t, tt.step, "--debug")
-			c.begin().line(ask("1", "x"))
-			await(t, api.WaitRequests, 1)
-
-			if tt.wait != nil {
-				tt.wait(c)
-			}
-			_ = c.cmd.Process.Signal(tt.sig)
-
-			if rest := c.end(0); len(rest) > 0 {
-				t.Errorf("messages after the signal: %v\n%s", rest, c.log())
-			}
-		})
-	}
-}
-
-// A signal also ends a session whose client does not read.
+// A signal ends a session whose client does not read.
 func TestSignalWithFullPipe(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, program(t.TempDir(), "--stdio")).launch()
 	go c.put(strings.Repeat(line1, 20000)) // ends with the server
-	if _, err := io.ReadFull(c.stdout, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	io.ReadFull(c.stdout, make([]byte, 1)) // The server writes.
 
-	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	c.stdout = http.NoBody // exit reads nothing, so that the pipe stays full
 	c.exit(0)
-}
-
-// serverEnds returns the server's ends of the pipes, which it will share with the test.
-func serverEnds(c *client) (fds []int) {
-	c.t.Helper()
-	for _, end := range []any{c.cmd.Stdin, c.cmd.Stdout} {
-		fd, err := unix.FcntlInt(end.(*os.File).Fd(), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			c.t.Fatalf("%v", err)
-		}
-		fds = append(fds, fd)
-	}
-	return fds
 }
 
 // Another process that has the same pipes may make them non-blocking. Neither reading from an empty
@@ -79,27 +34,28 @@ func serverEnds(c *client) (fds []int) {
 func TestNonblockingPipes(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, program(t.TempDir(), "--stdio"))
-	ends := serverEnds(c)
+	var ends []int // those of the server, which it shares with the test
+	for _, end := range []any{c.cmd.Stdin, c.cmd.Stdout} {
+		fd, _ := unix.FcntlInt(end.(*os.File).Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		ends = append(ends, fd)
+	}
 	c.launch()
 
 	r := bufio.NewReader(c.stdout)
-	answered := func() {
-		t.Helper()
+	for range 100 {
 		c.line(ping1)
 		if m, err := readMessage(r); m.id != "1" {
 			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
-	}
 
-	answered() // the server has begun with blocking pipes
-	for _, fd := range ends {
-		if err := unix.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
+		// The server has begun with blocking pipes.
+		for _, fd := range ends {
+			if err := unix.SetNonblock(fd, true); err != nil {
+				t.Fatal(err)
+			}
+			unix.Close(fd)
 		}
-		_ = unix.Close(fd)
-	}
-	for range 99 {
-		answered()
+		ends = nil
 	}
 
 	const n = 20000
@@ -107,15 +63,15 @@ func TestNonblockingPipes(t *testing.T) {
 		c.line(ping(fmt.Sprint(i)))
 	}
 
-	_ = c.stdin.Close()
-	ids := map[string]bool{}
-	for m, err := readMessage(r); err == nil; m, err = readMessage(r) {
-		ids[m.id] = true
+	c.stdin.Close()
+	answers := 0
+	for _, err := readMessage(r); err == nil; _, err = readMessage(r) {
+		answers++
 	}
 
 	c.exit(0)
-	if len(ids) != n {
-		t.Errorf("%d answers, want %d", len(ids), n)
+	if answers != n {
+		t.Errorf("%d answers, want %d", answers, n)
 	}
 }
 
@@ -125,8 +81,11 @@ const (
 	notRead     = 141 // nothing reads stdout
 )
 
-// backgroundSteps are those of a response in the background whose stream breaks.
-const backgroundSteps = "cut-after=1+slow=1m hang"
+// Steps of the API.
+const (
+	retrySteps      = "429=250"                  // the last call waits
+	backgroundSteps = "cut-after=1+slow=1m hang" // the stream of a response breaks
+)
 
 // ends are commands that end early.
 var ends = []struct {
@@ -136,6 +95,10 @@ var ends = []struct {
 	code  int
 }{
 	{"--stdio", "hang", nil, 0},
+	{"--stdio", "hang", syscall.SIGTERM, 0},
+	{"--stdio", "hang", os.Interrupt, 0},
+	{"--stdio", "hang", syscall.SIGHUP, 0},
+	{"--stdio --debug", retrySteps, syscall.SIGTERM, 0},
 	{"ask x", "hang", os.Interrupt, interrupted},
 	{"smoke x", "hang", os.Interrupt, interrupted},
 	{"doctor --live", "always hang", os.Interrupt, interrupted},
@@ -156,7 +119,7 @@ var ends = []struct {
 
 // Commands end with the reader of their output and with a signal, and their exit code says which it
 // was. Without a reader a session ends at once too, and its calls with it, while stdin stays open. A
-// response in the background is cancelled at the API.
+// session answers nothing after a signal. A response in the background is cancelled at the API.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range ends {
@@ -166,38 +129,52 @@ func TestCommandsEnd(t *testing.T) {
 			words := append(env, strings.Fields(tt.args)...)
 			c := prepare(t, program(home(t, inBackground), words...))
 			if tt.steps == "" {
-				_ = c.stdout.Close()
+				c.stdout.Close()
 			}
 			c.launch()
 			c.line(initialize)
 			c.line(ask("1", "x"))
-			if tt.steps == backgroundSteps {
+
+			switch tt.steps {
+			case "":
+			case retrySteps:
+				c.logged("status=429")
+				c.stdin.Close()
+			case backgroundSteps:
 				await(t, api.WaitRequests, 2) // the second one is a GET
-			} else if tt.steps != "" {
+			default:
 				await(t, api.WaitRequests, 1)
 			}
 
 			if tt.sig != nil {
-				_ = c.cmd.Process.Signal(tt.sig)
+				c.cmd.Process.Signal(tt.sig)
 			} else {
-				_ = c.stdout.Close()
+				c.stdout.Close()
 			}
 
 			c.exit(tt.code)
-			if strings.Contains(c.log(), "error") {
+			if strings.Contains(c.log(), "error: ") {
 				t.Errorf("stderr: %s", c.log())
+			}
+			if out := c.output(); strings.Contains(out, `"error"`) {
+				t.Errorf("an answer after the signal: %s", out)
 			}
 
 			switch tt.steps {
 			case "hang":
 				await(t, api.WaitAborted, 1)
 			case backgroundSteps:
-				requests := api.Requests()
-				last := requests[len(requests)-1]
-				if !strings.HasSuffix(last.Path, "/cancel") {
-					t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
-				}
+				wantCancel(t, api, 3)
 			}
 		})
+	}
+}
+
+// wantCancel wants that request n cancels a response.
+func wantCancel(t *testing.T, api *fakeapi.Server, n int) {
+	t.Helper()
+	await(t, api.WaitRequests, n)
+	if path := api.Requests()[n-1].Path; !strings.HasSuffix(path, "/cancel") {
+		t.Errorf("request %d is %s, want a cancel", n, path)
 	}
 }

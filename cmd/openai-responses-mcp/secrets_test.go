@@ -114,30 +114,25 @@ func said(t *testing.T, r *http.Request) string {
 	return strings.Join(secrets, " ; ")
 }
 
-// splitSecret is headerSecret with an invisible character after each one, for JSON.
-func splitSecret() string {
-	split := strings.Join(strings.Split(headerSecret, ""), "\u200b")
-	return strings.ReplaceAll(split, `"`, `\"`)
-}
-
 // newEcho starts a proxy that answers each request with an echo.
 func newEcho(t *testing.T, status int, contentType, body string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
+		io.Copy(io.Discard, r.Body)
 		text := said(t, r)
+		split := strings.Join(strings.Split(headerSecret, ""), "\u200b") // invisible
 
 		fill := strings.NewReplacer(
 			"SAID", text,
 			"JSON", fmt.Sprintf("%q", text),
-			"SPLIT", splitSecret(),
+			"SPLIT", strings.ReplaceAll(split, `"`, `\"`),
 			"QUERY", url.QueryEscape(text),
 			"PATH", url.PathEscape(text),
 		)
 
 		if status == 0 {
 			c, _, _ := http.NewResponseController(w).Hijack()
-			_, _ = io.WriteString(c, fill.Replace(body))
-			_ = c.Close()
+			io.WriteString(c, fill.Replace(body))
+			c.Close()
 			return
 		}
 
@@ -146,7 +141,7 @@ func newEcho(t *testing.T, status int, contentType, body string) *httptest.Serve
 		w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(text))
 
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, fill.Replace(body))
+		io.WriteString(w, fill.Replace(body))
 	}))
 	t.Cleanup(s.Close)
 
@@ -177,7 +172,7 @@ func TestSecrets(t *testing.T) {
 		initialized,
 		watched(ask("1", "x")),
 		ask("2", "Is "+key+" a good key?"),
-	}, "\n") + "\n"
+	}, "\n")
 
 	for _, echo := range echoes {
 		t.Run(echo.name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,8 +15,6 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // Tokens and secrets. None of them may be logged.
@@ -46,27 +43,28 @@ type replica struct {
 	header http.Header
 }
 
-// serveHTTP starts a replica in front of an API, with the variables and flags of words.
-func serveHTTP(t *testing.T, words ...string) *replica {
-	t.Helper()
-	args := strings.Fields("serve --http 127.0.0.1:0 --config config.yaml --notice 0s")
-	tokens := "MCP_HTTP_TOKENS=alice:" + alice + " bob:" + bob
-	args = slices.Concat(args, []string{tokens}, words)
-	c := start(t, program(home(t, inBackground), args...))
+// How a replica is started.
+const (
+	overStdio = "--stdio --config config.yaml "
+	overHTTP  = "serve --http 127.0.0.1:0 --config config.yaml --notice 0s " +
+		"MCP_HTTP_TOKENS=alice:" + alice + ",bob:" + bob + " "
+)
 
-	c.logged("/mcp")
-	_, url, _ := strings.Cut(c.log(), "serving MCP on ")
-	url, _, _ = strings.Cut(url, "\n")
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-	return &replica{client: c, url: url, header: http.Header{}}
-}
+// newReplica starts a replica with the variables of env, and with those and the flags of args.
+func newReplica(t *testing.T, env []string, args string) *replica {
+	words := slices.Concat(env, strings.Fields(args))
+	r := &replica{
+		client: start(t, program(home(t, inBackground), words...)),
+		header: http.Header{},
+	}
+	if strings.HasPrefix(args, overHTTP) {
+		r.logged("/mcp\n")
+		r.url = address.FindString(r.log())
+	}
 
-// serveStdio starts a replica over stdio.
-func serveStdio(t *testing.T, env ...string) *replica {
-	t.Helper()
-	args := append(slices.Clone(env), "--stdio", "--config", "config.yaml")
-
-	return &replica{client: start(t, program(home(t, inBackground), args...))}
+	return r
 }
 
 // request sends a request, over HTTP with a token, and returns the response.
@@ -82,23 +80,13 @@ func (r *replica) request(token, method, name, params string) gjson.Result {
 	r.header.Set("Mcp-Protocol-Version", "2026-07-28")
 	r.header.Set("Mcp-Method", method)
 	r.header.Set("Mcp-Name", name)
-	answer, err := r.post(context.Background(), token, body)
-	if err != nil {
-		r.t.Fatalf("%v\n%s", err, r.log())
-	}
-	_, data, isStream := strings.Cut(answer, "data: ")
-	if isStream {
-		return gjson.Parse(data)
-	}
-	return gjson.Parse(answer)
+	answer := r.post(context.Background(), token, body)
+	return gjson.Parse(strings.TrimPrefix(answer, "event: message\ndata: "))
 }
 
-// post sends a message over HTTP, and returns the body of the response.
-func (r *replica) post(ctx context.Context, token, message string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, strings.NewReader(message))
-	if err != nil {
-		return "", err
-	}
+// post sends a message over HTTP, and returns the body of the response, or an error as JSON.
+func (r *replica) post(ctx context.Context, token, message string) string {
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, r.url, strings.NewReader(message))
 	req.Header = r.header
 	req.Host = req.Header.Get("Host") // "": that of the URL
 	req.Header.Set("Authorization", "Bearer "+token)
@@ -107,11 +95,11 @@ func (r *replica) post(ctx context.Context, token, message string) (string, erro
 
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return "", err
+		return fmt.Sprintf("%q", err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	return string(body), err
+	body, _ := io.ReadAll(res.Body)
+	return string(body)
 }
 
 // research begins a task of alice and returns its id.
@@ -145,41 +133,32 @@ func (r *replica) completed(id, query string) {
 	}
 }
 
-// poll waits until something holds.
-func poll(holds func() bool) {
+// poll waits until something holds, and returns whether it does.
+func poll(holds func() bool) bool {
 	for end := time.Now().Add(patience); !holds() && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
+	return holds()
 }
 
-// Tasks that run side by side get their own answers.
+// Tasks that run side by side get their own answers. tasks/cancel ends the request of a task to the
+// API, and so does the end of the session.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	c, _ := serve(t, "always delay=50ms")
+	c, api := serve(t, "always asked")
 	r := &replica{client: c}
-	queries := map[string]string{} // by id
+	one := r.research("hang")
+	other := r.research("hang")
+
+	var ids []string
 	for i := range 40 {
-		query := fmt.Sprintf("question %d;", i)
-		queries[r.research(query)] = query
+		ids = append(ids, r.research(fmt.Sprintf("delay=50ms %d;", i)))
+	}
+	for i, id := range ids {
+		r.completed(id, fmt.Sprintf("delay=50ms %d;", i))
 	}
 
-	if len(queries) != 40 {
-		t.Errorf("%d tasks, want 40", len(queries))
-	}
-	for id, query := range queries {
-		r.completed(id, query)
-	}
-}
-
-// tasks/cancel ends the request of a task to the API, and so does the end of the session.
-func TestCancelTask(t *testing.T) {
-	t.Parallel()
-	c, api := serve(t, "always hang")
-	r := &replica{client: c}
-	one := r.research("x")
-	other := r.research("x")
-	await(t, api.WaitRequests, 2)
-
+	await(t, api.WaitRequests, 42)
 	r.task("", "cancel", one)
 	await(t, api.WaitAborted, 1)
 	for id, want := range map[string]string{one: "cancelled", other: "working"} {
@@ -192,47 +171,43 @@ func TestCancelTask(t *testing.T) {
 	await(t, api.WaitAborted, 2)
 }
 
-// posts counts the requests that ask the API a question.
-func posts(api *fakeapi.Server) (n int) {
-	for _, r := range api.Requests() {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/responses") {
-			n++
-		}
-	}
-	return n
-}
-
 // A task outlives the process that began it: any other one with the same secret finishes it, and the
 // API is asked once and cancels nothing.
 func TestTaskOutlives(t *testing.T) {
 	t.Parallel()
-	kill := func(c *client) { _ = c.cmd.Process.Kill() }
 	for _, tt := range []struct {
 		name  string
-		serve func(*testing.T, ...string) *replica
-		first string // the secret of the process that begins the task
-		then  string // that of those that finish it
-		end   func(*client)
+		first string // the arguments of the process that begins the task
+		then  string // those of the processes that finish it
 	}{
-		{"the same key", serveHTTP, "DEBUG=1", "DEBUG=1", kill},
-		{"a listed secret", serveHTTP, oldSecret, newSecret, kill},
-		{"stdio, killed", serveStdio, oldSecret, newSecret, kill},
-		{"stdio, at its end", serveStdio, "", "", func(c *client) { c.eof() }},
+		{"the same key", overHTTP + "DEBUG=1", overHTTP + "DEBUG=1"},
+		{"a listed secret", overHTTP + oldSecret, overHTTP + newSecret},
+		{"stdio, at its end", overStdio, overStdio},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, "always", "search+slow=100ms")
-			then := append(slices.Clone(env), strings.Fields(tt.then)...)
-			a := tt.serve(t, append(env, strings.Fields(tt.first)...)...)
-			b := tt.serve(t, then...) // side by side with a
+			a := newReplica(t, env, tt.first)
+			b := newReplica(t, env, tt.then) // side by side with a
 			id := a.research("why is it so")
-			tt.end(a.client)
-			c := tt.serve(t, then...) // started after a
+			if a.url == "" {
+				a.eof()
+			} else {
+				a.cmd.Process.Kill()
+			}
+			c := newReplica(t, env, tt.then) // started after a
 
 			b.completed(id, "why is it so")
 			c.completed(id, "why is it so")
-			if n := posts(api); n != 1 {
-				t.Errorf("the API was asked %d times, want once", n)
+
+			posts := 0
+			for _, r := range api.Requests() {
+				if r.Method == http.MethodPost {
+					posts++
+				}
+			}
+			if posts != 1 {
+				t.Errorf("%d questions and cancels, want one", posts)
 			}
 			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
 				t.Errorf("the log has the id of the task:\n%s", log)
@@ -245,9 +220,9 @@ func TestTaskOutlives(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "always", "search+slow=50ms")
-	a := serveHTTP(t, env...)
-	b := serveHTTP(t, append(slices.Clone(env), anyKey)...)
-	c := serveHTTP(t, append(slices.Clone(env), oldSecret)...)
+	a := newReplica(t, env, overHTTP)
+	b := newReplica(t, env, overHTTP+anyKey)
+	c := newReplica(t, env, overHTTP+oldSecret)
 	id := a.research("why")
 	requests := len(api.Requests())
 
@@ -292,12 +267,12 @@ func TestServeLog(t *testing.T) {
 	for _, debug := range []bool{false, true} {
 		t.Run(fmt.Sprint("debug ", debug), func(t *testing.T) {
 			t.Parallel()
-			_, env := newAPI(t, "ok", "quota")
-			words := strings.Fields("--allowed-host MCP.example:443 --public-url https://mcp.example " +
-				"--oauth-issuer http://127.0.0.1:1 --debug=" + fmt.Sprint(debug)) // which is down
-			file := filepath.Join(home(t, "alice:"+alice+"\n"), "config.yaml")
-			words = append(words, "MCP_HTTP_TOKENS=", "MCP_HTTP_TOKENS_FILE="+file)
-			r := serveHTTP(t, append(env, words...)...)
+			api, env := newAPI(t, "ok", "quota")
+			file := home(t, "alice:"+alice+"\n") + "/config.yaml"
+			r := newReplica(t, env, overHTTP+"--allowed-host MCP.example:443 "+
+				"--public-url https://mcp.example "+
+				"--oauth-issuer http://127.0.0.1:1 "+ // which is down
+				"MCP_HTTP_TOKENS= MCP_HTTP_TOKENS_FILE="+file+" --debug="+fmt.Sprint(debug))
 			r.header = http.Header{
 				"Host":         {"mcp.example"},
 				"Traceparent":  {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
@@ -308,19 +283,25 @@ func TestServeLog(t *testing.T) {
 				r.request(alice, "tools/call", "answer", question)
 			}
 
-			r.logged("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
 			r.logged("the keys cannot be read")
 			r.logged("kind=quota status=429 code=insufficient_quota request_id=req_")
 			if !calls.MatchString(r.log()) {
 				t.Errorf("the log is %s, want %s", r.log(), calls)
 			}
-			for _, text := range []string{"is [redacted] a token?", "exceeded your current quota"} {
-				if strings.Contains(r.log(), text) != debug {
-					t.Errorf("want %q in debug only: %s", text, r.log())
+			for text, want := range map[string]bool{
+				"without --oauth-scope, ID tokens and tokens for other purposes may be accepted": true,
+				"is [redacted] a token?":      debug,
+				"exceeded your current quota": debug,
+				alice:                         false,
+			} {
+				if strings.Contains(r.log(), text) != want {
+					t.Errorf("%q is logged: %t, want %t: %s", text, !want, want, r.log())
 				}
 			}
-			if strings.Contains(r.log(), alice) {
-				t.Errorf("the log has the token:\n%s", r.log())
+
+			sent := api.Requests()[0].Header.Get("Traceparent")
+			if want := r.header.Get("Traceparent"); sent != want {
+				t.Errorf("the API gets the trace %q, want %q", sent, want)
 			}
 		})
 	}
@@ -330,25 +311,17 @@ func TestServeLog(t *testing.T) {
 // server ends.
 func TestServeCancels(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"the client has left", "the server ends"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api, env := newAPI(t, "cut-after=1+slow=1m", "hang")
-			r := serveHTTP(t, append(env, "--drain", "0s")...)
-			ctx, leave := context.WithCancel(t.Context())
-			defer leave()
-			go r.post(ctx, alice, ask("1", "x"))
-			await(t, api.WaitRequests, 2) // the second one is a GET
+	api, env := newAPI(t, strings.Fields(backgroundSteps+" ok "+backgroundSteps)...)
+	r := newReplica(t, env, overHTTP+"--drain 0s")
+	ctx, leave := context.WithCancel(t.Context())
+	go r.post(ctx, alice, ask("1", "x"))
+	await(t, api.WaitRequests, 2) // the second one is a GET
+	leave()
+	wantCancel(t, api, 3)
 
-			if name == "the server ends" {
-				_ = r.cmd.Process.Signal(syscall.SIGTERM)
-				r.end(0)
-			}
-			leave()
-			await(t, api.WaitRequests, 3)
-			if last := api.Requests()[2]; !strings.HasSuffix(last.Path, "/cancel") {
-				t.Errorf("the last request is %s %s, want a cancel", last.Method, last.Path)
-			}
-		})
-	}
+	go r.post(t.Context(), alice, ask("1", "x"))
+	await(t, api.WaitRequests, 5)
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.end(0)
+	wantCancel(t, api, 6)
 }

@@ -64,6 +64,7 @@ func TestServeFlags(t *testing.T) {
 		{"--path /metrics", "--path /metrics is taken"},
 		{"--path /.well-known", "--path /.well-known is not a path"},
 		{"--log-format xml", `"xml" for --log-format: not one of text, json`},
+		{"--drain -1s", "--drain and --notice cannot be negative"},
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},
@@ -115,6 +116,10 @@ func TestServeSecrets(t *testing.T) {
 		{
 			"secrets of tasks in list and file", serve, "MCP_TASK_SECRETS_FILE=file " + tasks,
 			"MCP_TASK_SECRETS and MCP_TASK_SECRETS_FILE are both set",
+		},
+		{
+			"no secrets of tasks", serve, "MCP_TASK_SECRETS_FILE=" + writeFile(t, " ,\n"),
+			"file has no secrets",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
