@@ -109,7 +109,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	}
 	method := m.Get("method").Str
 	id := m.Get("id")
-	c.log.Debug("recv", "method", method, "id", id.Raw, "headerEnd", f.Header, "json", string(f.Body))
+	c.log.Debug("recv", "method", method, "id", id.Raw, "json", string(f.Body))
 
 	if method == "" {
 		return nil // a response; the server sends no requests

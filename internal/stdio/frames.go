@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"regexp"
 	"strconv"
@@ -35,7 +36,8 @@ type Frame struct {
 // Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
 // a line of its own (spec §2.1).
 type Reader struct {
-	in *bufio.Reader
+	in  *bufio.Reader
+	log *slog.Logger
 
 	// skip is the number of bytes to skip after a parse error, or about restOfLine. The next Read
 	// skips them, so that the error is returned before more input arrives.
@@ -46,7 +48,9 @@ type Reader struct {
 const restOfLine = math.MaxInt
 
 // NewReader returns a Reader of in.
-func NewReader(in io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(in, maxLine)} }
+func NewReader(in io.Reader) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, maxLine), log: slog.New(slog.DiscardHandler)}
+}
 
 // Read waits for the next message. Its error is that of the input, io.EOF at its end, or says that
 // a part of the input is not a message. In that case the next Read returns what follows that part.
@@ -111,6 +115,8 @@ func (r *Reader) framed() (Frame, error) {
 		r.discard(len(line))
 		line = r.line(maxLine)
 	}
+
+	r.log.Debug("header", "headerEnd", size)
 
 	// Some clients omit the empty line after a length.
 	if !hasLength && len(bytes.TrimSpace(line)) > 0 {

@@ -52,7 +52,9 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input
 
-	go c.scan(NewReader(retrying{t}))
+	r := NewReader(retrying{t})
+	r.log = t.Log
+	go c.scan(r)
 	go func() {
 		if WaitGone(ctx, t.Out) {
 			end(ErrGone)
