@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -75,7 +76,7 @@ func fetchError(err error) error {
 	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
 		return ErrUnknown
 	}
-	if e.Lost {
+	if e.Lost && e.Status != http.StatusOK {
 		return ErrGone
 	}
 	return err

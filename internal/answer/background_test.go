@@ -63,6 +63,7 @@ func TestFetch(t *testing.T) {
 		{"deleted", slow, 0, "the API does not have the answer"},
 		{"busy", slow + " 429", 5 * time.Minute, "<nil>"}, // Start has met the 429
 		{"unavailable", slow + " ok 503", 0, "the answer is not complete, as far as"},
+		{"a web page", slow + " ok garbage", 0, "calling the Responses API: "},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
 	} {

@@ -77,7 +77,7 @@ func (r *reading) add(resp *llm.Response) {
 func (r *reading) addMeta(resp *llm.Response, searches int) {
 	billed := resp.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
-		searches = int(*billed)
+		searches = int(max(0, *billed))
 	}
 
 	r.meta.ResolvedModel = resp.Model

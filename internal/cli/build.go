@@ -306,8 +306,9 @@ func rootsFlaw(file string) string {
 func (a *app) proxyVariable(base string) string {
 	scheme, _, _ := strings.Cut(strings.ToLower(base), ":")
 	name := scheme + "_proxy"
-	if a.variable(name) == "" {
-		return strings.ToUpper(name)
+	upper := strings.ToUpper(name)
+	if a.variable(upper) == "" && a.variable(name) != "" {
+		return name
 	}
-	return name
+	return upper
 }

@@ -127,7 +127,7 @@ func TestErrorLine(t *testing.T) {
 		{"code", &llm.Error{Type: "t", Code: "no_quota", Message: "Too much."}, "Too much. no_quota"},
 		{"type", &llm.Error{Type: "invalid_request_error"}, "explained invalid_request_error"},
 		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained missing_key"},
-		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained auth"},
+		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained not_authenticated"},
 		{"other", errors.New("looking up"), "explained error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

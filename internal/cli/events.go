@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -64,15 +65,18 @@ func eventType(ev llm.Event) string {
 }
 
 // errorLine returns the line of an error: the API's own message and code, where it sent any. problem
-// is used where the message repeats a part of the key.
+// is used where there is no such message, or where it repeats a part of the key.
 func (a *app) errorLine(err error, problem string) json.RawMessage {
 	code := "error"
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
-		code = cmp.Or(e.Code, e.Type, e.Kind.Label())
-	}
-	if ok && e.Kind != llm.KindAuth {
-		problem = cmp.Or(e.Message, problem)
+		kind := strings.ReplaceAll(e.Kind.String(), " ", "_")
+		code = cmp.Or(e.Code, e.Type, kind)
+		switch e.Kind {
+		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
+		default:
+			problem = cmp.Or(e.Message, problem)
+		}
 	}
 
 	return line("error", struct {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,7 +81,16 @@ type streamEvent struct {
 	Part         Part
 	Item         Item
 	Response     Response
-	Error        any
+	Error        json.RawMessage
+}
+
+// isError reports whether an event has an error. The events of some servers have an empty one.
+func (ev *streamEvent) isError() bool {
+	switch string(ev.Error) {
+	case "", "null", "{}", `""`:
+		return ev.Type == "error"
+	}
+	return true
 }
 
 // read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
@@ -110,13 +120,12 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	ev := &streamEvent{}
 	err := decode(data, ev)
-	untyped := ev.Type == "" && ev.Error != nil // some gateways send no type
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
 	case a.job.skips(ev):
 		return nil, nil
-	case ev.Type == "error", untyped:
+	case ev.isError():
 		return nil, responseError(data, "the stream ended with an error")
 	}
 

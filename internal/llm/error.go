@@ -251,6 +251,9 @@ func (e *Error) statusKind(status int) Kind {
 // OpenRouter's code is the status.
 func responseError(data []byte, message string) *Error {
 	e := apiError(data)
+	if e.Type == "error" { // the type of an event
+		e.Type = ""
+	}
 	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
 
@@ -313,7 +316,7 @@ func apiError(data []byte) *Error {
 
 	doc := gjson.ParseBytes(data)
 	fields := doc.Get("error")
-	bare := "" // an error that is a string
+	bare := "" // an error that is a string: a message, and maybe a code
 	if !fields.IsObject() {
 		bare = fields.String()
 		fields = doc
@@ -322,6 +325,9 @@ func apiError(data []byte) *Error {
 	e.Type = fields.Get("type").String()
 	e.Param = fields.Get("param").String()
 	e.Code = fields.Get("code").String()
+	if namedKind(bare) != (Kind{}) {
+		e.Code = cmp.Or(e.Code, bare)
+	}
 	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String())
 	return e
 }

@@ -108,6 +108,10 @@ var errorRows = []struct {
 		`{"error":{"type":"insufficient_quota","code":null,"message":"No."}}`,
 	},
 	{
+		"quota as a text", 429, KindQuota, "|insufficient_quota||insufficient_quota",
+		`{"error":"insufficient_quota"}`,
+	},
+	{
 		"hard limit", 400, KindQuota, "|billing_hard_limit_reached||No.",
 		`{"error":{"message":"No.","code":"billing_hard_limit_reached"}}`,
 	},

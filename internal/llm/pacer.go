@@ -48,6 +48,7 @@ type pacer struct {
 	next    time.Duration // when the queue may send its next request
 	counted time.Duration // when the last counted refusal came
 	rising  bool          // the gap is a guess, and no counted refusal has followed
+	untried bool          // the gap is from the API, and no counted refusal has followed
 	grown   time.Duration // when the rate rose last; only while rising
 	slowest time.Duration // the longest time from a request to its refusal since the limit is known; 0: none
 }
@@ -104,6 +105,11 @@ func (c *Client) wait(ctx context.Context, call *pacedCall, e *emitter) error {
 	if call.enter() {
 		return nil
 	}
+	select {
+	case <-call.turn: // at once
+		return nil
+	default:
+	}
 
 	c.waiting.Add(1)
 	defer c.waiting.Add(-1)
@@ -158,7 +164,7 @@ func (p *pacer) unlock() {
 		c, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
-		case delay <= 0:
+		case c != nil && delay <= 0: // without a call, time has passed since nextLocked
 			p.releaseLocked(c)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, p.onTimer)
@@ -258,8 +264,8 @@ func (c *pacedCall) accepted(sent time.Duration) {
 	owner.pause = 0
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
-	// accepted burst says little about the rate. They shorten only a gap longer than firstGap,
-	// because many APIs ask for whole seconds. After an outage the gap is a guess again. A guess and
+	// accepted burst says little about the rate. They shorten only a first gap longer than
+	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess again. A guess and
 	// such a gap shrink by a quarter, others by a twentieth.
 	switch {
 	case p.gap == 0:
@@ -273,7 +279,7 @@ func (c *pacedCall) accepted(sent time.Duration) {
 	case p.rising:
 	case sent > p.counted:
 		p.gap = max(minGap, p.gap*19/20)
-	case p.gap > firstGap:
+	case p.untried && p.gap > firstGap:
 		p.gap = max(firstGap, p.gap*3/4)
 	}
 }
@@ -328,11 +334,13 @@ func (p *pacer) countLocked(sent, asked time.Duration) {
 	case p.gap == 0:
 		p.gap = min(max(cmp.Or(asked, firstGap), minGap), maxFirstGap)
 		p.rising = asked == 0
+		p.untried = asked > 0
 		p.grown = now
 		p.next = now + p.gap
 	case sent > p.counted:
 		p.gap = min(p.gap*3/2, maxGap)
 		p.rising = false
+		p.untried = false
 		p.next = now + p.gap
 	}
 	p.counted = now

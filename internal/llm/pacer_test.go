@@ -303,6 +303,15 @@ var timesRows = []struct {
 	},
 
 	{
+		"nor one that refusals made longer",
+		"Retry-After|1", "RARARARA RAAA",
+		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
+			"5000 bob, 5000 bob, 5000 bob, 5000 bob",
+		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 5000 bob, 5000 bob, 5000 bob, " +
+			"5000 bob, 8055 alice, 11101 bob, 13995 alice, 18128 alice, 22252 alice, 26169 alice",
+	},
+
+	{
 		"a burst that was accepted does not shorten a short gap",
 		"Retry-After|.5", "RA",
 		"0 alice, 5 alice, 20 alice",

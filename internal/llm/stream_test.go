@@ -106,6 +106,10 @@ var failureRows = []struct {
 		failedStep(`"error":null`),
 	},
 	{
+		"failed, error beside it", KindQuota, "No.",
+		eventStep(`{"type":"response.failed","error":{"code":"insufficient_quota","message":"No."}}`),
+	},
+	{
 		"failed, bare", KindFailed, "the response failed",
 		sseStep(`{"type":"response.failed"}`),
 	},

@@ -34,9 +34,7 @@ func invalid(description string) *Error {
 // claims are those of a token.
 type claims struct {
 	jwt.Claims
-	Scope jwt.Audience   `json:"scope"` // a text or a list, as the claim aud
-	SCP   jwt.Audience   `json:"scp"`
-	all   map[string]any // the others, too
+	all map[string]any // the others, too
 }
 
 // accept checks the claims of a token with a valid signature. A missing scope comes last: a client
@@ -58,7 +56,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token is not an access token")
 	}
 
-	granted := strings.Fields(strings.Join(append(c.Scope, c.SCP...), " "))
+	granted := c.scopes()
 	for _, scope := range r.options.Scopes {
 		if !r.grants(granted, scope) {
 			return &Error{http.StatusForbidden, "the token lacks a scope"}
@@ -89,6 +87,22 @@ func (c claims) ofAccessToken(kind any) bool {
 		}
 	}
 	return true
+}
+
+// scopes returns the granted scopes. The claims are texts or lists.
+func (c claims) scopes() []string {
+	var granted []string
+	for _, name := range []string{"scope", "scp"} {
+		list, isList := c.all[name].([]any)
+		if !isList {
+			list = []any{c.all[name]}
+		}
+		for _, one := range list {
+			words, _ := one.(string)
+			granted = append(granted, strings.Fields(words)...)
+		}
+	}
+	return granted
 }
 
 // grants reports whether scope is granted. Entra ID writes api://ID/read, where api://ID is the

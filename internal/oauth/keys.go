@@ -66,8 +66,7 @@ func (p *published) find(header jose.Header) ([]jose.JSONWebKey, error) {
 	var found []jose.JSONWebKey
 	for _, key := range p.keys {
 		isNamed := header.KeyID == "" || header.KeyID == key.KeyID
-		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		if isNamed && fits {
+		if isNamed {
 			found = append(found, key)
 		}
 	}
@@ -176,6 +175,8 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 		case errors.Is(err, jose.ErrUnsupportedKeyType): // of no use here
 		case err != nil:
 			ignored = fmt.Errorf("key %d is malformed", n+1)
+		case !key.IsPublic():
+			ignored = fmt.Errorf("key %d is private", n+1)
 		case isRSA && public.N.BitLen() < minRSABits:
 			ignored = fmt.Errorf("key %d is RSA of fewer than %d bits", n+1, minRSABits)
 		case signs(key):
@@ -191,7 +192,7 @@ func signs(key jose.JSONWebKey) bool {
 	forSignatures := key.Use == "" || key.Use == "sig"
 	algorithm := jose.SignatureAlgorithm(key.Algorithm)
 	accepted := algorithm == "" || slices.Contains(algorithms, algorithm)
-	return key.IsPublic() && forSignatures && accepted
+	return forSignatures && accepted
 }
 
 // report logs the result of a read unless it is of the same kind as the last one.

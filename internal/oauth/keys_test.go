@@ -166,7 +166,7 @@ func TestDecodeKeys(t *testing.T) {
 		bits(8193):                      malformed,
 		`{"use":"enc"}`:                 left,
 		`{"alg":"RSA-OAEP"}`:            left,
-		`{"kty":"oct","k":"c2VjcmV0"}`:  left,
+		`{"kty":"oct","k":"c2VjcmV0"}`:  "key 1 is private",
 		`{"kty":"quantum"}`:             left,
 		`{"d":"AQAB"}`:                  malformed, // private
 		`{"kty":"EC","crv":"P-256"}`:    malformed,

@@ -202,7 +202,10 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	signed := func(key jose.JSONWebKey) bool { return parsed.Claims(key.Key) == nil }
+	signed := func(key jose.JSONWebKey) bool {
+		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
+		return fits && parsed.Claims(key.Key) == nil
+	}
 	if !slices.ContainsFunc(keys, signed) {
 		return Identity{}, invalid("the signature of the token is wrong")
 	}
