@@ -152,6 +152,8 @@ func merge(body []byte, parent string, members map[string]any) (merged []byte, e
 			body, _ = drop(body, path)
 		case isObject && gjson.GetBytes(body, path).IsObject():
 			body, err = merge(body, path+".", object)
+		case isObject:
+			body, err = sjson.SetBytes(body, path, withoutNulls(object))
 		default:
 			body, err = sjson.SetBytes(body, path, value)
 		}
@@ -160,6 +162,21 @@ func merge(body []byte, parent string, members map[string]any) (merged []byte, e
 		}
 	}
 	return body, nil
+}
+
+// withoutNulls returns an object without the members that are null, also in objects inside it.
+func withoutNulls(object map[string]any) map[string]any {
+	rest := map[string]any{}
+	for name, value := range object {
+		inner, isObject := value.(map[string]any)
+		if isObject {
+			value = withoutNulls(inner)
+		}
+		if value != nil {
+			rest[name] = value
+		}
+	}
+	return rest
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).
