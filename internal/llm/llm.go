@@ -21,13 +21,11 @@ package llm
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -168,12 +166,13 @@ func parseBase(address string) (base, rawQuery string, err error) {
 	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
 
 	u, err := url.Parse(address)
-	schemes := []string{"http", "https"}
-	if err == nil && !slices.Contains(schemes, u.Scheme) || u != nil && u.Host == "" {
-		err = errors.New("it must start with http:// or https:// and name a host")
-	}
 	if err != nil {
 		return "", "", fmt.Errorf("reading base URL %q: %w", address, err)
+	}
+	isHTTP := u.Scheme == "http" || u.Scheme == "https"
+	if !isHTTP || u.Host == "" {
+		const format = "reading base URL %q: it must start with http:// or https:// and name a host"
+		return "", "", fmt.Errorf(format, address)
 	}
 
 	rawQuery = u.Query().Encode()

@@ -98,7 +98,7 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if err != nil {
 		return c.refuse(jsonrpc.CodeParseError, "Parse error: "+err.Error())
 	}
-	if f.Header == 0 && opensValue(rune(f.Body[0])) {
+	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
 

@@ -19,7 +19,7 @@ func ExampleReader() {
 		if err != nil {
 			fmt.Println("error:", err)
 		} else {
-			fmt.Printf("framed %t: %s\n", f.Header > 0, f.Body)
+			fmt.Printf("framed %t: %s\n", f.Framed, f.Body)
 		}
 	}
 	// Output:

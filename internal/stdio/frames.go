@@ -30,7 +30,7 @@ const errNotJSON parseError = "not JSON"
 // Frame is one JSON value of the input. The JSON is valid; what it means is not checked.
 type Frame struct {
 	Body   []byte
-	Header int // bytes of the headers before it; 0: it is on a line of its own
+	Framed bool // it follows a header; otherwise it is on a line of its own
 }
 
 // Reader splits a byte stream into messages. Each is either framed by a Content-Length header or on
@@ -129,7 +129,7 @@ func (r *Reader) framed() (Frame, error) {
 		limit = min(limit, length) // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
-	return Frame{Body: body, Header: size}, err
+	return Frame{Body: body, Framed: true}, err
 }
 
 // discard consumes n bytes that are in the buffer.

@@ -34,7 +34,7 @@ func readAll(in io.Reader) []string {
 			out = append(out, "E")
 		case err != nil:
 			return out
-		case f.Header > 0:
+		case f.Framed:
 			out = append(out, "F:"+string(f.Body))
 		default:
 			out = append(out, "L:"+string(f.Body))
