@@ -117,28 +117,18 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, TimeoutError(d))
 }
 
-// Ask answers q with the profile of that name, until ctx ends (see WithTimeout). Its errors are
-// those of package llm, or a NoTextError.
-//
-// watch, when not nil, is called with each event, one at a time. Blocks are numbered over all
-// requests of the question. Unless a request fails, a Usage of all requests and a Done end the
-// events.
-func (a *Answerer) Ask(
-	ctx context.Context,
-	profile string,
-	q Question,
-	watch func(llm.Event),
-) (*Answer, error) {
+// Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
+// WithTimeout). Its errors are those of package llm, or a NoTextError. Unless it fails, a Usage of
+// all requests and a Done end the events of the call.
+func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
-	req := a.request(ctx, profile, q)
-	r, err := a.converse(ctx, req, watch)
+	req := a.request(ctx, call.Tool, q)
+	r, err := a.converse(ctx, call, req)
 	if err != nil {
 		return nil, err
 	}
-	if watch != nil {
-		watch(r.meta.Usage)
-		watch(llm.Done{Status: r.last.Status, Response: r.last})
-	}
+	call.Send(r.meta.Usage)
+	call.Send(llm.Done{Status: r.last.Status, Response: r.last})
 	return a.compose(r, req.Model, began)
 }
 

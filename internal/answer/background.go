@@ -23,11 +23,11 @@ var (
 // CancelResponse. If the API has answered at once, it returns the answer and no id. The error is
 // llm.ErrNoBackground where Ask is to be used instead.
 func (a *Answerer) Start(
-	ctx context.Context, profile string, q Question,
+	ctx context.Context, call *llm.Call, q Question,
 ) (id string, ans *Answer, err error) {
 	began := time.Now()
-	req := a.request(ctx, profile, q)
-	resp, err := a.o.Client.Start(ctx, req)
+	req := a.request(ctx, call.Tool, q)
+	resp, err := a.o.Client.Start(ctx, call, req)
 	if err != nil {
 		return "", nil, err
 	}
@@ -42,9 +42,9 @@ func (a *Answerer) Start(
 // nothing is asked again, and that its times are those of the API. The error may be one of this
 // file; after ErrRunning the next Fetch may have the answer.
 func (a *Answerer) Fetch(
-	ctx context.Context, profile, id string, began time.Time,
+	ctx context.Context, call *llm.Call, id string, began time.Time,
 ) (*Answer, error) {
-	resp, err := a.o.Client.Get(ctx, id, include)
+	resp, err := a.o.Client.Get(ctx, call, id, include)
 	if err != nil {
 		return nil, fetchError(err)
 	}
@@ -57,7 +57,7 @@ func (a *Answerer) Fetch(
 		return nil, resp.Failure
 	}
 
-	ans, err := a.single(resp, a.o.Profiles[profile].Model, began)
+	ans, err := a.single(resp, a.o.Profiles[call.Tool].Model, began)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
@@ -72,19 +72,19 @@ func fetchError(err error) error {
 		return err
 	}
 
+	if e.Lost && e.Status != http.StatusOK {
+		return ErrGone
+	}
 	switch e.Kind {
 	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
 		return ErrUnknown
-	}
-	if e.Lost && e.Status != http.StatusOK {
-		return ErrGone
 	}
 	return err
 }
 
 // CancelResponse cancels a response that Start began.
-func (a *Answerer) CancelResponse(ctx context.Context, id string) error {
-	return a.o.Client.Cancel(ctx, id)
+func (a *Answerer) CancelResponse(ctx context.Context, call *llm.Call, id string) error {
+	return a.o.Client.Cancel(ctx, call, id)
 }
 
 // single makes the answer of one response to a question that was asked at a time.

@@ -17,13 +17,11 @@ const (
 // converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
 // The API stores nothing: the whole output goes back, reasoning included.
 func (a *Answerer) converse(
-	ctx context.Context,
-	req llm.Request,
-	watch func(llm.Event),
+	ctx context.Context, call *llm.Call, req llm.Request,
 ) (*reading, error) {
 	r := &reading{}
 	for attempt := 0; ; attempt++ {
-		resp, err := a.respond(ctx, req, watch)
+		resp, err := a.o.Client.Create(ctx, call, req)
 		if err != nil {
 			if r.last == nil {
 				return nil, err
@@ -44,7 +42,6 @@ func (a *Answerer) converse(
 
 		req.Input = append(req.Input, resp.InputItems()...)
 		req.Input = append(req.Input, llm.UserMessage(follow))
-		req.FirstBlock = resp.Blocks
 	}
 }
 
@@ -57,30 +54,4 @@ func (a *Answerer) followUp(r *reading) string {
 		return askForSources
 	}
 	return ""
-}
-
-// respond sends one request. The end of its events is left out: Ask sends that of all requests.
-func (a *Answerer) respond(
-	ctx context.Context,
-	req llm.Request,
-	watch func(llm.Event),
-) (*llm.Response, error) {
-	if watch == nil {
-		return a.o.Client.Create(ctx, req) // makes no events
-	}
-
-	var resp *llm.Response
-	for ev, err := range a.o.Client.Stream(ctx, req) {
-		if err != nil {
-			return nil, err
-		}
-		switch ev := ev.(type) {
-		case llm.Usage:
-		case llm.Done:
-			resp = ev.Response
-		default:
-			watch(ev)
-		}
-	}
-	return resp, nil
 }

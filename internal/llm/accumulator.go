@@ -22,14 +22,14 @@ type itemNumber int
 
 const unknownItem itemNumber = 0
 
-// accumulator turns the events of one stream into those of a caller and, at its end, into the
+// accumulator turns the events of one stream into those of a call and, at its end, into the
 // response. Unknown events and items are ignored here; the response keeps the items.
 //
-// The numbers in byIndex, byID, types and blocks are at most last. Without a caller these maps stay
+// The numbers in byIndex, byID, types and blocks are at most last. Without a sink these maps stay
 // empty. A block is in blocks and in order from its start on, also after its stop.
 type accumulator struct {
-	emitter *emitter
-	log     func([]byte) // writes what came back to the debug log
+	call *Call
+	log  func([]byte) // writes what came back to the debug log
 
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
@@ -38,7 +38,7 @@ type accumulator struct {
 	blocks  map[blockKey]*block
 	order   []*block
 
-	job  job
+	remote
 	size int // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
@@ -51,16 +51,16 @@ type blockKey struct {
 	content float64 // content_index of a text, else 0
 }
 
-// block is a block of a caller.
+// block is a block of the call.
 type block struct {
 	BlockStart
 	open bool
 	sent strings.Builder // all deltas
 }
 
-func newAccumulator(e *emitter, log func([]byte)) *accumulator {
+func newAccumulator(call *Call, log func([]byte)) *accumulator {
 	return &accumulator{
-		emitter: e,
+		call:    call,
 		log:     log,
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
@@ -123,7 +123,7 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading an event: %w", err)
-	case a.job.skips(ev):
+	case a.skips(ev):
 		return nil, nil
 	case ev.isError():
 		return nil, responseError(data, "the stream ended with an error")
@@ -131,7 +131,7 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 
 	switch ev.Type {
 	case "response.created":
-		a.nameJob(&ev.Response)
+		a.setID(&ev.Response)
 
 	case "response.completed", "response.incomplete", "response.failed":
 		ev.Response.Streamed = true
@@ -146,7 +146,7 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 			a.doneSize += size(ev.Item)
 		}
 	}
-	if a.emitter.watched() {
+	if a.call.Sink != nil {
 		a.emitEvent(ev)
 	}
 
@@ -157,11 +157,11 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	return nil, nil
 }
 
-// nameJob notes the id of a response that runs in the background, as the API itself says.
-func (a *accumulator) nameJob(r *Response) {
-	if a.job.asked && a.job.id == "" && r.Background {
-		a.job.id = r.ID
-		a.emitter.send(Created{r.ID})
+// setID notes the id of a response that runs in the background, as the API itself says.
+func (a *accumulator) setID(r *Response) {
+	if a.asked && a.id == "" && r.Background {
+		a.id = r.ID
+		a.call.Send(Created{r.ID})
 	}
 }
 
@@ -172,8 +172,8 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 		return nil, err
 	}
 	if r.Running() {
-		a.nameJob(r)
-		if a.job.running() {
+		a.setID(r)
+		if a.running() {
 			return r, nil
 		}
 	}
@@ -184,7 +184,7 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 // items are its output if it has none: some servers leave it out.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	a.log(data)
-	a.job.ended = r
+	a.ended = r
 	if len(r.Output) == 0 && len(a.done) > 0 {
 		r.Output = a.done
 	}
@@ -193,7 +193,7 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.emitter.watched() {
+	if a.call.Sink != nil {
 		a.completeOutput(r.Output)
 	}
 	return r, nil
@@ -247,7 +247,7 @@ func (i Item) blocks(first float64) []blockText {
 	return []blockText{b}
 }
 
-// emitEvent passes an event on to the caller.
+// emitEvent passes an event on to the sink.
 func (a *accumulator) emitEvent(ev *streamEvent) {
 	isComplete := strings.HasSuffix(ev.Type, ".done")
 
@@ -353,12 +353,12 @@ func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	}
 
 	b = &block{BlockStart: said.BlockStart, open: true}
-	b.Index = a.emitter.next
-	a.emitter.next++
+	b.Index = a.call.blocks
+	a.call.blocks++
 	a.blocks[key] = b
 	a.order = append(a.order, b)
 	a.rememberID(item, said.ID)
-	a.emitter.send(b.BlockStart)
+	a.call.Send(b.BlockStart)
 	return b
 }
 
@@ -378,7 +378,7 @@ func (a *accumulator) addDelta(b *block, text string) {
 		delta.InputJSON = text
 	}
 	b.sent.WriteString(text)
-	a.emitter.send(delta)
+	a.call.Send(delta)
 }
 
 // completeBlock emits what is missing of the text of a block and stops the block, once. A text that
@@ -390,14 +390,14 @@ func (a *accumulator) completeBlock(b *block, said blockText) {
 	}
 
 	if said.search != (Search{}) {
-		a.emitter.send(said.search)
+		a.call.Send(said.search)
 	}
 	missing, ok := strings.CutPrefix(said.text, b.sent.String())
 	if ok {
 		a.addDelta(b, missing)
 	}
 	b.open = false
-	a.emitter.send(BlockStop{b.Index})
+	a.call.Send(BlockStop{b.Index})
 }
 
 // stopBlocks stops the blocks that are still open.

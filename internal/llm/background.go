@@ -10,7 +10,6 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
 )
 
 // A response with background: true runs at the API without a connection
@@ -29,40 +28,28 @@ var (
 	ErrDetached = errors.New("the response goes on at the API")
 )
 
-// job is the response of a request, which may run in the background: it does while it has an id and no
-// end.
-type job struct {
+// remote is the response of a request, as far as the API runs it in the background: it does while
+// the response has an id and no end.
+type remote struct {
 	asked   bool // the request asks for background
 	model   string
 	include []string  // of the request
 	id      string    // "": the API has not named it as a background response
 	ended   *Response // also one that failed; nil: it runs
 
-	// Events with lower sequence numbers were read: read counts all of them, skip those from
+	// Events with lower sequence numbers were read: next counts all of them, skip those from
 	// earlier connections.
-	read float64
+	next float64
 	skip float64
 }
 
-// jobOf returns the job of a request body.
-func jobOf(body []byte) job {
-	return job{
-		asked:   inBackground(body),
-		model:   gjson.GetBytes(body, "model").Str,
-		include: included(body),
-	}
-}
-
-// inBackground reports whether a request body asks for background.
-func inBackground(body []byte) bool { return gjson.GetBytes(body, "background").Bool() }
-
 // running reports whether the response runs in the background.
-func (j *job) running() bool { return j.id != "" && j.ended == nil }
+func (r *remote) running() bool { return r.id != "" && r.ended == nil }
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
-func (j *job) skips(ev *streamEvent) bool {
-	isOld := ev.Sequence < j.skip
-	j.read = max(j.read, ev.Sequence+1)
+func (r *remote) skips(ev *streamEvent) bool {
+	isOld := ev.Sequence < r.skip
+	r.next = max(r.next, ev.Sequence+1)
 	return isOld
 }
 
@@ -72,22 +59,24 @@ func (j *job) skips(ev *streamEvent) bool {
 //
 // Every error is an *Error. It is ErrNoBackground where the API refuses background or does not find
 // the response that it named. Then the same request can be made with Create or Stream.
-func (c *Client) Start(ctx context.Context, r Request) (*Response, error) {
+func (c *Client) Start(ctx context.Context, call *Call, r Request) (*Response, error) {
 	r.Plain = true
 	r.Background = true
-	return c.do(ctx, r, &emitter{takesRunning: true})
+	return c.do(ctx, call, r, true)
 }
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. include is that of the request. Get makes one request. Every error is an
 // *Error; Error.Lost tells that the API does not have the response any more.
-func (c *Client) Get(ctx context.Context, id string, include []string) (*Response, error) {
+func (c *Client) Get(
+	ctx context.Context, call *Call, id string, include []string,
+) (*Response, error) {
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
 
-	acc := c.newAccumulator(ctx, &emitter{})
-	acc.job = job{id: id, include: include}
+	acc := c.newAccumulator(ctx, call)
+	acc.remote = remote{id: id, include: include}
 	r, failure := c.fetch(ctx, acc, false)
 	if r == nil {
 		return nil, failure
@@ -98,9 +87,9 @@ func (c *Client) Get(ctx context.Context, id string, include []string) (*Respons
 
 // Cancel cancels a background response. Every error is an *Error. That the response has ended
 // already is no error.
-func (c *Client) Cancel(ctx context.Context, id string) error {
+func (c *Client) Cancel(ctx context.Context, call *Call, id string) error {
 	var resp *http.Response
-	_, err := c.api.Cancel(ctx, id, option.WithResponseBodyInto(&resp))
+	_, err := c.api.Cancel(ctx, id, c.options(call, &resp)...)
 	if err == nil {
 		return resp.Body.Close()
 	}
@@ -112,13 +101,13 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 }
 
 // abandon cancels the response of a call that ends early, in a time of its own.
-func (c *Client) abandon(ctx context.Context, j *job) {
-	if !j.running() || errors.Is(context.Cause(ctx), ErrDetached) {
+func (c *Client) abandon(ctx context.Context, acc *accumulator) {
+	if !acc.running() || errors.Is(context.Cause(ctx), ErrDetached) {
 		return
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	_ = c.Cancel(own, j.id) // logged
+	_ = c.Cancel(own, acc.call, acc.id) // logged
 }
 
 // follow waits until a response ends that runs at the API, or only until it is found if that is all
@@ -126,17 +115,16 @@ func (c *Client) abandon(ctx context.Context, j *job) {
 //
 // It reads on after the last event, as often as the connection breaks. Where the API refuses that,
 // a connection brings nothing new, or none has broken, it asks for the state of the response.
-func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
-	j := &acc.job
+func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
 	delays := newDelays()
 	var failure *Error
 	isStream := broken != nil
 	if isStream {
-		failure = c.failed(ctx, broken, 1)
+		failure = x.failed(ctx, broken, 1)
 	}
 
 	for {
-		progress := j.read > j.skip
+		progress := acc.next > acc.skip
 		if progress {
 			delays.Reset()
 		}
@@ -146,22 +134,21 @@ func (c *Client) follow(ctx context.Context, acc *accumulator, broken error) (*R
 		}
 		if isStream {
 			isStream = canResume(failure, progress)
-			acc.emitter.send(Reconnecting{})
+			x.call.Send(Reconnecting{})
 		}
 
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *Response
-		r, failure = c.fetch(ctx, acc, isStream)
-		isEnd := !j.running() || acc.emitter.takesRunning
+		r, failure = x.fetch(ctx, acc, isStream)
+		isEnd := !acc.running() || x.takesRunning
 		switch {
 		case failure == nil && isEnd:
 			return r, nil
 		case failure == nil:
 		case failure.Lost:
-			failure.Kind = KindServer // so that the request is made again
 			return nil, failure
-		case !j.running(), !isStream && !failure.retryable():
-			c.abandon(ctx, j)
+		case !acc.running(), !isStream && !failure.retryable():
+			x.abandon(ctx, acc)
 			return nil, failure
 		}
 	}
@@ -183,54 +170,54 @@ func (c *Client) fetch(
 	acc *accumulator,
 	isStream bool,
 ) (*Response, *Error) {
-	j := &acc.job
-	j.skip = j.read
+	acc.skip = acc.next
 	var resp *http.Response
-	options := []option.RequestOption{option.WithResponseBodyInto(&resp)}
+	options := c.options(acc.call, &resp)
 	if isStream {
 		options = append(options,
 			option.WithHeader("Accept", eventStream),
 			option.WithQuery("stream", "true"),
-			option.WithQuery("starting_after", fmt.Sprint(j.read-1)))
+			option.WithQuery("starting_after", fmt.Sprint(acc.next-1)))
 	}
-	for _, element := range j.include {
+	for _, element := range acc.include {
 		if element != encryptedReasoning { // the API refuses to repeat it
 			options = append(options, option.WithQueryAdd("include[]", element))
 		}
 	}
 
-	_, err := c.api.Get(ctx, j.id, responses.ResponseGetParams{}, options...)
+	_, err := c.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
 	var r *Response
 	if err == nil {
 		r, err = readAnswer(ctx, resp, acc)
 	}
-	isFound := err == nil || j.read > j.skip || !j.running()
+	isFound := err == nil || acc.next > acc.skip || !acc.running()
 	if isFound {
-		c.found.Store(j.model, nil)
+		c.found.Store(acc.model, nil)
 	}
 	if err == nil {
 		return r, nil
 	}
 
-	failure := c.failed(ctx, err, 1)
-	failure.Lost = j.running() && isLost(failure)
-	return j.ended, failure
+	if acc.running() {
+		err = lostError(err)
+	}
+	return acc.ended, c.failed(ctx, err, 1)
 }
 
-// isLost reports whether a GET shows that the API does not have a response, or has no GET.
-func isLost(failure *Error) bool {
-	switch failure.Status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return true
+// lostError returns the error of a GET. If it shows that the API does not have the response, or has
+// no GET, the request can be made again as after a failure of the server.
+func lostError(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
 	}
-	return failure.Kind == KindBadResponse
-}
+	isGone := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+	if !isGone && e.Kind != KindBadResponse {
+		return err
+	}
 
-// lose notes that the API has lost a response of a model. If it never found one, the model is
-// asked in the foreground from now on.
-func (c *Client) lose(model string, failure *Error) {
-	_, found := c.found.Load(model)
-	if !found {
-		c.leave(model, "background", failure)
-	}
+	lost := *e
+	lost.Kind = KindServer
+	lost.Lost = true
+	return &lost
 }

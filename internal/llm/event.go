@@ -1,10 +1,20 @@
 package llm
 
 // Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
-// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from
-// Request.FirstBlock over everything that one call takes: retries and rounds with tools included.
-// Those with tags are printed as JSON.
-type Event any
+// Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over everything
+// that one call takes: retries and further requests included. Those with tags are printed as JSON.
+type Event interface{ event() }
+
+func (BlockStart) event()   {}
+func (BlockDelta) event()   {}
+func (BlockStop) event()    {}
+func (Search) event()       {}
+func (Retrying) event()     {}
+func (Created) event()      {}
+func (Reconnecting) event() {}
+func (Waiting) event()      {}
+func (Usage) event()        {}
+func (Done) event()         {}
 
 // The values of BlockStart.Kind.
 const (
@@ -58,29 +68,8 @@ type Reconnecting struct{}
 // Waiting says that the call waits for the API's rate limit, and how many calls are ahead of it.
 type Waiting struct{ Ahead int }
 
-// Done ends a stream that got its response. The event before it is a Usage.
+// Done ends a call that got its response. The event before it is a Usage.
 type Done struct {
 	Status   string    `json:"status"` // "completed" or "incomplete"
 	Response *Response `json:"-"`
-}
-
-// emitter passes the events of a call on. Without yield it discards them.
-type emitter struct {
-	yield func(Event) bool // reports whether the caller wants more; nil: no caller
-	leave func()           // called once when it does not
-	gone  bool             // the caller wants no more: yield must not be called again
-	next  int              // number of the next block
-
-	// The caller wants a background response as soon as it runs.
-	takesRunning bool
-}
-
-// watched reports whether a caller wants events.
-func (e *emitter) watched() bool { return e.yield != nil && !e.gone }
-
-func (e *emitter) send(ev Event) {
-	if e.watched() && !e.yield(ev) {
-		e.gone = true
-		e.leave()
-	}
 }

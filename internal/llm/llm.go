@@ -3,26 +3,23 @@
 //
 // The files, in the order of a call:
 //
-//	llm.go          Client and its options; Create and Stream
+//	llm.go          Client and its options
+//	call.go         Call: whose call it is, who watches it, what it took
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
-//	send.go         do: the loop over the attempts, each a request and its answer; the
-//	                middleware, GET /models/{id}
+//	exchange.go     Create: a request with its attempts
+//	send.go         one HTTP request and its answer; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
-//	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
-//	event.go        ... which a caller sees as these events
+//	event.go        ... which a call's sink gets as these events
 //	response.go     the finished response and its items
 //	error.go        Error, and how failures of all kinds become one
-//	stats.go        what a call took
-//	tool.go         Run: Stream with function tools
+//	tool.go         Run: Create with function tools
 package llm
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -107,8 +104,7 @@ func New(o Options) *Client {
 		// The slash keeps openai-go from adding one, which would undo %2F in the path.
 		option.WithBaseURL(c.base+"/"),
 		option.WithHTTPClient(c.http),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(c.middleware))
+		option.WithMaxRetries(0))
 	return c
 }
 
@@ -178,20 +174,4 @@ func parseBase(address string) (base, rawQuery string, err error) {
 	rawQuery = u.Query().Encode()
 	u.RawQuery = ""
 	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
-}
-
-// Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
-// bounds the whole call, retries included.
-func (c *Client) Create(ctx context.Context, r Request) (*Response, error) {
-	return c.do(ctx, r, &emitter{})
-}
-
-// Stream is Create that yields events while the response is written: blocks, searches, and at the
-// end a Usage and a Done, or one pair of nil and an *Error. An attempt that fails in its middle is
-// followed by Retrying and starts over. Breaking out of the loop ends the request at once.
-//
-// All events of a plain answer come at its end: where r.Plain is set, where the organization may
-// not stream, and from servers that answer with JSON.
-func (c *Client) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
-	return c.Run(ctx, r, nil)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // Times of the pacer.
@@ -69,9 +67,7 @@ type pacedCall struct {
 	place  int           // order of the first wait among all calls; 0: the call has not waited
 	turn   chan struct{} // receives a value when the request may be sent
 
-	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a time
-	attempt int                         // number of the next request, from 1 on
-	last    bool                        // attempt is the last one
+	last bool // its next request is the last one
 
 	pause time.Duration // after the last refusal that named no time
 	ready time.Duration // end of the wait after the last refusal
@@ -80,33 +76,30 @@ type pacedCall struct {
 	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
-// newCall returns a call of the person of ctx for the pacer of a model.
-func (c *Client) newCall(ctx context.Context, model string) *pacedCall {
+// newCall returns a call of a person for the pacer of a model.
+func (c *Client) newCall(owner, model string) *pacedCall {
 	p, _ := c.pacers.LoadOrStore(model, &pacer{
 		begin:  time.Now().Add(-limitMemory),
 		people: map[string]*person{},
 	})
 	return &pacedCall{
 		pacer:  p.(*pacer),
-		person: callOf(ctx).Person,
+		person: owner,
 		turn:   make(chan struct{}, 1),
-
-		delays:  newDelays(),
-		attempt: 1,
 	}
 }
 
 // Waiting returns how many calls wait for the rate limit.
 func (c *Client) Waiting() int { return int(c.waiting.Load()) }
 
-// wait returns when the call may send its next request. Meanwhile it tells e how many calls are
+// wait returns when the call may send its next request. Meanwhile it tells the sink how many calls are
 // ahead. If ctx ends first, the error is a QueuedError.
-func (c *Client) wait(ctx context.Context, call *pacedCall, e *emitter) error {
-	if call.enter() {
+func (c *Client) wait(ctx context.Context, turn *pacedCall, call *Call) error {
+	if turn.enter() {
 		return nil
 	}
 	select {
-	case <-call.turn: // at once
+	case <-turn.turn: // at once
 		return nil
 	default:
 	}
@@ -114,24 +107,24 @@ func (c *Client) wait(ctx context.Context, call *pacedCall, e *emitter) error {
 	c.waiting.Add(1)
 	defer c.waiting.Add(-1)
 	var tick <-chan time.Time
-	if e.watched() {
+	if call.Sink != nil {
 		tick = time.Tick(reportEvery)
 	}
 	reported := -1
 	for {
-		ahead := call.ahead()
+		ahead := turn.ahead()
 		if ahead != reported {
 			reported = ahead
-			e.send(Waiting{ahead})
+			call.Send(Waiting{ahead})
 		}
 
 		select {
-		case <-call.turn:
+		case <-turn.turn:
 			return nil
 		case <-tick:
 		case <-ctx.Done():
-			ahead = call.ahead()
-			call.ended()
+			ahead = turn.ahead()
+			turn.ended()
 			return QueuedError(ahead)
 		}
 	}

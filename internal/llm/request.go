@@ -10,12 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -43,7 +40,6 @@ type Request struct {
 
 	Background bool // runs at the API without a connection: see Start
 	Plain      bool // asks for a plain answer instead of a stream
-	FirstBlock int  // number of the first block in the events
 }
 
 // UserMessage returns an input item with a message of the user.
@@ -56,127 +52,164 @@ func UserMessage(query string) json.RawMessage {
 	return data
 }
 
-// encode returns the body of r, without the parameters that the API is known to refuse.
-func (c *Client) encode(r Request) ([]byte, error) {
-	body, err := json.Marshal(c.params(r))
-	if err == nil {
-		body, err = merge(body, "", r.Extra)
-	}
-	if err == nil {
-		body, err = sjson.SetBytes(body, "input", r.Input)
-	}
-	if len(r.Instructions) > 0 {
-		body, _ = sjson.SetRawBytes(body, "instructions", r.Instructions)
-	}
+// body is the body of a request without its instructions. Lists and objects that drop changes are
+// its own.
+type body map[string]any
 
-	for key := range c.unsupported.Range {
-		known := key.(modelParam)
-		if known.model == r.Model {
-			body, _ = drop(body, known.param)
-		}
-	}
-
-	return body, err
-}
-
-// params returns the parameters of r, as far as the model takes them.
-func (c *Client) params(r Request) responses.ResponseNewParams {
-	p := responses.ResponseNewParams{
-		Model:             r.Model,
-		ParallelToolCalls: param.NewOpt(true),
-		ServiceTier:       responses.ResponseNewParamsServiceTier(r.ServiceTier),
-		Store:             param.NewOpt(c.o.Store),
-	}
-	toolChoice := responses.ToolChoiceOptions(cmp.Or(r.ToolChoice, "auto"))
-	p.ToolChoice.OfToolChoiceMode = param.NewOpt(toolChoice)
-
-	if r.MaxOutputTokens > 0 {
-		p.MaxOutputTokens = param.NewOpt(int64(r.MaxOutputTokens))
-	}
-	if r.MaxToolCalls > 0 {
-		p.MaxToolCalls = param.NewOpt(int64(r.MaxToolCalls))
-	}
-	if r.Background {
-		p.Background = param.NewOpt(true)
+// newBody returns the body of r, without the parameters that the API is known to refuse.
+func (c *Client) newBody(r Request) body {
+	b := body(nonZero(map[string]any{
+		"background":        r.Background,
+		"max_output_tokens": r.MaxOutputTokens,
+		"max_tool_calls":    r.MaxToolCalls,
+		"service_tier":      r.ServiceTier,
+		"stream":            !r.Plain,
+	}))
+	b["model"] = r.Model
+	b["input"] = r.Input
+	b["store"] = c.o.Store
+	b["parallel_tool_calls"] = true
+	b["tool_choice"] = cmp.Or(r.ToolChoice, "auto")
+	if len(r.Tools) > 0 {
+		b["tools"] = r.Tools
 	}
 
 	include := slices.Clone(r.Include)
 	can := CapabilityOf(r.Model)
-	if can.Verbosity {
-		p.Text.Verbosity = responses.ResponseTextConfigVerbosity(r.Verbosity)
+	if can.Verbosity && r.Verbosity != "" {
+		b["text"] = map[string]any{"verbosity": r.Verbosity}
 	}
 	if can.Reasoning {
-		p.Reasoning.Effort = shared.ReasoningEffort(r.ReasoningEffort)
-		p.Reasoning.Summary = shared.ReasoningSummary(r.ReasoningSummary)
 		include = append(include, encryptedReasoning)
-	}
-
-	further, _ := r.Extra["include"].([]any)
-	for _, value := range further {
-		element := fmt.Sprint(value)
-		if !slices.Contains(include, element) {
-			include = append(include, element)
+		reasoning := nonZero(map[string]any{
+			"effort":  r.ReasoningEffort,
+			"summary": r.ReasoningSummary,
+		})
+		if len(reasoning) > 0 {
+			b["reasoning"] = reasoning
 		}
 	}
+	b.setInclude(include, r.Extra["include"])
 
-	others := map[string]any{} // the SDK has narrower types for the lists, and no stream
-	if len(include) > 0 {
-		others["include"] = include
+	b.add(r.Extra)
+	for key := range c.unsupported.Range {
+		known := key.(modelParam)
+		if known.model == r.Model {
+			b.drop(known.param)
+		}
 	}
-	if len(r.Tools) > 0 {
-		others["tools"] = r.Tools
-	}
-	if !r.Plain {
-		others["stream"] = true
-	}
-	p.SetExtraFields(others)
+	return b
+}
 
-	return p
+// nonZero removes the members that are not set.
+func nonZero(members map[string]any) map[string]any {
+	maps.DeleteFunc(members, func(_ string, v any) bool {
+		return v == "" || v == 0 || v == false
+	})
+	return members
+}
+
+// setInclude sets include to the elements and those of a further list that are not among them.
+func (b body) setInclude(elements []string, further any) {
+	list, _ := further.([]any)
+	for _, value := range list {
+		element := fmt.Sprint(value)
+		if !slices.Contains(elements, element) {
+			elements = append(elements, element)
+		}
+	}
+	if len(elements) > 0 {
+		b["include"] = elements
+	}
 }
 
 // fixed has the members of a body that Request.Extra cannot replace.
 var fixed = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
-// merge sets members of the object at a path, which is "" or ends with a dot. Objects are merged
-// member by member, and null removes a member. A list of include is in the body already.
-func merge(body []byte, parent string, members map[string]any) (merged []byte, err error) {
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		path := parent + param.EscapeSJSONKey(name)
-		value := members[name]
-		object, isObject := value.(map[string]any)
+// add merges Request.Extra into the body, but for the elements of include, which it has already.
+func (b body) add(extra map[string]any) {
+	own := maps.Clone(extra)
+	maps.DeleteFunc(own, func(name string, value any) bool {
 		_, isList := value.([]any)
-
-		switch {
-		case slices.Contains(fixed, path), isList && path == "include":
-		case value == nil:
-			body, _ = drop(body, path)
-		case isObject && gjson.GetBytes(body, path).IsObject():
-			body, err = merge(body, path+".", object)
-		case isObject:
-			body, err = sjson.SetBytes(body, path, withoutNulls(object))
-		default:
-			body, err = sjson.SetBytes(body, path, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
+		return slices.Contains(fixed, name) || isList && name == "include"
+	})
+	merge(b, own)
 }
 
-// withoutNulls returns an object without the members that are null, also in objects inside it.
-func withoutNulls(object map[string]any) map[string]any {
-	rest := map[string]any{}
-	for name, value := range object {
-		inner, isObject := value.(map[string]any)
+// merge adds members to an object. Objects are merged member by member. null removes a member, and
+// the object that it leaves empty.
+func merge(object, members map[string]any) {
+	for name, value := range members {
+		further, isObject := value.(map[string]any)
 		if isObject {
-			value = withoutNulls(inner)
+			old, _ := object[name].(map[string]any)
+			merged := map[string]any{}
+			maps.Copy(merged, old)
+			merge(merged, further)
+
+			value = merged
+			isEmptied := len(old) > 0 && len(merged) == 0
+			if isEmptied {
+				value = nil
+			}
 		}
-		if value != nil {
-			rest[name] = value
+
+		object[name] = value
+		if value == nil {
+			delete(object, name)
 		}
 	}
-	return rest
+}
+
+// encode returns the JSON of the body with the instructions, which are added to it: encoding/json
+// would check them at each call.
+func (b body) encode(instructions json.RawMessage) ([]byte, error) {
+	data, err := jsonx.Marshal(b)
+	if err != nil || len(instructions) == 0 {
+		return data, err
+	}
+	return slices.Concat([]byte(`{"instructions":`), instructions, []byte(","), data[1:]), nil
+}
+
+// inBackground reports whether the body asks for background.
+func (b body) inBackground() bool { return b["background"] == true }
+
+// include returns the elements of include.
+func (b body) include() []string {
+	elements, _ := b["include"].([]string)
+	return elements
+}
+
+// drop removes a parameter, and the list or object that it leaves empty. It reports whether the body
+// had it.
+func (b body) drop(name string) (ok bool) {
+	parent, member, isMember := strings.Cut(name, ".")
+	if !isMember {
+		_, ok = b[name]
+		delete(b, name)
+		return ok
+	}
+
+	left := 0
+	switch members := b[parent].(type) {
+	case []string: // include
+		i := slices.Index(members, member)
+		ok = i >= 0
+		if ok {
+			members = slices.Delete(members, i, i+1)
+		}
+		b[parent] = members
+		left = len(members)
+
+	case map[string]any:
+		_, ok = members[member]
+		delete(members, member)
+		left = len(members)
+	}
+	if ok && left == 0 {
+		delete(b, parent)
+	}
+	return ok
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).
@@ -218,42 +251,31 @@ var dispensable = []string{
 // member or element of one (reasoning.effort, include.ELEMENT).
 type modelParam struct{ model, param string }
 
-// leaveOut returns the body without the dispensable parameter that a 400 names, and whether there
-// is one. Later bodies for the model do not have it either while the Client lives. It warns once.
-func (c *Client) leaveOut(body []byte, model string, e *Error) (smaller []byte, ok bool) {
-	name := refusedParam(body, e)
-	smaller, ok = drop(body, name)
-	if ok {
-		c.leave(model, name, e)
-	}
-	return smaller, ok
-}
-
-// leave notes that bodies for a model do not have a parameter from now on. It warns once.
-func (c *Client) leave(model, name string, e *Error) {
+// remember notes that bodies for a model do not have a parameter from now on. It warns once.
+func (c *Client) remember(model, name string, failure *Error) {
 	_, known := c.unsupported.LoadOrStore(modelParam{model, name}, nil)
 	if !known {
 		c.o.Logger.Warn("the API refuses a parameter: going on without it",
 			"model", model,
 			"param", name,
-			"reason", text.Truncate(e.Message, 200))
+			"reason", text.Truncate(failure.Message, 200))
 	}
 }
 
-// refusedParam returns the dispensable parameter that a 400 names, else "". Some servers name store
-// where they mean background, or nothing.
-func refusedParam(body []byte, e *Error) string {
+// refused returns the dispensable parameter that a 400 names, else "". Some servers name store where
+// they mean background, or nothing.
+func (b body) refused(e *Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
 	}
-	element := refusedElement(body, e)
+	element := b.refusedElement(e)
 	if element != "" {
 		return "include." + element
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
 	inMessage := e.Param == "" && strings.Contains(e.Message, "background")
-	if inBackground(body) && (e.Param == "store" || inMessage) {
+	if b.inBackground() && (e.Param == "store" || inMessage) {
 		name = "background"
 	}
 	if slices.Contains(dispensable, name) {
@@ -264,8 +286,8 @@ func refusedParam(body []byte, e *Error) string {
 
 // refusedElement returns the element of include that a 400 names, else "". The API names it by
 // itself, by its index, or in the message only.
-func refusedElement(body []byte, e *Error) string {
-	for i, element := range included(body) {
+func (b body) refusedElement(e *Error) string {
+	for i, element := range b.include() {
 		switch e.Param {
 		case element, "include." + element, fmt.Sprintf("include[%d]", i):
 			return element
@@ -279,33 +301,4 @@ func refusedElement(body []byte, e *Error) string {
 		}
 	}
 	return ""
-}
-
-// included returns the elements of include.
-func included(body []byte) (elements []string) {
-	for _, element := range gjson.GetBytes(body, "include").Array() {
-		elements = append(elements, element.Str)
-	}
-	return elements
-}
-
-// drop returns a body without a parameter, and without the list or object that it leaves empty. It
-// reports whether the body had the parameter.
-func drop(body []byte, name string) (smaller []byte, ok bool) {
-	path := name
-	parent, element, _ := strings.Cut(name, ".")
-	if parent == "include" && element != "" {
-		path = fmt.Sprintf("include.%d", slices.Index(included(body), element)) // -1 is no index
-	}
-	if !gjson.GetBytes(body, path).Exists() {
-		return body, false
-	}
-
-	body, _ = sjson.DeleteBytes(body, path) // of what is there
-
-	switch gjson.GetBytes(body, parent).Raw {
-	case "{}", "[]":
-		body, _ = sjson.DeleteBytes(body, parent)
-	}
-	return body, true
 }

@@ -35,7 +35,6 @@ type Response struct {
 
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // tries that failed before this response
-	Blocks    int    `json:"-"` // number of the block that would follow in the events
 	Streamed  bool   `json:"-"` // came as a stream
 }
 

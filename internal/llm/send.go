@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,13 +11,9 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -30,170 +25,53 @@ const (
 	eventStream  = "text/event-stream"
 )
 
-// do makes a request until it is answered. It is the only place where a request is repeated. The
-// functions of a call:
-//
-//	Create       do
-//	Stream, Run  run: a request, and further ones while the model calls tools
-//	  run        do: the attempts of a request, in the pacer's turns
-//	    do       attempt: one attempt, with its answer read to the end
-//	      attempt  send: the HTTP request; readAnswer: a stream or an object;
-//	               follow: the rest of a response that runs in the background
-//
-// Leaving out a refused parameter is not another attempt; each time the body gets smaller, so the
-// loop ends.
-func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, error) {
-	if err := c.Ready(); err != nil {
-		return nil, err
-	}
-	body, err := c.encode(r)
-	if err != nil {
-		message := "encoding the request: " + err.Error()
-		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message}, 0)
-	}
-
-	call := c.newCall(ctx, r.Model)
-	for {
-		if e.takesRunning && !inBackground(body) {
-			failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
-			return nil, c.failed(ctx, failure, call.attempt-1)
-		}
-
-		resp, failure := c.takeTurn(ctx, call, body, e)
-		if failure == nil {
-			return resp, nil
-		}
-
-		smaller, ok := c.leaveOut(body, r.Model, failure)
-		if ok {
-			body = smaller
-			continue
-		}
-		if failure.Lost {
-			c.lose(r.Model, failure)
-			body, _ = drop(body, "background")
-			if e.takesRunning {
-				continue // the loop then ends with ErrNoBackground
-			}
-		}
-
-		wait, ok := c.retryWait(ctx, call, failure)
-		if !ok {
-			return nil, failure
-		}
-
-		call.attempt++
-		call.last = call.attempt > c.o.MaxRetries
-		e.send(Retrying{Attempt: call.attempt, Err: failure})
-		err := sleep(ctx, wait)
-		if err != nil {
-			return nil, c.failed(ctx, err, call.attempt-1)
-		}
+// options returns the options of a request of openai-go for a call. openai-go does not read the
+// answer, because a server may answer any request with an object or with a stream.
+func (c *Client) options(call *Call, answer **http.Response) []option.RequestOption {
+	return []option.RequestOption{
+		option.WithResponseBodyInto(answer),
+		option.WithMiddleware(c.middleware(call)),
 	}
 }
 
-// takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
-func (c *Client) takeTurn(
-	ctx context.Context,
-	call *pacedCall,
-	body []byte,
-	e *emitter,
-) (*Response, *Error) {
-	queued := time.Now()
-	err := c.wait(ctx, call, e)
-	callOf(ctx).Waited += time.Since(queued)
-	if err != nil {
-		return nil, c.failed(ctx, err, call.attempt-1)
-	}
+// middleware is around each request of a call. It completes the request, bounds the body of the
+// answer, and turns any status but 2xx into an *Error.
+func (c *Client) middleware(call *Call) option.Middleware {
+	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		c.complete(req, call)
+		resp, err := next(req)
+		if err != nil {
+			return nil, err
+		}
+		call.RequestID = requestID(resp)
 
-	resp, err := c.attempt(ctx, call, body, e)
-	if err == nil {
-		resp.Retries = call.attempt - 1
+		if resp.StatusCode/100 != 2 {
+			defer resp.Body.Close()
+			return nil, statusError(resp)
+		}
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 		return resp, nil
 	}
-	failure := c.failed(ctx, err, call.attempt)
-	if failure.rateLimited() {
-		failure.wait = call.refused(failure.RetryAfter)
-	} else {
-		call.ended()
-	}
-	return nil, failure
 }
 
-// newDelays returns the delays between attempts for which the API names no time.
-func newDelays() *backoff.ExponentialBackOff {
-	return &backoff.ExponentialBackOff{
-		InitialInterval:     500 * time.Millisecond,
-		RandomizationFactor: 0.25,
-		Multiplier:          2,
-		MaxInterval:         8 * time.Second,
+// complete sets the headers and the query of a request.
+func (c *Client) complete(req *http.Request, call *Call) {
+	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
+		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
+	})
+	maps.Copy(req.Header, c.header)
+	if c.bearer {
+		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
 	}
-}
-
-// retryWait returns how long to wait before the next attempt, 0 where the pacer does it. It reports
-// whether there is a next attempt: not after the last one, and not when the wait would end after the
-// deadline of ctx and so turn the failure into a timeout.
-func (c *Client) retryWait(
-	ctx context.Context,
-	call *pacedCall,
-	failure *Error,
-) (wait time.Duration, ok bool) {
-	if !failure.retryable() || call.attempt > c.o.MaxRetries {
-		return 0, false
+	if call.Traceparent != "" {
+		req.Header.Set("Traceparent", call.Traceparent)
 	}
-
-	wait = cmp.Or(failure.wait, failure.RetryAfter, call.delays.NextBackOff())
-	deadline, bounded := ctx.Deadline()
-	if bounded && wait >= time.Until(deadline) {
-		failure.RetryAfter = wait
-		return 0, false
-	}
-	if failure.rateLimited() {
-		return 0, true
-	}
-	return wait, true
-}
-
-// sleep returns after the wait, or with the error of ctx when that ends first.
-func sleep(ctx context.Context, wait time.Duration) error {
-	select {
-	case <-time.After(wait):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// attempt sends the body and reads the answer to its end, over several connections where the
-// response runs in the background. Then all blocks have stopped.
-func (c *Client) attempt(
-	ctx context.Context,
-	call *pacedCall,
-	body []byte,
-	e *emitter,
-) (*Response, error) {
-	defer callOf(ctx).ended(time.Now())
-
-	acc := c.newAccumulator(ctx, e)
-	acc.job = jobOf(body)
-	defer acc.stopBlocks()
-
-	resp, err := c.send(ctx, body)
-	if err != nil {
-		return nil, err
-	}
-	call.accepted(call.sent)
-
-	r, err := readAnswer(ctx, resp, acc)
-	if !acc.job.running() {
-		return r, err
-	}
-	return c.follow(ctx, acc, err)
+	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
 }
 
 // newAccumulator returns an accumulator that writes what came back to the debug log.
-func (c *Client) newAccumulator(ctx context.Context, e *emitter) *accumulator {
-	return newAccumulator(e, func(data []byte) {
+func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
+	return newAccumulator(call, func(data []byte) {
 		c.logBody(ctx, "openai(client): response", data)
 	})
 }
@@ -207,26 +85,7 @@ func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Re
 		return nil, readError(resp, err)
 	}
 	r.RequestID = requestID(resp)
-	r.Blocks = acc.emitter.next
 	return r, nil
-}
-
-// send makes one request and returns its answer, whose status is 2xx.
-func (c *Client) send(ctx context.Context, body []byte) (*http.Response, error) {
-	c.logBody(ctx, "openai(client): request", body)
-	accept := "application/json"
-	if gjson.GetBytes(body, "stream").Bool() {
-		accept = eventStream
-	}
-
-	// openai-go does not read the answer, because a server may answer either kind of call with an
-	// object or with a stream.
-	var resp *http.Response
-	_, err := c.api.New(ctx, responses.ResponseNewParams{},
-		option.WithRequestBody("application/json", body),
-		option.WithResponseBodyInto(&resp),
-		option.WithHeader("Accept", accept))
-	return resp, err
 }
 
 // read reads a stream or an object.
@@ -266,50 +125,20 @@ func isStream(body *bufio.Reader, contentType string) bool {
 	return strings.HasPrefix(strings.ToLower(contentType), eventStream)
 }
 
-// middleware is called by openai-go and by Model for each request. It completes the
-// request, bounds the body of the answer, and turns any status but 2xx into an *Error.
-func (c *Client) middleware(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	maps.DeleteFunc(req.Header, func(name string, _ []string) bool {
-		return strings.HasPrefix(name, "X-Stainless-") // they describe the machine
-	})
-	maps.Copy(req.Header, c.header)
-	if c.bearer {
-		req.Header.Set("Authorization", "Bearer "+*c.key.Load())
-	}
-
-	call := callOf(req.Context())
-	if call.Traceparent != "" {
-		req.Header.Set("Traceparent", call.Traceparent)
-	}
-	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
-
-	resp, err := next(req)
-	if err != nil {
-		return nil, err
-	}
-	call.RequestID = requestID(resp)
-
-	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close()
-		return nil, statusError(resp)
-	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
-	return resp, nil
-}
-
 // requestID is the id that OpenAI's support asks for, or "".
 func requestID(resp *http.Response) string { return resp.Header.Get("X-Request-Id") }
 
-// failed makes an *Error without secrets of an error that ended an attempt, and logs it (spec
+// failed returns the *Error of an error that ended an attempt: without secrets, and logged (spec
 // §8.1). When the context is over, that is the cause of any other failure.
 func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
-	e, ok := errors.AsType[*Error](err)
+	cause, ok := errors.AsType[*Error](err)
 	switch {
 	case ctx.Err() != nil:
-		e = contextError(ctx, err)
+		cause = contextError(ctx, err)
 	case !ok:
-		e = connectionError(err)
+		cause = connectionError(err)
 	}
+	e := *cause
 	e.Attempts = attempt
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
@@ -325,7 +154,7 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 		"code", e.Code,
 		"msg", e.Message,
 		"body", e.body)
-	return e
+	return &e
 }
 
 // logBody writes the JSON of a request or response in debug mode.
@@ -355,7 +184,7 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.middleware(req, c.http.Do)
+	resp, err := c.middleware(&Call{})(req, c.http.Do)
 	if err != nil {
 		return nil, err
 	}

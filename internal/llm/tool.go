@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"sync"
 )
@@ -17,37 +16,15 @@ type Tool struct {
 	Call  func(ctx context.Context, input string) (string, error)
 }
 
-// Run is Stream with function tools. While the model calls them, the calls of one response run side
-// by side, and their outputs are sent with everything that the response had, reasoning included.
-// The events are those of one stream, with one Usage and one Done at the end; the usage is the sum
-// of all responses.
+// Run is Create with function tools, and with the end of the events: a Usage and a Done. While the
+// model calls tools, the calls of one response run side by side, and their outputs are sent with
+// everything that the response had, reasoning included. The usage is the sum of all responses.
 //
 // A call that cannot be answered (of a tool that is not among tools, or in an incomplete response)
 // ends the run: the caller finds it in the output. Calls in the eighth response are an error.
-func (c *Client) Run(ctx context.Context, r Request, tools []Tool) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		e := &emitter{
-			leave: cancel,
-			yield: func(ev Event) bool { return yield(ev, nil) },
-			next:  r.FirstBlock,
-		}
-
-		resp, err := c.run(ctx, r, tools, e)
-		switch {
-		case e.gone:
-		case err != nil:
-			yield(nil, err)
-		default:
-			e.send(resp.Tokens)
-			e.send(Done{Status: resp.Status, Response: resp})
-		}
-	}
-}
-
-// run sends r and, while the model calls tools, further requests with their outputs.
-func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (*Response, error) {
+func (c *Client) Run(
+	ctx context.Context, call *Call, r Request, tools []Tool,
+) (*Response, error) {
 	r.Tools = slices.Clip(r.Tools)
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Param)
@@ -57,7 +34,7 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 	var calls []toolCall
 	for range maxRounds {
 		r.Input = slices.Concat(r.Input, callTools(ctx, calls))
-		resp, err := c.do(ctx, r, e)
+		resp, err := c.Create(ctx, call, r)
 		if err != nil {
 			return nil, err
 		}
@@ -66,6 +43,8 @@ func (c *Client) run(ctx context.Context, r Request, tools []Tool, e *emitter) (
 
 		calls = toolCalls(resp, tools)
 		if len(calls) == 0 {
+			call.Send(tokens)
+			call.Send(Done{Status: resp.Status, Response: resp})
 			return resp, nil
 		}
 		r.Input = slices.Concat(r.Input, resp.InputItems())

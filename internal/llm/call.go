@@ -1,0 +1,47 @@
+package llm
+
+import "time"
+
+// Call is one call of a tool: whose it is, who watches it, and what it took. It is made where the
+// call comes in, by the MCP server or a command, and passed to all that works for it.
+type Call struct {
+	ID     string // X-Request-Id of a proxy, or a random one
+	Person Person // the zero value over stdio and for anonymous callers, who are one person
+	Tool   string // names the profile, too
+	App    string // name and version of the client program, "" if it does not say
+
+	// Traceparent is a header of the requests, which links them to the caller's trace
+	// (https://www.w3.org/TR/trace-context); "": none.
+	Traceparent string
+
+	// Sink, if set, gets the events of the call, one at a time. Nothing makes events without it.
+	Sink func(Event)
+
+	// What the call took, also if it failed. These change until it has ended.
+	Attempts  int           // requests that were sent
+	Time      time.Duration // of these requests, each until the end of its answer
+	Waited    time.Duration // for the rate limit
+	RequestID string        // of the last answer, known as soon as its header is there
+
+	blocks int // that have started
+}
+
+// Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
+// refusals of one person do not delay another.
+type Person struct {
+	ID   string // unique, with the namespace of the way to authenticate
+	Name string // for logs and metrics
+}
+
+// Send passes an event to the sink.
+func (c *Call) Send(ev Event) {
+	if c.Sink != nil {
+		c.Sink(ev)
+	}
+}
+
+// ended counts a request that was sent at that time.
+func (c *Call) ended(sent time.Time) {
+	c.Attempts++
+	c.Time += time.Since(sent)
+}

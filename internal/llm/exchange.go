@@ -1,0 +1,252 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
+)
+
+// Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
+// bounds the whole exchange, retries included.
+//
+// The call's sink gets the events while the response is written: blocks, searches and the like. An
+// attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
+// answer come at its end: where r.Plain is set, where the organization may not stream, and from
+// servers that answer with JSON.
+func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, error) {
+	return c.do(ctx, call, r, false)
+}
+
+// exchange is a request with its attempts, which follow each other.
+type exchange struct {
+	*Client
+	call         *Call
+	takesRunning bool // a background response is returned as soon as it is found: see Start
+
+	model        string
+	body         body
+	instructions json.RawMessage
+	encoded      []byte // body with instructions
+
+	turn    *pacedCall
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
+	attempt int                         // number of the next attempt, from 1 on
+}
+
+// do makes a request until it is answered. It is the only place where a request is repeated.
+func (c *Client) do(
+	ctx context.Context, call *Call, r Request, takesRunning bool,
+) (*Response, error) {
+	if err := c.Ready(); err != nil {
+		return nil, err
+	}
+	x := &exchange{
+		Client:       c,
+		call:         call,
+		takesRunning: takesRunning,
+		model:        r.Model,
+		body:         c.newBody(r),
+		instructions: r.Instructions,
+		turn:         c.newCall(call.Person.ID, r.Model),
+		delays:       newDelays(),
+		attempt:      1,
+	}
+	err := x.encode()
+	if err != nil {
+		message := "encoding the request: " + err.Error()
+		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message}, 0)
+	}
+
+	for {
+		d := x.try(ctx)
+		switch d.next {
+		case done:
+			return d.response, nil
+		case fail:
+			return nil, d.err
+		case retry:
+			x.attempt++
+			call.Send(Retrying{Attempt: x.attempt, Err: d.err})
+			err := sleep(ctx, d.wait)
+			if err != nil {
+				return nil, c.failed(ctx, err, x.attempt-1)
+			}
+		}
+	}
+}
+
+func (x *exchange) encode() (err error) {
+	x.encoded, err = x.body.encode(x.instructions)
+	return err
+}
+
+// decision says what follows an attempt.
+type decision struct {
+	next     next
+	response *Response
+	err      *Error
+	wait     time.Duration
+}
+
+type next int
+
+const (
+	done    next = iota // with the response
+	fail                // with err
+	smaller             // the same attempt again, at once: the body has lost a parameter
+	retry               // another attempt after wait, because of err
+)
+
+// try makes an attempt when the pacer lets it go, and tells the pacer how it ended.
+func (x *exchange) try(ctx context.Context) decision {
+	if x.takesRunning && !x.body.inBackground() {
+		failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
+		return decision{next: fail, err: x.failed(ctx, failure, x.attempt-1)}
+	}
+	err := x.waitForTurn(ctx)
+	if err != nil {
+		return decision{next: fail, err: x.failed(ctx, err, x.attempt-1)}
+	}
+
+	response, err := x.send(ctx)
+	if err == nil {
+		response.Retries = x.attempt - 1
+		return decision{next: done, response: response}
+	}
+	failure := x.failed(ctx, err, x.attempt)
+	wait := time.Duration(0)
+	if failure.rateLimited() {
+		wait = x.turn.refused(failure.RetryAfter)
+	} else {
+		x.turn.ended()
+	}
+	return x.decide(ctx, failure, wait)
+}
+
+// waitForTurn waits until the pacer lets the next attempt go.
+func (x *exchange) waitForTurn(ctx context.Context) error {
+	queued := time.Now()
+	x.turn.last = x.attempt > x.o.MaxRetries
+	err := x.wait(ctx, x.turn, x.call)
+	x.call.Waited += time.Since(queued)
+	return err
+}
+
+// send makes one request and reads its answer to the end, over several connections where the
+// response runs in the background. Then all blocks have stopped.
+func (x *exchange) send(ctx context.Context) (*Response, error) {
+	defer x.call.ended(time.Now())
+	x.logBody(ctx, "openai(client): request", x.encoded)
+
+	acc := x.newAccumulator(ctx, x.call)
+	acc.remote = remote{
+		asked:   x.body.inBackground(),
+		model:   x.model,
+		include: x.body.include(),
+	}
+	defer acc.stopBlocks()
+
+	accept := "application/json"
+	if x.body["stream"] == true {
+		accept = eventStream
+	}
+	var resp *http.Response
+	options := append(x.options(x.call, &resp),
+		option.WithRequestBody("application/json", x.encoded),
+		option.WithHeader("Accept", accept))
+	_, err := x.api.New(ctx, responses.ResponseNewParams{}, options...)
+	if err != nil {
+		return nil, err
+	}
+	x.turn.accepted(x.turn.sent)
+
+	r, err := readAnswer(ctx, resp, acc)
+	if !acc.running() {
+		return r, err
+	}
+	return x.follow(ctx, acc, err)
+}
+
+// decide says what follows a failure. wait is that of the pacer after a refusal by the rate limit,
+// else 0. A failure is final after the last attempt, and if the wait for the next one would end
+// after the deadline of ctx and so turn it into a timeout.
+func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
+	if x.leaveOut(failure) {
+		return decision{next: smaller}
+	}
+	if failure.Lost {
+		x.lose(failure)
+		if x.takesRunning {
+			return decision{next: smaller} // which fails with ErrNoBackground
+		}
+	}
+	if !failure.retryable() || x.attempt > x.o.MaxRetries {
+		return decision{next: fail, err: failure}
+	}
+
+	if wait == 0 {
+		wait = failure.RetryAfter
+	}
+	if wait == 0 {
+		wait = x.delays.NextBackOff()
+	}
+	deadline, isBounded := ctx.Deadline()
+	if isBounded && wait >= time.Until(deadline) {
+		late := *failure
+		late.RetryAfter = wait
+		return decision{next: fail, err: &late}
+	}
+
+	if failure.rateLimited() {
+		wait = 0 // the pacer waits
+	}
+	return decision{next: retry, err: failure, wait: wait}
+}
+
+// leaveOut drops the dispensable parameter that a 400 names, and reports whether there is one. Later
+// bodies for the model do not have it either while the Client lives.
+func (x *exchange) leaveOut(failure *Error) bool {
+	name := x.body.refused(failure)
+	if !x.body.drop(name) {
+		return false
+	}
+	_ = x.encode() // less of what could be encoded
+	x.remember(x.model, name, failure)
+	return true
+}
+
+// lose leaves background out after the API has lost the response. If it never found one, the model
+// is asked in the foreground from now on.
+func (x *exchange) lose(failure *Error) {
+	x.body.drop("background")
+	_ = x.encode() // less of what could be encoded
+	_, found := x.found.Load(x.model)
+	if !found {
+		x.remember(x.model, "background", failure)
+	}
+}
+
+// newDelays returns the delays between attempts for which the API names no time.
+func newDelays() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     500 * time.Millisecond,
+		RandomizationFactor: 0.25,
+		Multiplier:          2,
+		MaxInterval:         8 * time.Second,
+	}
+}
+
+// sleep returns after the wait, or with the error of ctx when that ends first.
+func sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
