@@ -8,7 +8,6 @@
 //	send.go         do: the loop over the attempts, each a request and its answer; the
 //	                middleware, GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
-//	pacer.go        calls of one model share the rate limit
 //	transport.go    the HTTP client: roots, proxies, redirects
 //	accumulator.go  events of a stream to blocks ...
 //	event.go        ... which a caller sees as these events
@@ -67,10 +66,9 @@ type Client struct {
 	key         atomic.Pointer[string]
 	baseErr     error // what is wrong with the base URL, or nil
 	o           Options
-	unsupported sync.Map     // set of modelParam
-	found       sync.Map     // set of the models of which a GET found a background response
-	pacers      sync.Map     // *pacer by model
-	waiting     atomic.Int64 // calls that wait for the rate limit
+	unsupported sync.Map // set of modelParam
+	found       sync.Map // set of the models of which a GET found a background response
+	pacers      sync.Map // *pacer.Pacer by model
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,

@@ -20,6 +20,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -92,6 +93,50 @@ func (c *Client) do(ctx context.Context, r Request, e *emitter) (*Response, erro
 	}
 }
 
+// pacedCall is a request with its attempts.
+type pacedCall struct {
+	ticket  *pacer.Ticket
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a time
+	attempt int                         // number of the next request, from 1 on
+	last    bool                        // attempt is the last one
+}
+
+// newCall returns a call of the person of ctx, which shares the rate limit of the model.
+func (c *Client) newCall(ctx context.Context, model string) *pacedCall {
+	p, _ := c.pacers.LoadOrStore(model, pacer.New())
+	return &pacedCall{
+		ticket:  p.(*pacer.Pacer).Ticket(callOf(ctx).Person),
+		delays:  newDelays(),
+		attempt: 1,
+	}
+}
+
+// wait returns when the pacer lets the next attempt go. If ctx ends first, the error is a
+// QueuedError.
+func (call *pacedCall) wait(ctx context.Context, e *emitter) error {
+	var report func(ahead int)
+	if e.watched() {
+		report = func(ahead int) { e.send(Waiting{ahead}) }
+	}
+	if call.ticket.Wait(ctx, call.last, report) == nil {
+		return nil
+	}
+
+	ahead := call.ticket.Ahead()
+	call.ticket.Ended()
+	return QueuedError(ahead)
+}
+
+// Waiting returns how many calls wait for the rate limit.
+func (c *Client) Waiting() int {
+	waiting := 0
+	c.pacers.Range(func(_, p any) bool {
+		waiting += p.(*pacer.Pacer).Waiting()
+		return true
+	})
+	return waiting
+}
+
 // takeTurn waits until the pacer lets an attempt go, makes it, and tells the pacer how it ended.
 func (c *Client) takeTurn(
 	ctx context.Context,
@@ -100,7 +145,7 @@ func (c *Client) takeTurn(
 	e *emitter,
 ) (*Response, *Error) {
 	queued := time.Now()
-	err := c.wait(ctx, call, e)
+	err := call.wait(ctx, e)
 	callOf(ctx).Waited += time.Since(queued)
 	if err != nil {
 		return nil, c.failed(ctx, err, call.attempt-1)
@@ -113,9 +158,9 @@ func (c *Client) takeTurn(
 	}
 	failure := c.failed(ctx, err, call.attempt)
 	if failure.rateLimited() {
-		failure.wait = call.refused(failure.RetryAfter)
+		failure.wait = call.ticket.Refused(failure.RetryAfter)
 	} else {
-		call.ended()
+		call.ticket.Ended()
 	}
 	return nil, failure
 }
@@ -182,7 +227,7 @@ func (c *Client) attempt(
 	if err != nil {
 		return nil, err
 	}
-	call.accepted(call.sent)
+	call.ticket.Accepted()
 
 	r, err := readAnswer(ctx, resp, acc)
 	if !acc.job.running() {
