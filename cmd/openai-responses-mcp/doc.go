@@ -15,8 +15,8 @@
 //	                 reports progress, returns errors, makes tasks
 //	internal/answer  makes a request from the question and an answer with citations from the
 //	                 response; internal/policy has the instructions to the model
-//	internal/llm     sends the request through openai-go, waits for the rate limit, retries, and
-//	                 turns the stream into events
+//	internal/llm     sends the request through openai-go, retries, and turns the stream into
+//	                 events; internal/pacer says when a request may go out
 //
 // # Where it is decided
 //
@@ -38,7 +38,7 @@
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
 //	whether a try is repeated, and when    llm      Client.retryWait, Error.retryable
-//	why a call waits for the rate limit    llm      pacer, Client.wait, pacedCall.refused
+//	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
 //	which parameter is dropped after a 400 llm      Client.leaveOut
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      Client.follow

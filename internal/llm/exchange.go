@@ -9,6 +9,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
 // Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
@@ -33,7 +35,7 @@ type exchange struct {
 	instructions json.RawMessage
 	encoded      []byte // body with instructions
 
-	turn    *pacedCall
+	ticket  *pacer.Ticket
 	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
 	attempt int                         // number of the next attempt, from 1 on
 }
@@ -52,7 +54,7 @@ func (c *Client) do(
 		model:        r.Model,
 		body:         c.newBody(r),
 		instructions: r.Instructions,
-		turn:         c.newCall(call.Person.ID, r.Model),
+		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
 		delays:       newDelays(),
 		attempt:      1,
 	}
@@ -121,20 +123,31 @@ func (x *exchange) try(ctx context.Context) decision {
 	failure := x.failed(ctx, err, x.attempt)
 	wait := time.Duration(0)
 	if failure.rateLimited() {
-		wait = x.turn.refused(failure.RetryAfter)
+		wait = x.ticket.Refused(failure.RetryAfter)
 	} else {
-		x.turn.ended()
+		x.ticket.Ended()
 	}
 	return x.decide(ctx, failure, wait)
 }
 
-// waitForTurn waits until the pacer lets the next attempt go.
+// waitForTurn returns when the pacer lets the next attempt go. Meanwhile the sink gets Waiting. If
+// ctx ends first, the error is a QueuedError.
 func (x *exchange) waitForTurn(ctx context.Context) error {
+	var report func(ahead int)
+	if x.call.Sink != nil {
+		report = func(ahead int) { x.call.Send(Waiting{ahead}) }
+	}
+	isLast := x.attempt > x.o.MaxRetries
+
 	queued := time.Now()
-	x.turn.last = x.attempt > x.o.MaxRetries
-	err := x.wait(ctx, x.turn, x.call)
+	err := x.ticket.Wait(ctx, isLast, report)
 	x.call.Waited += time.Since(queued)
-	return err
+	if err == nil {
+		return nil
+	}
+	ahead := x.ticket.Ahead()
+	x.ticket.Ended()
+	return QueuedError(ahead)
 }
 
 // send makes one request and reads its answer to the end, over several connections where the
@@ -163,7 +176,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.turn.accepted(x.turn.sent)
+	x.ticket.Accepted()
 
 	r, err := readAnswer(ctx, resp, acc)
 	if !acc.running() {

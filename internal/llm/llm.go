@@ -31,6 +31,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
@@ -64,10 +65,9 @@ type Client struct {
 	key         atomic.Pointer[string]
 	baseErr     error // what is wrong with the base URL, or nil
 	o           Options
-	unsupported sync.Map     // set of modelParam
-	found       sync.Map     // set of the models of which a GET found a background response
-	pacers      sync.Map     // *pacer by model
-	waiting     atomic.Int64 // calls that wait for the rate limit
+	unsupported sync.Map // set of modelParam
+	found       sync.Map // set of the models of which a GET found a background response
+	pacers      sync.Map // *pacer.Pacer by model
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
@@ -174,4 +174,20 @@ func parseBase(address string) (base, rawQuery string, err error) {
 	rawQuery = u.Query().Encode()
 	u.RawQuery = ""
 	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
+}
+
+// pacer returns what the calls of a model share.
+func (c *Client) pacer(model string) *pacer.Pacer {
+	p, _ := c.pacers.LoadOrStore(model, pacer.New())
+	return p.(*pacer.Pacer)
+}
+
+// Waiting returns how many calls wait for the rate limit.
+func (c *Client) Waiting() int {
+	waiting := 0
+	c.pacers.Range(func(_, p any) bool {
+		waiting += p.(*pacer.Pacer).Waiting()
+		return true
+	})
+	return waiting
 }

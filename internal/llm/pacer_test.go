@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -172,269 +170,6 @@ func TestPacerPeople(t *testing.T) {
 	}
 }
 
-// play makes calls to an API that plays its part for alice and for bob, and returns the requests,
-// each as milliseconds and person. A letter is a request: R is refused after 10 ms, A is answered after
-// 10 ms, S is refused after 3 s, L is answered after 10 s, Q has no quota, and T is too large. The
-// last letter repeats. Refusals have the headers asked, and calls end after an hour.
-func play(t *testing.T, asked, parts string, calls []string) []string {
-	refuse := answer(429, rateLimited, strings.Split(asked, "|")...)
-	tooLarge := apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2")
-	steps := map[byte]step{
-		'R': refuse,
-		'S': refuse,
-		'A': answer(200, finished),
-		'L': answer(200, finished),
-		'Q': answer(429, apiBody("", "insufficient_quota", "", "No.")),
-		'T': answer(429, tooLarge),
-	}
-
-	delays := map[byte]time.Duration{'S': 3 * time.Second, 'L': 10 * time.Second}
-	script := map[string]string{}
-	script["alice"], script["bob"], _ = strings.Cut(parts, " ")
-	var mu sync.Mutex
-	var requests []string
-	begin := time.Now()
-	next := func(person string) byte {
-		mu.Lock()
-		defer mu.Unlock()
-		requests = append(requests, fmt.Sprint(time.Since(begin).Milliseconds(), " ", person))
-		part := script[person]
-		script[person] = cmp.Or(part[1:], part)
-		return part[0]
-	}
-
-	api := func(req *http.Request) (*http.Response, error) {
-		letter := next(callOf(req.Context()).Person)
-		time.Sleep(max(10*time.Millisecond, delays[letter]))
-		return steps[letter](req)
-	}
-
-	c := newClientOf(testURL, step(api), 6, io.Discard)
-
-	var all sync.WaitGroup
-	for i, call := range calls {
-		milliseconds, person, _ := strings.Cut(call, " ")
-		at, _ := time.ParseDuration(milliseconds + "ms")
-		all.Go(func() {
-			time.Sleep(at + time.Duration(i)*time.Microsecond)
-			ctx, cancel := context.WithTimeout(as(t.Context(), person), time.Hour)
-			defer cancel()
-			_, _ = c.Create(ctx, question())
-		})
-	}
-
-	all.Wait()
-	return requests
-}
-
-// timesRows have the times of requests, which follow from the rules of the pacer.
-var timesRows = []struct {
-	name  string
-	asked string // headers of a refusal
-	parts string // of alice and bob
-	calls string
-	want  string
-}{
-	{
-		"a call waits longer after each refusal, and a gap before its last request",
-		"", "R",
-		"0 alice",
-		"0 alice, 510 alice, 1520 alice, 3530 alice, 7540 alice, 15550 alice, 24060 alice",
-	},
-
-	{
-		"only the refused call waits for the API, and the first gap is a second",
-		"Retry-After|20", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice, 20010 alice",
-	},
-
-	{
-		"a call that would have to wait a day fails",
-		"Retry-After|86400", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice",
-	},
-
-	{
-		"or infinitely",
-		"Retry-After|inf", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice",
-	},
-
-	{
-		"or until a date",
-		"Retry-After|Fri, 01 Jan 2100 00:00:00 GMT", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice",
-	},
-
-	{
-		"or for a reset",
-		"X-Ratelimit-Remaining-Tokens|0|X-Ratelimit-Reset-Tokens|24h0m0s", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice",
-	},
-
-	{
-		"the gap is at least 10 ms",
-		"Retry-After-Ms|1", "RA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 20 alice, 30 alice, 40 alice",
-	},
-
-	{
-		"and at most 30 s",
-		"Retry-After|1", "RARARARARARARARARARARARA",
-		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
-			"20 alice, 20 alice, 20 alice, 20 alice",
-		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 6910 alice, 8941 alice, 11844 alice, " +
-			"14738 alice, 18871 alice, 22995 alice, 28881 alice, 34757 alice, 43140 alice, 51513 alice, " +
-			"63455 alice, 75387 alice, 92399 alice, 109402 alice, 133641 alice, 157870 alice, " +
-			"187880 alice, 217880 alice, 247890 alice, 277890 alice, 306390 alice",
-	},
-
-	{
-		"a burst that was accepted shortens a long gap",
-		"Retry-After|20", "RA",
-		"0 alice, 5 alice, 20 alice, 30 alice",
-		"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice",
-	},
-
-	{
-		"nor one that refusals made longer",
-		"Retry-After|1", "RARARARA RAAA",
-		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
-			"5000 bob, 5000 bob, 5000 bob, 5000 bob",
-		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 5000 bob, 5000 bob, 5000 bob, " +
-			"5000 bob, 8055 alice, 11101 bob, 13995 alice, 18128 alice, 22252 alice, 26169 alice",
-	},
-
-	{
-		"a burst that was accepted does not shorten a short gap",
-		"Retry-After|.5", "RA",
-		"0 alice, 5 alice, 20 alice",
-		"0 alice, 5 alice, 510 alice, 1010 alice",
-	},
-
-	{
-		"a refused call keeps its place, and each accepted request shortens the gap",
-		"Retry-After|1", "RA",
-		"0 alice, 20 alice, 30 alice, 40 alice",
-		"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice",
-	},
-
-	{
-		"without a time the rate rises fast",
-		"", "RA",
-		"0 alice, 20 alice, 30 alice, 40 alice, 50 alice",
-		"0 alice, 510 alice, 1010 alice, 1385 alice, 1666 alice, 1877 alice",
-	},
-
-	{
-		"a second counted refusal makes the gap longer and ends the rise",
-		"", "RARA",
-		"0 alice, 20 alice, 30 alice, 40 alice",
-		"0 alice, 510 alice, 1010 alice, 1582 alice, 2145 alice, 2679 alice",
-	},
-
-	{
-		"refusals without an accepted request count once, and the person makes a pause",
-		"", "RRRRA",
-		"0 alice, 20 alice, 30 alice, 40 alice",
-		"0 alice, 510 alice, 1020 alice, 2030 alice, 4040 alice, 4540 alice, 4915 alice, 5196 alice",
-	},
-
-	{
-		"refusals of requests that were on their way together count once",
-		"Retry-After|1", "ARRRA",
-		"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
-		"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice",
-	},
-
-	{
-		"a pause is that of one person",
-		"", "R RA",
-		"0 alice, 0 bob, 20 bob, 30 bob",
-		"0 alice, 0 bob, 510 alice, 1010 bob, 1510 bob, 1885 alice, " +
-			"2166 bob, 3895 alice, 7905 alice, 15915 alice, 24135 alice",
-	},
-
-	{
-		"people take turns",
-		"", "RA RA",
-		"0 alice, 1 bob, 20 alice, 30 alice, 40 bob",
-		"0 alice, 1 bob, 510 alice, 1010 bob, 1385 alice, 1666 bob, 1877 alice",
-	},
-
-	{
-		"a request that is not refused in time is accepted",
-		"", "RRLA",
-		"0 alice, 20 alice, 30 alice",
-		"0 alice, 510 alice, 1020 alice, 1520 alice, 1895 alice",
-	},
-
-	{
-		"which takes a second at most",
-		"", "SRLA",
-		"0 alice, 3020 alice, 3030 alice",
-		"0 alice, 3500 alice, 4010 alice, 5010 alice, 5385 alice",
-	},
-
-	{
-		"a request that fails otherwise says nothing",
-		"", "RQA",
-		"0 alice, 20 alice, 30 alice, 40 alice",
-		"0 alice, 510 alice, 1010 alice, 1510 alice, 1885 alice",
-	},
-
-	{
-		"for a minute after a slow refusal",
-		"", "SARRLA",
-		"0 alice, 70000 alice, 70020 alice, 70030 alice",
-		"0 alice, 3500 alice, 70000 alice, 70510 alice, 71020 alice, 71520 alice, 71895 alice",
-	},
-
-	{
-		"a minute without a refusal ends the limit",
-		"", "RA",
-		"0 alice, 50000 alice, 50000 alice, 61000 alice, 61000 alice",
-		"0 alice, 510 alice, 50000 alice, 50375 alice, 61000 alice, 61000 alice",
-	},
-
-	{
-		"and the gap",
-		"", "RAARA",
-		"0 alice, 61000 alice, 61000 alice, 61100 alice, 61200 alice",
-		"0 alice, 510 alice, 61000 alice, 61000 alice, 61510 alice, 62010 alice, 62385 alice",
-	},
-
-	{
-		"calls without a refusal go out at once",
-		"", "RA A",
-		"0 alice, 20 alice, 21 bob, 22 bob, 23 bob",
-		"0 alice, 21 bob, 22 bob, 23 bob, 510 alice, 1010 alice",
-	},
-
-	{
-		"a 429 about something else limits no call",
-		"", "QA TA",
-		"0 alice, 0 bob, 20 alice, 20 bob",
-		"0 alice, 0 bob, 20 alice, 20 bob",
-	},
-}
-
-func TestPacerTimes(t *testing.T) {
-	for _, tt := range timesRows {
-		bubble(t, tt.name, func(t *testing.T) {
-			requests := play(t, tt.asked, tt.parts, strings.Split(tt.calls, ", "))
-			got := strings.Join(requests, ", ")
-			wantEqual(t, "requests", got, tt.want)
-		})
-	}
-}
-
 // as returns the context of a call of a person.
 func as(ctx context.Context, person string) context.Context {
 	return WithCall(ctx, &Call{Person: person})
@@ -519,27 +254,57 @@ func TestPacerEnds(t *testing.T) {
 	})
 }
 
-// A person is forgotten after a minute. Each model has a limit of its own.
-func TestPacerForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := newClient(0, answer(429, rateLimited))
-		for i := range 100 {
-			_, _ = c.Create(as(t.Context(), fmt.Sprint(i)), question())
-		}
-
-		wantLimited(t, c, "gpt-5.2", 100)
-		wantLimited(t, c, "gpt-5-mini", 0)
-
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLimited(t, c, "gpt-5.2", 0)
-	})
+// Each model has a limit of its own.
+func TestPacerModels(t *testing.T) {
+	for model, want := range map[string]time.Duration{
+		"gpt-5-mini": 0,
+		"gpt-5.2":    700 * time.Millisecond, // what is left of the first gap
+	} {
+		bubble(t, model, func(t *testing.T) {
+			c, _ := refused(t, "alice")
+			start := time.Now()
+			r := question()
+			r.Model = model
+			_, err := c.Create(as(t.Context(), "alice"), r)
+			wantSuccess(t, err)
+			wantEqual(t, "wait", time.Since(start), want)
+		})
+	}
 }
 
-func wantLimited(t *testing.T, c *Client, model string, want int) {
-	t.Helper()
-	p := c.newCall(t.Context(), model).pacer
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	wantEqual(t, "people who are limited at "+model, len(p.people), want)
+// A 429 about something else than the rate limits no call.
+func TestPacerOtherRefusals(t *testing.T) {
+	for name, body := range map[string]string{
+		"quota":     apiBody("", "insufficient_quota", "", "No."),
+		"too large": apiBody("tokens", "rate_limit_exceeded", "", "Request too large for gpt-5.2"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newClient(3, answer(429, body), answer(200, finished))
+			start := time.Now()
+			_ = createError(t, c)
+			wantSuccess(t, createError(t, c))
+			wantEqual(t, "time of both calls", time.Since(start), time.Duration(0))
+			api.wantRequests(t, 2)
+		})
+	}
+}
+
+// A call that would have to wait until after its deadline fails at once.
+func TestPacerLongWaits(t *testing.T) {
+	for _, headers := range []string{
+		"Retry-After|inf",
+		"Retry-After|Fri, 01 Jan 2100 00:00:00 GMT",
+		"X-Ratelimit-Remaining-Tokens|0|X-Ratelimit-Reset-Tokens|24h0m0s",
+	} {
+		bubble(t, headers, func(t *testing.T) {
+			refuse := answer(429, rateLimited, strings.Split(headers, "|")...)
+			c, api := newClient(3, refuse, answer(200, finished))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+
+			_, err := c.Create(ctx, question())
+			wantKind(t, err, KindRateLimit)
+			api.wantRequests(t, 1)
+		})
+	}
 }

@@ -1,4 +1,6 @@
-package llm
+// Package pacer lets people share the rate limit of an API. It decides when a request may go out from
+// when the API refused and accepted others, and makes none itself.
+package pacer
 
 import (
 	"cmp"
@@ -23,7 +25,7 @@ const (
 	reportEvery = time.Second // how often a waiting call looks how many calls are ahead
 )
 
-// pacer lets the calls of one model share the API's rate limit.
+// Pacer lets the calls of one model share the API's rate limit. It is safe for concurrent use.
 //
 // The requests of a person go out at once until the API refuses one of them. From then on the
 // person is limited, and the calls wait in a queue that the limited people share. The queue sends
@@ -35,7 +37,7 @@ const (
 //     minute, or is forgotten by the next event or the timer.
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
-type pacer struct {
+type Pacer struct {
 	mu     sync.Mutex
 	begin  time.Time          // a minute before the first call, so that 0 is no recent time
 	people map[string]*person // by name
@@ -53,21 +55,21 @@ type pacer struct {
 
 // person is the state of a limited person.
 type person struct {
-	calls    []*pacedCall  // that wait, by place
-	latest   *pacedCall    // whose request was sent last
+	calls    []*Ticket     // that wait, by place
+	latest   *Ticket       // whose request was sent last
 	refused  time.Duration // when the last refusal came
 	refusals int           // since the last accepted request
 	pause    time.Duration // after a refusal, from the second one on
 }
 
-// pacedCall is a call with all its attempts, which follow each other.
-type pacedCall struct {
-	pacer  *pacer
+// Ticket is a call with all its attempts, which follow each other. Its methods are called one after
+// another: Wait, and then Accepted, Refused or Ended.
+type Ticket struct {
+	pacer  *Pacer
 	person string
 	place  int           // order of the first wait among all calls; 0: the call has not waited
 	turn   chan struct{} // receives a value when the request may be sent
-
-	last bool // its next request is the last one
+	last   bool          // the next request is the last one
 
 	pause time.Duration // after the last refusal that named no time
 	ready time.Duration // end of the wait after the last refusal
@@ -76,89 +78,96 @@ type pacedCall struct {
 	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
-// newCall returns a call of a person for the pacer of a model.
-func (c *Client) newCall(owner, model string) *pacedCall {
-	p, _ := c.pacers.LoadOrStore(model, &pacer{
-		begin:  time.Now().Add(-limitMemory),
-		people: map[string]*person{},
-	})
-	return &pacedCall{
-		pacer:  p.(*pacer),
-		person: owner,
-		turn:   make(chan struct{}, 1),
-	}
+// New returns a Pacer without a limit.
+func New() *Pacer {
+	return &Pacer{begin: time.Now().Add(-limitMemory), people: map[string]*person{}}
 }
 
-// Waiting returns how many calls wait for the rate limit.
-func (c *Client) Waiting() int { return int(c.waiting.Load()) }
+// Ticket returns a ticket for a call of a person.
+func (p *Pacer) Ticket(person string) *Ticket {
+	return &Ticket{pacer: p, person: person, turn: make(chan struct{}, 1)}
+}
 
-// wait returns when the call may send its next request. Meanwhile it tells the sink how many calls are
-// ahead. If ctx ends first, the error is a QueuedError.
-func (c *Client) wait(ctx context.Context, turn *pacedCall, call *Call) error {
-	if turn.enter() {
+// Waiting returns how many calls wait.
+func (p *Pacer) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waitingLocked()
+}
+
+// Wait returns when the call may send its next request. The last request of a call goes out a gap
+// later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many calls
+// are ahead, first at once and then when the number has changed.
+//
+// If ctx ends first, Wait returns its error. The call then keeps its place until Ended.
+func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
+	if t.enter(last) {
 		return nil
 	}
 	select {
-	case <-turn.turn: // at once
+	case <-t.turn: // at once
 		return nil
 	default:
 	}
 
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	var tick <-chan time.Time
-	if call.Sink != nil {
+	if report != nil {
 		tick = time.Tick(reportEvery)
 	}
 	reported := -1
 	for {
-		ahead := turn.ahead()
-		if ahead != reported {
-			reported = ahead
-			call.Send(Waiting{ahead})
+		ahead := t.Ahead()
+		if report != nil && ahead != reported {
+			report(ahead)
 		}
+		reported = ahead
 
 		select {
-		case <-turn.turn:
+		case <-t.turn:
 			return nil
 		case <-tick:
 		case <-ctx.Done():
-			ahead = turn.ahead()
-			turn.ended()
-			return QueuedError(ahead)
+			return ctx.Err()
 		}
 	}
 }
 
-func (p *pacer) now() time.Duration { return time.Since(p.begin) }
+func (p *Pacer) now() time.Duration { return time.Since(p.begin) }
 
 // lock locks the pacer for an event. It ends the limits of people, and the gap, after a minute
 // without a refusal and without a waiting call.
-func (p *pacer) lock() {
+func (p *Pacer) lock() {
 	p.mu.Lock()
 	now := p.now()
-	waiting := 0
 	for name, owner := range p.people {
-		waiting += len(owner.calls)
 		if len(owner.calls) == 0 && now-owner.refused >= limitMemory {
 			delete(p.people, name)
 		}
 	}
-	if waiting == 0 && now-p.counted >= limitMemory {
+	if p.waitingLocked() == 0 && now-p.counted >= limitMemory {
 		p.gap = 0
 		p.slowest = 0
 	}
 }
 
+// waitingLocked returns how many calls wait.
+func (p *Pacer) waitingLocked() int {
+	waiting := 0
+	for _, owner := range p.people {
+		waiting += len(owner.calls)
+	}
+	return waiting
+}
+
 // unlock ends an event: it sends the requests that are due, and sets the timer for what is next.
-func (p *pacer) unlock() {
+func (p *Pacer) unlock() {
 	defer p.mu.Unlock()
 	for len(p.people) > 0 {
-		c, due := p.nextLocked()
+		t, due := p.nextLocked()
 		delay := due - p.now()
 		switch {
-		case c != nil && delay <= 0: // without a call, time has passed since nextLocked
-			p.releaseLocked(c)
+		case t != nil && delay <= 0: // without a call, time has passed since nextLocked
+			p.releaseLocked(t)
 		case p.timer == nil:
 			p.timer = time.AfterFunc(delay, p.onTimer)
 			return
@@ -169,55 +178,56 @@ func (p *pacer) unlock() {
 	}
 }
 
-func (p *pacer) onTimer() {
+func (p *Pacer) onTimer() {
 	p.lock()
 	p.unlock()
 }
 
 // enter puts the call into the queue, or reports that its request may be sent at once.
-func (c *pacedCall) enter() bool {
-	p := c.pacer
+func (t *Ticket) enter(last bool) bool {
+	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
-	owner := p.people[c.person]
+	t.last = last
+	owner := p.people[t.person]
 	if owner == nil {
-		c.sendLocked()
+		t.sendLocked()
 		return true
 	}
 
-	if c.place == 0 {
+	if t.place == 0 {
 		p.places++
-		c.place = p.places
+		t.place = p.places
 	}
 	i := len(owner.calls)
-	for i > 0 && owner.calls[i-1].place > c.place {
+	for i > 0 && owner.calls[i-1].place > t.place {
 		i--
 	}
-	owner.calls = slices.Insert(owner.calls, i, c)
+	owner.calls = slices.Insert(owner.calls, i, t)
 	return false
 }
 
-// ended notes that the call waits no more, or that its request ended in some other way than with a
+// Ended notes that the call waits no more, or that its request ended in some other way than with a
 // 2xx or a refusal.
-func (c *pacedCall) ended() {
-	c.pacer.lock()
-	defer c.pacer.unlock()
-	c.removeLocked()
-	c.decideLocked() // in case its turn has just come
+func (t *Ticket) Ended() {
+	t.pacer.lock()
+	defer t.pacer.unlock()
+	t.removeLocked()
+	t.decideLocked() // in case its turn has just come
 }
 
-// ahead returns how many calls are ahead of c. People take turns, so these are the calls of its
-// person before it, and as many of each other person.
-func (c *pacedCall) ahead() int {
-	p := c.pacer
+// Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the calls
+// of its person before it, and as many of each other person.
+func (t *Ticket) Ahead() int {
+	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
 	place := 0
-	owner := p.people[c.person]
+	owner := p.people[t.person]
 	if owner != nil {
-		place = max(0, slices.Index(owner.calls, c)) // 0: its turn has just come
+		place = max(0, slices.Index(owner.calls, t)) // 0: its turn has just come
 	}
 	ahead := place
 	for _, other := range p.people {
@@ -228,27 +238,30 @@ func (c *pacedCall) ahead() int {
 	return ahead
 }
 
-// sendLocked notes that the request of c goes out. Without a refusal in twice the time that a
+// sendLocked notes that the request of t goes out. Without a refusal in twice the time that a
 // refusal takes, it counts as accepted: a plain answer sends its headers at its end.
-func (c *pacedCall) sendLocked() {
-	limit := min(2*cmp.Or(c.pacer.slowest, maxVerdict), maxVerdict)
-	sent := c.pacer.now()
-	c.sent = sent
-	c.verdict = time.AfterFunc(limit, func() { c.accepted(sent) })
+func (t *Ticket) sendLocked() {
+	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
+	sent := t.pacer.now()
+	t.sent = sent
+	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
 }
 
-// accepted notes that the request that was sent at this time counts as accepted, if it is undecided.
+// Accepted notes that the request was answered with a 2xx.
+func (t *Ticket) Accepted() { t.accept(t.sent) }
+
+// accept notes that the request that was sent at this time counts as accepted, if it is undecided.
 // That ends the refusals of the person and shortens the gap.
-func (c *pacedCall) accepted(sent time.Duration) {
-	p := c.pacer
+func (t *Ticket) accept(sent time.Duration) {
+	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
-	if c.verdict == nil || c.sent != sent {
+	if t.verdict == nil || t.sent != sent {
 		return
 	}
-	c.decideLocked()
-	owner := p.people[c.person]
+	t.decideLocked()
+	owner := p.people[t.person]
 	if owner == nil {
 		return // a request without a limit says nothing about the queue
 	}
@@ -258,8 +271,8 @@ func (c *pacedCall) accepted(sent time.Duration) {
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
 	// accepted burst says little about the rate. They shorten only a first gap longer than
-	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess again. A guess and
-	// such a gap shrink by a quarter, others by a twentieth.
+	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess again.
+	// A guess and such a gap shrink by a quarter, others by a twentieth.
 	switch {
 	case p.gap == 0:
 	case outage:
@@ -277,42 +290,42 @@ func (c *pacedCall) accepted(sent time.Duration) {
 	}
 }
 
-// decideLocked ends the time in which the request of c is undecided, if there is one.
-func (c *pacedCall) decideLocked() {
-	if c.verdict != nil {
-		c.verdict.Stop()
-		c.verdict = nil
+// decideLocked ends the time in which the request of t is undecided, if there is one.
+func (t *Ticket) decideLocked() {
+	if t.verdict != nil {
+		t.verdict.Stop()
+		t.verdict = nil
 	}
 }
 
-// refused notes that the API refused the request with a 429. asked is the wait that the API asks
-// for, or 0. refused returns how long this call has to wait; no other call has to.
-func (c *pacedCall) refused(asked time.Duration) time.Duration {
-	p := c.pacer
+// Refused notes that the API refused the request with a 429. asked is the wait that the API asks
+// for, or 0. Refused returns how long this call has to wait; no other call has to.
+func (t *Ticket) Refused(asked time.Duration) time.Duration {
+	p := t.pacer
 	p.lock()
 	defer p.unlock()
 
 	now := p.now()
-	c.decideLocked()
-	p.slowest = max(p.slowest, now-c.sent)
+	t.decideLocked()
+	p.slowest = max(p.slowest, now-t.sent)
 
 	wait := asked
 	if wait == 0 {
-		c.pause = nextPause(c.pause)
-		wait = c.pause
+		t.pause = nextPause(t.pause)
+		wait = t.pause
 	}
-	c.ready = now + wait
+	t.ready = now + wait
 
-	owner := p.people[c.person]
+	owner := p.people[t.person]
 	if owner == nil {
-		owner = &person{latest: c}
-		p.people[c.person] = owner
+		owner = &person{latest: t}
+		p.people[t.person] = owner
 	}
 	owner.refusals++
 	switch {
 	case owner.refusals == 1:
-		p.countLocked(c.sent, asked)
-	case owner.pause == 0, c.sent > owner.refused: // else it was on its way with the last one
+		p.countLocked(t.sent, asked)
+	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
 		owner.pause = nextPause(owner.pause)
 	}
 	owner.refused = now
@@ -321,7 +334,7 @@ func (c *pacedCall) refused(asked time.Duration) time.Duration {
 
 // countLocked makes the gap longer after a refusal of a request that was sent at sent. Of requests
 // that were on their way together only the first refusal does.
-func (p *pacer) countLocked(sent, asked time.Duration) {
+func (p *Pacer) countLocked(sent, asked time.Duration) {
 	now := p.now()
 	switch {
 	case p.gap == 0:
@@ -344,30 +357,30 @@ func nextPause(pause time.Duration) time.Duration {
 }
 
 // releaseLocked lets a waiting call send its request.
-func (p *pacer) releaseLocked(c *pacedCall) {
-	c.removeLocked()
-	c.sendLocked()
-	c.turn <- struct{}{}
-	p.next = c.sent + p.gap
-	p.people[c.person].latest = c
+func (p *Pacer) releaseLocked(t *Ticket) {
+	t.removeLocked()
+	t.sendLocked()
+	t.turn <- struct{}{}
+	p.next = t.sent + p.gap
+	p.people[t.person].latest = t
 }
 
 // nextLocked returns the next call of the queue and when it may go out. Next is the person who was
 // served longest ago, among those who have a call that is ready. If there is none, nextLocked
 // returns nil and when to look again.
-func (p *pacer) nextLocked() (*pacedCall, time.Duration) {
+func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	now := p.now()
-	var next *pacedCall
+	var next *Ticket
 	var served time.Duration
 	again := now + limitMemory // to forget
 	for _, owner := range p.people {
-		c, ready := owner.next(now)
+		t, ready := owner.next(now)
 		switch {
-		case c == nil:
+		case t == nil:
 		case ready > now:
 			again = min(again, ready)
 		case next == nil, owner.latest.sent < served:
-			next = c
+			next = t
 			served = owner.latest.sent
 		}
 	}
@@ -384,16 +397,16 @@ func (p *pacer) nextLocked() (*pacedCall, time.Duration) {
 // next returns the person's next call and when it is ready: the first in the list that is ready
 // now, else the one that is ready first. After a second refusal the person sends one request at a
 // time, each after a pause. next returns nil if no call waits or a request has to be decided first.
-func (owner *person) next(now time.Duration) (*pacedCall, time.Duration) {
+func (owner *person) next(now time.Duration) (*Ticket, time.Duration) {
 	alone := owner.pause > 0
 	if len(owner.calls) == 0 || alone && owner.latest.verdict != nil {
 		return nil, 0
 	}
 
 	next := owner.calls[0]
-	for _, c := range owner.calls {
-		if c.ready < next.ready {
-			next = c
+	for _, t := range owner.calls {
+		if t.ready < next.ready {
+			next = t
 		}
 		if next.ready <= now {
 			break
@@ -405,13 +418,13 @@ func (owner *person) next(now time.Duration) (*pacedCall, time.Duration) {
 	return next, next.ready
 }
 
-// removeLocked takes c out of the list of its person, if it is there.
-func (c *pacedCall) removeLocked() {
-	owner := c.pacer.people[c.person]
+// removeLocked takes t out of the list of its person, if it is there.
+func (t *Ticket) removeLocked() {
+	owner := t.pacer.people[t.person]
 	if owner == nil {
 		return
 	}
-	i := slices.Index(owner.calls, c)
+	i := slices.Index(owner.calls, t)
 	if i >= 0 {
 		owner.calls = slices.Delete(owner.calls, i, i+1)
 	}

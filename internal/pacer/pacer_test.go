@@ -1,0 +1,301 @@
+package pacer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// player is an API that plays its part for alice and for bob. A letter is a request: R is refused
+// after 10 ms, A is answered after 10 ms, S is refused after 3 s, L is answered after 10 s, and Q
+// fails after 10 ms. The last letter repeats.
+type player struct {
+	begin time.Time
+	asked time.Duration // in a refusal
+
+	mu       sync.Mutex
+	parts    map[string]string // that are left, by person
+	requests []string          // each as milliseconds and person
+}
+
+// request makes a request of a person and returns its letter.
+func (p *player) request(person string) byte {
+	p.mu.Lock()
+	at := time.Since(p.begin).Milliseconds()
+	p.requests = append(p.requests, fmt.Sprint(at, " ", person))
+	part := p.parts[person]
+	p.parts[person] = cmp.Or(part[1:], part)
+	p.mu.Unlock()
+
+	delays := map[byte]time.Duration{'S': 3 * time.Second, 'L': 10 * time.Second}
+	time.Sleep(cmp.Or(delays[part[0]], 10*time.Millisecond))
+	return part[0]
+}
+
+// call makes up to 7 attempts within an hour.
+func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
+	const hour = time.Hour
+	ctx, cancel := context.WithTimeout(ctx, hour)
+	defer cancel()
+
+	for attempt := range 7 {
+		err := ticket.Wait(ctx, attempt == 6, nil)
+		if err != nil {
+			ticket.Ended()
+			return
+		}
+
+		switch p.request(person) {
+		case 'R', 'S':
+			if ticket.Refused(p.asked) >= hour {
+				return
+			}
+		case 'Q':
+			ticket.Ended()
+			return
+		default:
+			ticket.Accepted()
+			return
+		}
+	}
+}
+
+// play returns the requests of calls.
+func play(t *testing.T, asked time.Duration, parts string, calls []string) []string {
+	p := &player{begin: time.Now(), asked: asked, parts: map[string]string{}}
+	p.parts["alice"], p.parts["bob"], _ = strings.Cut(parts, " ")
+
+	pacer := New()
+	var all sync.WaitGroup
+	for i, call := range calls {
+		milliseconds, person, _ := strings.Cut(call, " ")
+		at, _ := time.ParseDuration(milliseconds + "ms")
+		all.Go(func() {
+			time.Sleep(at + time.Duration(i)*time.Microsecond)
+			p.call(t.Context(), pacer.Ticket(person), person)
+		})
+	}
+
+	all.Wait()
+	return p.requests
+}
+
+// timesRows have the times of requests, which follow from the rules of the pacer.
+var timesRows = []struct {
+	name  string
+	asked time.Duration // in a refusal
+	parts string        // of alice and bob
+	calls string
+	want  string
+}{
+	{
+		"a call waits longer after each refusal, and a gap before its last request",
+		0, "R",
+		"0 alice",
+		"0 alice, 510 alice, 1520 alice, 3530 alice, 7540 alice, 15550 alice, 24060 alice",
+	},
+
+	{
+		"only the refused call waits for the API, and the first gap is a second",
+		20 * time.Second, "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice, 20010 alice",
+	},
+
+	{
+		"a call that would have to wait a day fails",
+		24 * time.Hour, "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 1010 alice, 2010 alice",
+	},
+
+	{
+		"the gap is at least 10 ms",
+		time.Millisecond, "RA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+	},
+
+	{
+		"and at most 30 s",
+		time.Second, "RARARARARARARARARARARARA",
+		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
+			"20 alice, 20 alice, 20 alice, 20 alice",
+		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 6910 alice, 8941 alice, 11844 alice, " +
+			"14738 alice, 18871 alice, 22995 alice, 28881 alice, 34757 alice, 43140 alice, 51513 alice, " +
+			"63455 alice, 75387 alice, 92399 alice, 109402 alice, 133641 alice, 157870 alice, " +
+			"187880 alice, 217880 alice, 247890 alice, 277890 alice, 306390 alice",
+	},
+
+	{
+		"a burst that was accepted shortens a long gap",
+		20 * time.Second, "RA",
+		"0 alice, 5 alice, 20 alice, 30 alice",
+		"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice",
+	},
+
+	{
+		"nor one that refusals made longer",
+		time.Second, "RARARARA RAAA",
+		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
+			"5000 bob, 5000 bob, 5000 bob, 5000 bob",
+		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 5000 bob, 5000 bob, 5000 bob, " +
+			"5000 bob, 8055 alice, 11101 bob, 13995 alice, 18128 alice, 22252 alice, 26169 alice",
+	},
+
+	{
+		"a burst that was accepted does not shorten a short gap",
+		time.Second / 2, "RA",
+		"0 alice, 5 alice, 20 alice",
+		"0 alice, 5 alice, 510 alice, 1010 alice",
+	},
+
+	{
+		"a refused call keeps its place, and each accepted request shortens the gap",
+		time.Second, "RA",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice",
+	},
+
+	{
+		"without a time the rate rises fast",
+		0, "RA",
+		"0 alice, 20 alice, 30 alice, 40 alice, 50 alice",
+		"0 alice, 510 alice, 1010 alice, 1385 alice, 1666 alice, 1877 alice",
+	},
+
+	{
+		"a second counted refusal makes the gap longer and ends the rise",
+		0, "RARA",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1010 alice, 1582 alice, 2145 alice, 2679 alice",
+	},
+
+	{
+		"refusals without an accepted request count once, and the person makes a pause",
+		0, "RRRRA",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1020 alice, 2030 alice, 4040 alice, 4540 alice, 4915 alice, 5196 alice",
+	},
+
+	{
+		"refusals of requests that were on their way together count once",
+		time.Second, "ARRRA",
+		"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
+		"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice",
+	},
+
+	{
+		"a pause is that of one person",
+		0, "R RA",
+		"0 alice, 0 bob, 20 bob, 30 bob",
+		"0 alice, 0 bob, 510 alice, 1010 bob, 1510 bob, 1885 alice, " +
+			"2166 bob, 3895 alice, 7905 alice, 15915 alice, 24135 alice",
+	},
+
+	{
+		"people take turns",
+		0, "RA RA",
+		"0 alice, 1 bob, 20 alice, 30 alice, 40 bob",
+		"0 alice, 1 bob, 510 alice, 1010 bob, 1385 alice, 1666 bob, 1877 alice",
+	},
+
+	{
+		"a request that is not refused in time is accepted",
+		0, "RRLA",
+		"0 alice, 20 alice, 30 alice",
+		"0 alice, 510 alice, 1020 alice, 1520 alice, 1895 alice",
+	},
+
+	{
+		"which takes a second at most",
+		0, "SRLA",
+		"0 alice, 3020 alice, 3030 alice",
+		"0 alice, 3500 alice, 4010 alice, 5010 alice, 5385 alice",
+	},
+
+	{
+		"a request that fails otherwise says nothing",
+		0, "RQA",
+		"0 alice, 20 alice, 30 alice, 40 alice",
+		"0 alice, 510 alice, 1010 alice, 1510 alice, 1885 alice",
+	},
+
+	{
+		"for a minute after a slow refusal",
+		0, "SARRLA",
+		"0 alice, 70000 alice, 70020 alice, 70030 alice",
+		"0 alice, 3500 alice, 70000 alice, 70510 alice, 71020 alice, 71520 alice, 71895 alice",
+	},
+
+	{
+		"a minute without a refusal ends the limit",
+		0, "RA",
+		"0 alice, 50000 alice, 50000 alice, 61000 alice, 61000 alice",
+		"0 alice, 510 alice, 50000 alice, 50375 alice, 61000 alice, 61000 alice",
+	},
+
+	{
+		"and the gap",
+		0, "RAARA",
+		"0 alice, 61000 alice, 61000 alice, 61100 alice, 61200 alice",
+		"0 alice, 510 alice, 61000 alice, 61000 alice, 61510 alice, 62010 alice, 62385 alice",
+	},
+
+	{
+		"calls without a refusal go out at once",
+		0, "RA A",
+		"0 alice, 20 alice, 21 bob, 22 bob, 23 bob",
+		"0 alice, 21 bob, 22 bob, 23 bob, 510 alice, 1010 alice",
+	},
+}
+
+func TestTimes(t *testing.T) {
+	for _, tt := range timesRows {
+		bubble(t, tt.name, func(t *testing.T) {
+			requests := play(t, tt.asked, tt.parts, strings.Split(tt.calls, ", "))
+			got := strings.Join(requests, ", ")
+			if got != tt.want {
+				t.Errorf("requests at %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, f)
+	})
+}
+
+// A person is forgotten after a minute.
+func TestForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		for i := range 100 {
+			ticket := p.Ticket(fmt.Sprint(i))
+			_ = ticket.Wait(t.Context(), false, nil)
+			ticket.Refused(0)
+		}
+		wantLimited(t, p, 100)
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLimited(t, p, 0)
+	})
+}
+
+func wantLimited(t *testing.T, p *Pacer, want int) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.people) != want {
+		t.Errorf("%d people are limited, want %d", len(p.people), want)
+	}
+}
