@@ -109,7 +109,8 @@ func (a *app) askOnce(
 
 	limited, cancel := answer.WithTimeout(ctx, d.config.Timeout())
 	defer cancel()
-	ans, err := d.server.Ask(limited, f.config.Profile, f.question, watch)
+	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
+	ans, err := d.server.Ask(limited, call, f.question)
 	if !f.events {
 		screen.Finish(ans)
 	}

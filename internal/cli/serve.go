@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -276,8 +275,7 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 	o.Metrics = httpd.NewMetrics(d.profiles)
 	d.server.MaxCalls = o.MaxCalls
 	d.server.PerUser = o.CallsPerUser
-	d.server.Observe = func(c server.Call) {
-		c.Client = cmp.Or(c.Client, "anonymous")
+	d.server.Observe = func(c server.Ended) {
 		o.Metrics.Observe(c)
 		logCall(d.log, c, d.profiles[c.Tool].Model)
 	}
@@ -291,12 +289,12 @@ func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
-func logCall(log *slog.Logger, c server.Call, model string) {
+func logCall(log *slog.Logger, c server.Ended, model string) {
 	log = log.With("call_id", c.ID)
-	if c.Stats.Traceparent != "" {
-		log = log.With("traceparent", c.Stats.Traceparent)
+	if c.Traceparent != "" {
+		log = log.With("traceparent", c.Traceparent)
 	}
-	log = log.With("tool", c.Tool, "client", c.Client, "app", c.App, "model", model,
+	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
 		"outcome", c.Outcome)
 	if c.Err != nil {
 		log = log.With("kind", c.Kind())
@@ -311,10 +309,10 @@ func logCall(log *slog.Logger, c server.Call, model string) {
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 	log.Info("call",
-		"request_id", text.Truncate(c.Stats.RequestID, 100),
-		"attempts", c.Stats.Attempts,
+		"request_id", text.Truncate(c.RequestID, 100),
+		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
-		"api_seconds", seconds(c.Stats.Time),
+		"api_seconds", seconds(c.Time),
 		"input_tokens", c.Meta.Usage.Input,
 		"output_tokens", c.Meta.Usage.Output,
 		"searches", c.Meta.Searches)

@@ -109,7 +109,8 @@ func (p *probe) live(ctx context.Context) Check {
 			streamed = done.Response.Streamed
 		}
 	}
-	ans, err := answerer.Ask(ctx, "answer", answer.Question{Query: "Say ok."}, observe)
+	call := &llm.Call{Tool: "answer", Sink: observe}
+	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
 		problem, hint := p.Advisor.Advise("answer", err)
 		return fail(problem, hint)

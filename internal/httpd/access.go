@@ -11,23 +11,18 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
-
-// Person is who sent a request.
-type Person struct {
-	ID   string // unique, with the namespace of the way to authenticate; "" is anonymous
-	Name string // for logs and metrics
-}
 
 // Authenticator checks the bearer token of a request.
 type Authenticator interface {
 	// Authenticate returns the holder of token. The error is auth.ErrInvalidToken for a token that
 	// is not accepted. Its text is one of a few fixed ones, without the token: clients, logs and
 	// metrics show it.
-	Authenticate(ctx context.Context, token string) (Person, error)
+	Authenticate(ctx context.Context, token string) (llm.Person, error)
 }
 
 // Access says which requests the server accepts.
@@ -117,8 +112,8 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 		// Only the SDK's own check can pass on its token info.
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-			extra := map[string]any{server.UserName: person.Name}
-			return &auth.TokenInfo{UserID: person.ID, Extra: extra}, nil
+			extra := map[string]any{server.PersonKey: person}
+			return &auth.TokenInfo{Extra: extra}, nil
 		}
 		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
@@ -127,7 +122,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 // authenticate returns the person whose bearer token r has. Only a header can have one: the
 // addresses of requests are in the logs of proxies.
-func (a Access) authenticate(r *http.Request) (person Person, err error) {
+func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
 	if len(r.Header.Values("Authorization")) > 1 {
 		return person, &oauth.Error{
 			Status:      http.StatusUnauthorized,

@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 const (
@@ -57,7 +60,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &admission{limiter: l, body: http.MaxBytesReader(w, r.Body, maxBody)}
 		if token := auth.TokenInfoFromContext(r.Context()); token != nil {
-			a.person = token.UserID
+			a.person = token.Extra[server.PersonKey].(llm.Person).ID
 		}
 
 		res := responseOf(w)

@@ -12,6 +12,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -74,8 +75,8 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		for _, kind := range server.Kinds() {
 			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind)
 		}
-		m.observeTimes(0, server.Call{Tool: tool, Outcome: "ok"})
-		m.observeTimes(0, server.Call{Tool: tool, Outcome: "error"})
+		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "ok"})
+		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "error"})
 	}
 	return m
 }
@@ -106,8 +107,8 @@ func (m *Metrics) client(name string) string {
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Call) {
-	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.client(c.Client))
+func (m *Metrics) Observe(c server.Ended) {
+	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.client(c.Person.Name))
 	m.add(1, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
@@ -129,12 +130,12 @@ func (m *Metrics) Observe(c server.Call) {
 }
 
 // observeTimes adds the times of a call to the histograms, n times.
-func (m *Metrics) observeTimes(n float64, c server.Call) {
+func (m *Metrics) observeTimes(n float64, c server.Ended) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
 	m.observe(n, "call_seconds", ended, c.Duration)
-	m.observe(n, "api_seconds", ended, c.Stats.Time)
-	m.observe(n, "rate_limit_wait_seconds", tool, c.Stats.Waited)
+	m.observe(n, "api_seconds", ended, c.Time)
+	m.observe(n, "rate_limit_wait_seconds", tool, c.Waited)
 }
 
 // observe adds a time to a histogram, n times. The buckets are cumulative, as histogram_quantile of

@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 )
 
@@ -17,12 +18,12 @@ func (a *Access) SignIn(r *oauth.Resource) {
 type accessTokens struct{ resource *oauth.Resource }
 
 // Authenticate returns the person who signed in. The error is an [oauth.Error].
-func (t accessTokens) Authenticate(ctx context.Context, token string) (Person, error) {
+func (t accessTokens) Authenticate(ctx context.Context, token string) (llm.Person, error) {
 	identity, err := t.resource.Verify(ctx, token)
 	if err != nil {
-		return Person{}, err
+		return llm.Person{}, err
 	}
-	return Person{
+	return llm.Person{
 		ID:   identity.Issuer + " " + identity.Subject, // an issuer is a URL, without blanks
 		Name: identity.Name,
 	}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -38,12 +39,12 @@ func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, 
 }
 
 // Authenticate returns the holder of token.
-func (t *Tokens) Authenticate(_ context.Context, token string) (Person, error) {
+func (t *Tokens) Authenticate(_ context.Context, token string) (llm.Person, error) {
 	name, ok := t.holders.Load().byHash[sha256.Sum256([]byte(token))]
 	if !ok {
-		return Person{}, auth.ErrInvalidToken
+		return llm.Person{}, auth.ErrInvalidToken
 	}
-	return Person{ID: tokenHolder + name, Name: name}, nil
+	return llm.Person{ID: tokenHolder + name, Name: name}, nil
 }
 
 // Names counts the names of the holders.

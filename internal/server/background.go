@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 const (
@@ -22,7 +23,7 @@ type Background struct {
 	// returns or llm.ErrNoBackground.
 	Start func(
 		ctx context.Context,
-		profile string,
+		call *llm.Call,
 		q answer.Question,
 	) (response string, a *answer.Answer, err error)
 
@@ -30,11 +31,11 @@ type Background struct {
 	// none. Cancel cancels a response. Neither waits for other calls.
 	Fetch func(
 		ctx context.Context,
-		profile string,
+		call *llm.Call,
 		response string,
 		created time.Time,
 	) (*answer.Answer, error)
-	Cancel func(ctx context.Context, response string) error
+	Cancel func(ctx context.Context, call *llm.Call, response string) error
 
 	Secrets func() []string // ids are sealed with the first one, and opened with any
 	BaseURL string          // of the API
@@ -43,7 +44,7 @@ type Background struct {
 
 // refreshLocked brings the state of a task up to date. The request may end early: later requests
 // share what the API says. The end of the task is observed once, as the call of this request.
-func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call *Call) {
+func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call *Ended) {
 	isHere := j.stages != nil
 	if isHere && j.state.Status == working {
 		j.setLocked(state{Status: working, Message: j.stages.last()})
@@ -52,11 +53,10 @@ func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call 
 		return
 	}
 
-	a, err := s.fetch(ctx, j)
+	a, err := s.fetch(ctx, j, call.Call)
 	to := state{Status: working}
 	runs := errors.Is(err, answer.ErrRunning)
 	if !runs {
-		call.Tool = j.Tool
 		call.Duration = time.Since(j.Created)
 		if err == nil {
 			call.Duration = a.Meta.Elapsed
@@ -85,25 +85,25 @@ func (s *Server) refreshLocked(ctx context.Context, j *job, meta mcp.Meta, call 
 
 // fetch asks the API about a task. One that runs beyond the time limit is cancelled, but only if the
 // API says that it runs: a complete answer is not lost because the API is busy.
-func (s *Server) fetch(ctx context.Context, j *job) (a *answer.Answer, err error) {
+func (s *Server) fetch(ctx context.Context, j *job, call *llm.Call) (a *answer.Answer, err error) {
 	defer s.recoverCall(j.Tool, &err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
 	b := s.options.Background
 	limit := s.options.Timeout
 
-	a, err = b.Fetch(ctx, j.Tool, j.Response, j.Created)
+	a, err = b.Fetch(ctx, call, j.Response, j.Created)
 	late := time.Since(j.Created) >= limit
 	runs := errors.Is(err, answer.ErrRunning) && !errors.Is(err, answer.ErrUnknown)
 	if late && runs {
-		_ = b.Cancel(ctx, j.Response) // the task is over even if the response goes on
+		_ = b.Cancel(ctx, call, j.Response) // the task is over even if the response goes on
 		return nil, answer.TimeoutError(limit)
 	}
 	return a, err
 }
 
 // cancelLocked cancels a task unless it has ended. Of one at the API it asks how it ended.
-func (s *Server) cancelLocked(ctx context.Context, j *job, meta mcp.Meta, call *Call) {
+func (s *Server) cancelLocked(ctx context.Context, j *job, meta mcp.Meta, call *Ended) {
 	if j.stages != nil {
 		s.endLocked(j, state{Status: cancelled})
 		return
@@ -112,7 +112,7 @@ func (s *Server) cancelLocked(ctx context.Context, j *job, meta mcp.Meta, call *
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
 	if j.state.Status == working {
-		_ = s.options.Background.Cancel(ctx, j.Response) // what the API says counts
+		_ = s.options.Background.Cancel(ctx, call.Call, j.Response) // what the API says counts
 		j.known = false
 		s.refreshLocked(ctx, j, meta, call)
 	}

@@ -27,26 +27,27 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// UserName is the key of the user's name in the Extra of an auth.TokenInfo. Its UserID is unique.
-const UserName = "name"
+// PersonKey is the key of the llm.Person in the Extra of an auth.TokenInfo.
+const PersonKey = "person"
 
-// describe returns who sends a request, and a context for what it asks for.
-func describe(ctx context.Context, req mcp.Request) (context.Context, *Call) {
+// newCall returns the call of a request for a tool.
+func newCall(req mcp.Request, tool string) *llm.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
-	call := &Call{
-		ID:  cmp.Or(label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
-		App: label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
+	call := &llm.Call{
+		ID:   cmp.Or(label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
+		App:  label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
+		Tool: tool,
+
+		Person: llm.Person{Name: "anonymous"},
 	}
 	if token := extra.TokenInfo; token != nil {
-		call.UserID = token.UserID
-		call.Client, _ = token.Extra[UserName].(string)
+		call.Person, _ = token.Extra[PersonKey].(llm.Person)
 	}
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
 	trace = cmp.Or(trace, extra.Header.Get("traceparent"))
-	call.Stats.Traceparent = traceparentGrammar.FindString(trace)
-	call.Stats.Person = call.UserID
-	return llm.WithCall(ctx, &call.Stats), call
+	call.Traceparent = traceparentGrammar.FindString(trace)
+	return call
 }
 
 // traceparentGrammar is that of https://www.w3.org/TR/trace-context.
@@ -75,8 +76,7 @@ func (s *Server) call(
 	defer context.AfterFunc(session, func() { cancel(context.Cause(session)) })()
 
 	began := time.Now()
-	ctx, call := describe(ctx, req)
-	call.Tool = req.Params.Name
+	call := &Ended{Call: newCall(req, req.Params.Name)}
 	args := gjson.ParseBytes(req.Params.Arguments)
 	q, err := question(call.Tool, args)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
@@ -101,16 +101,17 @@ func (s *Server) call(
 // ask waits until the call may run, and runs it. It returns nothing if the API runs it as the task
 // of ctx. A panic fails this call only.
 func (s *Server) ask(
-	ctx context.Context, req *mcp.CallToolRequest, call *Call, q answer.Question,
+	ctx context.Context, req *mcp.CallToolRequest, call *Ended, q answer.Question,
 ) (a *answer.Answer, err error) {
 	j, _ := ctx.Value(jobKey{}).(*job)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	watch, stop := progress(ctx, req, j)
+	sink, stop := progress(ctx, req, j)
+	call.Sink = sink
 	defer stop() // before the result is sent
 
 	s.waiting.Add(1)
-	release, err := s.places.acquire(ctx, call.UserID)
+	release, err := s.places.acquire(ctx, call.Person.ID)
 	s.waiting.Add(-1)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (s *Server) ask(
 
 	if j != nil && j.stages == nil {
 		var response string
-		response, a, err = s.options.Background.Start(ctx, call.Tool, q)
+		response, a, err = s.options.Background.Start(ctx, call.Call, q)
 		if response != "" { // the task keeps the place until its end or its time limit
 			j.Response = response
 			j.end = sync.OnceFunc(release)
@@ -135,7 +136,7 @@ func (s *Server) ask(
 			return a, err
 		}
 	}
-	return s.options.Ask(ctx, call.Tool, q, watch)
+	return s.options.Ask(ctx, call.Call, q)
 }
 
 // recoverCall, when deferred, turns a panic into the error of a call.
@@ -151,7 +152,7 @@ func (s *Server) recoverCall(tool string, err *error) {
 
 // result completes the description of a call, whose request has this meta, and returns its result.
 func (s *Server) result(
-	call *Call, meta mcp.Meta, a *answer.Answer, err error,
+	call *Ended, meta mcp.Meta, a *answer.Answer, err error,
 ) (*mcp.CallToolResult, error) {
 	call.Err = err
 	if err != nil {
@@ -207,7 +208,7 @@ func prefixed(values map[string]any) mcp.Meta {
 // failure completes the description of a call without an answer, and reports why with the code of
 // spec appendix B: as an error of the protocol, or as a result, whose _meta has the data. The data
 // (spec §8.2) holds neither content nor instructions nor the key.
-func (s *Server) failure(call *Call, meta mcp.Meta) (*mcp.CallToolResult, error) {
+func (s *Server) failure(call *Ended, meta mcp.Meta) (*mcp.CallToolResult, error) {
 	const code = -32001
 	data := map[string]any{}
 	clean := s.options.Redactor.Line

@@ -21,12 +21,12 @@ const (
 	maxProgress = 200                    // characters of a message
 )
 
-// progress starts the messages about a call; watch is nil if the client does not ask for them. stop
-// ends them and returns after the last one. Of the task j, which may be nil, watch takes the stages:
+// progress starts the messages about a call; sink is nil if the client does not ask for them. stop
+// ends them and returns after the last one. Of the task j, which may be nil, sink takes the stages:
 // its client asks for them with tasks/get.
 func progress(
 	ctx context.Context, req *mcp.CallToolRequest, j *job,
-) (watch func(llm.Event), stop func()) {
+) (sink func(llm.Event), stop func()) {
 	if j != nil && j.stages != nil {
 		return j.stages.add, func() {}
 	}

@@ -33,14 +33,8 @@ import (
 
 // Options configures a Server.
 type Options struct {
-	// Ask answers a question with the profile that is named as the tool. It returns soon after ctx
-	// is done. watch receives the events of the call; it is nil if the client wants no progress.
-	Ask func(
-		ctx context.Context,
-		profile string,
-		q answer.Question,
-		watch func(llm.Event),
-	) (*answer.Answer, error)
+	// Ask answers the question of a call. It returns soon after ctx is done.
+	Ask func(ctx context.Context, call *llm.Call, q answer.Question) (*answer.Answer, error)
 
 	Explain    func(profile string, err error) string // an error of Ask in one line for people
 	Defaults   answer.Defaults                        // shown in the schemas
@@ -64,26 +58,21 @@ type Options struct {
 	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
 	Timeout  time.Duration    // of a call, the wait for others included
 	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
-	Observe  func(Call)       // if set, is called at the end of each call, also concurrently
+	Observe  func(Ended)      // if set, is called at the end of each call, also concurrently
 	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
 
-// Call describes a call of a tool that has ended.
-type Call struct {
-	ID       string // X-Request-Id of a proxy, or a random one
-	Tool     string
-	Client   string // name of the user for metrics and logs; "" without a token, as over stdio
-	UserID   string // unique; "" without a token
-	App      string // name and version of the client program, "" if it does not say
+// Ended says how a call of a tool ended.
+type Ended struct {
+	*llm.Call
 	Outcome  string // ok, error, invalid or cancelled
 	Duration time.Duration
-	Stats    llm.Call
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, or nil
 }
 
 // Kind is the kind of Err for metrics and logs.
-func (c Call) Kind() string {
+func (c Ended) Kind() string {
 	if errors.Is(c.Err, answer.ErrShutdown) {
 		return "shutdown"
 	}
@@ -128,7 +117,7 @@ type Server struct {
 // New returns a Server.
 func New(o Options) *Server {
 	if o.Observe == nil {
-		o.Observe = func(Call) {}
+		o.Observe = func(Ended) {}
 	}
 
 	return &Server{

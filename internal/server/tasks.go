@@ -157,8 +157,8 @@ func (s *Server) start(
 	request context.Context, next mcp.MethodHandler, req *mcp.CallToolRequest,
 ) (mcp.Result, error) {
 	const method = "tools/call"
-	_, call := describe(request, req)
-	j := newJob(seal.Task{Created: now(), Tool: detailed}, call.UserID)
+	call := newCall(req, detailed)
+	j := newJob(seal.Task{Created: now(), Tool: detailed}, call.Person.ID)
 	ctx := context.WithValue(request, jobKey{}, j)
 	if !s.options.Tasks {
 		res, err := next(ctx, method, req)
@@ -306,8 +306,8 @@ func (s *Server) handleTask(
 		}
 	}
 
-	ctx, call := describe(ctx, req)
-	j := s.find(p.ID, call.UserID)
+	call := &Ended{Call: newCall(req, detailed)}
+	j := s.find(p.ID, call.Person.ID)
 	if j == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,

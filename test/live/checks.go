@@ -169,7 +169,7 @@ func (s *session) answer(o answer.Options, background bool) string {
 		Background:      background,
 	}}
 
-	a, err := answer.New(o).Ask(context.Background(), "live", answer.Question{Query: query}, nil)
+	a, err := answer.New(o).Ask(context.Background(), &llm.Call{Tool: "live"}, answer.Question{Query: query})
 	s.check("the question is answered", err == nil)
 	if err != nil {
 		return ""
