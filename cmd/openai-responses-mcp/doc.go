@@ -37,11 +37,11 @@
 //	which date a citation has              cite     Document.Citations, Document.date, dateInPath
 //	whether a list of sources is appended  answer   Answerer.compose
 //	whether a list ends the text           cite     Document.readList
-//	whether a try is repeated, and when    llm      Client.retryWait, Error.retryable
+//	whether a try is repeated, and when    llm      exchange.decide, Error.retryable
 //	why a call waits for the rate limit    pacer    Ticket.Wait, Ticket.Refused
-//	which parameter is dropped after a 400 llm      Client.leaveOut
+//	which parameter is dropped after a 400 llm      body.refused
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
-//	how a broken connection is resumed     llm      Client.follow
+//	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load
 //	where NO_COLOR is read                 cli      app.ask, app.prepare
 //	what NO_COLOR changes in an answer     terminal New, Screen.write

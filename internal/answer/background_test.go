@@ -63,7 +63,7 @@ func TestFetch(t *testing.T) {
 		{"deleted", slow, 0, "the API does not have the answer"},
 		{"busy", slow + " 429", 5 * time.Minute, "<nil>"}, // Start has met the 429
 		{"unavailable", slow + " ok 503", 0, "the answer is not complete, as far as"},
-		{"a web page", slow + " ok garbage", 0, "calling the Responses API: "},
+		{"a web page", slow + " ok garbage", 0, "the answer is not complete, as far as"},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
 	} {
@@ -71,10 +71,10 @@ func TestFetch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plainly := newBackground(t, tt.steps)
 				time.Sleep(23*time.Hour + 28*time.Minute) // two minutes before the next midnight
-				plain, _ := plainly.Ask(t.Context(), "answer", why, nil)
+				plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
 				a := newBackground(t, tt.steps)
 				began := time.Now()
-				id, ans, err := a.Start(t.Context(), "answer", why)
+				id, ans, err := a.Start(t.Context(), &llm.Call{Tool: "answer"}, why)
 
 				if id == "" || ans != nil || err != nil {
 					t.Fatalf("Start = %q, %v, %v, want an id", id, ans, err)
@@ -85,7 +85,7 @@ func TestFetch(t *testing.T) {
 					id = "resp_of_yesterday"
 				}
 
-				got, err := a.Fetch(t.Context(), "answer", id, began)
+				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "answer"}, id, began)
 				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
 				}
@@ -117,7 +117,7 @@ func TestStart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newBackground(t, tt.steps)
-				id, ans, err := a.Start(t.Context(), "answer", why)
+				id, ans, err := a.Start(t.Context(), &llm.Call{Tool: "answer"}, why)
 
 				if !errors.Is(err, tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)

@@ -68,7 +68,8 @@ func benchmark(b *testing.B, name string, api canned) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := a.Ask(b.Context(), "answer", Question{Query: "?"}, func(llm.Event) {})
+			call := &llm.Call{Tool: "answer", Sink: func(llm.Event) {}}
+			_, err := a.Ask(b.Context(), call, Question{Query: "?"})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -80,7 +80,7 @@ func TestRequery(t *testing.T) {
 				ctx, cancel := WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 
-				ans, err := a.Ask(ctx, "answer", Question{Query: "?"}, nil)
+				ans, err := a.Ask(ctx, &llm.Call{Tool: "answer"}, Question{Query: "?"})
 				got := fmt.Sprint(err)
 				if err == nil {
 					got = ans.Text
@@ -103,7 +103,7 @@ func TestRequeryIsStateless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		again := func(o *Options) { o.RequeryAttempts = 1 }
 		a, api := newAnswerer(again, uncited, "", cites)
-		ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+		ans, err := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestRequeryEvents(t *testing.T) {
 	a, _ := newAnswerer(func(o *Options) { o.RequeryAttempts = 1 }, uncited, cites)
 
 	var got []string
-	ans, err := a.Ask(t.Context(), "answer", Question{Query: "?"}, func(ev llm.Event) {
+	sink := func(ev llm.Event) {
 		switch e := ev.(type) {
 		case llm.BlockStart:
 			got = append(got, fmt.Sprint(e.Index))
@@ -151,7 +151,8 @@ func TestRequeryEvents(t *testing.T) {
 		case llm.Done:
 			got = append(got, e.Response.ID)
 		}
-	})
+	}
+	ans, err := a.Ask(t.Context(), &llm.Call{Tool: "answer", Sink: sink}, Question{Query: "?"})
 	if err != nil {
 		t.Fatal(err)
 	}

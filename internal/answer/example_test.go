@@ -22,7 +22,7 @@ func ExampleAnswerer_Ask() {
 		Profiles: map[string]answer.Profile{"answer": {Model: "gpt-5.2"}},
 	})
 	question := answer.Question{Query: "What is new today?"}
-	ans, err := a.Ask(context.Background(), "answer", question, nil)
+	ans, err := a.Ask(context.Background(), &llm.Call{Tool: "answer"}, question)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -86,7 +86,7 @@ func ask(t *testing.T, body string) (ans *Answer, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newAnswerer(nil, body)
-		ans, err = a.Ask(t.Context(), "answer", Question{Query: "?"}, nil)
+		ans, err = a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
 	})
 	return ans, err
 }

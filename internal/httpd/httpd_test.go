@@ -118,14 +118,9 @@ type ask struct {
 var slow = ask{"42", readTime + time.Second}
 
 func (a ask) answer(
-	ctx context.Context,
-	_ string,
-	_ answer.Question,
-	watch func(llm.Event),
+	ctx context.Context, call *llm.Call, _ answer.Question,
 ) (*answer.Answer, error) {
-	if watch != nil {
-		watch(llm.Search{Action: "search", Query: "tokyo"})
-	}
+	call.Send(llm.Search{Action: "search", Query: "tokyo"})
 
 	select {
 	case <-time.After(a.takes):

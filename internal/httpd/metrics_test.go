@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -18,7 +19,9 @@ func page(n int) string {
 	m := NewMetrics(map[string]answer.Profile{"answer": {}})
 	m.gauges = func() map[string]int { return nil }
 	for i := range n {
-		m.Observe(server.Call{Tool: "answer", Client: fmt.Sprint("user-", i), Outcome: "ok"})
+		person := llm.Person{Name: fmt.Sprint("user-", i)}
+		call := &llm.Call{Tool: "answer", Person: person}
+		m.Observe(server.Ended{Call: call, Outcome: "ok"})
 	}
 
 	res := httptest.NewRecorder()

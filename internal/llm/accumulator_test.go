@@ -87,12 +87,8 @@ func FuzzAccumulator(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, picks string) {
 		var events []Event
-		keep := func(e Event) bool {
-			events = append(events, e)
-			return true
-		}
-
-		acc := newAccumulator(&emitter{yield: keep}, func([]byte) {})
+		call := &Call{Sink: func(e Event) { events = append(events, e) }}
+		acc := newAccumulator(call, func([]byte) {})
 		for _, pick := range picks {
 			payload := pool[int(pick)%len(pool)]
 			r, err := acc.handleEvent([]byte(payload))

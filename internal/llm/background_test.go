@@ -160,11 +160,7 @@ func trace(
 		requests = len(all)
 	}
 
-	for ev, err := range c.Stream(t.Context(), r) {
-		if err != nil {
-			t.Fatal(err)
-		}
-
+	sink := func(ev Event) {
 		events = append(events, ev)
 		switch ev.(type) {
 		case Reconnecting:
@@ -172,6 +168,11 @@ func trace(
 		case Retrying:
 			add("retrying")
 		}
+	}
+
+	_, err := c.Run(t.Context(), &Call{Sink: sink}, r, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	add()
@@ -257,7 +258,7 @@ func TestReconnectWaits(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, tt.steps)
 			start := time.Now()
-			_, err := c.Create(t.Context(), backgroundQuestion())
+			_, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
 			wantSuccess(t, err)
 
 			wantEqual(t, "seconds", int(time.Since(start).Seconds()), tt.seconds)
@@ -318,7 +319,7 @@ func TestEarlyEnd(t *testing.T) {
 				cancel(cause)
 			})
 
-			_, err := c.Create(ctx, backgroundQuestion())
+			_, err := c.Create(ctx, &Call{}, backgroundQuestion())
 
 			if !errors.Is(err, cause) {
 				t.Errorf("error = %v, want %v", err, cause)
@@ -355,7 +356,7 @@ func TestBackgroundMemory(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, log := newBackground(t, 1, tt.steps)
 			for range 2 {
-				_, err := c.Create(t.Context(), backgroundQuestion())
+				_, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
 				wantSuccess(t, err)
 			}
 
@@ -406,7 +407,7 @@ func TestOtherStreams(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api := newClient(1, tt.steps...)
-			events, err := collect(c.Stream(t.Context(), backgroundQuestion()))
+			events, err := watch(t.Context(), c, backgroundQuestion())
 			wantSuccess(t, err)
 			wantEqual(t, "text", textOf(events), "Yes.")
 
@@ -440,7 +441,7 @@ func TestStart(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, _ := newBackground(t, 1, tt.steps)
-			r, err := c.Start(t.Context(), question())
+			r, err := c.Start(t.Context(), &Call{}, question())
 			got := kindOf(t, err).Label()
 			if r != nil {
 				got = r.Status
@@ -461,12 +462,12 @@ func TestCancel(t *testing.T) {
 	} {
 		bubble(t, steps, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, steps)
-			started, err := c.Start(t.Context(), question())
+			started, err := c.Start(t.Context(), &Call{}, question())
 			wantSuccess(t, err)
-			err = c.Cancel(t.Context(), started.ID)
+			err = c.Cancel(t.Context(), &Call{}, started.ID)
 			wantSuccess(t, err)
 
-			r, err := c.Get(t.Context(), started.ID, question().Include)
+			r, err := c.Get(t.Context(), &Call{}, started.ID, question().Include)
 			wantSuccess(t, err)
 			wantEqual(t, "status", r.Status, want)
 		})

@@ -137,7 +137,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	if x.call.Sink != nil {
 		report = func(ahead int) { x.call.Send(Waiting{ahead}) }
 	}
-	isLast := x.attempt > x.o.MaxRetries
+	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
 
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)

@@ -2,11 +2,11 @@ package llm
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -203,13 +203,13 @@ func question() Request {
 
 // createError returns the error of a plain call.
 func createError(t testing.TB, c *Client) error {
-	_, err := c.Create(t.Context(), question())
+	_, err := c.Create(t.Context(), &Call{}, question())
 	return err
 }
 
 // ask reads a streamed call to its end.
 func ask(t testing.TB, c *Client) ([]Event, error) {
-	return collect(c.Stream(t.Context(), question()))
+	return watch(t.Context(), c, question())
 }
 
 // bubble runs a subtest in a synctest bubble.
@@ -219,18 +219,12 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	})
 }
 
-// collect reads events to their end.
-func collect(events iter.Seq2[Event, error]) ([]Event, error) {
-	var all []Event
-	for e, err := range events {
-		if err != nil {
-			return all, err
-		}
-
-		all = append(all, e)
-	}
-
-	return all, nil
+// watch makes a call and returns its events.
+func watch(ctx context.Context, c *Client, r Request, tools ...Tool) ([]Event, error) {
+	var events []Event
+	call := &Call{Sink: func(ev Event) { events = append(events, ev) }}
+	_, err := c.Run(ctx, call, r, tools)
+	return events, err
 }
 
 // responseOf is the response that events end with.

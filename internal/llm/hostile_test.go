@@ -180,7 +180,7 @@ func TestHostileModel(t *testing.T) {
 
 // A caller that wants no events pays for none.
 func TestUnwatched(t *testing.T) {
-	a := newAccumulator(&emitter{}, func([]byte) {})
+	a := newAccumulator(&Call{}, func([]byte) {})
 	for _, ev := range []string{eventItem, eventPart, eventDelta, eventCompleted} {
 		_, err := a.handleEvent([]byte(ev))
 		wantSuccess(t, err)

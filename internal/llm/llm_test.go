@@ -86,7 +86,7 @@ func TestUnusableOptions(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := New(tt.options).Create(t.Context(), question())
+			_, err := New(tt.options).Create(t.Context(), &Call{}, question())
 
 			e := wantError(t, err, tt.kind, tt.message)
 			wantEqual(t, "attempts", e.Attempts, 0)

@@ -170,9 +170,9 @@ func TestPacerPeople(t *testing.T) {
 	}
 }
 
-// as returns the context of a call of a person.
-func as(ctx context.Context, person string) context.Context {
-	return WithCall(ctx, &Call{Person: person})
+// as returns a call of a person, whose requests name the person.
+func as(person string) *Call {
+	return &Call{Person: Person{ID: person}, Traceparent: person}
 }
 
 // refused returns a client whose API has refused a request of each person, and accepts all others.
@@ -181,7 +181,7 @@ func refused(t *testing.T, people ...string) (*Client, *scripted) {
 	steps := append(slices.Repeat([]step{refuse}, len(people)), answer(200, finished))
 	c, api := newClient(0, steps...)
 	for _, person := range people {
-		_, err := c.Create(as(t.Context(), person), question())
+		_, err := c.Create(t.Context(), as(person), question())
 		wantKind(t, err, KindRateLimit)
 		time.Sleep(300 * time.Millisecond)
 	}
@@ -198,13 +198,15 @@ func TestPacerAhead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i, person := range people {
 			calls.Go(func() {
-				events, err := collect(c.Stream(as(t.Context(), person), question()))
-				wantSuccess(t, err)
-				for _, ev := range events {
+				call := as(person)
+				call.Sink = func(ev Event) {
 					if w, ok := ev.(Waiting); ok {
 						aheads[i] = append(aheads[i], w.Ahead)
 					}
 				}
+
+				_, err := c.Create(t.Context(), call, question())
+				wantSuccess(t, err)
 			})
 
 			synctest.Wait()
@@ -226,7 +228,7 @@ func TestPacerEnds(t *testing.T) {
 		var calls sync.WaitGroup
 		for range many {
 			calls.Go(func() {
-				_, err := c.Create(as(ctx, "alice"), question())
+				_, err := c.Create(ctx, as("alice"), question())
 				wantKind(t, err, KindCanceled)
 			})
 		}
@@ -234,9 +236,9 @@ func TestPacerEnds(t *testing.T) {
 		synctest.Wait()
 		wantEqual(t, "waiting calls", c.Waiting(), many)
 
-		short, stop := context.WithTimeout(as(ctx, "alice"), 500*time.Millisecond)
+		short, stop := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer stop()
-		_, err := c.Create(short, question())
+		_, err := c.Create(short, as("alice"), question())
 		wantKind(t, err, KindTimeout)
 		queued, _ := errors.AsType[QueuedError](err)
 		wantEqual(t, "calls ahead", queued, QueuedError(many))
@@ -246,7 +248,7 @@ func TestPacerEnds(t *testing.T) {
 		api.wantRequests(t, 1)
 
 		start := time.Now()
-		_, err = c.Create(as(t.Context(), "alice"), question())
+		_, err = c.Create(t.Context(), as("alice"), question())
 		wantSuccess(t, err)
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("the next call took %v, want a gap", took)
@@ -265,7 +267,7 @@ func TestPacerModels(t *testing.T) {
 			start := time.Now()
 			r := question()
 			r.Model = model
-			_, err := c.Create(as(t.Context(), "alice"), r)
+			_, err := c.Create(t.Context(), as("alice"), r)
 			wantSuccess(t, err)
 			wantEqual(t, "wait", time.Since(start), want)
 		})
@@ -302,7 +304,7 @@ func TestPacerLongWaits(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 
-			_, err := c.Create(ctx, question())
+			_, err := c.Create(ctx, &Call{}, question())
 			wantKind(t, err, KindRateLimit)
 			api.wantRequests(t, 1)
 		})

@@ -85,7 +85,7 @@ func TestRefusedParameters(t *testing.T) {
 
 			for _, model := range []string{"gpt-5.2", "gpt-5.2", "gpt-5-mini"} {
 				r.Model = model
-				_, err := c.Create(t.Context(), r)
+				_, err := c.Create(t.Context(), &Call{}, r)
 				wantSuccess(t, err)
 			}
 
@@ -136,7 +136,7 @@ func TestRefusedForGood(t *testing.T) {
 			r := question()
 			r.Plain = true
 			r.Extra = object(t, `{"text": "no object"}`)
-			_, err := c.Create(t.Context(), r)
+			_, err := c.Create(t.Context(), &Call{}, r)
 
 			wantKind(t, err, KindParameter)
 			want := 1

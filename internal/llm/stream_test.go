@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -266,21 +267,23 @@ func TestPlainAnswers(t *testing.T) {
 	}
 }
 
-// Leaving the loop ends the call at any event, also in the wait for another attempt.
-func TestStreamBreak(t *testing.T) {
+// The end of its context ends a call at any event, also in the wait for another attempt.
+func TestEarlyCancel(t *testing.T) {
 	const retrying = 3 // the number of the event Retrying
 	for n := range 9 {
 		bubble(t, fmt.Sprintf("event %d", n), func(t *testing.T) {
 			c, api := newClient(3,
 				cutStream(eventCreated, eventItem, eventPart, eventDelta),
 				sseStep(eventItem, eventPart, eventDelta, eventCompleted))
+			ctx, cancel := context.WithCancel(t.Context())
 			seen := 0
-			for range c.Stream(t.Context(), question()) {
+			sink := func(Event) {
 				seen++
 				if seen > n {
-					break
+					cancel()
 				}
 			}
+			_, _ = c.Create(ctx, &Call{Sink: sink}, question())
 
 			want := 1
 			if n > retrying {

@@ -34,7 +34,7 @@ func TestRunEnds(t *testing.T) {
 			body := `{"status":"` + tt.status + `","output":[` + tt.output + `]}`
 			c, api := newClient(0, answer(200, body))
 			tools := []Tool{{map[string]any{"type": "function", "name": "add"}, count}}
-			_, err := collect(c.Run(t.Context(), question(), tools))
+			_, err := watch(t.Context(), c, question(), tools...)
 
 			wantKind(t, err, tt.kind)
 			api.wantRequests(t, tt.requests)
@@ -73,7 +73,7 @@ func TestRunFailures(t *testing.T) {
 	}
 
 	c, api := newClient(0, answer(200, toolCallsBody), sseStep(eventCompleted))
-	events, err := collect(c.Run(t.Context(), question(), tools))
+	events, err := watch(t.Context(), c, question(), tools...)
 	wantSuccess(t, err)
 
 	compare(t, events, `

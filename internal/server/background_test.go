@@ -23,11 +23,11 @@ type api struct {
 }
 
 func (a *api) start(
-	ctx context.Context, _ string, q answer.Question,
+	ctx context.Context, call *llm.Call, q answer.Question,
 ) (string, *answer.Answer, error) {
 	switch q.Query {
 	case "brief":
-		ans, err := research(ctx, "", q, nil)
+		ans, err := research(ctx, call, q)
 		return "", ans, err
 	case "foreground":
 		return "", nil, llm.ErrNoBackground
@@ -45,11 +45,11 @@ var fetchErrors = map[string]error{
 }
 
 func (a *api) fetch(
-	ctx context.Context, tool, response string, created time.Time,
+	ctx context.Context, call *llm.Call, response string, created time.Time,
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := tool == detailed && response == "resp_1" && created.Equal(a.created)
+	isSame := call.Tool == detailed && response == "resp_1" && created.Equal(a.created)
 	switch {
 	case !isSame:
 		return nil, errors.New("not the task that was started")
@@ -64,10 +64,10 @@ func (a *api) fetch(
 	if err := fetchErrors[a.question]; err != nil {
 		return nil, err
 	}
-	return research(ctx, "", answer.Question{Query: "brief"}, nil)
+	return research(ctx, call, answer.Question{Query: "brief"})
 }
 
-func (a *api) cancel(context.Context, string) error {
+func (a *api) cancel(context.Context, *llm.Call, string) error {
 	a.cancelled++
 	return nil
 }

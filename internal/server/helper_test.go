@@ -36,7 +36,7 @@ var figures = answer.Meta{
 // research answers a question with itself after a minute, or does what its first word says. Its second
 // word may be "large".
 func research(
-	ctx context.Context, _ string, q answer.Question, watch func(llm.Event),
+	ctx context.Context, call *llm.Call, q answer.Question,
 ) (*answer.Answer, error) {
 	duration := time.Minute
 	word, second, _ := strings.Cut(q.Query, " ")
@@ -56,11 +56,9 @@ func research(
 		panic("bug")
 	case "named": // by the API
 		time.Sleep(time.Second)
-		watch(llm.Created{ID: "resp_1"})
+		call.Send(llm.Created{ID: "resp_1"})
 	}
-	if watch != nil {
-		watch(search("a"))
-	}
+	call.Send(search("a"))
 
 	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: figures}
 	if second == "large" {
@@ -75,8 +73,8 @@ func research(
 }
 
 // newServer returns a server in debug, and where it puts the calls observed.
-func newServer(changes ...func(*Options)) (*Server, *[]Call) {
-	var calls []Call
+func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
+	var calls []Ended
 	var mu sync.Mutex
 	o := Options{
 		Ask:      research,
@@ -85,7 +83,7 @@ func newServer(changes ...func(*Options)) (*Server, *[]Call) {
 		Debug:    true,
 		Timeout:  limit,
 		MaxCalls: 1,
-		Observe: func(call Call) {
+		Observe: func(call Ended) {
 			mu.Lock()
 			defer mu.Unlock()
 			calls = append(calls, call)
@@ -121,8 +119,8 @@ type peer struct {
 	*testing.T
 	in    io.Writer
 	out   *bufio.Reader
-	calls *[]Call // that were observed
-	sent  int     // requests
+	calls *[]Ended // that were observed
+	sent  int      // requests
 }
 
 // inSession runs a test in a session, which ends with the test.

@@ -215,8 +215,8 @@ func TestTraceparent(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			req := request("x")
 			req.Params.SetMeta(mcp.Meta{"traceparent": value})
-			_, call := describe(t.Context(), req)
-			if got := call.Stats.Traceparent; got != want {
+			call := newCall(req, "x")
+			if got := call.Traceparent; got != want {
 				t.Errorf("traceparent = %q, want %q", got, want)
 			}
 		})
