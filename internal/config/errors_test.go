@@ -150,6 +150,23 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 	}
 }
 
+// Package env names only the Go field of a value that it cannot parse. No other variable is blamed.
+func TestEachVariable(t *testing.T) {
+	for _, f := range newLoader(nil).fields {
+		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a file
+			continue
+		}
+		t.Run(f.variable, func(t *testing.T) {
+			_, _, err := Load(Flags{}, []string{f.variable + `='a b'`})
+
+			want := f.variable + ": " + f.key + `: "'a b'" is not ` + allowed(f)
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("Load() = %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 func TestManyProblems(t *testing.T) {
 	_, _, err := Load(write(t, strings.Repeat("key: 1\n", 1000)), nil)
 
