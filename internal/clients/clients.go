@@ -38,7 +38,7 @@ type Client struct {
 	omits     string // what add leaves out of the entry, or ""
 	link      string // template of a URL that adds the server when it is opened, or ""
 	signIn    string // how a user signs in to a server with OAuth; "": as SignIn says
-	notes     string // template of a list that Server.pick reads
+	notes     []note // templates
 }
 
 // All returns the clients in the order of the documentation.

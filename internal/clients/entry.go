@@ -37,7 +37,15 @@ func (c Client) entry(s Server) string {
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
-func (c Client) Notes(s Server) []string { return s.pick(c.fill(c.notes, s)) }
+func (c Client) Notes(s Server) (lines []string) {
+	for _, n := range c.notes {
+		if s.has(n.when) {
+			words := strings.Fields(c.fill(n.text, s))
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return lines
+}
 
 // fill replaces the words of a template.
 func (c Client) fill(template string, s Server) string {
@@ -136,9 +144,9 @@ func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text
 
 // shellWord quotes a word of a command line where that is needed.
 func shellWord(w, goos string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 	switch {
-	case strings.Trim(w, plain) == "":
+	case strings.Trim(w, safe) == "":
 		return w
 	case goos == "windows":
 		return `"` + strings.ReplaceAll(w, `"`, `\"`) + `"`
