@@ -72,7 +72,7 @@ func (c Client) Where(goos string) string {
 func (c Client) SignIn() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
-	return cmp.Or(c.signIn, usual)
+	return strings.Replace(cmp.Or(c.signIn, usual), "$NAME", name, 1)
 }
 
 // File is what the client reads on a GOOS, or the place of the snippet. DATA is where Electron

@@ -19,7 +19,7 @@ func (c Client) Snippet(s Server) string {
 		return entry
 	}
 
-	values := strings.NewReplacer("$ENTRY", entry, "$INPUTS", inputs(s))
+	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
 	file := values.Replace(cmp.Or(c.content, mcpServers))
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
@@ -61,7 +61,8 @@ func (c Client) fill(template string, s Server) string {
 		"$ARGUMENTS", encode(line[1:]),
 		"$COMMAND", encode(line),
 		"$ENV", encode(env),
-		"$NAMES", encode(secrets),
+		"$NAMES", encode(secrets), // before $NAME, which it begins with
+		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
 		"$TOKEN", c.refer(tokenEnv),
@@ -115,6 +116,7 @@ func (c Client) Command(s Server) (command, omits string) {
 	}
 
 	values := strings.NewReplacer(
+		"$NAME", name,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
 		" $ENV", quote(env...),
@@ -135,7 +137,11 @@ func (c Client) named(s Server) string {
 // Link is a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
-	values := strings.NewReplacer("$BASE64", escape(entry), "$JSON", escape(c.named(s)))
+	values := strings.NewReplacer(
+		"$NAME", name,
+		"$BASE64", escape(entry),
+		"$JSON", escape(c.named(s)),
+	)
 	return values.Replace(c.link)
 }
 

@@ -2,7 +2,7 @@ package clients
 
 // Templates of entries that several clients share, and mcpServers, the usual file.
 const (
-	mcpServers = `{"mcpServers": {"` + name + `": $ENTRY}}`
+	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
 	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
 	endpoint   = `{"type": "http", "url": $URL$AUTH}`
 	address    = `{"url": $URL$AUTH}`
@@ -38,9 +38,9 @@ var table = []Client{
 		remote: endpoint,
 
 		// -e takes several values, up to --.
-		add:       "claude mcp add --scope project " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "claude mcp add --scope project --transport http " + name + " $URL $HEADER",
-		signIn:    "claude mcp login " + name + ", or /mcp in a session",
+		add:       "claude mcp add --scope project $NAME $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "claude mcp add --scope project --transport http $NAME $URL $HEADER",
+		signIn:    "claude mcp login $NAME, or /mcp in a session",
 
 		notes: []note{
 			fromEnvironment,
@@ -74,7 +74,7 @@ var table = []Client{
 		Name:   "claude.ai",
 		place:  "claude.ai under Customize, Connectors, +, Add custom connector",
 		whole:  true,
-		remote: "Name: " + name + "\nRemote MCP server URL: $ADDRESS\n",
+		remote: "Name: $NAME\nRemote MCP server URL: $ADDRESS\n",
 		signIn: "press Add, then Connect",
 
 		notes: []note{
@@ -92,24 +92,24 @@ var table = []Client{
 		path:  "~/.codex/config.toml",
 		whole: true,
 
-		local: "[mcp_servers." + name + `]
+		local: `[mcp_servers.$NAME]
 command = $PROGRAM
 args = $ARGUMENTS
 env_vars = $NAMES
 startup_timeout_sec = 60
 tool_timeout_sec = $SECONDS
 `,
-		remote: "[mcp_servers." + name + `]
+		remote: `[mcp_servers.$NAME]
 url = $URL$AUTH
 tool_timeout_sec = $SECONDS
 `,
 		auth: `
 bearer_token_env_var = "` + tokenEnv + `"`,
 
-		add:       "codex mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "codex mcp add " + name + " --url $URL $BEARER",
+		add:       "codex mcp add $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "codex mcp add $NAME --url $URL $BEARER",
 		omits:     "env_vars for the key, and the time limits",
-		signIn:    "codex mcp login " + name,
+		signIn:    "codex mcp login $NAME",
 
 		notes: []note{
 			{token, `The file holds no secret: $CLIENT takes $VARS from the environment that it
@@ -129,7 +129,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		Name:   "ChatGPT",
 		place:  "ChatGPT on the web, at chatgpt.com/plugins under +, Add custom MCP server",
 		whole:  true,
-		remote: "Name: " + name + "\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
+		remote: "Name: $NAME\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
 		signIn: "accept the warning and press Create as a plugin; ChatGPT opens the page",
 
 		notes: []note{
@@ -148,8 +148,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:  program,
 		remote: address,
-		signIn: "Needs login in the MCP list of the settings, or agent mcp login " + name,
-		link:   "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
+		signIn: "Needs login in the MCP list of the settings, or agent mcp login $NAME",
+		link:   "cursor://anysphere.cursor-deeplink/mcp/install?name=$NAME&config=$BASE64",
 
 		notes: []note{
 			fromEnvironment,
@@ -163,7 +163,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "DATA/Code/User/mcp.json",
 		reference: "${input:%s}",
 
-		content:   `{"inputs": $INPUTS, "servers": {"` + name + `": $ENTRY}}`,
+		content:   `{"inputs": $INPUTS, "servers": {"$NAME": $ENTRY}}`,
 		local:     `{"type": "stdio", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`,
 		remote:    endpoint,
 		add:       "code --add-mcp $JSON",
@@ -185,8 +185,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
 		remote:    `{"type": "streamableHttp", "url": $URL$AUTH, "timeout": $SECONDS}`,
-		add:       "cline mcp add --yes " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "cline mcp add --yes --transport http $HEADER " + name + " $URL",
+		add:       "cline mcp add --yes $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "cline mcp add --yes --transport http $HEADER $NAME $URL",
 		omits:     "the time limit",
 
 		notes: []note{
@@ -210,8 +210,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
 			"tools": ["*"]}`,
 		remote:    `{"type": "http", "url": $URL$AUTH, "tools": ["*"]}`,
-		add:       "copilot mcp add " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "copilot mcp add --transport http $HEADER " + name + " $URL",
+		add:       "copilot mcp add $NAME $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "copilot mcp add --transport http $HEADER $NAME $URL",
 
 		notes: []note{
 			fromEnvironment,
@@ -232,9 +232,9 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		// It takes -e in the arguments for its own option, and a -- before the program for the
 		// program.
-		add:       "gemini mcp add --scope user $ENV " + name + " $PROGRAM -- $ARGUMENTS",
-		addRemote: "gemini mcp add --scope user --transport http $HEADER " + name + " $URL",
-		signIn:    "/mcp auth " + name + " in a session",
+		add:       "gemini mcp add --scope user $ENV $NAME $PROGRAM -- $ARGUMENTS",
+		addRemote: "gemini mcp add --scope user --transport http $HEADER $NAME $URL",
+		signIn:    "/mcp auth $NAME in a session",
 
 		notes: []note{
 			fromEnvironment,
@@ -253,8 +253,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS}`,
 		remote:    serverURL,
-		add:       "agy mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "agy mcp add $HEADER " + name + " $URL",
+		add:       "agy mcp add $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "agy mcp add $HEADER $NAME $URL",
 
 		notes: []note{
 			inherited,
@@ -271,10 +271,10 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		// The form of opencode 1, which opencode 2 reads too: https://opencode.ai/docs/migrate-v1
 
-		content: `{"mcp": {"` + name + `": $ENTRY}}`,
+		content: `{"mcp": {"$NAME": $ENTRY}}`,
 		local:   `{"type": "local", "command": $COMMAND, "enabled": true, "environment": $ENV}`,
 		remote:  `{"type": "remote", "url": $URL$AUTH, "enabled": true}`,
-		signIn:  "opencode mcp auth " + name,
+		signIn:  "opencode mcp auth $NAME",
 
 		notes: []note{
 			fromEnvironment,
@@ -305,7 +305,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:        "~/.config/zed/settings.json",
 		windowsPath: "DATA/Zed/settings.json",
 
-		content: `{"context_servers": {"` + name + `": $ENTRY}}`,
+		content: `{"context_servers": {"$NAME": $ENTRY}}`,
 		local:   `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
 		remote:  `{"url": $URL$AUTH, "timeout": $SECONDS}`,
 
@@ -359,8 +359,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		reference:   "${%s}",
 
 		local: `extensions:
-  ` + name + `:
-    name: ` + name + `
+  $NAME:
+    name: $NAME
     description: Web-searched, cited answers
     type: stdio
     cmd: $PROGRAM
@@ -370,8 +370,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
     timeout: $SECONDS
 `,
 		remote: `extensions:
-  ` + name + `:
-    name: ` + name + `
+  $NAME:
+    name: $NAME
     description: Web-searched, cited answers
     type: streamable_http
     uri: $URL$AUTH
