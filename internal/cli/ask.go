@@ -49,14 +49,14 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	})
 	a.stderr = screen // warnings must not run into the status line
 
-	d, err := a.build(f.flags)
+	s, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	screen.Configure(d.config.Search.BlockedDomains, d.config.Server.Debug)
+	defer s.close()
+	screen.Configure(s.config.Search.BlockedDomains, s.config.Server.Debug)
 
-	ans, err := a.askOnce(ctx, d, f, screen)
+	ans, err := a.askOnce(ctx, s, f, screen)
 	if err == nil {
 		err = a.printAnswer(ans, f, screen)
 	}
@@ -76,7 +76,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 // answer, and --events does not need one: then it is nil.
 func (a *app) askOnce(
 	ctx context.Context,
-	d *deps,
+	s *service,
 	f *askFlags,
 	screen *terminal.Screen,
 ) (*answer.Answer, error) {
@@ -107,10 +107,10 @@ func (a *app) askOnce(
 		screen.Refresh()
 	}
 
-	limited, cancel := answer.WithTimeout(ctx, d.config.Timeout())
+	limited, cancel := answer.WithTimeout(ctx, s.config.Timeout())
 	defer cancel()
 	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
-	ans, err := d.server.Ask(limited, call, f.question)
+	ans, err := s.answerer.Ask(limited, call, f.question)
 	if !f.events {
 		screen.Finish(ans)
 	}
@@ -121,7 +121,7 @@ func (a *app) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := d.advisor.Advise(f.config.Profile, err)
+	problem, hint := s.advisor.Advise(f.config.Profile, err)
 	if f.events {
 		write(a.errorLine(err, problem))
 	}
