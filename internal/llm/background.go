@@ -223,7 +223,7 @@ func isLost(failure *Error) bool {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return true
 	}
-	return failure.Kind == KindBadResponse
+	return failure.Kind == KindBadResponse && failure.Status < http.StatusBadRequest
 }
 
 // lose notes that the API has lost a response of a model. If it never found one, the model is
