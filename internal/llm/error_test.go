@@ -138,7 +138,7 @@ func TestCauses(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(cause)
 			c, _ := newClient(0)
-			_, err := c.Create(ctx, question())
+			_, err := c.Create(ctx, &Call{}, question())
 
 			wantKind(t, err, want)
 			wantEqual(t, "cause found", errors.Is(err, cause), true)
