@@ -28,6 +28,7 @@ var families = []struct{ name, kind, help string }{
 	{"ready", "gauge", "1 while /readyz answers 200."},
 	{"max_calls", "gauge", "Requests that run at once."},
 	{"requests_in_flight", "gauge", "Requests that run or wait."},
+	{"calls_running", "gauge", "Calls that have a place, those without a request included."},
 	{"requests_waiting", "gauge", "Calls that wait, for others or for the API's rate limit."},
 	{"calls_total", "counter", "Calls that have ended."},
 	{"errors_total", "counter", "Calls without an answer."},

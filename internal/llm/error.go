@@ -158,7 +158,7 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
-	Lost       bool  // a GET did not find a background response: it was deleted, or there is no GET
+	Lost       bool  // the API does not have a background response any more, or has no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
 	wait  time.Duration // of the pacer, after a refusal

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Response is a finished response, or from Start and Get one that runs in the background
+// Response is a finished response, or from Get one that runs in the background
 // (https://platform.openai.com/docs/api-reference/responses/object).
 type Response struct {
 	ID                string
@@ -40,6 +40,12 @@ type Response struct {
 
 // Running reports whether the response runs in the background.
 func (r *Response) Running() bool { return r.Status == "queued" || r.Status == "in_progress" }
+
+// hasState reports whether the status is one of a response in the background.
+func (r *Response) hasState() bool {
+	ends := []string{"completed", "incomplete", "failed", "cancelled"}
+	return r.Running() || slices.Contains(ends, r.Status)
+}
 
 // Item is an item of the output. Which fields are set depends on its type: "message",
 // "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.

@@ -98,6 +98,9 @@ func (s *Server) Close() { s.tasks.Close() }
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
+// Running counts the calls that have a place, those whose request has ended included.
+func (s *Server) Running() int { return len(s.places.all) }
+
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
 // cause. All servers that MCP returns share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {

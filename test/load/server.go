@@ -40,8 +40,8 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
-// start starts a server at an address.
-func (p program) start(address string) (*process, error) {
+// start starts a server at an address. Words with = are variables, others further arguments.
+func (p program) start(address string, words ...string) (*process, error) {
 	most := fmt.Sprint(maxCalls)
 	cmd := exec.Command(p.binary, "serve", "--http", address,
 		"--max-calls", most, "--max-calls-per-user", most)
@@ -49,6 +49,13 @@ func (p program) start(address string) (*process, error) {
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
 		"MCP_HTTP_TOKENS=alice:" + token("alice") + " bob:" + token("bob"),
+	}
+	for _, word := range words {
+		if strings.Contains(word, "=") {
+			cmd.Env = append(cmd.Env, word)
+		} else {
+			cmd.Args = append(cmd.Args, word)
+		}
 	}
 
 	stderr, err := cmd.StderrPipe()
