@@ -249,6 +249,21 @@ var messages = []struct {
 		strings.Repeat(" ", maxBody) + ping,
 		"413 the request is larger than 1 MiB",
 	},
+	{
+		"10,000 elements", "",
+		sixth("ping", `{"_meta":{"a":[`+strings.Repeat("[],", 5000)+"0]}}"),
+		notRequest,
+	},
+	{
+		"65 levels", "",
+		sixth("ping", strings.Repeat("[", 64)+strings.Repeat("]", 64)),
+		notRequest,
+	},
+	{
+		"commas in a text", "",
+		sixth("ping", `{"_meta":{"a":"`+strings.Repeat(`,\"[`, 20_000)+`"}}`),
+		accepted + `6,"result"`,
+	},
 	{"fraction", "", withID("1.5"), notRequest},
 	{"exponent", "", withID("1e3"), notRequest},
 	{"large id", "", withID("9007199254740993"), notRequest},
@@ -352,19 +367,22 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Afterwards there is room
+// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Elements count as bytes. Afterwards there is room
 // for as many bytes as before: neither the requests that have ended nor those that were refused
 // count.
 func TestBodies(t *testing.T) {
-	body := strings.Repeat(" ", maxBody-len(ping)) + ping
+	long := strings.Repeat(" ", maxBody-1000-len(ping)) + ping
+	dense := sixth("ping", `{"_meta":{"a":[`+strings.Repeat("{},", 4900)+"0]}}")
 	for _, tt := range []struct {
 		name    string
 		perUser int
-		places  int // for bodies of the largest size
+		body    string
+		places  int // for such bodies
 		want    string
 	}{
-		{"all", 0, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
-		{"person", 500, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+		{"all", 0, long, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
+		{"person", 500, long, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+		{"elements", 500, dense, 8, "too many bytes: your calls have at most 16 MiB at a time\n"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			o := Options{
@@ -379,7 +397,7 @@ func TestBodies(t *testing.T) {
 			wait := func(http.ResponseWriter, *http.Request) { <-release }
 			h := (&tracker{o: o, ctx: t.Context()}).track(l.admit(http.HandlerFunc(wait)))
 			send := func(want string) {
-				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
+				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				if got := w.Body.String(); got != want {
