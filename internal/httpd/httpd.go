@@ -5,6 +5,7 @@
 //	response.go  responses: rejections, deadlines, the wait for the last ones
 //	stream.go    comments that keep event streams open
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
+//	strangers.go connections that have shown no valid token
 //	tokens.go    tokens that the operator hands out, which may change
 //	signin.go    access tokens of people who sign in
 //	limit.go     how many requests and bytes there are at a time
@@ -37,7 +38,6 @@ import (
 const (
 	readTime      = 30 * time.Second // to send a request, header and body
 	idleTime      = 2 * time.Minute  // between the requests of a connection
-	maxHeader     = 64 << 10         // bytes of the header of a request
 	versionHeader = "Mcp-Protocol-Version"
 )
 
@@ -88,6 +88,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			WriteTimeout:   writeTime, // extended by each write
 			IdleTimeout:    idleTime,
 			MaxHeaderBytes: maxHeader,
+			ConnState:      t.strangers.watch,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		background.Go(func() {

@@ -65,6 +65,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		}
 
 		res := responseOf(w)
+		res.tracker.strangers.trust(r.RemoteAddr)
 		res.allow(readTime)
 		defer a.release()
 

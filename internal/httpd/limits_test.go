@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestHalfRequests(t *testing.T) {
 		{"nothing", "", "", 30},
 		{"header", "POST /mcp HTTP/1.1\r\nHost:", "", 30},
 		{
-			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 68<<10-19),
+			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 16<<10-19),
 			"HTTP/1.1 431 ", 0,
 		},
 		{
@@ -161,6 +162,36 @@ func TestIdleConnections(t *testing.T) {
 		header, body, _ := strings.Cut(post(ping, "Expect: 100-continue\r\n"), "\r\n\r\n")
 		exchange(header+"\r\n\r\n", 100)
 		exchange(body, 200)
+	})
+}
+
+// A connection waits while too many have shown no token, and then the oldest of them is closed.
+// Connections that have shown one stay.
+func TestStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, slow)
+		known := s.send(message)
+		s.receive(known, 200)
+
+		var conns []net.Conn
+		for range maxStrangers {
+			conns = append(conns, s.send(""))
+		}
+		began := time.Now()
+		s.request(message, 200)
+		if took := time.Since(began); took < tokenTime || took > 2*tokenTime {
+			t.Errorf("a connection waited for %v, want about %v", took, tokenTime)
+		}
+
+		for i, want := range []error{io.EOF, os.ErrDeadlineExceeded} {
+			_ = conns[i].SetReadDeadline(time.Now())
+			_, err := conns[i].Read(make([]byte, 1))
+			if !errors.Is(err, want) {
+				t.Errorf("connection %d: %v, want %v", i, err, want)
+			}
+		}
+		go io.WriteString(known, message)
+		s.receive(known, 200)
 	})
 }
 

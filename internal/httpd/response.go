@@ -28,6 +28,8 @@ type tracker struct {
 	active atomic.Int64
 	kept   atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
 
+	strangers strangers
+
 	logged sync.Map // when a rejection was last logged, in Unix seconds
 }
 
