@@ -361,7 +361,8 @@ func TestDrain(t *testing.T) {
 }
 
 // From the end of the context on each response closes its connection, and an idle connection can be
-// used for the notice time, also after a stream that began before.
+// used for the notice time. After it a call is refused, and the end of a stream that began before
+// closes its connection.
 func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -369,6 +370,8 @@ func TestShutdownConnections(t *testing.T) {
 		if res, _ := s.receive(idle, 200); res.Close {
 			t.Error("a connection closes before the shutdown")
 		}
+		late := s.send(post(ping, ""))
+		s.receive(late, 200)
 
 		busy := s.send(post(tool, ""))
 		streamed := make(chan *http.Response, 1)
@@ -378,17 +381,24 @@ func TestShutdownConnections(t *testing.T) {
 		}()
 		time.Sleep(silence + time.Second) // the stream has begun
 
-		last := func(c net.Conn) {
+		last := func(c net.Conn, status int) *http.Response {
 			t.Helper()
 			time.Sleep(time.Second)
 			go io.WriteString(c, post(ping, ""))
-			if res, _ := s.receive(c, 200); !res.Close {
+			res, _ := s.receive(c, status)
+			if !res.Close {
 				t.Error("a connection stays open during shutdown")
 			}
+			return res
 		}
 		s.stop()
-		last(idle)
-		last(s.send("")) // a new one
+		last(idle, 200)
+		last(s.send(""), 200) // a new one
+		time.Sleep(time.Second)
+		refused := last(late, 503)
+		if got := refused.Header.Get("Retry-After"); got != "1" {
+			t.Errorf("Retry-After = %q, want 1", got)
+		}
 
 		if res := <-streamed; res.Close {
 			t.Error("a response that began before closes its connection")
@@ -396,12 +406,9 @@ func TestShutdownConnections(t *testing.T) {
 		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
-		last(busy)
-
-		began := time.Now()
-		s.wait()
-		if took := time.Since(began); took > 1500*time.Millisecond { // 2 s after the stream
-			t.Errorf("ended %v after the last response", took)
+		if n, err := busy.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("after the stream: %d bytes, %v, want the end of the connection", n, err)
 		}
+		s.wait()
 	})
 }

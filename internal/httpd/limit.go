@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -18,6 +19,8 @@ import (
 const (
 	maxBody   = 1 << 20  // bytes of a request
 	maxBodies = 64 << 20 // bytes of all requests at a time
+
+	elementBytes = 200 // that an element of a message takes when it is decoded
 )
 
 // limiter bounds the requests for MCP that run or wait, and their bytes: those of each person and
@@ -31,7 +34,7 @@ type limiter struct {
 	people map[string]load // by ID; only those who have requests
 }
 
-// load is what requests take.
+// load is what requests take: bytes are those of their bodies, and what decoding adds.
 type load struct{ requests, bytes int }
 
 func (l load) plus(more load) load {
@@ -64,6 +67,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		}
 
 		res := responseOf(w)
+		res.tracker.strangers.trust(r.RemoteAddr)
 		res.allow(readTime)
 		defer a.release()
 
@@ -72,12 +76,16 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		if err == nil {
 			data, err = io.ReadAll(a)
 		}
+		elements := jsonx.Elements(data)
+		if err == nil && elements <= jsonx.MaxElements {
+			err = a.take(load{bytes: elements * elementBytes})
+		}
 		if err != nil {
 			res.refuseBody(err)
 			return
 		}
 
-		if r.Method == http.MethodPost && refuseMessage(w, r, data) {
+		if r.Method == http.MethodPost && refuseMessage(w, r, data, elements) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

@@ -251,13 +251,16 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r.paragraph(in(bold, heading+":"))
 
 	for i, c := range r.sources.list {
-		if r.out.Len() > maxBlock && s.interrupted() {
+		isLong := r.out.Len() > maxBlock
+		if r.isFull() || isLong && s.interrupted() {
 			break
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		indent := strings.Repeat(" ", len(number))
 		r.nest(number, indent, func() {
-			r.paragraph(sourceEntry(c))
+			r.within(c.URL, func() {
+				r.paragraph(sourceEntry(c))
+			})
 		})
 	}
 	s.write(r.out.String())

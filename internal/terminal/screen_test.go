@@ -323,9 +323,36 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// Neither links in each row nor rules nor sources make an answer long.
+func TestWritten(t *testing.T) {
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&many, "http://%x\n\n", i)
+	}
+	link := "[" + strings.Repeat("漢", 5000) + "](https://a.example/" + strings.Repeat("x", 2000) + ")"
+
+	for name, body := range map[string]string{
+		"a long URL": "https://a.example/" + strings.Repeat("漢", 1000),
+		"long URLs":  strings.Repeat("https://a.example/"+strings.Repeat("漢", 600)+"\n\n", 100),
+		"short URLs": many.String(),
+		"a link":     link,
+		"rules":      strings.Repeat("---\n\n", 1000),
+	} {
+		for _, width := range []int{10, 300} {
+			t.Run(fmt.Sprint(name, " ", width), func(t *testing.T) {
+				var out strings.Builder
+				newTestScreen(&out, nil, width).Finish(&answer.Answer{Text: body})
+				if got, most := out.Len(), 4*len(body)+64<<10; got > most {
+					t.Errorf("%d bytes are shown as %d, want at most %d", len(body), got, most)
+				}
+			})
+		}
+	}
+}
+
 // An interrupted call does not list thousands of sources.
 func TestLongList(t *testing.T) {
-	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
+	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 50 * maxBlock} {
 		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(&out, nil, 80)

@@ -8,6 +8,7 @@
 // is exceeded, or a client delays another one.
 //
 //	main.go     many calls at once, and large and half-sent requests
+//	small.go    requests that are small and take much memory
 //	limit.go    people and an API with limits
 //	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
 //	server.go   a server, and calls of it
@@ -74,6 +75,9 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	defer api.Close()
 
 	server := program{binary, api.URL}
+	if err := small(server); err != nil {
+		return err
+	}
 	if err := loaded(server, api, calls); err != nil {
 		return err
 	}

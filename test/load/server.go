@@ -81,21 +81,27 @@ func (s *process) kill() {
 	s.cmd.Wait()
 }
 
-// checkMemory prints the largest resident set so far, in MiB, which may be most.
-func (s *process) checkMemory(most int) error {
+// peak returns the largest resident set so far, in MiB.
+func (s *process) peak() (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	var kib int
-	if _, err := fmt.Sscan(after, &kib); err != nil {
+	_, err = fmt.Sscan(after, &kib)
+	return kib >> 10, err
+}
+
+// checkMemory prints the peak, which may be most.
+func (s *process) checkMemory(most int) error {
+	peak, err := s.peak()
+	if err != nil {
 		return err
 	}
-
-	fmt.Printf("peak memory %d MiB\n", kib>>10)
-	if kib>>10 > most {
-		return fmt.Errorf("%d MiB of %d", kib>>10, most)
+	fmt.Printf("peak memory %d MiB\n", peak)
+	if peak > most {
+		return fmt.Errorf("%d MiB of %d", peak, most)
 	}
 	return nil
 }
