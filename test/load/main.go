@@ -10,6 +10,7 @@
 //	main.go     many calls at once, and large and half-sent requests
 //	small.go    requests that are small and take much memory
 //	limit.go    people and an API with limits
+//	drain.go    the end of a server that is in use
 //	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
 //	server.go   a server, and calls of it
 package main
@@ -85,7 +86,14 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	if err := api.Script("always", "ok+slow=20ms"); err != nil {
 		return err
 	}
-	return restart(server, restarts, caddy)
+	if err := restart(server, restarts, caddy); err != nil {
+		return err
+	}
+
+	if err := api.Script("always", "ok+slow=100ms"); err != nil {
+		return err
+	}
+	return drain(server)
 }
 
 // loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.

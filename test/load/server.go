@@ -41,10 +41,11 @@ type process struct {
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
 // start starts a server at an address.
-func (p program) start(address string) (*process, error) {
+func (p program) start(address string, flags ...string) (*process, error) {
 	most := fmt.Sprint(maxCalls)
-	cmd := exec.Command(p.binary, "serve", "--http", address,
-		"--max-calls", most, "--max-calls-per-user", most)
+	args := []string{"serve", "--http", address,
+		"--max-calls", most, "--max-calls-per-user", most}
+	cmd := exec.Command(p.binary, append(args, flags...)...)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
@@ -179,17 +180,31 @@ func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
 
 // send writes the request of a call.
 func send(c net.Conn, user, query string) error {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
-		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+	body := message(query)
 	header := []string{
 		"POST /mcp HTTP/1.1",
 		"Host: localhost",
-		"Authorization: Bearer " + token(user),
-		"Content-Type: application/json",
-		"Accept: application/json, text/event-stream",
-		"Mcp-Protocol-Version: 2025-06-18",
 		fmt.Sprintf("Content-Length: %d", len(body)),
+	}
+	for name, value := range headers(user) {
+		header = append(header, name+": "+value)
 	}
 	_, err := io.WriteString(c, strings.Join(header, "\r\n")+"\r\n\r\n"+body)
 	return err
+}
+
+// message is a call of the tool answer.
+func message(query string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
+		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+}
+
+// headers are those of a call, without its length.
+func headers(user string) map[string]string {
+	return map[string]string{
+		"Authorization":        "Bearer " + token(user),
+		"Content-Type":         "application/json",
+		"Accept":               "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2025-06-18",
+	}
 }
