@@ -129,3 +129,29 @@ func TestStart(t *testing.T) {
 		})
 	}
 }
+
+// The time of an answer is that of the API, or until it is fetched if the API does not say it.
+func TestFetchElapsed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		times string
+		want  time.Duration
+	}{
+		"said":     {`"created_at":100,"completed_at":110,`, 10 * time.Second},
+		"not said": {`"created_at":100,`, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				body := completed(message("", "Yes."))
+				a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
+				call := &llm.Call{Tool: "answer"}
+				ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := ans.Meta.Elapsed; got != tt.want {
+					t.Errorf("elapsed %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}

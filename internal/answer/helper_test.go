@@ -29,9 +29,11 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	var sent map[string]any
-	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-		return nil, err
+	var sent map[string]any // nil for a GET
+	if r.Body != nil {
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			return nil, err
+		}
 	}
 
 	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
