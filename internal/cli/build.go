@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -187,7 +188,7 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 
 // goOffline points d at the built-in API, which waits a moment so that a call can be watched.
 func (a *app) goOffline(d *deps) error {
-	api, err := fakeapi.Start("always", "delay=100ms")
+	api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond})
 	if err != nil {
 		return fmt.Errorf("starting the offline API: %w", err)
 	}

@@ -1,16 +1,16 @@
-package fakeapi_test
+package apitest_test
 
 import (
 	"fmt"
 	"net/http"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // The first request is refused, the second one is answered.
 func Example() {
-	api, err := fakeapi.Start("503")
+	api, err := apitest.Start("503")
 	if err != nil {
 		fmt.Println(err)
 		return
