@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// job is a response that is written by the clock: event i of its stream exists from start + i*slow
-// on. In the background that needs no connection.
+// job is a response whose events appear over time: event i of its stream exists from start + i*slow
+// on, whether or not a client is connected.
 type job struct {
 	start     time.Time
-	slow      time.Duration // between events
+	slow      time.Duration // time between two events
 	events    []object
 	cancelled atomic.Bool
 }

@@ -17,10 +17,10 @@ type exchange struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	step Step
-	body gjson.Result // of the request
+	body gjson.Result // the body of the request
 	n    int64        // the number of the request
-	ids  int          // how many ids the answer has
-	done bool         // the answer is complete
+	ids  int          // number of ids in the answer so far
+	done bool         // whether the answer is complete
 }
 
 // Answer answers a request. It reports whether the answer is complete: a client may leave before.

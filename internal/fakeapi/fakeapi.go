@@ -25,14 +25,14 @@ import (
 
 // API answers requests. It accepts every key and model. The zero value is ready for use.
 type API struct {
-	requests atomic.Int64 // so far
-	jobs     sync.Map     // *job by id, of the responses in the background
+	requests atomic.Int64 // number of requests so far
+	jobs     sync.Map     // the responses in the background, *job by id
 }
 
 // Step is how one request is answered. With the zero value the API answers as a model would.
 type Step struct {
-	Delay time.Duration // before anything is sent
-	Slow  time.Duration // between events
+	Delay time.Duration // time before anything is sent
+	Slow  time.Duration // time between two events
 	Turn  string        // what the model says: ok, search, weather, uncited; "": it decides
 
 	// Edit changes the finished response, as JSON; nil: it stays.
