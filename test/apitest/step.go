@@ -27,18 +27,14 @@ type step struct {
 	fault   string // one of faults or the name of an error; "": none
 	value   string // of the fault
 
-	// How a stream ends early.
-	stop      string // the fault that ends it, or ""
+	stop      string // the fault that ends a stream early, or "": it does not
 	stopAfter int    // events
-	failure   string // the error that ends it without a response, or ""
 
-	// What the response is.
 	refuses  []string // parameters that are refused
-	refusal  string   // with this error; "": unsupported
+	refusal  string   // with this error
 	blames   string   // the parameter that the error names; "": the refused one
 	response []byte   // the finished response, instead of what the model says
-
-	words []string // empty, incomplete, failed, ignores-background, echoes-background
+	words    []string // empty, incomplete, failed, ignores-background, echoes-background
 }
 
 var (
@@ -103,6 +99,7 @@ func parse(word string) (st step, err error) {
 			st.stopAfter, err = strconv.Atoi(value)
 		case "refuses":
 			st.refuses = append(st.refuses, value)
+			st.refusal = "unsupported"
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name
@@ -111,31 +108,27 @@ func parse(word string) (st step, err error) {
 		case "empty", "incomplete", "failed", "ignores-background", "echoes-background":
 			st.words = append(st.words, name)
 		case "error":
-			st.failure = cmp.Or(value, "500")
+			st.stop = name
+			st.stopAfter = 2
+			st.value = cmp.Or(value, "500")
 		case "file":
 			st.response, err = os.ReadFile(value)
 		default:
-			err = st.parseBehavior(name, value)
+			if slices.Contains(turns, name) {
+				st.Turn = name
+				break
+			}
+			st.fault = name
+			st.value = value
+			if !slices.Contains(faults, name) && !gjson.Get(apiErrors, name).Exists() {
+				err = fmt.Errorf("unknown word %q", name)
+			}
 		}
 		if err != nil {
 			return step{}, err
 		}
 	}
 	return st, nil
-}
-
-// parseBehavior reads a turn, a fault or an error.
-func (st *step) parseBehavior(name, value string) error {
-	switch {
-	case slices.Contains(turns, name):
-		st.Turn = name
-	case slices.Contains(faults, name), isError(name):
-		st.fault = name
-		st.value = value
-	default:
-		return fmt.Errorf("unknown word %q", name)
-	}
-	return nil
 }
 
 // answer answers a request whose body was read. It reports whether the answer is complete.
@@ -151,18 +144,22 @@ func (st step) answer(
 		st, _ = parse(word) // as a model would if the word is not a step
 	}
 
-	refused := st.refused(body)
-	switch {
-	case st.fault != "":
-		st.Replace = st.fail
-	case refused != "":
-		st.Replace = func(w http.ResponseWriter, _ *http.Request) bool {
-			return sendError(w, cmp.Or(st.refusal, "unsupported"), cmp.Or(st.blames, refused))
+	about := ""
+	for _, param := range slices.Backward(st.refuses) { // so that the first one counts
+		value := gjson.GetBytes(body, param)
+		if value.Exists() && value.Type != gjson.False {
+			st.fault = st.refusal
+			about = cmp.Or(st.blames, param)
 		}
 	}
 
 	st.Edit = st.edit
-	if st.has("ignores-background") || st.has("echoes-background") {
+	if st.fault != "" {
+		st.Replace = func(w http.ResponseWriter, r *http.Request) bool {
+			return st.fail(w, r, about)
+		}
+	}
+	if strings.Contains(fmt.Sprint(st.words), "-background") {
 		body, _ = sjson.DeleteBytes(body, "background") // the path is valid
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -171,20 +168,6 @@ func (st step) answer(
 	complete = api.Answer(ending, r, st.Step)
 	return complete || ending.complete
 }
-
-// refused returns the first parameter of a request that is refused, or "".
-func (st step) refused(body []byte) string {
-	for _, param := range st.refuses {
-		value := gjson.GetBytes(body, param)
-		if value.Exists() && value.Type != gjson.False {
-			return param
-		}
-	}
-	return ""
-}
-
-// has reports whether one of the words is in the step.
-func (st step) has(word string) bool { return slices.Contains(st.words, word) }
 
 // edit changes what the model says.
 func (st step) edit(final []byte) []byte {
@@ -214,8 +197,12 @@ func (st step) edit(final []byte) []byte {
 	return final
 }
 
-// fail answers with the fault of the step.
-func (st step) fail(w http.ResponseWriter, r *http.Request) (complete bool) {
+// fail answers with the fault of the step. about is what the message of an error is about.
+func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (complete bool) {
+	status := http.StatusOK
+	contentType := "application/json"
+	body := ""
+
 	switch st.fault {
 	case "hang":
 		<-r.Context().Done()
@@ -223,33 +210,30 @@ func (st step) fail(w http.ResponseWriter, r *http.Request) (complete bool) {
 	case "cut":
 		panic(http.ErrAbortHandler) // net/http closes the connection.
 	case "truncated":
-		body := `{"id":"resp_truncated","object":"response","output":[`
 		w.Header().Set("Content-Length", "1000")
-		return send(w, http.StatusOK, "application/json", body)
+		body = `{"id":"resp_truncated","object":"response","output":[`
 	case "redirect":
 		w.Header().Set("Location", st.value)
-		return send(w, http.StatusTemporaryRedirect, "text/plain", "")
+		status = http.StatusTemporaryRedirect
 	case "garbage": // the page of a captive portal
-		page := "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
-		return send(w, http.StatusOK, "text/html; charset=utf-8", page)
+		contentType = "text/html; charset=utf-8"
+		body = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
+	default:
+		if st.value != "" {
+			w.Header().Set("Retry-After", st.value)
+		}
+		e := gjson.Get(apiErrors, st.fault+"|@ugly")
+		status = int(e.Get("status").Int())
+		body = `{"error":` + strings.ReplaceAll(e.Get("error").Raw, "%s", about) + `}`
 	}
 
-	if st.value != "" {
-		w.Header().Set("Retry-After", st.value)
-	}
-	return sendError(w, st.fault, "")
-}
-
-// send sends a whole body at once.
-func send(w http.ResponseWriter, status int, contentType, body string) (complete bool) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
-	_ = http.NewResponseController(w).Flush() // the context tells if the client has left
+	_, _ = io.WriteString(w, body) // the context tells if the client has left
 	return true
 }
 
-// endingWriter ends a stream early, as its step says: after events, not before the next one, which
+// endingWriter ends a stream early, as its step says: after an event, not before the next one, which
 // may come much later.
 type endingWriter struct {
 	http.ResponseWriter
@@ -263,46 +247,30 @@ func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *endingWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
-	isEvent := bytes.HasPrefix(b, []byte("event: "))
 	isHead := len(b) == 0 // of a stream
+	isEvent := bytes.HasPrefix(b, []byte("event: "))
 	if isEvent {
 		w.events++
 	}
-
-	switch {
-	case err != nil || !isEvent && !isHead:
+	ends := w.step.stop != "" && (isHead || isEvent) && w.events >= w.step.stopAfter
+	if err != nil || !ends {
 		return n, err
-	case w.step.stop != "" && w.events >= w.step.stopAfter:
+	}
+
+	if w.step.stop == "error" {
+		const form = `{"type":"error","sequence_number":2,"error":%s}`
+		e := gjson.Get(apiErrors, w.step.value+".error|@ugly")
+		_, _ = fmt.Fprintf(w.ResponseWriter, "event: error\ndata: "+form+"\n\n", e)
+		w.complete = true
+	} else {
 		_ = http.NewResponseController(w.ResponseWriter).Flush()
 		w.step.fault = w.step.stop
-		w.step.fail(w, w.r)
-		return n, errEnded
-	case w.step.failure != "" && w.events == 2:
-		e := errorNamed(w.step.failure, "").Get("error").Raw
-		const form = "event: error\ndata: {\"type\":\"error\",\"sequence_number\":2,\"error\":%s}\n\n"
-		_, _ = fmt.Fprintf(w.ResponseWriter, form, e)
-		w.complete = true
-		return n, errEnded
+		w.step.fail(w, w.r, "")
 	}
-	return n, nil
+	return n, errors.New("the stream has ended")
 }
-
-var errEnded = errors.New("the stream has ended")
 
 // apiErrors are error objects with their statuses, worded as by the API. %s is what an error is about.
 //
 //go:embed errors.json
 var apiErrors string
-
-func isError(name string) bool { return gjson.Get(apiErrors, name).Exists() }
-
-// errorNamed returns an error with its status. about is what its message is about.
-func errorNamed(name, about string) gjson.Result {
-	return gjson.Parse(strings.ReplaceAll(gjson.Get(apiErrors, name+"|@ugly").Raw, "%s", about))
-}
-
-// sendError sends an error.
-func sendError(w http.ResponseWriter, name, about string) (complete bool) {
-	e := errorNamed(name, about)
-	return send(w, int(e.Get("status").Int()), "application/json", `{"error":`+e.Get("error").Raw+`}`)
-}
