@@ -54,7 +54,7 @@
 // with internal/terminal. internal/oauth checks the tokens of people who sign in, internal/seal
 // makes the ids of tasks that outlive the process, and internal/cite knows pages, dates and lists of
 // sources. internal/advice says what to do about an error. internal/fakeapi is the API of --offline
-// and of the tests. internal/text truncates and sanitizes text, internal/logging writes the log,
+// and, with the scripts of test/apitest, of the tests. internal/text truncates and sanitizes text, internal/logging writes the log,
 // internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and
 // internal/version holds the version.
 package main

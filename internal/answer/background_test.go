@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 var why = Question{Query: "why"}
 
 // inMemory sends requests to a fake API without a network.
-type inMemory struct{ api *fakeapi.Server }
+type inMemory struct{ api *apitest.Server }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
@@ -34,7 +34,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 // newBackground returns an Answerer for a fake API with these steps.
 func newBackground(t *testing.T, steps string) *Answerer {
 	t.Helper()
-	api, err := fakeapi.New(strings.Fields(steps)...)
+	api, err := apitest.New(strings.Fields(steps)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -170,7 +171,7 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 	a.redactor = redact.New(cfg.Secrets...)
 	closeAPI := func() {}
 	if offline {
-		api, err := fakeapi.Start("always", "delay=100ms") // so that a call can be watched
+		api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond}) // to be watched
 		if err != nil {
 			return nil, fmt.Errorf("starting the offline API: %w", err)
 		}

@@ -66,14 +66,14 @@ const maxProblems = 20
 // for every key that is not a section.
 type loader struct {
 	*Config
-	environ  map[string]string // by name; the values are trimmed
-	home     string
-	byKey    map[string]field // sections, too
+	environ  map[string]string // values of variables by name, without blanks around them
+	home     string            // the home directory, or ""
+	byKey    map[string]field  // keys and sections
 	problems []string
 	warnings []string
 }
 
-// newLoader returns a loader with the defaults.
+// newLoader returns a loader whose Config has the defaults.
 func newLoader(environ []string) *loader {
 	l := &loader{
 		Config: &Config{Derived: &Derived{

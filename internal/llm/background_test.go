@@ -17,7 +17,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // pipes is a listener without a network, which works in a synctest bubble.
@@ -52,9 +52,9 @@ func newBackground(
 	t testing.TB,
 	retries int,
 	steps string,
-) (*Client, *fakeapi.Server, *bytes.Buffer) {
+) (*Client, *apitest.Server, *bytes.Buffer) {
 	t.Helper()
-	api, err := fakeapi.New(strings.Fields(steps)...)
+	api, err := apitest.New(strings.Fields(steps)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func backgroundQuestion() Request {
 // traffic lists the requests of an API: "POST background", "POST", "GET 4" for a stream after event
 // 4, "GET", "cancel". All have the query of the base URL, and GETs the elements of include that the
 // API repeats.
-func traffic(t testing.TB, api *fakeapi.Server) []string {
+func traffic(t testing.TB, api *apitest.Server) []string {
 	t.Helper()
 	var all []string
 	for _, r := range api.Requests() {
@@ -122,7 +122,7 @@ func traffic(t testing.TB, api *fakeapi.Server) []string {
 	return all
 }
 
-func wantTraffic(t testing.TB, api *fakeapi.Server, want string) {
+func wantTraffic(t testing.TB, api *apitest.Server, want string) {
 	t.Helper()
 	wantEqual(t, "requests", strings.Join(traffic(t, api), ", "), want)
 }
@@ -147,7 +147,7 @@ func textOf(events []Event) string {
 func trace(
 	t *testing.T,
 	c *Client,
-	api *fakeapi.Server,
+	api *apitest.Server,
 	r Request,
 ) (events []Event, sent string) {
 	t.Helper()

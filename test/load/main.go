@@ -26,7 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // Limits of the server's resident set, in MiB: with streaming calls, and with large requests.
@@ -69,7 +69,7 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		}
 	}
 
-	api, err := fakeapi.Start()
+	api, err := apitest.Start()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func run(calls, restarts int, limits bool, caddy string) error {
 }
 
 // loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
-func loaded(server program, api *fakeapi.Server, calls int) error {
+func loaded(server program, api *apitest.Server, calls int) error {
 	s, err := server.start(anyPort)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // notRun match the commands that TestCommands does not run. They run elsewhere, or need what a test
@@ -116,7 +116,7 @@ func (run shell) commands(t *testing.T, text string) {
 func newShell(t *testing.T) shell {
 	t.Helper()
 
-	api, err := fakeapi.Start("always", "search")
+	api, err := apitest.Start("always", "search")
 	if err != nil {
 		t.Fatal(err)
 	}
