@@ -68,6 +68,7 @@ type Client struct {
 	unsupported sync.Map // set of modelParam
 	found       sync.Map // set of the models of which a GET found a background response
 	pacers      sync.Map // *pacer.Pacer by model
+	refusal     atomic.Pointer[refusal]
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
