@@ -7,7 +7,7 @@
 # --build-arg RELEASE=true the first one makes the binary of the release.
 ARG SOURCE=source
 
-FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9 AS build
+FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9@sha256:f1f0bcc2c524a3ced375fcb4d1ecb7aa371aa7070e112599aaca45cc02d0101b AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

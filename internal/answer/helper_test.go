@@ -137,7 +137,7 @@ func search(sources ...string) string {
 	list := []map[string]any{}
 	for _, s := range sources {
 		source := map[string]any{"type": "api", "name": s}
-		if strings.Contains(s, ".") {
+		if strings.Contains(s, "://") && strings.Contains(s, ".") {
 			source = map[string]any{"type": "url", "url": s}
 		}
 		list = append(list, source)

@@ -323,7 +323,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 	log.Info("call",
-		"request_id", text.Truncate(c.RequestID, 100),
+		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),

@@ -99,7 +99,7 @@ func TestServeSecrets(t *testing.T) {
 		},
 		{
 			"no file of tokens", serve, "MCP_HTTP_TOKENS_FILE=no/such/file",
-			"reading MCP_HTTP_TOKENS_FILE: stat ",
+			"reading MCP_HTTP_TOKENS_FILE: open ",
 		},
 		{
 			"a device", serve, "MCP_HTTP_TOKENS_FILE=" + os.DevNull,

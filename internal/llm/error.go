@@ -404,7 +404,7 @@ func readError(resp *http.Response, err error) *Error {
 	case long:
 		e = tooLarge(tooLong)
 	case errors.Is(err, bufio.ErrTooLong):
-		e = tooLarge("an event of the answer is larger than 32 MiB")
+		e = tooLarge("an event of the answer is larger than 8 MiB")
 	default:
 		e = &Error{
 			Kind:    KindConnection,

@@ -214,7 +214,7 @@ const maxCommas = 200_000
 const (
 	tooMany  = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	tooDense = "the answer has more than 200,000 commas"
-	tooLong  = "the answer is larger than 64 MiB"
+	tooLong  = "the answer is larger than 16 MiB"
 )
 
 // size is the number of items and of the elements of their lists.
