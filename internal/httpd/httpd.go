@@ -77,7 +77,11 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer background.Wait()
 	defer cancel(nil)
 
-	t := &tracker{o: o, ctx: ctx}
+	t := &tracker{
+		o:         o,
+		ctx:       ctx,
+		strangers: newStrangers(ln),
+	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
@@ -95,13 +99,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		return srv
 	}
 
-	srv := serve(ln, o.handler(ctx, calls))
+	srv := serve(t.strangers, o.handler(ctx, calls))
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		access := Access{Loopback: IsLoopback(o.MetricsListener)}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(o.MetricsListener, access.requireHost(mux)).Close()
+		defer serve(newStrangers(o.MetricsListener), access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })

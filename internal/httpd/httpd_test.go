@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,13 +23,14 @@ import (
 // pipes is a network inside a synctest bubble. The listener is closed when the context ends.
 type pipes struct {
 	context.Context
-	close context.CancelFunc
-	conns chan net.Conn
+	close  context.CancelFunc
+	conns  chan net.Conn
+	dialed atomic.Int32
 }
 
 func newPipes() *pipes {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &pipes{ctx, cancel, make(chan net.Conn)}
+	return &pipes{Context: ctx, close: cancel, conns: make(chan net.Conn)}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -40,11 +42,19 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
+// numbered is a connection with an address of its own.
+type numbered struct {
+	net.Conn
+	number int32
+}
+
+func (r numbered) RemoteAddr() net.Addr { return &net.TCPAddr{Port: int(r.number)} }
+
 // dial returns a connection to the listener, nil if it is closed.
 func (p *pipes) dial() net.Conn {
 	here, there := net.Pipe()
 	select {
-	case p.conns <- there:
+	case p.conns <- numbered{there, p.dialed.Add(1)}:
 		return here
 	case <-p.Done():
 		return nil

@@ -195,6 +195,29 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
+// A connection without a token ends after too many lines.
+func TestTinyLines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lines int
+		want  error
+	}{
+		"few":  {maxLines - 10, os.ErrDeadlineExceeded},
+		"many": {maxLines, io.EOF},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			s := serve(t, slow)
+			header := "POST /mcp HTTP/1.1\r\n" + strings.Repeat("a:\n", tt.lines)
+			c := s.send(header)
+
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			_, err := c.Read(make([]byte, 1))
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
 // sixth is a request with id 6. params is JSON.
 func sixth(method, params string) string {
 	return `{"jsonrpc":"2.0","id":6,"method":"` + method + `","params":` + params + `}`
@@ -426,7 +449,7 @@ func TestBodies(t *testing.T) {
 
 			release := make(chan struct{})
 			wait := func(http.ResponseWriter, *http.Request) { <-release }
-			h := (&tracker{o: o, ctx: t.Context()}).track(l.admit(http.HandlerFunc(wait)))
+			h := (&tracker{o: o, ctx: t.Context(), strangers: newStrangers(nil)}).track(l.admit(http.HandlerFunc(wait)))
 			send := func(want string) {
 				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
 				w := httptest.NewRecorder()

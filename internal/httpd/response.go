@@ -29,7 +29,7 @@ type tracker struct {
 	active atomic.Int64
 	kept   atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
 
-	strangers strangers
+	strangers *strangers
 	draining  atomic.Bool // the notice time is over: no call is accepted
 
 	logged sync.Map // when a rejection was last logged, in Unix seconds
@@ -64,9 +64,14 @@ func (t *tracker) track(next http.Handler) http.Handler {
 // watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
 // also after a stream that began before, and so had no header for it.
 func (t *tracker) watch(c net.Conn, state http.ConnState) {
-	t.strangers.watch(c, state)
-	if state == http.StateIdle && t.draining.Load() {
+	if state != http.StateIdle {
+		return
+	}
+	if t.draining.Load() {
 		_ = c.Close()
+	}
+	if s, ok := c.(*stranger); ok {
+		s.lines.Store(0)
 	}
 }
 

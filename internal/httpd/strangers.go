@@ -1,73 +1,109 @@
 package httpd
 
 import (
+	"bytes"
+	"errors"
 	"net"
-	"net/http"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
+// Connections that have shown no valid token take less than 64 MiB together: net/http needs 19 KiB
+// for each and about 150 bytes more for each line of its header.
 const (
-	maxHeader = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
-
-	// maxStrangers is how many of them take less than 64 MiB: net/http needs half a MiB for the
-	// tiny lines of a header.
-	maxStrangers = 40
+	maxHeader    = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
+	maxLines     = 500      // of what such a connection has sent since its last response
+	maxStrangers = 400
 
 	// tokenTime is how long a connection has for its token when others wait.
-	tokenTime = 100 * time.Millisecond
+	tokenTime = time.Second
 )
 
-// strangers are the connections that have shown no valid token, the oldest first. A further one
-// waits until one of them has shown its token or has had time for it.
+// strangers is a listener that knows the connections that have shown no valid token. A further one
+// waits until one of them has shown its token, or has had time for it and is closed.
 type strangers struct {
-	mu    sync.Mutex // guards conns
-	conns []stranger
+	net.Listener
+
+	mu    sync.Mutex           // guards conns
+	conns map[string]*stranger // by remote address
 }
 
+// stranger is a connection that has shown no valid token, until trust.
 type stranger struct {
 	net.Conn
+	of    *strangers
 	since time.Time
+	lines atomic.Int64
+	known atomic.Bool
 }
 
-// watch is the ConnState of a server, which accepts no connection while it waits.
-func (s *strangers) watch(c net.Conn, state http.ConnState) {
+func newStrangers(ln net.Listener) *strangers {
+	return &strangers{Listener: ln, conns: map[string]*stranger{}}
+}
+
+// Accept waits for a connection.
+func (s *strangers) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	for !s.hasRoom() {
+		time.Sleep(time.Millisecond)
+	}
+
+	c := &stranger{Conn: conn, of: s, since: time.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
-	switch state {
-	case http.StateNew:
-		for len(s.conns) >= maxStrangers {
-			s.closeOldestLocked()
-		}
-		s.conns = append(s.conns, stranger{c, time.Now()})
-	case http.StateClosed:
-		s.deleteLocked(func(other stranger) bool { return other.Conn == c })
-	}
+	s.conns[conn.RemoteAddr().String()] = c
+	return c, nil
 }
 
-// closeOldestLocked closes the oldest connection if it has had time for its token. Otherwise it
-// waits a moment without the lock.
-func (s *strangers) closeOldestLocked() {
-	if time.Since(s.conns[0].since) > tokenTime {
-		_ = s.conns[0].Close()
-		s.conns = s.conns[1:]
-		return
+// hasRoom reports whether there may be another connection. It closes the oldest one to make room.
+func (s *strangers) hasRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.conns) < maxStrangers {
+		return true
 	}
 
-	s.mu.Unlock()
-	time.Sleep(time.Millisecond)
-	s.mu.Lock()
+	var oldest *stranger
+	for _, c := range s.conns {
+		if oldest == nil || c.since.Before(oldest.since) {
+			oldest = c
+		}
+	}
+	if time.Since(oldest.since) < tokenTime {
+		return false
+	}
+	_ = oldest.Conn.Close()
+	delete(s.conns, oldest.RemoteAddr().String())
+	return true
 }
 
 // trust takes out the connection from an address, which has shown a valid token.
 func (s *strangers) trust(remote string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deleteLocked(func(c stranger) bool { return c.RemoteAddr().String() == remote })
+	c := s.conns[remote]
+	if c != nil {
+		c.known.Store(true)
+		delete(s.conns, remote)
+	}
 }
 
-func (s *strangers) deleteLocked(isOut func(stranger) bool) {
-	s.conns = slices.DeleteFunc(s.conns, isOut)
+// Close closes the connection.
+func (c *stranger) Close() error {
+	c.of.trust(c.RemoteAddr().String())
+	return c.Conn.Close()
+}
+
+// Read fails after too many lines: net/http takes 30 times the memory of a header of tiny lines.
+func (c *stranger) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	lines := c.lines.Add(int64(bytes.Count(p[:n], []byte("\n"))))
+	if lines > maxLines && !c.known.Load() {
+		return 0, errors.New("a header with too many lines")
+	}
+	return n, err
 }

@@ -14,7 +14,8 @@ const maxGrowth = 64
 func small(server program) error {
 	attacks := map[string]func(*process) error{
 		"16 requests of 1 MiB with empty lists":     emptyLists,
-		"600 connections with 16 KiB of tiny lines": tinyLines,
+		"600 connections with 16 KiB of tiny lines": lines(4000),
+		"600 connections with 490 lines in 16 KiB":  lines(490),
 	}
 	for name, attack := range attacks {
 		if err := server.grows(name, attack); err != nil {
@@ -57,20 +58,22 @@ func emptyLists(s *process) error {
 	return nil
 }
 
-// tinyLines sends headers without an end, and leaves the connections open.
-func tinyLines(s *process) error {
+// lines sends headers without an end, of so many lines, and leaves the connections open.
+func lines(n int) func(*process) error {
 	var header strings.Builder
 	header.WriteString("POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
-	for i := 0; header.Len() < 16_000; i++ {
-		fmt.Fprintf(&header, "%x:\n", i)
+	for i := 0; i < n && header.Len() < 16_000; i++ {
+		fmt.Fprintf(&header, "%0*x:\n", 16_000/n-2, i)
 	}
 
-	for range 600 {
-		c, err := net.Dial("tcp", s.address)
-		if err != nil {
-			return err
+	return func(s *process) error {
+		for range 600 {
+			c, err := net.Dial("tcp", s.address)
+			if err != nil {
+				return err
+			}
+			_, _ = io.WriteString(c, header.String()) // may be closed
 		}
-		_, _ = io.WriteString(c, header.String()) // may be closed
+		return nil
 	}
-	return nil
 }
