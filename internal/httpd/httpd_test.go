@@ -393,7 +393,7 @@ func TestShutdownConnections(t *testing.T) {
 
 		last := func(c net.Conn, status int) *http.Response {
 			t.Helper()
-			time.Sleep(time.Second)
+			time.Sleep(900 * time.Millisecond)
 			go io.WriteString(c, post(ping, ""))
 			res, _ := s.receive(c, status)
 			if !res.Close {

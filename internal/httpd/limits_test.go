@@ -176,11 +176,13 @@ func TestStrangers(t *testing.T) {
 		var conns []net.Conn
 		for range maxStrangers {
 			conns = append(conns, s.send(""))
+			time.Sleep(time.Millisecond)
 		}
+		time.Sleep(tokenTime / 2)
 		began := time.Now()
 		s.request(message, 200)
-		if took := time.Since(began); took < tokenTime || took > 2*tokenTime {
-			t.Errorf("a connection waited for %v, want about %v", took, tokenTime)
+		if took := time.Since(began); took > tokenTime/2 {
+			t.Errorf("a connection waited for %v, want at most %v", took, tokenTime/2)
 		}
 
 		for i, want := range []error{io.EOF, os.ErrDeadlineExceeded} {
@@ -202,7 +204,7 @@ func TestTinyLines(t *testing.T) {
 		want  error
 	}{
 		"few":  {maxLines - 10, os.ErrDeadlineExceeded},
-		"many": {maxLines, io.EOF},
+		"many": {maxLines, nil}, // the end
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			s := serve(t, slow)
@@ -210,7 +212,7 @@ func TestTinyLines(t *testing.T) {
 			c := s.send(header)
 
 			_ = c.SetReadDeadline(time.Now().Add(time.Second))
-			_, err := c.Read(make([]byte, 1))
+			_, err := io.ReadAll(c)
 			if !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
