@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
-// doctor checks everything and says what to do about each problem. It fails when a check does.
+// doctor checks what a question needs and says what to do about each problem. It fails when a check does.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	f := newFlags("doctor")
 	asJSON := f.Bool("json", false, "")
@@ -25,7 +23,6 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		Live:    *live,
 		Offline: f.offline,
 		Getenv:  a.variable,
-		Session: countTools,
 	}
 	o.Config, o.Warnings, o.Err = config.Load(f.config, a.env)
 	if o.Err == nil {
@@ -64,12 +61,4 @@ func (a *app) reportChecks(checks []doctor.Check, asJSON bool) error {
 		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
 	}
 	return nil
-}
-
-// countTools runs a session with the server inside this process and returns the number of tools.
-func countTools(ctx context.Context, lines bool) (tools int, err error) {
-	o := server.Options{Log: slog.New(slog.DiscardHandler)}
-	requests := firstRequests()
-	err = session(ctx, o, lines, requests, io.Discard)
-	return int(requests[1].response.Get("result.tools.#").Int()), err
 }

@@ -18,20 +18,16 @@ const (
 // secretList returns what a variable has, or the file that the variable NAME_FILE names, and where
 // it is from: the variable or the path of the file. Both are an error.
 func (a *app) secretList(variable string) (source string, list []byte, err error) {
-	value := a.variable(variable)
-	file := a.variable(variable + "_FILE")
-	switch {
-	case file == "":
-		return variable, []byte(value), nil
-	case value != "":
-		return "", nil, fmt.Errorf("%s and %s_FILE are both set", variable, variable)
+	value, path, err := config.Secret(a.variable, variable)
+	if path == "" || err != nil {
+		return variable, []byte(value), err
 	}
 
-	list, err = config.ReadFile(file)
+	list, err = config.ReadFile(path)
 	if err != nil {
 		err = fmt.Errorf("reading %s_FILE: %w", variable, err)
 	}
-	return file, list, err
+	return path, list, err
 }
 
 // watchedFile is a file with secrets that is read again when it changes. A change counts when a

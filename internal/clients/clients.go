@@ -38,7 +38,7 @@ type Client struct {
 	omits     string // what add leaves out of the entry, or ""
 	link      string // template of a URL that adds the server when it is opened, or ""
 	signIn    string // how a user signs in to a server with OAuth; "": as SignIn says
-	notes     string // template of a list that Server.pick reads
+	notes     []note // templates
 }
 
 // All returns the clients in the order of the documentation.
@@ -72,7 +72,7 @@ func (c Client) Where(goos string) string {
 func (c Client) SignIn() string {
 	const usual = "the client opens the page when it connects; if not, look for a button in its " +
 		"list of MCP servers"
-	return cmp.Or(c.signIn, usual)
+	return strings.Replace(cmp.Or(c.signIn, usual), "$NAME", name, 1)
 }
 
 // File is what the client reads on a GOOS, or the place of the snippet. DATA is where Electron

@@ -19,7 +19,7 @@ func (c Client) Snippet(s Server) string {
 		return entry
 	}
 
-	values := strings.NewReplacer("$ENTRY", entry, "$INPUTS", inputs(s))
+	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
 	file := values.Replace(cmp.Or(c.content, mcpServers))
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
@@ -37,7 +37,15 @@ func (c Client) entry(s Server) string {
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
-func (c Client) Notes(s Server) []string { return s.pick(c.fill(c.notes, s)) }
+func (c Client) Notes(s Server) (lines []string) {
+	for _, n := range c.notes {
+		if s.has(n.when) {
+			words := strings.Fields(c.fill(n.text, s))
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return lines
+}
 
 // fill replaces the words of a template.
 func (c Client) fill(template string, s Server) string {
@@ -53,7 +61,8 @@ func (c Client) fill(template string, s Server) string {
 		"$ARGUMENTS", encode(line[1:]),
 		"$COMMAND", encode(line),
 		"$ENV", encode(env),
-		"$NAMES", encode(secrets),
+		"$NAMES", encode(secrets), // before $NAME, which it begins with
+		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
 		"$TOKEN", c.refer(tokenEnv),
@@ -107,6 +116,7 @@ func (c Client) Command(s Server) (command, omits string) {
 	}
 
 	values := strings.NewReplacer(
+		"$NAME", name,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
 		" $ENV", quote(env...),
@@ -127,7 +137,11 @@ func (c Client) named(s Server) string {
 // Link is a URL that adds the server when it is opened, or "".
 func (c Client) Link(s Server) string {
 	entry := base64.StdEncoding.EncodeToString([]byte(c.entry(s)))
-	values := strings.NewReplacer("$BASE64", escape(entry), "$JSON", escape(c.named(s)))
+	values := strings.NewReplacer(
+		"$NAME", name,
+		"$BASE64", escape(entry),
+		"$JSON", escape(c.named(s)),
+	)
 	return values.Replace(c.link)
 }
 
@@ -136,9 +150,9 @@ func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text
 
 // shellWord quotes a word of a command line where that is needed.
 func shellWord(w, goos string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 	switch {
-	case strings.Trim(w, plain) == "":
+	case strings.Trim(w, safe) == "":
 		return w
 	case goos == "windows":
 		return `"` + strings.ReplaceAll(w, `"`, `\"`) + `"`

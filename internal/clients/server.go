@@ -114,58 +114,70 @@ func (s Server) docker() []string {
 }
 
 // serverNotes are what a user has to know about each way to the server.
-const serverNotes = `
-	- npx: The first start downloads the package, which a client may not wait for. Do it once in a
-	  terminal: npx -y ` + pinned + ` --version
-	- npx: The version is pinned; raise the number to update.
-	- npx: Applications started from the desktop have a shorter PATH: if npx is not found, write its
-	  full path.
-	- docker: Fetch the image before the first start, which may be too slow otherwise: docker pull
-	  ` + image + `
-	- docker: The container has only the variables that -e names: behind a proxy add "-e",
-	  "HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
-	  MODEL_ANSWER and the like if you use them.
-	- docker: In the container 127.0.0.1 is the container itself; of your files it sees only the
-	  configuration's folder, as /config.
-	- binary: The path is that of this program. Move the program to its final place first, or
-	  correct the path.
-	- token: ` + tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before
-	  the colon.
-	- loopback: The entry has no token, since a server on this machine needs none. If the server has
-	  MCP_HTTP_TOKENS all the same, the client must send Authorization: Bearer TOKEN.
-	- oauth: The server has to run with --oauth-issuer. If the sign-in asks for a client id, register
-	  the client with your identity provider.
-	- plain: Plain http sends the token and the questions unencrypted: use https unless the server
-	  is on this machine.`
+var serverNotes = []note{
+	{ViaNPX, `The first start downloads the package, which a client may not wait for. Do it once
+		in a terminal: npx -y ` + pinned + ` --version`},
+	{ViaNPX, `The version is pinned; raise the number to update.`},
+	{ViaNPX, `Applications started from the desktop have a shorter PATH: if npx is not found,
+		write its full path.`},
+	{ViaDocker, `Fetch the image before the first start, which may be too slow otherwise: docker
+		pull ` + image},
+	{ViaDocker, `The container has only the variables that -e names: behind a proxy add "-e",
+		"HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
+		MODEL_ANSWER and the like if you use them.`},
+	{ViaDocker, `In the container 127.0.0.1 is the container itself; of your files it sees only
+		the configuration's folder, as /config.`},
+	{ViaBinary, `The path is that of this program. Move the program to its final place first, or
+		correct the path.`},
+	{token, tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before the
+		colon.`},
+	{loopback, `The entry has no token, since a server on this machine needs none. If the server
+		has MCP_HTTP_TOKENS all the same, the client must send Authorization: Bearer TOKEN.`},
+	{oauth, `The server has to run with --oauth-issuer. If the sign-in asks for a client id,
+		register the client with your identity provider.`},
+	{plain, `Plain http sends the token and the questions unencrypted: use https unless the
+		server is on this machine.`},
+}
 
 // Notes are what a user has to know about the way to the server. Each is a line.
-func (s Server) Notes() []string { return s.pick(serverNotes) }
+func (s Server) Notes() []string { return Client{notes: serverNotes}.Notes(s) }
 
-// pick returns the notes of a list that concern s, each as a line. A note begins with a dash. Those
-// that go on with a condition and a colon are for servers for which it holds.
-func (s Server) pick(list string) (notes []string) {
-	conditions := map[string]bool{
-		"stdio":    s.Via != ViaHTTP,
-		"secret":   len(s.secrets()) > 0,
-		"token":    s.sendsToken(),
-		"oauth":    s.OAuth,
-		"loopback": s.onLoopback() && !s.OAuth,
-		"plain":    strings.HasPrefix(s.URL, "http:") && !s.onLoopback(),
-	}
-	for _, via := range Vias() {
-		conditions[via] = s.Via == via
-	}
+// note is a text for the users of some servers: a template, on any number of lines.
+type note struct {
+	when condition
+	text string
+}
 
-	line := " " + strings.Join(strings.Fields(list), " ")
-	for _, note := range strings.Split(line, " - ")[1:] {
-		before, after, _ := strings.Cut(note, ": ")
-		holds, conditional := conditions[before]
-		switch {
-		case !conditional:
-			notes = append(notes, note)
-		case holds:
-			notes = append(notes, after)
-		}
+// condition is a property of a Server. A value of --via is one, too.
+type condition string
+
+const (
+	always   condition = ""
+	stdio    condition = "stdio"    // the client starts the server
+	secret   condition = "secret"   // the client passes a secret on
+	token    condition = "token"    // the entry has a bearer token
+	oauth    condition = "oauth"    // the user signs in
+	loopback condition = "loopback" // the server needs no token
+	plain    condition = "plain"    // what is sent can be read on its way
+)
+
+// has reports whether a condition holds for s.
+func (s Server) has(c condition) bool {
+	switch c {
+	case always:
+		return true
+	case stdio:
+		return s.Via != ViaHTTP
+	case secret:
+		return len(s.secrets()) > 0
+	case token:
+		return s.sendsToken()
+	case oauth:
+		return s.OAuth
+	case loopback:
+		return s.onLoopback() && !s.OAuth
+	case plain:
+		return strings.HasPrefix(s.URL, "http:") && !s.onLoopback()
 	}
-	return notes
+	return s.Via == string(c)
 }

@@ -2,7 +2,7 @@ package clients
 
 // Templates of entries that several clients share, and mcpServers, the usual file.
 const (
-	mcpServers = `{"mcpServers": {"` + name + `": $ENTRY}}`
+	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
 	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
 	endpoint   = `{"type": "http", "url": $URL$AUTH}`
 	address    = `{"url": $URL$AUTH}`
@@ -13,21 +13,16 @@ const (
 // Notes of several clients: fromEnvironment is for those that replace variables, inherited and
 // literalToken are for the others. Their entry need not name the key, as a server inherits it.
 // literal is for clients whose entry has the value itself, asOf for websites.
-const (
-	fromEnvironment = `
-		- secret: The file holds no secret: $CLIENT takes $VARS from the environment that it is
-		  started in.`
-	inherited = `
-		- stdio: The file holds no secret: $CLIENT replaces no variables, but the server inherits
-		  $VARS when $CLIENT is started from a shell that has it.`
-	literalToken = `
-		- token: $CLIENT replaces no variables: write the token in place of YOUR_$VARS and keep the
-		  file private.`
-	asOf = `
-			- The steps are those of November 2026 and may have moved.`
-	literal = `
-		- secret: $CLIENT replaces no variables: write the value of $VARS in place of YOUR_… and
-		  keep the file private.`
+var (
+	fromEnvironment = note{secret, `The file holds no secret: $CLIENT takes $VARS from the
+		environment that it is started in.`}
+	inherited = note{stdio, `The file holds no secret: $CLIENT replaces no variables, but the
+		server inherits $VARS when $CLIENT is started from a shell that has it.`}
+	literalToken = note{token, `$CLIENT replaces no variables: write the token in place of
+		YOUR_$VARS and keep the file private.`}
+	asOf    = note{always, `The steps are those of November 2026 and may have moved.`}
+	literal = note{secret, `$CLIENT replaces no variables: write the value of $VARS in place of
+		YOUR_… and keep the file private.`}
 )
 
 // table has a row for each client. The linked pages were read in November 2026.
@@ -43,19 +38,21 @@ var table = []Client{
 		remote: endpoint,
 
 		// -e takes several values, up to --.
-		add:       "claude mcp add --scope project " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "claude mcp add --scope project --transport http " + name + " $URL $HEADER",
-		signIn:    "claude mcp login " + name + ", or /mcp in a session",
+		add:       "claude mcp add --scope project $NAME $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "claude mcp add --scope project --transport http $NAME $URL $HEADER",
+		signIn:    "claude mcp login $NAME, or /mcp in a session",
 
-		notes: fromEnvironment + `
-			- Claude Code does not start the server of a project before you approve it: run claude
-			  in the project once and answer its question.
-			- For all your projects, put the entry under mcpServers of ~/.claude.json instead, or
-			  use --scope user in the command.
-			- Claude Code waits about 28 hours for a call and moves it to the background after
-			  120 s. For a limit of your own add "timeout": $MILLISECONDS (milliseconds) to the
-			  entry.
-			- stdio: If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude`,
+		notes: []note{
+			fromEnvironment,
+			{always, `Claude Code does not start the server of a project before you approve it:
+				run claude in the project once and answer its question.`},
+			{always, `For all your projects, put the entry under mcpServers of ~/.claude.json
+				instead, or use --scope user in the command.`},
+			{always, `Claude Code waits about 28 hours for a call and moves it to the background
+				after 120 s. For a limit of your own add "timeout": $MILLISECONDS (milliseconds)
+				to the entry.`},
+			{stdio, `If a slow first start is given up, raise its limit: MCP_TIMEOUT=60000 claude`},
+		},
 	},
 	{ // https://modelcontextprotocol.io/docs/develop/connect-local-servers
 		ID:     "claude-desktop",
@@ -65,25 +62,29 @@ var table = []Client{
 
 		local: program,
 
-		notes: literal + `
-			- Quit and start Claude Desktop afterwards; closing the window is not enough.
-			- Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be changed. Use
-			  answer_quick then.`,
+		notes: []note{
+			literal,
+			{always, `Quit and start Claude Desktop afterwards; closing the window is not enough.`},
+			{always, `Claude Desktop cuts a call off after 60 s or 4 minutes, which cannot be
+				changed. Use answer_quick then.`},
+		},
 	},
 	{ // https://support.claude.com/en/articles/11175166
 		ID:     "claude-ai",
 		Name:   "claude.ai",
 		place:  "claude.ai under Customize, Connectors, +, Add custom connector",
 		whole:  true,
-		remote: "Name: " + name + "\nRemote MCP server URL: $ADDRESS\n",
+		remote: "Name: $NAME\nRemote MCP server URL: $ADDRESS\n",
 		signIn: "press Add, then Connect",
 
-		notes: `
-			- Claude Desktop, Cowork and the mobile apps then have the connector too.
-			- Claude connects from the servers of Anthropic: the URL must be reachable from the
-			  internet.
-			- In Team and Enterprise plans an owner adds the connector for the organization first.` +
+		notes: []note{
+			{always, `Claude Desktop, Cowork and the mobile apps then have the connector too.`},
+			{always, `Claude connects from the servers of Anthropic: the URL must be reachable
+				from the internet.`},
+			{always, `In Team and Enterprise plans an owner adds the connector for the
+				organization first.`},
 			asOf,
+		},
 	},
 	{ // https://developers.openai.com/codex/mcp
 		ID:    "codex",
@@ -91,50 +92,53 @@ var table = []Client{
 		path:  "~/.codex/config.toml",
 		whole: true,
 
-		local: "[mcp_servers." + name + `]
+		local: `[mcp_servers.$NAME]
 command = $PROGRAM
 args = $ARGUMENTS
 env_vars = $NAMES
 startup_timeout_sec = 60
 tool_timeout_sec = $SECONDS
 `,
-		remote: "[mcp_servers." + name + `]
+		remote: `[mcp_servers.$NAME]
 url = $URL$AUTH
 tool_timeout_sec = $SECONDS
 `,
 		auth: `
 bearer_token_env_var = "` + tokenEnv + `"`,
 
-		add:       "codex mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "codex mcp add " + name + " --url $URL $BEARER",
+		add:       "codex mcp add $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "codex mcp add $NAME --url $URL $BEARER",
 		omits:     "env_vars for the key, and the time limits",
-		signIn:    "codex mcp login " + name,
+		signIn:    "codex mcp login $NAME",
 
-		notes: `
-			- token: The file holds no secret: $CLIENT takes $VARS from the environment that it is
-			  started in.
-			- stdio: Codex starts servers with an almost empty environment. env_vars names what it
-			  passes on; $VARS must be set where Codex is started.
-			- stdio: Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and
-			  OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.
-			- stdio: startup_timeout_sec leaves time for a slow first start.
-			- Codex waits 300 s for a call, as long as the server by default. With tool_timeout_sec
-			  it waits a little longer, so that the server's own error arrives; codex mcp add has
-			  no option for it.`,
+		notes: []note{
+			{token, `The file holds no secret: $CLIENT takes $VARS from the environment that it
+				is started in.`},
+			{stdio, `Codex starts servers with an almost empty environment. env_vars names what
+				it passes on; $VARS must be set where Codex is started.`},
+			{stdio, `Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and
+				OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`},
+			{stdio, `startup_timeout_sec leaves time for a slow first start.`},
+			{always, `Codex waits 300 s for a call, as long as the server by default. With
+				tool_timeout_sec it waits a little longer, so that the server's own error
+				arrives; codex mcp add has no option for it.`},
+		},
 	},
 	{ // https://developers.openai.com/api/docs/guides/custom-mcp-server
 		ID:     "chatgpt",
 		Name:   "ChatGPT",
 		place:  "ChatGPT on the web, at chatgpt.com/plugins under +, Add custom MCP server",
 		whole:  true,
-		remote: "Name: " + name + "\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
+		remote: "Name: $NAME\nConnection, Server URL: $ADDRESS\nAuthentication: OAuth\n",
 		signIn: "accept the warning and press Create as a plugin; ChatGPT opens the page",
 
-		notes: `
-			- ChatGPT connects from the servers of OpenAI: the URL must be reachable from the
-			  internet.
-			- In a workspace its administrators decide who may add servers; some plans need the
-			  developer mode in the settings.` + asOf,
+		notes: []note{
+			{always, `ChatGPT connects from the servers of OpenAI: the URL must be reachable from
+				the internet.`},
+			{always, `In a workspace its administrators decide who may add servers; some plans
+				need the developer mode in the settings.`},
+			asOf,
+		},
 	},
 	{ // https://cursor.com/docs/mcp, https://cursor.com/docs/mcp/install-links
 		ID:        "cursor",
@@ -144,11 +148,13 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:  program,
 		remote: address,
-		signIn: "Needs login in the MCP list of the settings, or agent mcp login " + name,
-		link:   "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=$BASE64",
+		signIn: "Needs login in the MCP list of the settings, or agent mcp login $NAME",
+		link:   "cursor://anysphere.cursor-deeplink/mcp/install?name=$NAME&config=$BASE64",
 
-		notes: fromEnvironment + `
-			- For one project only, the file is .cursor/mcp.json in it.`,
+		notes: []note{
+			fromEnvironment,
+			{always, `For one project only, the file is .cursor/mcp.json in it.`},
+		},
 	},
 	{ // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
 		ID:        "vscode",
@@ -157,7 +163,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "DATA/Code/User/mcp.json",
 		reference: "${input:%s}",
 
-		content:   `{"inputs": $INPUTS, "servers": {"` + name + `": $ENTRY}}`,
+		content:   `{"inputs": $INPUTS, "servers": {"$NAME": $ENTRY}}`,
 		local:     `{"type": "stdio", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`,
 		remote:    endpoint,
 		add:       "code --add-mcp $JSON",
@@ -165,11 +171,12 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		// https://code.visualstudio.com/docs/copilot/guides/mcp-developer-guide
 		link: "vscode:mcp/install?$JSON",
 
-		notes: `
-			- secret: The file holds no secret: VS Code asks for it at the first start and keeps it in its
-			  secret storage.
-			- MCP: Open User Configuration opens this file; for one workspace it is
-			  .vscode/mcp.json there.`,
+		notes: []note{
+			{secret, `The file holds no secret: VS Code asks for it at the first start and keeps
+				it in its secret storage.`},
+			{always, `MCP: Open User Configuration opens this file; for one workspace it is
+				.vscode/mcp.json there.`},
+		},
 	},
 	{ // https://docs.cline.bot/mcp/adding-and-configuring-servers
 		ID:   "cline",
@@ -178,17 +185,20 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
 		remote:    `{"type": "streamableHttp", "url": $URL$AUTH, "timeout": $SECONDS}`,
-		add:       "cline mcp add --yes " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "cline mcp add --yes --transport http $HEADER " + name + " $URL",
+		add:       "cline mcp add --yes $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "cline mcp add --yes --transport http $HEADER $NAME $URL",
 		omits:     "the time limit",
 
-		notes: inherited + `
-			- stdio: An extension of Cline that does not pass variables on needs "env":
-			  {"NAME": "${env:NAME}"} in the entry, for each of $VARS. The CLI does not replace
-			  that.` + literalToken + `
-			- Configure MCP Servers in an editor opens the file that the extension reads. Older
-			  ones have it in the editor's globalStorage.
-			- The timeout is in seconds and bounds a call; without it Cline gives up after 60.`,
+		notes: []note{
+			inherited,
+			{stdio, `An extension of Cline that does not pass variables on needs "env": {"NAME":
+				"${env:NAME}"} in the entry, for each of $VARS. The CLI does not replace that.`},
+			literalToken,
+			{always, `Configure MCP Servers in an editor opens the file that the extension reads.
+				Older ones have it in the editor's globalStorage.`},
+			{always, `The timeout is in seconds and bounds a call; without it Cline gives up
+				after 60.`},
+		},
 	},
 	{ // https://docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
 		ID:        "copilot-cli",
@@ -200,13 +210,15 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
 			"tools": ["*"]}`,
 		remote:    `{"type": "http", "url": $URL$AUTH, "tools": ["*"]}`,
-		add:       "copilot mcp add " + name + " $ENV -- $PROGRAM $ARGUMENTS",
-		addRemote: "copilot mcp add --transport http $HEADER " + name + " $URL",
+		add:       "copilot mcp add $NAME $ENV -- $PROGRAM $ARGUMENTS",
+		addRemote: "copilot mcp add --transport http $HEADER $NAME $URL",
 
-		notes: fromEnvironment + `
-			- stdio: The env entry is needed: Copilot CLI passes on few variables that no entry
-			  names.
-			- For one project only, the file is .mcp.json or .github/mcp.json in it.`,
+		notes: []note{
+			fromEnvironment,
+			{stdio, `The env entry is needed: Copilot CLI passes on few variables that no entry
+				names.`},
+			{always, `For one project only, the file is .mcp.json or .github/mcp.json in it.`},
+		},
 	},
 	{ // https://geminicli.com/docs/tools/mcp-server
 		ID:        "gemini-cli",
@@ -220,16 +232,18 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		// It takes -e in the arguments for its own option, and a -- before the program for the
 		// program.
-		add:       "gemini mcp add --scope user $ENV " + name + " $PROGRAM -- $ARGUMENTS",
-		addRemote: "gemini mcp add --scope user --transport http $HEADER " + name + " $URL",
-		signIn:    "/mcp auth " + name + " in a session",
+		add:       "gemini mcp add --scope user $ENV $NAME $PROGRAM -- $ARGUMENTS",
+		addRemote: "gemini mcp add --scope user --transport http $HEADER $NAME $URL",
+		signIn:    "/mcp auth $NAME in a session",
 
-		notes: fromEnvironment + `
-			- Gemini CLI starts servers only in folders that you trust: answer its question at the
-			  first start in a folder, or use /permissions there.
-			- stdio: The env entry is needed: Gemini CLI keeps variables that look like secrets
-			  from servers that do not name them.
-			- For one project only, the file is .gemini/settings.json in it.`,
+		notes: []note{
+			fromEnvironment,
+			{always, `Gemini CLI starts servers only in folders that you trust: answer its
+				question at the first start in a folder, or use /permissions there.`},
+			{stdio, `The env entry is needed: Gemini CLI keeps variables that look like secrets
+				from servers that do not name them.`},
+			{always, `For one project only, the file is .gemini/settings.json in it.`},
+		},
 	},
 	{ // https://antigravity.google/docs/cli/mcp
 		ID:    "antigravity-cli",
@@ -239,12 +253,15 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		local:     `{"command": $PROGRAM, "args": $ARGUMENTS}`,
 		remote:    serverURL,
-		add:       "agy mcp add " + name + " -- $PROGRAM $ARGUMENTS",
-		addRemote: "agy mcp add $HEADER " + name + " $URL",
+		add:       "agy mcp add $NAME -- $PROGRAM $ARGUMENTS",
+		addRemote: "agy mcp add $HEADER $NAME $URL",
 
-		notes: inherited + literalToken + `
-			- The Antigravity editor reads the same file. For one project only, it is
-			  .agents/mcp_config.json in it.`,
+		notes: []note{
+			inherited,
+			literalToken,
+			{always, `The Antigravity editor reads the same file. For one project only, it is
+				.agents/mcp_config.json in it.`},
+		},
 	},
 	{ // https://opencode.ai/docs/mcp-servers
 		ID:        "opencode",
@@ -254,16 +271,18 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		// The form of opencode 1, which opencode 2 reads too: https://opencode.ai/docs/migrate-v1
 
-		content: `{"mcp": {"` + name + `": $ENTRY}}`,
+		content: `{"mcp": {"$NAME": $ENTRY}}`,
 		local:   `{"type": "local", "command": $COMMAND, "enabled": true, "environment": $ENV}`,
 		remote:  `{"type": "remote", "url": $URL$AUTH, "enabled": true}`,
-		signIn:  "opencode mcp auth " + name,
+		signIn:  "opencode mcp auth $NAME",
 
-		notes: fromEnvironment + `
-			- stdio: opencode 1 gives a server 30 s to start, older versions 5 s: if it is too slow,
-			  add "timeout": $MILLISECONDS (milliseconds) to the entry. opencode 2.0.13 drops
-			  entries that have it.
-			- For one project only, the file is opencode.json in it.`,
+		notes: []note{
+			fromEnvironment,
+			{stdio, `opencode 1 gives a server 30 s to start, older versions 5 s: if it is too
+				slow, add "timeout": $MILLISECONDS (milliseconds) to the entry. opencode 2.0.13
+				drops entries that have it.`},
+			{always, `For one project only, the file is opencode.json in it.`},
+		},
 	},
 	{ // https://docs.windsurf.com/windsurf/cascade/mcp
 		ID:        "windsurf",
@@ -274,9 +293,11 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		local:  program,
 		remote: serverURL,
 
-		notes: fromEnvironment + `
-			- Devin Desktop, as Windsurf is called now, reads the same file.
-			- Press the refresh button of the MCP panel afterwards.`,
+		notes: []note{
+			fromEnvironment,
+			{always, `Devin Desktop, as Windsurf is called now, reads the same file.`},
+			{always, `Press the refresh button of the MCP panel afterwards.`},
+		},
 	},
 	{ // https://zed.dev/docs/ai/mcp
 		ID:          "zed",
@@ -284,14 +305,18 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:        "~/.config/zed/settings.json",
 		windowsPath: "DATA/Zed/settings.json",
 
-		content: `{"context_servers": {"` + name + `": $ENTRY}}`,
+		content: `{"context_servers": {"$NAME": $ENTRY}}`,
 		local:   `{"command": $PROGRAM, "args": $ARGUMENTS, "timeout": $SECONDS}`,
 		remote:  `{"url": $URL$AUTH, "timeout": $SECONDS}`,
 
-		notes: inherited + `
-			- stdio: Otherwise add env to the entry, as for Claude Desktop, and write the key
-			  there.` + literalToken + `
-			- The timeout is in seconds and bounds a call; without it Zed gives up after 60.`,
+		notes: []note{
+			inherited,
+			{stdio, `Otherwise add env to the entry, as for Claude Desktop, and write the key
+				there.`},
+			literalToken,
+			{always, `The timeout is in seconds and bounds a call; without it Zed gives up after
+				60.`},
+		},
 	},
 	{ // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html
 		ID:     "junie",
@@ -301,10 +326,12 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		remote: address,
 		signIn: "Authorize in the settings of the IDE, under Tools, Junie, MCP Settings",
 
-		notes: literal + `
-			- The CLI and the plugin of JetBrains' IDEs read the same file. For one project only, it
-			  is .junie/mcp/mcp.json in it.
-			- http: Older versions of Junie start programs only.`,
+		notes: []note{
+			literal,
+			{always, `The CLI and the plugin of JetBrains' IDEs read the same file. For one
+				project only, it is .junie/mcp/mcp.json in it.`},
+			{ViaHTTP, `Older versions of Junie start programs only.`},
+		},
 	},
 	{ // https://kiro.dev/docs/mcp/configuration
 		ID:        "kiro",
@@ -315,11 +342,13 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		remote:    address,
 		signIn:    "Kiro opens the page when the file is saved",
 
-		notes: fromEnvironment + `
-			- secret: Kiro asks before it uses a variable: allow $VARS, or add it to Mcp Approved Env
-			  Vars in its settings.
-			- Kiro CLI reads the same file. For one workspace only, it is .kiro/settings/mcp.json
-			  there.`,
+		notes: []note{
+			fromEnvironment,
+			{secret, `Kiro asks before it uses a variable: allow $VARS, or add it to Mcp Approved
+				Env Vars in its settings.`},
+			{always, `Kiro CLI reads the same file. For one workspace only, it is
+				.kiro/settings/mcp.json there.`},
+		},
 	},
 	{ // https://block.github.io/goose/docs/guides/config-files
 		ID:          "goose",
@@ -330,8 +359,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		reference:   "${%s}",
 
 		local: `extensions:
-  ` + name + `:
-    name: ` + name + `
+  $NAME:
+    name: $NAME
     description: Web-searched, cited answers
     type: stdio
     cmd: $PROGRAM
@@ -341,8 +370,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
     timeout: $SECONDS
 `,
 		remote: `extensions:
-  ` + name + `:
-    name: ` + name + `
+  $NAME:
+    name: $NAME
     description: Web-searched, cited answers
     type: streamable_http
     uri: $URL$AUTH
@@ -353,10 +382,11 @@ bearer_token_env_var = "` + tokenEnv + `"`,
     env_keys: $NAMES
     headers: {"Authorization": "Bearer $TOKEN"}`,
 
-		notes: `
-			- secret: The file holds no secret: Goose takes $VARS from the environment that it is
-			  started in, or from its own secret storage (goose configure).
-			- The timeout is in seconds and bounds a call; goose configure proposes 300.`,
+		notes: []note{
+			{secret, `The file holds no secret: Goose takes $VARS from the environment that it is
+				started in, or from its own secret storage (goose configure).`},
+			{always, `The timeout is in seconds and bounds a call; goose configure proposes 300.`},
+		},
 	},
 	{
 		ID:     "generic",
@@ -365,15 +395,17 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		local:  program,
 		remote: address,
 
-		notes: `
-			- secret: Write the value of $VARS in place of YOUR_… and keep the file private, or refer
-			  to a variable if your client replaces them: the forms are ${NAME}, ${env:NAME} and
-			  {env:NAME}.
-			- Some clients call mcpServers servers, mcp or context_servers.
-			- stdio: Some want "type": "stdio" or "local" in the entry, the program and its
-			  arguments in one list, or "environment" in place of "env".
-			- http: Some want "type": "http", "streamable-http" or "remote" in the entry, or call
-			  the address serverUrl, httpUrl or uri.
-			- Calls take up to $SECONDS s: raise the client's time limit to that if it has one.`,
+		notes: []note{
+			{secret, `Write the value of $VARS in place of YOUR_… and keep the file private, or
+				refer to a variable if your client replaces them: the forms are ${NAME},
+				${env:NAME} and {env:NAME}.`},
+			{always, `Some clients call mcpServers servers, mcp or context_servers.`},
+			{stdio, `Some want "type": "stdio" or "local" in the entry, the program and its
+				arguments in one list, or "environment" in place of "env".`},
+			{ViaHTTP, `Some want "type": "http", "streamable-http" or "remote" in the entry, or
+				call the address serverUrl, httpUrl or uri.`},
+			{always, `Calls take up to $SECONDS s: raise the client's time limit to that if it
+				has one.`},
+		},
 	},
 }

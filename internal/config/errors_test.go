@@ -150,6 +150,26 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 	}
 }
 
+// Package env names only the Go field of a value that it cannot parse. Other variables are not blamed.
+func TestEachVariable(t *testing.T) {
+	numbers := []string{"OPENAI_API_TIMEOUT=5", "OPENAI_MAX_RETRIES=5", "MAX_CITATIONS=5",
+		"REQUERY_ATTEMPTS=5", "SEARCH_RECENCY_DAYS=5", "SEARCH_MAX_RESULTS=5"}
+
+	for _, f := range newLoader(nil).fields {
+		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a file
+			continue
+		}
+		t.Run(f.variable, func(t *testing.T) {
+			_, _, err := Load(Flags{}, append(numbers, f.variable+`='a b'`))
+
+			want := f.variable + ": " + f.key + `: "'a b'" is not ` + allowed(f)
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("Load() = %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 func TestManyProblems(t *testing.T) {
 	_, _, err := Load(write(t, strings.Repeat("key: 1\n", 1000)), nil)
 

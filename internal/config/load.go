@@ -138,35 +138,36 @@ func (l *loader) lookup(name string) string {
 	return value
 }
 
-// fromEnv applies the variables. DEBUG may set two keys, MCP_LINE_MODE sets none.
+// fromEnv applies the variables. Package env sets the keys with a tag env. An error of env names only
+// the Go field, so the keys that are not strings have names of their own there. The profiles share
+// their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
+// none.
 func (l *loader) fromEnv() {
+	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
+	all, _ := errors.AsType[env.AggregateError](err)
+	isBad := map[string]bool{} // by the name of the Go field
+	for _, err := range all.Errors {
+		e, _ := errors.AsType[env.ParseError](err)
+		isBad[e.Name] = true
+	}
+
 	for _, f := range l.fields {
 		value := l.lookup(f.variable)
 		switch {
 		case value == "":
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
-		case f.parse(l.environ) != nil:
+		case isBad[f.Name]:
 			l.report(f.variable, f.key, notAllowed(f, value))
 		default:
+			if f.Tag.Get("env") == "" {
+				f.value.SetString(value)
+			}
 			l.accept(f.key, f.variable)
 		}
 	}
 
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
-}
-
-// parse sets the field from its variable. It hands package env a struct with this one member,
-// because the errors of env tell the name of a member, which members of other sections may share.
-func (f field) parse(environ map[string]string) error {
-	holder := reflect.New(reflect.StructOf([]reflect.StructField{{
-		Name: "Value",
-		Type: reflect.PointerTo(f.Type),
-		Tag:  reflect.StructTag(`env:"` + f.variable + `"`),
-	}}))
-	holder.Elem().Field(0).Set(f.value.Addr())
-
-	return env.ParseWithOptions(holder.Interface(), env.Options{Environment: environ})
 }
 
 func (l *loader) fromFlags(f Flags) {

@@ -89,25 +89,34 @@ func (l *loader) resolveSecrets() {
 	}
 }
 
-// resolveKey looks up the API key, in its variable or in the file that the variable NAME_FILE names.
-// A file without a key is no error: the server starts, and reads it again.
+// resolveKey looks up the API key, in its variable or in a file. A file without a key is no error: the
+// server starts, and reads it again.
 func (l *loader) resolveKey() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
-	l.APIKey = l.lookup(l.KeyEnv)
-	variable := l.KeyEnv + "_FILE"
-	path := l.lookup(variable)
+	value, path, err := Secret(l.lookup, l.KeyEnv)
+	l.APIKey = value
 
 	switch {
-	case path == "":
-	case l.APIKey != "":
-		l.report(l.KeyEnv+" and "+variable+" are both set", "use one of them")
-	default:
-		l.KeyEnv = variable
+	case err != nil:
+		l.report(err.Error(), "use one of them")
+	case path != "":
+		l.KeyEnv += "_FILE"
 		l.KeyFile = l.expand(path)
 		key, err := ReadKey(l.KeyFile)
 		l.APIKey = string(key)
 		l.KeyErr = err
 	}
+}
+
+// Secret looks up a secret. It returns the value of its variable, or the path that the variable
+// NAME_FILE has. It is an error if both are set.
+func Secret(lookup func(string) string, name string) (value, path string, err error) {
+	value = lookup(name)
+	path = lookup(name + "_FILE")
+	if value != "" && path != "" {
+		err = fmt.Errorf("%s and %[1]s_FILE are both set", name)
+	}
+	return value, path, err
 }
 
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.

@@ -57,7 +57,7 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Options are what the checks are about. If Err is set, only Err, Warnings and Session are used.
+// Options are what the checks are about. If Err is set, only Err and Warnings are used.
 type Options struct {
 	Config   *config.Config
 	Warnings []string // of config.Load
@@ -69,8 +69,6 @@ type Options struct {
 	Offline  bool
 	Live     bool // ask a question
 	Getenv   func(string) string
-	// Session runs a server in this process, with lines or framed messages.
-	Session func(ctx context.Context, lines bool) (tools int, err error)
 }
 
 // Run makes the checks. Without Live it takes at most half a minute.
@@ -78,7 +76,6 @@ func Run(ctx context.Context, o Options) []Check {
 	var checks checklist
 	checks.add("version", pass(version.Name+" "+version.String()))
 	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
-	checks.add("stdio", stdioCheck(ctx, o.Session))
 	checks.addConfig(o)
 	if o.Err != nil {
 		return checks

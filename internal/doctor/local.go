@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -154,18 +153,4 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	// net/http uses no proxy then, without an error.
 	problem := variable + " is set but not used: it is not the URL of a proxy"
 	return warn(problem, "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
-}
-
-// stdioCheck runs a session with the server in both framings.
-func stdioCheck(ctx context.Context, session func(context.Context, bool) (int, error)) Check {
-	count := 0
-	for _, lines := range []bool{false, true} {
-		tools, err := session(ctx, lines)
-		if err != nil {
-			problem := fmt.Sprintf("initialize and tools/list with --ldjson=%t: %v", lines, err)
-			return fail(problem, "run smoke, with and without --ldjson, and report what it prints")
-		}
-		count = tools
-	}
-	return pass(fmt.Sprintf("initialize and tools/list answer with %d tools, in both framings", count))
 }

@@ -202,7 +202,6 @@ func TestProbe(t *testing.T) {
 				Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
 				Live:     tt.live,
 				Getenv:   func(string) string { return "" },
-				Session:  func(context.Context, bool) (int, error) { return 3, nil },
 			}
 			if tt.change != nil {
 				tt.change(&o)
