@@ -134,9 +134,10 @@ const serverName = "io.github.uchimanajet7/openai-responses-mcp"
 func TestVersions(t *testing.T) {
 	description := gjson.Get(read(t, "plugin.json"), "description").String()
 	const (
-		v      = version.Version
-		image  = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
-		bundle = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
+		v       = version.Version
+		image   = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
+		schemas = "https://agent-plugins.org/schemas/1.0.0/"
+		bundle  = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
 	)
 
 	for _, tt := range []struct{ file, path, want string }{
@@ -145,6 +146,9 @@ func TestVersions(t *testing.T) {
 		{"packaging/mcpb/manifest.json", "version", v},
 		{"packaging/mcpb/manifest.json", "description", description},
 		{"plugin.json", "version", v},
+		{"plugin.json", "$schema", schemas + "plugin.schema.json"},
+		{"mcp.json", "$schema", schemas + "mcp.schema.json"},
+		{"mcp.json", "mcpServers.openai-responses.type", "stdio"},
 		{"gemini-extension.json", "version", v},
 		{"gemini-extension.json", "description", description},
 		{".claude-plugin/marketplace.json", "description", description},
