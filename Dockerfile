@@ -31,7 +31,7 @@ FROM ${SOURCE:-source} AS binary
 FROM scratch
 COPY --from=binary --chmod=0755 /openai-responses-mcp /openai-responses-mcp
 LABEL org.opencontainers.image.title="openai-responses-mcp" \
-      org.opencontainers.image.description="Web-searched, cited answers from the OpenAI Responses API, for MCP clients" \
+      org.opencontainers.image.description="Web-searched, cited answers from the OpenAI Responses API" \
       org.opencontainers.image.version="1.3.0" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.url="https://github.com/uchimanajet7/openai-responses-mcp" \

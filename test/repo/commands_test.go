@@ -30,6 +30,8 @@ var notRun = []string{
 	"kubectl ",   // test/manifests checks the files.
 	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
 	"go test ",   // is this test's own run
+	// reads the key from a terminal
+	"openai-responses-mcp login",
 	// does not end; TestServeJSON in internal/cli, and .ci/run over HTTP
 	"openai-responses-mcp serve ",
 }
