@@ -59,6 +59,7 @@ func (a *app) build(f *flags) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.api.RefusalTime = f.refusalTime
 	if b.logErr != nil {
 		warnings = append(warnings, b.logErr.Error()+"; the debug log goes to stderr only")
 	}

@@ -83,6 +83,7 @@ type serveFlags struct {
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
+	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")

@@ -14,6 +14,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
@@ -242,8 +243,7 @@ func (l *loader) checkTogether() {
 	}
 
 	const extra = "request.extra_body"
-	fixed := []string{"model", "instructions", "input", "tools", "stream", "background"}
-	for _, name := range fixed {
+	for _, name := range llm.FixedMembers {
 		if l.Request.ExtraBody[name] != nil {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
 		}

@@ -13,8 +13,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
-const refusalTime = 5 * time.Second // between two calls that ask the API whether it still refuses all
-
 // Create sends r and returns the finished response. Every error is an *Error. The deadline of ctx
 // bounds the whole exchange, retries included.
 //
@@ -268,13 +266,13 @@ func (x *exchange) rememberRefusal(failure *Error) {
 }
 
 // refused returns the failure of the last call where it is that of all calls, so that loops do not
-// reach the API; nil: the call may ask it, as one does every refusalTime.
+// reach the API; nil: the call may ask it, as one does every RefusalTime.
 func (c *Client) refused() *Error {
 	last := c.refusal.Load()
 	if last == nil || last.key != c.key.Load() {
 		return nil
 	}
-	if time.Since(last.tried) >= refusalTime {
+	if time.Since(last.tried) >= c.o.RefusalTime {
 		next := &refusal{last.err, last.key, time.Now()}
 		if c.refusal.CompareAndSwap(last, next) {
 			return nil

@@ -35,7 +35,7 @@ type Request struct {
 	ServiceTier      string
 
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace those of fixed.
+	// It cannot replace FixedMembers.
 	Extra map[string]any
 
 	Background bool // runs at the API without a connection: see Start
@@ -123,15 +123,15 @@ func (b body) setInclude(elements []string, further any) {
 	}
 }
 
-// fixed has the members of a body that Request.Extra cannot replace.
-var fixed = []string{"model", "instructions", "input", "tools", "stream", "background"}
+// FixedMembers are those of a body that Request.Extra cannot replace.
+var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
 // add merges Request.Extra into the body, but for the elements of include, which it has already.
 func (b body) add(extra map[string]any) {
 	own := maps.Clone(extra)
 	maps.DeleteFunc(own, func(name string, value any) bool {
 		_, isList := value.([]any)
-		return slices.Contains(fixed, name) || isList && name == "include"
+		return slices.Contains(FixedMembers, name) || isList && name == "include"
 	})
 	merge(b, own)
 }

@@ -158,6 +158,7 @@ func TestRefusalOfAll(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			c, api := newClient(3, refuse, refuse, refuse, answer(200, finished))
+			c.o.RefusalTime = 5 * time.Second
 			first := asError(t, createError(t, c))
 			for range 100 {
 				again := asError(t, createError(t, c))

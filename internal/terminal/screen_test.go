@@ -19,6 +19,7 @@ import (
 func newTestScreen(stdout, status io.Writer, width int) *Screen {
 	return &Screen{
 		stdout: stdout,
+		shows:  stdout != nil,
 		status: status,
 		stderr: status,
 		stage:  "asking",
@@ -306,6 +307,7 @@ func TestNoColor(t *testing.T) {
 	var out strings.Builder
 	s := New(t.Context(), Options{Color: "never"})
 	s.stdout = &out
+	s.shows = true
 	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
 	if got, want := out.String(), "one\n\ntwo three[1]\n"; got != want {
 		t.Errorf("the terminal got %q, want %q", got, want)
