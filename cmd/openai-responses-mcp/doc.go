@@ -18,6 +18,9 @@
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
 //	                 events; internal/pacer says when a request may go out
 //
+// All of them get the call as one argument, an llm.Call: who makes it, who watches it, and what it
+// took. server.newCall makes it of a request, and the commands ask and doctor make their own.
+//
 // # Where it is decided
 //
 //	how a message is framed                stdio    Reader.Read, conn.writeLocked
