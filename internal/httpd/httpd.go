@@ -92,7 +92,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		background.Go(func() {
-			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(ln))
+			failed <- fmt.Errorf("serving HTTP on %s: %w", ln.Addr(), srv.Serve(listener{ln, &t.strangers}))
 		})
 		return srv
 	}
