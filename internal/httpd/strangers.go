@@ -17,7 +17,7 @@ const (
 	maxStrangers = 400
 
 	// tokenTime is how long a connection has for its token when others wait.
-	tokenTime = time.Second
+	tokenTime = 2 * time.Second
 )
 
 // strangers is a listener that knows the connections that have shown no valid token. A further one
