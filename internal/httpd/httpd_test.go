@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -416,7 +417,7 @@ func TestShutdownConnections(t *testing.T) {
 		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
-		if n, err := busy.Read(make([]byte, 1)); err != io.EOF {
+		if n, err := busy.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("after the stream: %d bytes, %v, want the end of the connection", n, err)
 		}
 		s.wait()
