@@ -62,8 +62,7 @@ func (v Advisor) Explain(profile string, err error) string {
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
 // said, and a hint, which may be empty.
 func (v Advisor) Advise(profile string, err error) (problem, hint string) {
-	e, ok := errors.AsType[*llm.Error](err)
-	if ok && e.Kind == llm.KindMissingKey {
+	if llm.KindOf(err) == llm.KindMissingKey {
 		return "Missing API key", text.OneLine(v.GetKey() + "; --offline needs none")
 	}
 
@@ -81,16 +80,15 @@ func sentence(parts ...string) string {
 // empty. A shutdown or a time limit is what a question ended with, so it comes before the error of
 // the request.
 func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
-	if errors.Is(err, answer.ErrShutdown) {
+	switch llm.KindOf(err) {
+	case llm.KindShutdown:
 		return answer.ErrShutdown.Error(), "ask again", ""
+	case llm.KindNoText:
+		return withoutText(err.Error())
 	}
 	timeout, ok := errors.AsType[answer.TimeoutError](err)
 	if ok {
 		return timedOut(timeout, err)
-	}
-	noText, ok := errors.AsType[answer.NoTextError](err)
-	if ok {
-		return withoutText(noText)
 	}
 	if errors.Is(err, answer.ErrGone) {
 		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
@@ -120,12 +118,12 @@ func timedOut(timeout answer.TimeoutError, err error) (problem, hint, message st
 }
 
 // withoutText explains a response that has no text.
-func withoutText(reason answer.NoTextError) (problem, hint, message string) {
-	hints := map[answer.NoTextError]string{
+func withoutText(reason string) (problem, hint, message string) {
+	hints := map[string]string{
 		"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
 		"incomplete: content_filter":    "rephrase the question",
 	}
-	return reason.Error() + "; the model wrote no answer", cmp.Or(hints[reason], "try again"), ""
+	return reason + "; the model wrote no answer", cmp.Or(hints[reason], "try again"), ""
 }
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4

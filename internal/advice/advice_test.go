@@ -53,7 +53,7 @@ func TestQuestion(t *testing.T) {
 
 	advises(t, map[error]advice{
 		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
-		&llm.Error{Kind: llm.KindCanceled, Err: answer.ErrShutdown}: {
+		&llm.Error{Kind: llm.KindShutdown, Err: answer.ErrShutdown}: {
 			"the server restarts",
 			"ask again",
 		},
@@ -67,12 +67,12 @@ func TestQuestion(t *testing.T) {
 			"it keeps answers for about ten minutes, with responses.store: true for longer",
 		},
 
-		answer.NoTextError("no output"): {"no output" + silent, "try again"},
-		answer.NoTextError("incomplete: content_filter"): {
+		llm.KindNoText.Errorf("no output"): {"no output" + silent, "try again"},
+		llm.KindNoText.Errorf("incomplete: content_filter"): {
 			"incomplete: content_filter" + silent,
 			"rephrase the question",
 		},
-		answer.NoTextError("incomplete: max_output_tokens"): {
+		llm.KindNoText.Errorf("incomplete: max_output_tokens"): {
 			"incomplete: max_output_tokens" + silent,
 			"ask for less, or raise max_output_tokens of the profile",
 		},

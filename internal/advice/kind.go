@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
@@ -12,7 +11,7 @@ import (
 // byKind explains an error by its kind. Each kind of package llm has a case: one without is named,
 // but has no hint.
 func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message string) {
-	switch kindOf(e) {
+	switch e.Kind {
 	case llm.KindMissingKey:
 		return e.Message, "", "" // it says where the key has to be
 	case llm.KindAuth:
@@ -56,15 +55,6 @@ func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message st
 		return "cancelled", "", ""
 	}
 	return e.Kind.String(), "", e.Message
-}
-
-// kindOf returns the kind of an error. A web page in place of a refusal is not from the API.
-func kindOf(e *llm.Error) llm.Kind {
-	refusals := []llm.Kind{llm.KindPermission, llm.KindNotFound, llm.KindParameter}
-	if errors.Is(e, llm.ErrWebPage) && slices.Contains(refusals, e.Kind) {
-		return llm.KindBadResponse
-	}
-	return e.Kind
 }
 
 func waitOrRetry(e *llm.Error) string {

@@ -1,23 +1,36 @@
 package advice
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Each kind of error has advice of its own: only a canceled call needs no hint, and only a broken
-// connection is called one.
+// Each kind of error has advice of its own, and only a broken connection is called one. A canceled
+// call needs no hint, the server words that of invalid arguments, and none helps against a bug.
 func TestEveryKind(t *testing.T) {
 	v := advisorFor("https://api.openai.com/v1")
+	ofAnswer := map[llm.Kind]error{
+		llm.KindShutdown: answer.ErrShutdown,
+		llm.KindNoText:   llm.KindNoText.Errorf("no output"),
+	}
+	withoutHint := []llm.Kind{llm.KindCanceled, llm.KindArguments, llm.KindInternal}
+
 	for _, kind := range llm.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {
-			problem, hint := v.Advise("answer", &llm.Error{Kind: kind, Status: 500})
+			err := cmp.Or[error](ofAnswer[kind], &llm.Error{Kind: kind, Status: 500})
+			if got := llm.KindOf(err); got != kind {
+				t.Errorf("KindOf(%v) = %v, want %v", err, got, kind)
+			}
+			problem, hint := v.Advise("answer", err)
 
-			if hint == "" && kind != llm.KindCanceled {
+			if hint == "" && !slices.Contains(withoutHint, kind) {
 				t.Errorf("no hint for %q", problem)
 			}
 			broken := strings.HasPrefix(problem, "connection failed")
@@ -45,7 +58,7 @@ func TestKinds(t *testing.T) {
 // Errors that the same request gets again.
 func TestKind(t *testing.T) {
 	const base = "check openai.base_url (OPENAI_BASE_URL)"
-	firewall := refused(llm.KindPermission, 403, "")
+	firewall := refused(llm.KindBadResponse, 403, "")
 	firewall.Err = llm.ErrWebPage
 	parameter := func(name string) error {
 		return &llm.Error{Kind: llm.KindParameter, Status: 400, Param: name}

@@ -14,7 +14,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -97,11 +96,6 @@ type Meta struct {
 	Elapsed       time.Duration // from question to answer
 }
 
-// NoTextError says why the model finished without an answer: "incomplete: max_output_tokens".
-type NoTextError string
-
-func (e NoTextError) Error() string { return string(e) }
-
 // TimeoutError is the time limit that a question exceeded.
 type TimeoutError time.Duration
 
@@ -109,8 +103,11 @@ func (e TimeoutError) Error() string {
 	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
 }
 
+// ErrorKind returns the kind, for llm.KindOf.
+func (e TimeoutError) ErrorKind() llm.Kind { return llm.KindTimeout }
+
 // ErrShutdown is the cause of the end of a question that the server no longer waits for.
-var ErrShutdown = errors.New("the server restarts")
+var ErrShutdown = llm.KindShutdown.Errorf("the server restarts")
 
 // WithTimeout bounds a question with a TimeoutError.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
@@ -118,8 +115,9 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // Ask answers q with the profile that is named as the tool of the call, until ctx ends (see
-// WithTimeout). Its errors are those of package llm, or a NoTextError. Unless it fails, a Usage of
-// all requests and a Done end the events of the call.
+// WithTimeout). Its errors are those of package llm, or one of llm.KindNoText that says why there
+// is no answer: "incomplete: max_output_tokens". Unless it fails, a Usage of all requests and a Done
+// end the events of the call.
 func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	req := a.request(ctx, call.Tool, q)

@@ -12,8 +12,10 @@ import (
 
 // Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
 var (
+	ErrGone = llm.KindNotFound.Errorf("the API does not have the answer any more")
+
+	// ErrRunning is not the end of a question, so it has no kind.
 	ErrRunning = errors.New("the answer is not complete")
-	ErrGone    = errors.New("the API does not have the answer any more")
 
 	// ErrUnknown is an ErrRunning where the API did not tell the state: the answer may be complete.
 	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
@@ -68,14 +70,10 @@ func (a *Answerer) Fetch(
 // fetchError returns the error of Fetch where the API did not tell the state of a response.
 func fetchError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-
-	if e.Lost && e.Status != http.StatusOK {
+	if ok && e.Lost && e.Status != http.StatusOK {
 		return ErrGone
 	}
-	switch e.Kind {
+	switch llm.KindOf(err) {
 	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
 		return ErrUnknown
 	}

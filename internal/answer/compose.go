@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // compose makes the answer of what the responses to a question say. The time when it was asked is
-// that of the access to pages without a date. The error is a NoTextError.
+// that of the access to pages without a date. The error is of llm.KindNoText.
 func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, error) {
 	if r.text == "" {
-		return nil, NoTextError(cmp.Or(r.incomplete, "no output"))
+		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
 	sources := r.sources(a.blocked)

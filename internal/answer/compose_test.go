@@ -1,8 +1,10 @@
 package answer
 
 import (
-	"errors"
+	"fmt"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // said is a part of a message.
@@ -81,8 +83,9 @@ func TestNoText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ask(t, tt.body)
-			if !errors.Is(err, NoTextError(tt.want)) {
-				t.Errorf("error %v, want %q", err, tt.want)
+			got := fmt.Sprint(llm.KindOf(err), ": ", err)
+			if want := "no text: " + tt.want; got != want {
+				t.Errorf("error %q, want %q", got, want)
 			}
 		})
 	}

@@ -128,6 +128,7 @@ func TestErrorLine(t *testing.T) {
 		{"type", &llm.Error{Type: "invalid_request_error"}, "explained invalid_request_error"},
 		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained missing_key"},
 		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained not_authenticated"},
+		{"no text", llm.KindNoText.Errorf("no output"), "explained no_text"},
 		{"other", errors.New("looking up"), "explained error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -67,12 +67,12 @@ func eventType(ev llm.Event) string {
 // errorLine returns the line of an error: the API's own message and code, where it sent any. problem
 // is used where there is no such message, or where it repeats a part of the key.
 func (a *app) errorLine(err error, problem string) json.RawMessage {
-	code := "error"
+	kind := llm.KindOf(err)
+	code := strings.ReplaceAll(kind.String(), " ", "_")
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
-		kind := strings.ReplaceAll(e.Kind.String(), " ", "_")
-		code = cmp.Or(e.Code, e.Type, kind)
-		switch e.Kind {
+		code = cmp.Or(e.Code, e.Type, code)
+		switch kind {
 		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
 		default:
 			problem = cmp.Or(e.Message, problem)

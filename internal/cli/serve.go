@@ -297,7 +297,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
 		"outcome", c.Outcome)
 	if c.Err != nil {
-		log = log.With("kind", c.Kind())
+		log = log.With("kind", llm.KindOf(c.Err).Label())
 		log.Debug("call failed", "err", c.Err)
 	}
 

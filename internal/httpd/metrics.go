@@ -72,8 +72,8 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		m.reject(0, kind)
 	}
 	for tool := range profiles {
-		for _, kind := range server.Kinds() {
-			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind)
+		for _, kind := range llm.Kinds() {
+			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind.Label())
 		}
 		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "ok"})
 		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "error"})
@@ -112,7 +112,7 @@ func (m *Metrics) Observe(c server.Ended) {
 	m.add(1, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
-		m.add(1, "errors_total{tool=%q,kind=%q}", c.Tool, c.Kind())
+		m.add(1, "errors_total{tool=%q,kind=%q}", c.Tool, llm.KindOf(c.Err).Label())
 	}
 
 	priced := fmt.Sprintf("%s,model=%q", caller, m.profiles[c.Tool].Model)

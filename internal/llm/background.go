@@ -212,7 +212,8 @@ func lostError(err error) error {
 		return err
 	}
 	isGone := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
-	if !isGone && e.Kind != KindBadResponse {
+	isOther := e.Kind == KindBadResponse && e.Status < http.StatusBadRequest
+	if !isGone && !isOther {
 		return err
 	}
 

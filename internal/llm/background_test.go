@@ -404,6 +404,10 @@ func TestOtherStreams(t *testing.T) {
 			"a web page in place of the response",
 			[]step{half, answer(200, "<html>"), object}, 2,
 		},
+		{
+			"a firewall refuses the stream",
+			[]step{half, answer(403, "<html>"), object}, 1,
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api := newClient(1, tt.steps...)

@@ -25,7 +25,8 @@ import (
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of an Error. KindRateLimit, KindServer and KindConnection are retried.
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last four are
+// not about what the API says.
 var (
 	// KindMissingKey: nothing was sent.
 	KindMissingKey = Kind{"missing key", "OpenAIError", "missing_key"}
@@ -71,6 +72,18 @@ var (
 
 	// KindUnverified: the organization is not verified for this model.
 	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
+
+	// KindNoText: the response has no text, so there is no answer.
+	KindNoText = Kind{"no text", "", "no_text"}
+
+	// KindShutdown: the server no longer waits for the answer.
+	KindShutdown = Kind{"shut down", "APIUserAbortError", "shutdown"}
+
+	// KindArguments: the question is invalid and was not asked.
+	KindArguments = Kind{"invalid arguments", "", "arguments"}
+
+	// KindInternal: a bug, or an error that names no kind.
+	KindInternal = Kind{"error", "", "internal"}
 )
 
 func (k Kind) String() string { return k.words }
@@ -81,6 +94,10 @@ func (k Kind) Label() string { return k.label }
 // Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{
+		KindShutdown,
+		KindArguments,
+		KindInternal,
+
 		KindMissingKey,
 		KindAuth,
 		KindPermission,
@@ -96,10 +113,41 @@ func Kinds() []Kind {
 		KindFailed,
 		KindModel,
 		KindUnverified,
+		KindNoText,
 	}
 }
 
-// Error is the error of every call. The API key is in none of its texts.
+// KindOf returns the kind that err names, or that of the end of a context.
+func KindOf(err error) Kind {
+	named, ok := errors.AsType[interface {
+		error
+		ErrorKind() Kind
+	}](err)
+
+	switch {
+	case ok:
+		return named.ErrorKind()
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	}
+	return KindInternal
+}
+
+// Errorf returns an error of a kind that is not an *Error.
+func (k Kind) Errorf(format string, args ...any) error {
+	return kindError{fmt.Errorf(format, args...), k}
+}
+
+type kindError struct {
+	error
+	kind Kind
+}
+
+func (e kindError) ErrorKind() Kind { return e.kind }
+
+// Error is the error of every call of a Client. The API key is in none of its texts.
 type Error struct {
 	Kind       Kind
 	Status     int    // HTTP status, 0 without an answer
@@ -154,6 +202,9 @@ func (e *Error) Error() string {
 	return s + ": " + e.Message
 }
 
+// ErrorKind returns the kind, for KindOf.
+func (e *Error) ErrorKind() Kind { return e.Kind }
+
 // retryable reports whether the same request may succeed later.
 func (e *Error) retryable() bool {
 	if e.final {
@@ -177,6 +228,9 @@ func (e *Error) Name() string {
 		return "ConflictError"
 	case http.StatusUnprocessableEntity:
 		return "UnprocessableEntityError"
+	}
+	if e.Kind == KindBadResponse && e.Status >= 400 { // a web page: the SDKs look at the status
+		return cmp.Or(statusKinds[e.Status], KindParameter).class
 	}
 	return e.Kind.class
 }
@@ -291,6 +345,10 @@ func statusError(resp *http.Response) *Error {
 		e.Err = ErrPlainHTTP
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		e.Err = ErrWebPage
+		switch e.Kind {
+		case KindPermission, KindNotFound, KindParameter: // the API refuses with JSON
+			e.Kind = KindBadResponse
+		}
 	}
 	return e
 }
@@ -396,16 +454,16 @@ func isPermanent(err error) bool {
 	return ok && status < 500
 }
 
-// contextError is a timeout or a cancellation. errors.Is finds the error of the context and its
-// cause, and errors.As a QueuedError among the causes of err.
+// contextError is a timeout or a cancellation, unless the cause of the context names another kind.
+// errors.Is finds the error of the context and its cause, and errors.As a QueuedError among the
+// causes of err.
 func contextError(ctx context.Context, err error) *Error {
 	e := &Error{
-		Kind:    KindCanceled,
 		Message: "the call was canceled",
 		Err:     errors.Join(ctx.Err(), context.Cause(ctx)),
 	}
-	if errors.Is(e, context.DeadlineExceeded) {
-		e.Kind = KindTimeout
+	e.Kind = KindOf(e.Err)
+	if e.Kind == KindTimeout {
 		e.Message = "no complete answer in time"
 	}
 

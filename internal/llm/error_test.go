@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -62,6 +63,10 @@ var errorRows = []struct {
 		"<!DOCTYPE html><title>Bad gateway</title>",
 	},
 	{
+		"web page of a firewall", 403, KindBadResponse, "|||Forbidden",
+		"<!DOCTYPE html><title>Blocked</title>",
+	},
+	{
 		"plain HTTP", 400, KindParameter, "|||" + ErrPlainHTTP.Error(),
 		"<html>\r\n<p>The plain HTTP request was sent to HTTPS port",
 	},
@@ -121,6 +126,26 @@ var errorRows = []struct {
 	},
 }
 
+// The cause of the end of a context may name the kind.
+func TestCauses(t *testing.T) {
+	for cause, want := range map[error]Kind{
+		context.Canceled:                 KindCanceled,
+		context.DeadlineExceeded:         KindTimeout,
+		ErrDetached:                      KindCanceled,
+		KindShutdown.Errorf("bye %d", 1): KindShutdown,
+	} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(cause)
+			c, _ := newClient(0)
+			_, err := c.Create(ctx, &Call{}, question())
+
+			wantKind(t, err, want)
+			wantEqual(t, "cause found", errors.Is(err, cause), true)
+		})
+	}
+}
+
 func TestErrorAnswers(t *testing.T) {
 	for _, tt := range errorRows {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,6 +160,9 @@ func TestErrorAnswers(t *testing.T) {
 			wantEqual(t, "status", e.Status, tt.status)
 			wantEqual(t, "request id", e.RequestID, "req_1")
 
+			if e.Kind == KindBadResponse { // a page: its class is that of the status
+				wantEqual(t, "name", e.Name(), "PermissionDeniedError")
+			}
 			page := strings.HasPrefix(tt.body, "<!")
 			wantEqual(t, "a web page", errors.Is(err, ErrWebPage), page)
 		})

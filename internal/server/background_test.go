@@ -167,7 +167,8 @@ func TestBackgroundEnds(t *testing.T) {
 				p.wantTask(id, tt.want)
 				call := (*p.calls)[0]
 
-				if call.Outcome != "error" || call.Kind() != tt.kind {
+				kind := llm.KindOf(call.Err).Label()
+				if call.Outcome != "error" || kind != tt.kind {
 					p.Errorf("observed %+v, want an error of kind %s", call, tt.kind)
 				}
 			}, a.overHTTP, mode)

@@ -83,9 +83,7 @@ func (s *Server) call(
 		call.Tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
 	var a *answer.Answer
-	if err != nil {
-		call.Outcome = "invalid"
-	} else {
+	if err == nil {
 		a, err = s.ask(ctx, req, call, q)
 	}
 	if a == nil && err == nil {
@@ -147,7 +145,7 @@ func (s *Server) recoverCall(tool string, err *error) {
 	}
 	stack := string(debug.Stack())
 	s.options.Log.Error("panic in a call", "tool", tool, "panic", p, "stack", stack)
-	*err = errors.New("internal error")
+	*err = llm.KindInternal.Errorf("internal error")
 }
 
 // result completes the description of a call, whose request has this meta, and returns its result.
@@ -214,17 +212,19 @@ func (s *Server) failure(call *Ended, meta mcp.Meta) (*mcp.CallToolResult, error
 	clean := s.options.Redactor.Line
 	var reason, message string
 
-	if call.Outcome == "invalid" {
+	call.Outcome = "error"
+	kind := llm.KindOf(call.Err)
+	if kind == llm.KindCanceled {
+		call.Outcome = cancelled
+	}
+	if kind == llm.KindArguments {
+		call.Outcome = "invalid"
 		reason = clean(call.Err.Error())
 		message = call.Tool + ": invalid arguments: " + reason
 		data["reason"] = reason
 	} else {
 		reason = text.Truncate(clean(s.options.Explain(call.Tool, call.Err)), 400)
 		message = "answer failed: " + reason
-		call.Outcome = "error"
-		if call.Kind() == llm.KindCanceled.Label() {
-			call.Outcome = cancelled
-		}
 	}
 
 	if e, ok := errors.AsType[*llm.Error](call.Err); ok {

@@ -52,6 +52,8 @@ func research(
 			RequestID: "req",
 			Attempts:  3,
 		}
+	case "silent":
+		return nil, llm.KindNoText.Errorf("no output")
 	case "panic":
 		panic("bug")
 	case "named": // by the API

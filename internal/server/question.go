@@ -2,8 +2,6 @@ package server
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -20,17 +19,17 @@ import (
 func question(tool string, args gjson.Result) (answer.Question, error) {
 	var q answer.Question
 	if args.Type != gjson.Null && !args.IsObject() {
-		return q, fmt.Errorf("arguments must be an object, got %s", quote(args))
+		return q, llm.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
 	}
 
 	query := args.Get("query")
 	switch {
 	case query.Type == gjson.Null:
-		return q, errors.New("query is required")
+		return q, llm.KindArguments.Errorf("query is required")
 	case query.Type != gjson.String:
-		return q, fmt.Errorf("query must be a string, got %s", quote(query))
+		return q, llm.KindArguments.Errorf("query must be a string, got %s", quote(query))
 	case strings.TrimSpace(query.Str) == "":
-		return q, errors.New("query must not be empty")
+		return q, llm.KindArguments.Errorf("query must not be empty")
 	}
 	q.Query = query.Str
 
@@ -58,7 +57,7 @@ func number(args gjson.Result, name string, least, most float64) (*float64, erro
 	n, err := strconv.ParseFloat(strings.TrimSpace(v.String()), 64)
 	inRange := n >= least && n <= math.MaxFloat64 // false for NaN
 	if err != nil || !inRange {
-		return nil, fmt.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
+		return nil, llm.KindArguments.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
 	}
 	return new(min(n, most)), nil
 }
@@ -73,7 +72,7 @@ func domains(v gjson.Result) ([]string, error) {
 	for _, name := range v.Array() { // v itself if it is not an array
 		if !text.IsHostName(name.Str) {
 			const rule = `domains must be host names with a dot, such as ["example.com"]`
-			return nil, fmt.Errorf("%s, got %s", rule, quote(name))
+			return nil, llm.KindArguments.Errorf("%s, got %s", rule, quote(name))
 		}
 		names = append(names, name.Str)
 	}

@@ -14,7 +14,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -68,37 +67,7 @@ type Ended struct {
 	Outcome  string // ok, error, invalid or cancelled
 	Duration time.Duration
 	Meta     answer.Meta // of a call without an answer only Retries
-	Err      error       // why there is no answer, or nil
-}
-
-// Kind is the kind of Err for metrics and logs.
-func (c Ended) Kind() string {
-	if errors.Is(c.Err, answer.ErrShutdown) {
-		return "shutdown"
-	}
-	if e, ok := errors.AsType[*llm.Error](c.Err); ok {
-		return e.Kind.Label()
-	}
-	switch {
-	case errors.As(c.Err, new(answer.TimeoutError)):
-		return llm.KindTimeout.Label()
-	case errors.Is(c.Err, context.Canceled):
-		return llm.KindCanceled.Label()
-	case errors.Is(c.Err, answer.ErrGone):
-		return llm.KindNotFound.Label()
-	case c.Outcome == "invalid":
-		return "arguments"
-	}
-	return "internal"
-}
-
-// Kinds returns the values of Call.Kind.
-func Kinds() []string {
-	kinds := []string{"shutdown", "arguments", "internal"}
-	for _, kind := range llm.Kinds() {
-		kinds = append(kinds, kind.Label())
-	}
-	return kinds
+	Err      error       // why there is no answer, of a kind that llm.KindOf returns; or nil
 }
 
 // Server answers tool calls.

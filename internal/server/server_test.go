@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // request is a call of a tool over HTTP.
@@ -92,11 +93,10 @@ func TestFailures(t *testing.T) {
 		{
 			query:   "fail",
 			want:    failed + "calling the Responses API: server error (503): [redacted]",
-			outcome: "error",
-			kind:    "server",
-			retries: 2,
+			outcome: "error", kind: "server", retries: 2,
 		},
 
+		{query: "silent", want: failed + "no output", outcome: "error", kind: "no_text"},
 		{query: "panic", want: failed + "internal error", outcome: "error", kind: "internal"},
 		{
 			query:   " ",
@@ -126,7 +126,7 @@ func TestFailures(t *testing.T) {
 				if call.Outcome != tt.outcome {
 					t.Errorf("outcome %q, want %q", call.Outcome, tt.outcome)
 				}
-				if got := call.Kind(); got != tt.kind {
+				if got := llm.KindOf(call.Err).Label(); got != tt.kind {
 					t.Errorf("kind %q, want %q", got, tt.kind)
 				}
 
@@ -154,7 +154,7 @@ func TestTimeout(t *testing.T) {
 		wantError(t, err, "timed out after 90 s")
 		second := (*calls)[1]
 
-		if second.Kind() != "timeout" || second.Duration != limit {
+		if llm.KindOf(second.Err) != llm.KindTimeout || second.Duration != limit {
 			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,35 @@ func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
 		t.Errorf("it imports %s, which is not below %s", ours, pkg)
 	case ours == "internal/config" && !isReader:
 		t.Error("it imports config: only cli and doctor do")
+	}
+}
+
+// The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and states
+// of such errors, and an error of the protocol.
+func TestErrorKinds(t *testing.T) {
+	exceptions := []string{"TunnelError", "QueuedError", "ErrRunning", "ErrUnknown", "unknownTool"}
+	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
+
+	for _, pkg := range []string{"llm", "answer", "server"} {
+		for _, name := range files(t, "internal/"+pkg+"/*.go") {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			source := read(t, name)
+			kinds := find(named+`ErrorKind\(\)`, source)
+			errs := find(named+`Error\(\) string`, source)
+			if pkg != "llm" { // where all are causes of an Error
+				errs = append(errs, find(`(?m)^\s*(\S+).*(?:errors\.New|fmt\.Errorf)\(`, source)...)
+			}
+
+			for _, err := range errs {
+				t.Run(name+" "+err, func(t *testing.T) {
+					if !slices.Contains(kinds, err) && !slices.Contains(exceptions, err) {
+						t.Error("it names no kind")
+					}
+				})
+			}
+		}
 	}
 }
 
