@@ -216,6 +216,26 @@ func TestTaskOutlives(t *testing.T) {
 	}
 }
 
+// Whichever process finishes a task, the answer cites no pages that its call has excluded: the API
+// repeats the tools of a request.
+func TestTaskExcludes(t *testing.T) {
+	t.Parallel()
+	response := home(t, `{"id":"resp_1","status":"completed",
+		"tools":[{"type":"web_search","filters":{"blocked_domains":["b.example"]}}],
+		"output":[{"type":"message","content":[{"type":"output_text","text":"It is so.","annotations":[
+			{"type":"url_citation","url":"https://a.example/"},
+			{"type":"url_citation","url":"https://www.b.example/"}]}]}]}`)
+	_, env := newAPI(t, "file="+response+"/config.yaml+slow=100ms")
+	id := newReplica(t, env, overHTTP).research("why")
+
+	b := newReplica(t, env, overHTTP)
+	b.completed(id, "a.example")
+	answer := b.task(alice, "get", id).Get("result.result.content.0.text").Str
+	if strings.Contains(answer, "b.example") {
+		t.Errorf("the answer cites an excluded page: %s", answer)
+	}
+}
+
 // Ids that are not those of the person's tasks here are refused without a request to the API.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()

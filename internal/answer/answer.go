@@ -56,7 +56,6 @@ type Options struct {
 type Answerer struct {
 	o            Options
 	instructions json.RawMessage // Options.Instructions
-	blocked      cite.Hosts      // Search.BlockedDomains
 }
 
 // New returns an Answerer.
@@ -65,7 +64,7 @@ func New(o Options) *Answerer {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	a := &Answerer{o: o, blocked: cite.NewHosts(o.Search.BlockedDomains)}
+	a := &Answerer{o: o}
 	if o.Instructions != "" {
 		a.instructions, _ = jsonx.Marshal(o.Instructions) // a string cannot fail
 	}
@@ -121,7 +120,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	req := a.request(ctx, call.Tool, q)
-	r, err := a.converse(ctx, call, req)
+	r := a.newReading(q.ExcludeDomains)
+	err := a.converse(ctx, call, req, r)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -11,6 +12,7 @@ import (
 
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
+	blocked    cite.Hosts // are not cited
 	last       *llm.Response
 	content                    // of the last response that has text, else of the first
 	noText     bool            // the last response has no text
@@ -25,6 +27,11 @@ type reading struct {
 type content struct {
 	text  string
 	cites []cite.Citation
+}
+
+// newReading returns a reading of no response. Its question excludes these domains.
+func (a *Answerer) newReading(excluded []string) *reading {
+	return &reading{blocked: cite.NewHosts(slices.Concat(a.o.Search.BlockedDomains, excluded))}
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
@@ -140,12 +147,12 @@ func join(messages []content) content {
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
 // without a URL are always among them. Blocked pages are not.
-func (r *reading) sources(blocked cite.Hosts) []cite.Citation {
+func (r *reading) sources() []cite.Citation {
 	var list []cite.Citation
 	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
 	add := func(c cite.Citation) {
 		key := cite.PageKey(c.URL)
-		if !seen[key] && !blocked.Has(c.URL) {
+		if !seen[key] && !r.blocked.Has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true

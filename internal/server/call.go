@@ -78,7 +78,7 @@ func (s *Server) call(
 	began := time.Now()
 	call := &Ended{Call: newCall(req, req.Params.Name)}
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := question(call.Tool, args)
+	q, err := question(call.Tool, args, s.options.Defaults)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		call.Tool, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 

@@ -67,9 +67,37 @@ var questionTests = []struct {
 		answer.Question{Query: "x", Style: "bullets"},
 	},
 	{
+		"filters",
+		"answer_detailed",
+		`{"query":"x","domains":"a.example","only_domains":true,"exclude_domains":["b.example"]}`,
+		answer.Question{
+			Query:          "x",
+			Domains:        []string{"a.example"},
+			OnlyDomains:    true,
+			ExcludeDomains: []string{"b.example"},
+		},
+	},
+	{
+		"filters as strings",
+		"answer",
+		`{"query":"x","domains":"a.example","only_domains":"True","exclude_domains":"b.example"}`,
+		answer.Question{
+			Query:          "x",
+			Domains:        []string{"a.example"},
+			OnlyDomains:    true,
+			ExcludeDomains: []string{"b.example"},
+		},
+	},
+	{
+		"no filters",
+		"answer",
+		`{"query":"x","only_domains":"false","exclude_domains":null}`,
+		answer.Question{Query: "x"},
+	},
+	{
 		"invalid values that the tool does not take",
 		"answer_quick",
-		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`,
+		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5,"only_domains":"?"}`,
 		answer.Question{Query: "x"},
 	},
 }
@@ -77,7 +105,7 @@ var questionTests = []struct {
 func TestQuestion(t *testing.T) {
 	for _, tt := range questionTests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := question(tt.tool, gjson.Parse(tt.args))
+			got, err := question(tt.tool, gjson.Parse(tt.args), answer.Defaults{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,6 +121,8 @@ func TestInvalidArguments(t *testing.T) {
 		recency = "recency_days must be a number of at least 0, got "
 		results = "max_results must be a number of at least 1, got "
 		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
+		only    = "only_domains must be true or false, got "
+		nowhere = "only_domains needs domains, which has no default here"
 	)
 
 	long := `{"query":["` + strings.Repeat("x", 1000) + `"]}`
@@ -133,10 +163,16 @@ func TestInvalidArguments(t *testing.T) {
 		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
 		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,
 
+		`{"query":"x","exclude_domains":["a.example","*.b.example"]}`: "exclude_" + hosts + `"*.b.example"`,
+		`{"query":"x","only_domains":"some"}`:                         only + `"some"`,
+		`{"query":"x","only_domains":["a.example"]}`:                  only + `["a.example"]`,
+		`{"query":"x","only_domains":true}`:                           nowhere,
+		`{"query":"x","only_domains":true,"domains":[]}`:              nowhere,
+
 		long: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 	} {
 		t.Run(args, func(t *testing.T) {
-			_, err := question("answer", gjson.Parse(args))
+			_, err := question("answer", gjson.Parse(args), answer.Defaults{})
 			if err == nil || err.Error() != want {
 				t.Errorf("error %v, want %s", err, want)
 			}

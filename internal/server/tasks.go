@@ -144,7 +144,7 @@ func (s *Server) canBeTask(p *mcp.CallToolParamsRaw) bool {
 	if p.Name != detailed || !isTask {
 		return false
 	}
-	_, err := question(detailed, gjson.ParseBytes(p.Arguments))
+	_, err := question(detailed, gjson.ParseBytes(p.Arguments), s.options.Defaults)
 	return err == nil
 }
 

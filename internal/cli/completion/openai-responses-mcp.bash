@@ -14,8 +14,8 @@ _openai_responses_mcp() {
             --oauth-audience --oauth-scope --oauth-user"
         ;;
     ask)
-        words="$common --detailed --quick --domains --recency-days --max-results --json --events
-            --usage --color"
+        words="$common --detailed --quick --domains --only-domains --exclude-domains --recency-days
+            --max-results --json --events --usage --color"
         ;;
     smoke) words="$common --ldjson --tool --ping --cancel" ;;
     doctor) words="$common --live --json" ;;

@@ -55,6 +55,8 @@ _openai-responses-mcp() {
             '(--quick)--detailed[use the profile of answer_detailed]' \
             '(--detailed)--quick[use the profile of answer_quick]' \
             '--domains[prefer these domains]:domains:' \
+            '--only-domains[search no other domains]' \
+            '--exclude-domains[neither search nor cite these domains]:domains:' \
             '--recency-days[prefer pages of the last days]:days:' \
             '--max-results[look at up to so many results]:number:' \
             '(--events)--json[print the JSON that the tools return]' \
