@@ -273,6 +273,54 @@ func TestUnknownTask(t *testing.T) {
 	}
 }
 
+// The API gets the same identifier of a person from all replicas, with each request of a call, and
+// another one of another person.
+func TestSafetyIdentifier(t *testing.T) {
+	t.Parallel()
+	const (
+		ofAlice = "142cf5f743a90ad4ee6dc54c46e017cfc8c16a1d652d017ef0b7d6179c824838" // token:alice
+		ofBob   = "cfb691d4009e24136bc3d9c54562a39cc07a5ccc753fa1c29ed3c839d5780315"
+		extra   = "request: {extra_body: {safety_identifier: %s}}\n"
+	)
+	for _, tt := range []struct {
+		name, step, config string
+		want               []string // of two requests of alice, two of bob, and a task of alice
+	}{
+		{"sent", "uncited", "", []string{ofAlice, ofAlice, ofBob, ofBob, ofAlice}},
+		{"replaced", "uncited", fmt.Sprintf(extra, "x"), []string{"x", "x", "x", "x", "x"}},
+		{"left out", "uncited", fmt.Sprintf(extra, "null"), make([]string, 5)},
+		{
+			"refused", "uncited+refuses=safety_identifier", "",
+			[]string{ofAlice, "", "", ofBob, "", "", ""}, // once by each process
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "always", tt.step+"+slow=1ms")
+			args := overHTTP + "REQUERY_ATTEMPTS=1 --config " +
+				home(t, inBackground+tt.config) + "/config.yaml"
+			a := newReplica(t, env, args)
+			b := newReplica(t, env, args)
+
+			const question = `"name":"answer","arguments":{"query":"x"}`
+			a.request(alice, "tools/call", "answer", question)
+			b.request(bob, "tools/call", "answer", question)
+			detailed := strings.Replace(question, "answer", "answer_detailed", 1)
+			b.request(alice, "tools/call", "answer_detailed", detailed)
+
+			var got []string
+			for _, r := range api.Requests() {
+				if r.Method == http.MethodPost {
+					got = append(got, gjson.GetBytes(r.Body, "safety_identifier").String())
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the API gets %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // calls are the lines of a call that is answered and of one that fails.
 var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-01 tool=answer ` +
 	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
