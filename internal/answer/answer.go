@@ -75,7 +75,7 @@ func New(o Options) *Answerer {
 // with exactly the fields of spec §3.2.
 type Answer struct {
 	Text       string          `json:"answer"`
-	UsedSearch bool            `json:"used_search"` // there is a url_citation or a web_search_call
+	UsedSearch bool            `json:"used_search"` // spec §3.3
 	Citations  []cite.Citation `json:"citations"`   // never nil
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
@@ -88,6 +88,7 @@ type Answer struct {
 type Meta struct {
 	Usage         llm.Usage     // of all requests
 	ResolvedModel string        // the model that the API names, often a dated snapshot
+	ServiceTier   string        // that served the last response, "" if the API does not say
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
 	Searches      int           // billable ones if the API reports them, else those in the output

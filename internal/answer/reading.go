@@ -17,7 +17,7 @@ type reading struct {
 	content                    // of the last response that has text, else of the first
 	noText     bool            // the last response has no text
 	incomplete string          // why the response of content is incomplete, or ""
-	searched   bool            // spec §3.3: there is a url_citation or a web_search_call
+	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
 	found      []cite.Citation // what the searches list
 	meta       Meta
@@ -51,7 +51,8 @@ func (r *reading) add(resp *llm.Response) {
 			r.citedAny = append(r.citedAny, m.cites...)
 
 		case "web_search_call":
-			r.searched = true
+			hasFailed := item.Status == "failed" && len(item.Action.Sources) == 0
+			r.searched = r.searched || !hasFailed
 			r.addSources(item)
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
@@ -88,6 +89,7 @@ func (r *reading) addMeta(resp *llm.Response, searches int) {
 	}
 
 	r.meta.ResolvedModel = resp.Model
+	r.meta.ServiceTier = resp.ServiceTier
 	r.meta.ResponseID = resp.ID
 	r.meta.RequestID = resp.RequestID
 	r.meta.Usage.Add(resp.Tokens)

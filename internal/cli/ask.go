@@ -159,8 +159,12 @@ func usageLine(m answer.Meta) string {
 		searches = "search"
 	}
 	u := m.Usage
-	return fmt.Sprintf("usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s",
-		u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+	cache := fmt.Sprintf("%d cached", u.Cached)
+	if u.CacheWrite > 0 {
+		cache += fmt.Sprintf(", %d written to the cache", u.CacheWrite)
+	}
+	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s",
+		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
 }
 
 // parseAsk parses the command line of ask, and reads the question.

@@ -121,8 +121,6 @@ func TestInvalidArguments(t *testing.T) {
 		recency = "recency_days must be a number of at least 0, got "
 		results = "max_results must be a number of at least 1, got "
 		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
-		only    = "only_domains must be true or false, got "
-		nowhere = "only_domains needs domains, which has no default here"
 	)
 
 	long := `{"query":["` + strings.Repeat("x", 1000) + `"]}`
@@ -163,19 +161,36 @@ func TestInvalidArguments(t *testing.T) {
 		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
 		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,
 
-		`{"query":"x","exclude_domains":["a.example","*.b.example"]}`: "exclude_" + hosts + `"*.b.example"`,
-		`{"query":"x","only_domains":"some"}`:                         only + `"some"`,
-		`{"query":"x","only_domains":["a.example"]}`:                  only + `["a.example"]`,
-		`{"query":"x","only_domains":true}`:                           nowhere,
-		`{"query":"x","only_domains":true,"domains":[]}`:              nowhere,
-
 		long: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 	} {
-		t.Run(args, func(t *testing.T) {
-			_, err := question("answer", gjson.Parse(args), answer.Defaults{})
-			if err == nil || err.Error() != want {
-				t.Errorf("error %v, want %s", err, want)
-			}
-		})
+		wantInvalid(t, args, want)
 	}
+}
+
+func TestInvalidFilters(t *testing.T) {
+	const (
+		hosts   = `exclude_domains must be host names with a dot, such as ["example.com"], got `
+		only    = "only_domains must be true or false, got "
+		nowhere = "only_domains needs domains, which has no default here"
+	)
+	for args, want := range map[string]string{
+		`"exclude_domains":["a.example","*.b.example"]`: hosts + `"*.b.example"`,
+		`"exclude_domains":""`:                          hosts + `""`,
+		`"only_domains":"some"`:                         only + `"some"`,
+		`"only_domains":["a.example"]`:                  only + `["a.example"]`,
+		`"only_domains":true`:                           nowhere,
+		`"only_domains":true,"domains":[]`:              nowhere,
+	} {
+		wantInvalid(t, `{"query":"x",`+args+`}`, want)
+	}
+}
+
+// wantInvalid wants this error for arguments of answer.
+func wantInvalid(t *testing.T, args, want string) {
+	t.Run(args, func(t *testing.T) {
+		_, err := question("answer", gjson.Parse(args), answer.Defaults{})
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
 }

@@ -122,6 +122,11 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
 		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
+		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+			if _, ok := req.(*mcp.ListToolsRequest); ok { // the tools change with a restart only
+				c.TTLMs = int(time.Hour.Milliseconds())
+			}
+		},
 	})
 
 	handle := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
