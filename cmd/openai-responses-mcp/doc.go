@@ -43,7 +43,7 @@
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load
-//	where NO_COLOR is read                 cli      app.ask, app.prepare
+//	where NO_COLOR is read                 cli      app.ask, app.reach
 //	what NO_COLOR changes in an answer     terminal New, Screen.write
 //	what NO_COLOR changes in the log       logging  Options.hasColors
 //	what is removed from logs and errors   redact   Redactor

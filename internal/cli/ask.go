@@ -50,20 +50,20 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	})
 	a.stderr = screen // warnings must not run into the status line
 
-	d, err := a.build(f.flags)
+	s, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer s.close()
 	q := f.question
-	search := d.config.Search
+	search := s.config.Search
 	hasDomains := len(q.Domains)+len(search.Defaults.Domains) > 0
 	if q.OnlyDomains && !hasDomains {
 		return usageError(f.seeHelp(), "--only-domains needs --domains or search.defaults.domains")
 	}
-	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), d.config.Server.Debug)
+	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.config.Server.Debug)
 
-	ans, err := a.askOnce(ctx, d, f, screen)
+	ans, err := a.askOnce(ctx, s, f, screen)
 	if err == nil {
 		err = a.printAnswer(ans, f, screen)
 	}
@@ -83,7 +83,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 // answer, and --events does not need one: then it is nil.
 func (a *app) askOnce(
 	ctx context.Context,
-	d *deps,
+	s *service,
 	f *askFlags,
 	screen *terminal.Screen,
 ) (*answer.Answer, error) {
@@ -114,10 +114,10 @@ func (a *app) askOnce(
 		screen.Refresh()
 	}
 
-	limited, cancel := answer.WithTimeout(ctx, d.config.Timeout())
+	limited, cancel := answer.WithTimeout(ctx, s.config.Timeout())
 	defer cancel()
 	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
-	ans, err := d.server.Ask(limited, call, f.question)
+	ans, err := s.answerer.Ask(limited, call, f.question)
 	if !f.events {
 		screen.Finish(ans)
 	}
@@ -128,7 +128,7 @@ func (a *app) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := d.advisor.Advise(f.config.Profile, err)
+	problem, hint := s.advisor.Advise(f.config.Profile, err)
 	if f.events {
 		write(a.errorLine(err, problem))
 	}

@@ -25,25 +25,21 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// deps is everything between the configuration and an answer.
-type deps struct {
+// service is what commands answer questions with.
+type service struct {
+	*backend
 	config   *config.Config
-	warnings []string // those that are not printed: one line each, or empty
-	log      *slog.Logger
-	logErr   error // why the debug file cannot be written
-	api      llm.Options
-	advisor  advice.Advisor
-	profiles map[string]answer.Profile
-	server   server.Options // what stdio and HTTP share, with the function that answers
+	warnings []string // that are not printed: one line each, or empty
 	answerer *answer.Answerer
-	ready    func() error // why calls cannot be answered, or nil
+	server   server.Options // what stdio and HTTP share
+	ready    func() error   // why calls cannot be answered, or nil
+	keys     *keyring
 	keyFile  *watchedFile // nil: the key is not in a file
-	close    func()
 }
 
 // build loads the configuration, prints its warnings, unless f.show, and connects the packages.
 // It does not touch the network, except that --offline listens on loopback.
-func (a *app) build(f *flags) (*deps, error) {
+func (a *app) build(f *flags) (*service, error) {
 	cfg, warnings, err := config.Load(f.config, a.env)
 	if err != nil {
 		a.warn(warnings...)
@@ -58,48 +54,43 @@ func (a *app) build(f *flags) (*deps, error) {
 		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
 		f.offline = true
 	}
-	d, err := a.prepare(cfg, f.offline)
+	b, err := a.reach(cfg, f.offline)
 	if err != nil {
 		return nil, err
 	}
-	if d.logErr != nil {
-		warnings = append(warnings, d.logErr.Error()+"; the debug log goes to stderr only")
+	if b.logErr != nil {
+		warnings = append(warnings, b.logErr.Error()+"; the debug log goes to stderr only")
 	}
 
 	system := cfg.Policy.System
 	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
-	warnings = append(warnings, warning, doctor.ClearText(d.api.BaseURL))
+	warnings = append(warnings, warning, doctor.ClearText(b.api.BaseURL))
 	if cfg.KeyErr != nil && !f.offline {
 		warnings = append(warnings, cfg.KeyErr.Error())
 	}
-	if f.show {
-		d.warnings = warnings
-	} else {
+	if !f.show {
 		a.warn(warnings...)
 	}
-
-	a.connect(d, instructions)
-	return d, nil
+	return a.connect(cfg, b, instructions, warnings), nil
 }
 
 // connect makes the client of the API and what answers questions with it.
-func (a *app) connect(d *deps, instructions string) {
-	cfg := d.config
-	d.api.MaxRetries = cfg.Request.MaxRetries
-	client := llm.New(d.api)
-	if d.api.KeyInFile {
-		d.keyFile = a.watchKey(cfg, client, d.log)
-	}
-
+func (a *app) connect(
+	cfg *config.Config, b *backend, instructions string, warnings []string,
+) *service {
+	options := b.api
+	options.MaxRetries = cfg.Request.MaxRetries // doctor asks once
+	client := llm.New(options)
+	keys := newKeyring(b.api.APIKey)
 	defaults := answer.Defaults{
 		RecencyDays: cfg.Search.Defaults.RecencyDays,
 		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
 		Domains:     cfg.Search.Defaults.Domains,
 	}
-	d.answerer = answer.New(answer.Options{
+	answerer := answer.New(answer.Options{
 		Client:          client,
 		Instructions:    instructions,
-		Profiles:        d.profiles,
+		Profiles:        b.profiles,
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
 		Defaults:        defaults,
@@ -107,34 +98,48 @@ func (a *app) connect(d *deps, instructions string) {
 		ExtraBody:       cfg.Request.ExtraBody,
 		Stream:          cfg.Responses.Stream,
 		Location:        cfg.Location,
-		Logger:          d.log,
+		Logger:          b.log,
 	})
 
-	d.ready = func() error {
-		err := client.Ready()
-		if err != nil {
-			return errors.New(d.advisor.Explain("answer", err))
-		}
-		return nil
-	}
-	d.server = server.Options{
-		Ask:        d.answerer.Ask,
-		Explain:    d.advisor.Explain,
-		Waiting:    client.Waiting,
-		Defaults:   defaults,
-		Timeout:    cfg.Timeout(),
-		Structured: cfg.Server.StructuredContent,
-		ToolErrors: cfg.Server.ToolErrors,
-		Debug:      cfg.Server.Debug,
-		Log:        d.log,
-		Redactor:   a.redactor,
+	return &service{
+		backend:  b,
+		config:   cfg,
+		warnings: warnings,
+		answerer: answerer,
+		keys:     keys,
+		keyFile:  a.watchKey(b, cfg, client, keys),
+		ready: func() error {
+			err := client.Ready()
+			if err != nil {
+				return errors.New(b.advisor.Explain("answer", err))
+			}
+			return nil
+		},
+		server: server.Options{
+			Ask:        answerer.Ask,
+			Explain:    b.advisor.Explain,
+			Waiting:    client.Waiting,
+			Defaults:   defaults,
+			Timeout:    cfg.Timeout(),
+			Structured: cfg.Server.StructuredContent,
+			ToolErrors: cfg.Server.ToolErrors,
+			Debug:      cfg.Server.Debug,
+			Log:        b.log,
+			Redactor:   a.redactor,
+		},
 	}
 }
 
-// watchKey returns the file of the key, whose changes reach client.
-func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger) *watchedFile {
+// watchKey returns the file of the key, whose changes reach the client and the ids of tasks; nil if
+// the key is not in a file.
+func (a *app) watchKey(
+	b *backend, cfg *config.Config, client *llm.Client, keys *keyring,
+) *watchedFile {
+	if !b.api.KeyInFile {
+		return nil
+	}
 	return &watchedFile{
-		log:     log,
+		log:     b.log,
 		what:    "key",
 		path:    cfg.KeyFile,
 		read:    config.ReadKey,
@@ -142,22 +147,39 @@ func (a *app) watchKey(cfg *config.Config, client *llm.Client, log *slog.Logger)
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))
 			client.SetKey(string(key))
-			log.Info("read the key again", "variable", cfg.KeyEnv)
+			keys.add(string(key))
+			b.log.Info("read the key again", "variable", cfg.KeyEnv)
 			return nil
 		},
 	}
 }
 
-// prepare makes the log, and says how the API is reached. These are what doctor
-// needs, too. From here on the secrets of cfg are redacted.
-func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
+// backend says how the API is reached.
+type backend struct {
+	log      *slog.Logger
+	logErr   error // why the debug file cannot be written
+	api      llm.Options
+	advisor  advice.Advisor
+	profiles map[string]answer.Profile // by tool
+	close    func()
+}
+
+// reach makes the log, and says how the API of cfg is reached, or the offline API. From here on the
+// secrets of cfg are redacted.
+func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 	a.redactor = redact.New(cfg.Secrets...)
-	d := &deps{
-		config:   cfg,
-		advisor:  a.advisor(cfg),
-		profiles: profiles(cfg),
+	closeAPI := func() {}
+	if offline {
+		api, err := fakeapi.Start("always", "delay=100ms") // so that a call can be watched
+		if err != nil {
+			return nil, fmt.Errorf("starting the offline API: %w", err)
+		}
+		a.note("offline: answers are samples from the built-in fake API")
+		cfg = cfg.Offline(api.URL)
+		closeAPI = api.Close
 	}
-	d.log, d.close, d.logErr = logging.New(logging.Options{
+
+	log, closeLog, logErr := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
 		File:     cfg.Server.DebugFile,
 		Format:   a.logFormat,
@@ -165,50 +187,29 @@ func (a *app) prepare(cfg *config.Config, offline bool) (*deps, error) {
 		NoColor:  a.variable("NO_COLOR") != "",
 		Redactor: a.redactor,
 	})
-
-	d.api = llm.Options{
-		BaseURL:      cfg.OpenAI.BaseURL,
-		Organization: cfg.OpenAI.Organization,
-		Project:      cfg.OpenAI.Project,
-		APIKey:       cfg.APIKey,
-		KeyEnv:       cfg.KeyEnv,
-		KeyInFile:    cfg.KeyFile != "",
-		Headers:      cfg.SentHeaders,
-		Store:        cfg.Responses.Store,
-		UserAgent:    version.Name + "/" + version.String(),
-		Logger:       d.log,
-		Redactor:     a.redactor,
-	}
-	if offline {
-		return d, a.goOffline(d)
-	}
-	return d, nil
-}
-
-// goOffline points d at the built-in API, which waits a moment so that a call can be watched.
-func (a *app) goOffline(d *deps) error {
-	api, err := fakeapi.Start("always", "delay=100ms")
-	if err != nil {
-		return fmt.Errorf("starting the offline API: %w", err)
-	}
-	a.note("offline: answers are samples from the built-in fake API")
-
-	d.advisor.BaseURL = advice.Setting{Value: api.URL, From: "--offline"}
-	d.api.BaseURL = api.URL
-	d.api.APIKey = "offline"
-	d.api.KeyInFile = false
-	d.api.Headers = nil
-	for name, p := range d.profiles {
-		p.Model = "offline"
-		d.profiles[name] = p
-	}
-
-	closeLog := d.close
-	d.close = func() {
-		api.Close()
-		closeLog()
-	}
-	return nil
+	return &backend{
+		log:      log,
+		logErr:   logErr,
+		advisor:  a.advisor(cfg),
+		profiles: profiles(cfg),
+		api: llm.Options{
+			BaseURL:      cfg.OpenAI.BaseURL,
+			Organization: cfg.OpenAI.Organization,
+			Project:      cfg.OpenAI.Project,
+			APIKey:       cfg.APIKey,
+			KeyEnv:       cfg.KeyEnv,
+			KeyInFile:    cfg.KeyFile != "",
+			Headers:      cfg.SentHeaders,
+			Store:        cfg.Responses.Store,
+			UserAgent:    version.Name + "/" + version.String(),
+			Logger:       log,
+			Redactor:     a.redactor,
+		},
+		close: func() {
+			closeAPI()
+			closeLog()
+		},
+	}, nil
 }
 
 // profiles are the profiles of the configuration, by tool.

@@ -26,16 +26,16 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	}
 	o.Config, o.Warnings, o.Err = config.Load(f.config, a.env)
 	if o.Err == nil {
-		d, err := a.prepare(o.Config, f.offline)
+		b, err := a.reach(o.Config, f.offline)
 		if err != nil {
 			return err
 		}
-		defer d.close()
+		defer b.close()
 
-		o.LogErr = d.logErr
-		o.Client = d.api
-		o.Profiles = d.profiles
-		o.Advisor = d.advisor
+		o.LogErr = b.logErr
+		o.Client = b.api
+		o.Profiles = b.profiles
+		o.Advisor = b.advisor
 	}
 
 	checks := doctor.Run(ctx, o)

@@ -40,45 +40,50 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer ln.Close()
+	var metrics net.Listener
 	if f.metrics != "" {
-		f.options.MetricsListener, err = net.Listen("tcp", f.metrics)
+		metrics, err = net.Listen("tcp", f.metrics)
 		if err != nil {
 			return err
 		}
-		defer f.options.MetricsListener.Close()
+		defer metrics.Close()
 	}
 
-	d, err := a.build(f.flags)
+	s, err := a.build(f.flags)
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	err = a.authenticate(f, ln, d.log)
+	defer s.close()
+	access, follow, err := a.authenticate(f, ln, s.log)
 	if err != nil {
 		return err
 	}
-	err = a.outlive(d)
+	err = a.outlive(s)
 	if err != nil {
 		return err
 	}
-	return f.run(ctx, ln, d)
+	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
 }
 
-// serveFlags are the flags of serve, and the options that they set.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	*flags
-	options   httpd.Options
 	http      string
 	metrics   string
+	path      string
+	hosts     []string // accepted Host headers
 	anonymous bool
 	oauth     oauth.Options
+	maxCalls  int
+	perPerson int // of maxCalls
+	notice    time.Duration
+	drain     time.Duration
 }
 
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
 
-	o := &f.options
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
@@ -88,11 +93,11 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
-	f.StringVar(&o.Path, "path", "/mcp", "")
-	f.DurationVar(&o.Drain, "drain", 0, "") // not given: as long as a call may last
-	f.DurationVar(&o.Notice, "notice", 2*time.Second, "")
-	f.IntVar(&o.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.IntVar(&o.MaxCallsPerUser, "max-calls-per-user", 0, "")
+	f.StringVar(&f.path, "path", "/mcp", "")
+	f.DurationVar(&f.drain, "drain", 0, "") // not given: as long as a call may last
+	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
+	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
+	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
 	a.logFormat = logging.Text
@@ -118,7 +123,7 @@ func (f *serveFlags) allowHost(s string) error {
 	if host == "" || strings.Contains(s, "/") {
 		return errors.New("not a host")
 	}
-	f.options.Access.Hosts = append(f.options.Access.Hosts, host)
+	f.hosts = append(f.hosts, host)
 	return nil
 }
 
@@ -132,23 +137,22 @@ func added(values *[]string) func(string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
-	o := f.options
-	isPerUserBad := o.MaxCallsPerUser < 1 || o.MaxCallsPerUser > o.MaxCalls
+	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
 	problem := ""
 
 	switch {
 	case f.http == "":
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !cleanPath.MatchString(o.Path):
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", o.Path)
-	case httpd.IsReserved(o.Path):
-		problem = fmt.Sprintf("--path %s is taken", o.Path)
-	case o.MaxCalls < 1, o.MaxCalls > highestMaxCalls:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", o.MaxCalls, highestMaxCalls)
-	case f.isGiven("max-calls-per-user") && isPerUserBad:
+	case !cleanPath.MatchString(f.path):
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
+	case httpd.IsReserved(f.path):
+		problem = fmt.Sprintf("--path %s is taken", f.path)
+	case f.maxCalls < 1, f.maxCalls > highestMaxCalls:
+		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
+	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
-			o.MaxCallsPerUser, o.MaxCalls)
-	case o.Drain < 0, o.Notice < 0:
+			f.perPerson, f.maxCalls)
+	case f.drain < 0, f.notice < 0:
 		problem = "--drain and --notice cannot be negative"
 	default:
 		return nil
@@ -165,78 +169,78 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 // cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
-// authenticate sets who may send requests to ln. An address that others reach needs a way to
-// authenticate.
-func (a *app) authenticate(f *serveFlags, ln net.Listener, log *slog.Logger) error {
-	err := a.addTokens(f, log)
+// authenticate returns who may send requests to ln, and what follows the sources of tokens. An
+// address that others reach needs a way to authenticate.
+func (a *app) authenticate(
+	f *serveFlags, ln net.Listener, log *slog.Logger,
+) (access httpd.Access, follow []func(context.Context), err error) {
+	tokens, file, err := a.tokens(log)
 	if err != nil {
-		return usageError("name:token, separated by commas or blanks", "%v", err)
+		return access, nil, usageError("name:token, separated by commas or blanks", "%v", err)
 	}
-	err = f.signIn(log)
+	resource, err := f.resource(log)
 	if err != nil {
-		return err
+		return access, nil, usageError(f.seeHelp(), "%v", err)
+	}
+	access = httpd.Access{
+		Loopback: httpd.IsLoopback(ln),
+		Hosts:    f.hosts,
+		Tokens:   tokens,
+		Resource: resource,
+	}
+	if file != nil {
+		follow = append(follow, file.follow)
+	}
+	if resource != nil {
+		follow = append(follow, resource.Run)
 	}
 
-	access := &f.options.Access
-	access.Loopback = httpd.IsLoopback(ln)
 	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
 	switch {
 	case access.Authenticates() && f.anonymous:
-		return usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
+		err = usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
 	case access.Authenticates():
-		return nil
 	case !access.Loopback && !f.anonymous:
-		return usageError("or --allow-anonymous, to let any caller use the key",
+		err = usageError("or --allow-anonymous, to let any caller use the key",
 			"an address other than loopback needs "+ways)
 	case f.isGiven("max-calls-per-user"):
-		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
+		err = usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}
-	return nil
+	return access, follow, err
 }
 
-// signIn lets people sign in if a flag says where.
-func (f *serveFlags) signIn(log *slog.Logger) error {
+// resource returns what accepts the tokens of people who sign in, or nil if no flag says where.
+func (f *serveFlags) resource(log *slog.Logger) (*oauth.Resource, error) {
 	if !f.isGiven("public-url") && !f.isGiven("oauth-") {
-		return nil
+		return nil, nil
 	}
 
 	f.oauth.Client = llm.NewHTTPClient()
 	f.oauth.Log = log
 	resource, err := oauth.New(f.oauth)
-	if err != nil {
-		return usageError(f.seeHelp(), "%v", err)
-	}
-	f.options.Access.SignIn(resource)
-	f.options.Background = append(f.options.Background, resource.Run)
-
-	if len(f.oauth.Scopes) == 0 {
+	if err == nil && len(f.oauth.Scopes) == 0 {
 		log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
 	}
-	return nil
+	return resource, err
 }
 
-// addTokens accepts the bearer tokens of the environment. The redactor knows all of them.
-func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
+// tokens returns the bearer tokens of the environment, nil without any, and their file, nil if they
+// are in a variable. The redactor knows all of them.
+func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 	source, list, err := a.secretList(tokensVariable)
 	inFile := source != tokensVariable
 	isSet := inFile || len(list) > 0
 	if err != nil || !isSet {
-		return err
+		return nil, nil, err
 	}
 
 	learn := func(secret string) { a.redactor.Add(secret) }
 	tokens, err := httpd.NewTokens(source, list, learn)
-	if err != nil {
-		return err
+	if err != nil || !inFile {
+		return tokens, nil, err
 	}
-	access := &f.options.Access
-	access.Authenticators = append(access.Authenticators, tokens)
-	if !inFile {
-		return nil
-	}
-
-	file := &watchedFile{
+	return tokens, &watchedFile{
 		what:    "tokens",
 		path:    source,
 		log:     log,
@@ -250,42 +254,52 @@ func (a *app) addTokens(f *serveFlags, log *slog.Logger) error {
 			log.Info("read the tokens again", "names", tokens.Names())
 			return nil
 		},
-	}
-	f.options.Background = append(f.options.Background, file.follow)
-	return nil
+	}, nil
 }
 
-// run serves requests on ln until ctx is done.
-func (f *serveFlags) run(ctx context.Context, ln net.Listener, d *deps) error {
-	o := f.options
-	if d.keyFile != nil {
-		o.Background = append(o.Background, d.keyFile.follow)
+// options returns the options of the server on ln, and logs how it serves. metrics may be nil.
+func (f *serveFlags) options(
+	s *service, access httpd.Access, follow []func(context.Context), ln, metrics net.Listener,
+) httpd.Options {
+	if s.keyFile != nil {
+		follow = append(follow, s.keyFile.follow)
 	}
-	if o.MetricsListener == nil && o.Access.Authenticates() {
-		d.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
+	if metrics == nil && access.Authenticates() {
+		s.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
-	d.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), o.Path))
-	err := d.ready()
+	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
+	err := s.ready()
 	if err != nil {
-		d.log.Warn("all calls fail: " + err.Error())
+		s.log.Warn("all calls fail: " + err.Error())
 	}
-
-	o.Log = d.log
-	o.Metrics = httpd.NewMetrics(d.profiles)
-	d.server.MaxCalls = o.MaxCalls
-	d.server.PerUser = o.CallsPerUser
-	d.server.Observe = func(c server.Ended) {
-		o.Metrics.Observe(c)
-		logCall(d.log, c, d.profiles[c.Tool].Model)
-	}
-	o.Server = server.New(d.server)
-
-	o.Ready = d.ready
+	drain := f.drain
 	if !f.isGiven("drain") {
-		o.Drain = d.config.Timeout()
+		drain = s.config.Timeout()
 	}
-	return httpd.Serve(ctx, ln, o)
+
+	counts := httpd.NewMetrics(s.profiles)
+	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
+	s.server.MaxCalls = f.maxCalls
+	s.server.PerUser = perPerson
+	s.server.Observe = func(c server.Ended) {
+		counts.Observe(c)
+		logCall(s.log, c, s.profiles[c.Tool].Model)
+	}
+	return httpd.Options{
+		Server:          server.New(s.server),
+		Path:            f.path,
+		Ready:           s.ready,
+		Notice:          f.notice,
+		Drain:           drain,
+		MaxCalls:        f.maxCalls,
+		PerPerson:       perPerson,
+		Access:          access,
+		Metrics:         counts,
+		MetricsListener: metrics,
+		Background:      follow,
+		Log:             s.log,
+	}
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.

@@ -31,11 +31,11 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		return err
 	}
 
-	d, err := a.build(f)
+	s, err := a.build(f)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer s.close()
 
 	requests := firstRequests()
 	if *ping {
@@ -53,7 +53,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	requests = append(requests, call)
 
 	start := time.Now()
-	err = session(ctx, d.server, *lines || d.config.LineMode, requests, a.stdout)
+	err = session(ctx, s.server, *lines || s.config.LineMode, requests, a.stdout)
 	if err != nil {
 		return err
 	}

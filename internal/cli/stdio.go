@@ -32,41 +32,41 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 
 	f.show = !*runsStdio
-	d, err := a.build(f)
+	s, err := a.build(f)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer s.close()
 
-	if *show || d.config.Server.ShowConfigOnStart {
-		_, err = a.stderr.Write(escape(d.config.Show(version.String(), d.warnings...)))
+	if *show || s.config.Server.ShowConfigOnStart {
+		_, err = a.stderr.Write(escape(s.config.Show(version.String(), s.warnings...)))
 	}
 	if err != nil || !*runsStdio {
 		return err
 	}
-	return a.serveStdio(ctx, d)
+	return a.serveStdio(ctx, s)
 }
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
-func (a *app) serveStdio(ctx context.Context, d *deps) error {
+func (a *app) serveStdio(ctx context.Context, s *service) error {
 	t := &stdio.Transport{
 		In:    a.stdin,
 		Out:   a.stdout,
-		Lines: d.config.LineMode,
-		Log:   d.log,
+		Lines: s.config.LineMode,
+		Log:   s.log,
 	}
-	d.server.Tasks = d.config.Server.Tasks
-	err := a.outlive(d)
+	s.server.Tasks = s.config.Server.Tasks
+	err := a.outlive(s)
 	if err != nil {
 		return err
 	}
 
 	session, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(llm.ErrDetached) // ends the tasks here; those of the API go on
-	if d.keyFile != nil {
-		go d.keyFile.follow(session)
+	if s.keyFile != nil {
+		go s.keyFile.follow(session)
 	}
-	mcp := server.New(d.server).MCP(session)
+	mcp := server.New(s.server).MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
 

@@ -16,23 +16,21 @@ const (
 
 // outlive lets tasks outlive the process, where the configuration runs answer_detailed in the
 // background and there is a secret for their ids.
-func (a *app) outlive(d *deps) error {
+func (a *app) outlive(s *service) error {
 	secrets, err := a.taskSecrets()
 	if err != nil {
 		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
-	inBackground := d.profiles["answer_detailed"].Background
-	if !inBackground || !d.config.Server.Tasks {
+	inBackground := s.profiles["answer_detailed"].Background
+	if !inBackground || !s.config.Server.Tasks {
 		return nil
 	}
 	list := func() []string { return secrets }
-	key := strings.TrimSpace(d.api.APIKey)
-	switch {
-	case len(secrets) > 0:
-	case len(key) >= minSealingKey:
-		list = d.sealWithKey(key)
-	default:
+	if len(secrets) == 0 {
+		list = s.keys.list
+	}
+	if len(list()) == 0 {
 		a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
 			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters")
 		return nil
@@ -40,39 +38,44 @@ func (a *app) outlive(d *deps) error {
 
 	// How long the API has an answer after the time limit, as far as a task relies on it.
 	keep := 8 * time.Minute // of about ten
-	if d.config.Responses.Store {
+	if s.config.Responses.Store {
 		keep = time.Hour // of a month
 	}
-	d.server.Background = &server.Background{
-		Start:   d.answerer.Start,
-		Fetch:   d.answerer.Fetch,
-		Cancel:  d.answerer.CancelResponse,
+	s.server.Background = &server.Background{
+		Start:   s.answerer.Start,
+		Fetch:   s.answerer.Fetch,
+		Cancel:  s.answerer.CancelResponse,
 		Secrets: list,
-		BaseURL: d.api.BaseURL,
+		BaseURL: s.api.BaseURL,
 		Keep:    keep,
 	}
 	return nil
 }
 
-// sealWithKey returns the secrets where the API key is one: after a change of its file also the
-// previous key.
-func (d *deps) sealWithKey(key string) func() []string {
-	keys := &atomic.Pointer[[]string]{}
-	keys.Store(&[]string{key})
+// keyring has the API key that seals the ids of tasks where there are no secrets for it, and after
+// a change of its file the previous one, too. Keys that are too short are not in it.
+type keyring struct{ keys atomic.Pointer[[]string] }
 
-	if d.keyFile != nil {
-		accept := d.keyFile.accept
-		d.keyFile.accept = func(data []byte) error {
-			next := strings.TrimSpace(string(data))
-			current := (*keys.Load())[0]
-			if len(next) >= minSealingKey && next != current { // the same one after a broken file
-				keys.Store(&[]string{next, current})
-			}
-			return accept(data)
-		}
-	}
-	return func() []string { return *keys.Load() }
+func newKeyring(key string) *keyring {
+	k := &keyring{}
+	k.keys.Store(&[]string{})
+	k.add(key)
+	return k
 }
+
+// add puts a key first.
+func (k *keyring) add(key string) {
+	key = strings.TrimSpace(key)
+	old := k.list()
+	isSame := len(old) > 0 && old[0] == key // the same one after a broken file
+	if len(key) < minSealingKey || isSame {
+		return
+	}
+	keys := append([]string{key}, old[:min(1, len(old))]...)
+	k.keys.Store(&keys)
+}
+
+func (k *keyring) list() []string { return *k.keys.Load() }
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,35 +40,25 @@ func TestTaskWarning(t *testing.T) {
 }
 
 // With a key from a file the previous one still opens ids.
-func TestSealWithKeyFile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		const first = "sk-the-first-key-of-a-file"
-		const second = "sk-the-second-key-of-a-file"
-		d := &deps{keyFile: &watchedFile{
-			read:    func(string) ([]byte, error) { return []byte(second + "\n"), nil },
-			accept:  func([]byte) error { return nil },
-			current: newReading([]byte(first), nil),
-		}}
-		secrets := d.sealWithKey(first)
-		check := func(want ...string) {
-			t.Helper()
+func TestKeyring(t *testing.T) {
+	const first = "sk-the-first-key-of-a-file"
+	const second = "sk-the-second-key-of-a-file"
+	k := newKeyring(first)
 
-			if diff := cmp.Diff(want, secrets()); diff != "" {
-				t.Errorf("secrets (-want +got):\n%s", diff)
+	for _, tt := range []struct {
+		name, key string
+		want      []string
+	}{
+		{"changed", second, []string{second, first}},
+		{"the same", second + "\n", []string{second, first}}, // as after a broken file
+		{"too short", "sk-short", []string{second, first}},
+		{"changed again", first, []string{first, second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k.add(tt.key)
+			if diff := cmp.Diff(tt.want, k.list()); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
 			}
-		}
-
-		go d.keyFile.follow(ctx)
-		check(first)
-		time.Sleep(time.Minute)
-		check(second, first)
-
-		err := d.keyFile.accept([]byte(second)) // as after a broken file
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(second, first)
-	})
+		})
+	}
 }

@@ -100,7 +100,8 @@ func TestWatchKey(t *testing.T) {
 	a := &app{redactor: redact.New()}
 	client := llm.New(llm.Options{KeyInFile: true})
 	cfg := &config.Config{Derived: &config.Derived{KeyFile: writeFile(t, key+"\n")}}
-	f := a.watchKey(cfg, client, slog.New(slog.DiscardHandler))
+	b := &backend{api: llm.Options{KeyInFile: true}, log: slog.New(slog.DiscardHandler)}
+	f := a.watchKey(b, cfg, client, newKeyring(""))
 
 	data, err := f.read(f.path)
 	if err != nil {

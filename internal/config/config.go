@@ -41,6 +41,23 @@ type Config struct {
 	*Derived `json:"-"` // a pointer, so that %+v of a Config does not print the secrets in it
 }
 
+// Offline returns a copy for an API at url that needs no key.
+func (c *Config) Offline(url string) *Config {
+	offline := *c
+	derived := *c.Derived
+	offline.Derived = &derived
+	derived.APIKey = "offline"
+	derived.KeyFile = ""
+	derived.SentHeaders = nil
+	offline.OpenAI.BaseURL = url
+
+	const model = "offline"
+	offline.ModelProfiles.Answer.Model = model
+	offline.ModelProfiles.AnswerDetailed.Model = model
+	offline.ModelProfiles.AnswerQuick.Model = model
+	return &offline
+}
+
 // Derived is what Load derives from the keys and the environment.
 type Derived struct {
 	File         string         // path of the YAML file, "" if there is none

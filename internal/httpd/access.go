@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,47 +18,34 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// Authenticator checks the bearer token of a request.
-type Authenticator interface {
-	// Authenticate returns the holder of token. The error is auth.ErrInvalidToken for a token that
-	// is not accepted. Its text is one of a few fixed ones, without the token: clients, logs and
-	// metrics show it.
-	Authenticate(ctx context.Context, token string) (llm.Person, error)
-}
-
 // Access says which requests the server accepts.
 type Access struct {
 	Loopback bool // the server listens on a loopback address
 
-	// Authenticators are the ways to authenticate. When there are any, each request for MCP or
-	// metrics needs a token that one of them accepts. The first that accepts a token says who
-	// sent the request, and the last says why it is refused.
-	Authenticators []Authenticator
+	// Tokens and Resource are the ways to authenticate. With any of them each request for MCP or
+	// metrics needs a token that one of them accepts.
+	Tokens   *Tokens         // that the operator hands out; nil: none
+	Resource *oauth.Resource // accepts the tokens of people who sign in; nil: they do not
 
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
 	// loopback address; otherwise all names when requests need a token, and IP addresses and names
-	// without a dot when they do not. In any case that of the public URL of SignIn is accepted.
+	// without a dot when they do not. In any case that of the public URL of Resource is accepted.
 	Hosts []string
-
-	resource *oauth.Resource // of SignIn; nil: people do not sign in
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
-func (a Access) Authenticates() bool {
-	return len(a.Authenticators) > 0
-}
+func (a Access) Authenticates() bool { return a.Tokens != nil || a.Resource != nil }
 
-// isAlone reports whether all requests are of one person, at least for now: none needs a token, or
-// all tokens have the same name.
-func (a Access) isAlone() bool {
-	switch len(a.Authenticators) {
-	case 0:
-		return true
-	case 1:
-		tokens, ok := a.Authenticators[0].(*Tokens)
-		return ok && tokens.Names() == 1
+// CallsPerPerson returns how many of maxCalls one person runs at a time: most, or a quarter of them
+// if most is 0. The result is 0, for no bound but maxCalls, if most is 0 and all requests are of one
+// person, at least for now: none needs a token, or all tokens have the same name.
+func (a Access) CallsPerPerson(maxCalls, most int) int {
+	isOneName := a.Tokens == nil || a.Tokens.Names() == 1
+	isAlone := a.Resource == nil && isOneName
+	if most == 0 && isAlone {
+		return 0
 	}
-	return false
+	return cmp.Or(most, max(1, maxCalls/4))
 }
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
@@ -75,7 +63,7 @@ func (a Access) requireHost(next http.Handler) http.Handler {
 
 func (a Access) acceptsHost(header string) bool {
 	host := HostName(header)
-	if a.resource != nil && host == HostName(a.resource.Host()) {
+	if a.Resource != nil && host == HostName(a.Resource.Host()) {
 		return true
 	}
 	if len(a.Hosts) > 0 {
@@ -134,11 +122,22 @@ func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
 		return person, errors.New("no bearer token")
 	}
 
-	for _, authenticator := range a.Authenticators {
-		person, err = authenticator.Authenticate(r.Context(), fields[1])
-		if err == nil {
-			break
-		}
+	err = auth.ErrInvalidToken
+	if a.Tokens != nil {
+		person, err = a.Tokens.Authenticate(fields[1])
+	}
+	if err != nil && a.Resource != nil { // which says more of why
+		person, err = a.signedIn(r.Context(), fields[1])
+	}
+	return person, err
+}
+
+// signedIn returns the person of an access token. The error is an [oauth.Error].
+func (a Access) signedIn(ctx context.Context, token string) (person llm.Person, err error) {
+	identity, err := a.Resource.Verify(ctx, token)
+	if err == nil {
+		person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
+		person.Name = identity.Name
 	}
 	return person, err
 }
@@ -154,8 +153,8 @@ func (a Access) refuse(w *response, reason error) {
 	switch {
 	case status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", fmt.Sprint(oauth.RetryTime.Seconds()))
-	case a.resource != nil:
-		w.Header().Set("WWW-Authenticate", a.resource.Challenge(reason))
+	case a.Resource != nil:
+		w.Header().Set("WWW-Authenticate", a.Resource.Challenge(reason))
 	default:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -22,7 +22,7 @@ func by(token, request string) string {
 func from(origin string) string { return post(ping, "Origin: "+origin+"\r\n") }
 
 // Kinds of access.
-func loopback(o *Options)  { o.Access.Authenticators = nil }
+func loopback(o *Options)  { o.Access.Tokens = nil }
 func remote(o *Options)    { o.Access.Loopback = false }
 func listed(o *Options)    { o.Access.Hosts = []string{"mcp.example.com"} }
 func anonymous(o *Options) { o.Access = Access{} }
@@ -69,7 +69,7 @@ func TestAccess(t *testing.T) {
 // Each way to authenticate protects what the others do.
 func TestEachAuthenticator(t *testing.T) {
 	signInOnly := func(o *Options) {
-		o.Access.Authenticators = nil
+		o.Access.Tokens = nil
 		signIn(o)
 	}
 
@@ -145,8 +145,8 @@ func TestTokensChange(t *testing.T) {
 		},
 	} {
 		problem := tokens.Set([]byte(step.list))
-		first, _ := tokens.Authenticate(t.Context(), secret)
-		second, _ := tokens.Authenticate(t.Context(), bob)
+		first, _ := tokens.Authenticate(secret)
+		second, _ := tokens.Authenticate(bob)
 
 		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", tokens.Names())
 		if got != step.want {

@@ -6,7 +6,6 @@
 //	stream.go    comments that keep event streams open
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
 //	tokens.go    tokens that the operator hands out, which may change
-//	signin.go    access tokens of people who sign in
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
 //	metrics.go   /metrics
@@ -15,7 +14,6 @@
 package httpd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +53,11 @@ type Options struct {
 	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
 	MaxCalls int
 
-	// MaxCallsPerUser is how many of them are of one person. As many again may wait. 0: a quarter
-	// of MaxCalls if there are several persons, see CallsPerUser.
-	MaxCallsPerUser int
-	Access          Access
-	Metrics         *Metrics
+	// PerPerson returns how many of them are of one person; 0: there is no such bound. As many again
+	// may wait. It changes when tokens do, see Access.CallsPerPerson.
+	PerPerson func() int
+	Access    Access
+	Metrics   *Metrics
 
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
@@ -126,15 +124,6 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// CallsPerUser returns how many requests of one person run at once, or 0 if MaxCalls is the only
-// bound. It changes when tokens do.
-func (o Options) CallsPerUser() int {
-	if o.MaxCallsPerUser == 0 && o.Access.isAlone() {
-		return 0
-	}
-	return cmp.Or(o.MaxCallsPerUser, max(1, o.MaxCalls/4))
-}
-
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
 // cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
@@ -161,7 +150,7 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	if o.MetricsListener == nil {
 		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
 	}
-	if resource := o.Access.resource; resource != nil {
+	if resource := o.Access.Resource; resource != nil {
 		metadata := resource.Metadata(o.Path)
 		guarded.Handle(oauth.MetadataPath, metadata)
 		guarded.Handle(oauth.MetadataPath+"/", metadata)
@@ -194,8 +183,8 @@ func (o Options) ready(ctx context.Context) error {
 		return errors.New("shutting down")
 	}
 	err := o.Ready()
-	if err == nil && o.Access.resource != nil {
-		err = o.Access.resource.Ready()
+	if err == nil && o.Access.Resource != nil {
+		err = o.Access.Resource.Ready()
 	}
 	return err
 }

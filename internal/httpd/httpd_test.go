@@ -138,7 +138,7 @@ func tokensOf(list string) func(*Options) {
 	if err != nil {
 		panic(err)
 	}
-	return func(o *Options) { o.Access.Authenticators = []Authenticator{tokens} }
+	return func(o *Options) { o.Access.Tokens = tokens }
 }
 
 // serve serves until the end of the test, with options that set may change.
@@ -159,6 +159,9 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	for _, change := range set {
 		change(&o)
 	}
+	if o.PerPerson == nil {
+		o.PerPerson = func() int { return o.Access.CallsPerPerson(o.MaxCalls, 0) }
+	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,
 		Explain:  func(_ string, err error) string { return err.Error() },
@@ -166,7 +169,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Waiting:  func() int { return 0 },
 		Timeout:  time.Hour,
 		MaxCalls: o.MaxCalls,
-		PerUser:  o.CallsPerUser,
+		PerUser:  o.PerPerson,
 		Log:      slog.New(slog.DiscardHandler),
 	})
 

@@ -307,7 +307,7 @@ var placesTests = []struct {
 func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
-	return func(o *Options) { o.MaxCallsPerUser = n }
+	return func(o *Options) { o.PerPerson = func() int { return n } }
 }
 
 // onlyAlice has two tokens of one name.
@@ -368,10 +368,10 @@ func TestBodies(t *testing.T) {
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			o := Options{
-				MaxCalls:        500,
-				MaxCallsPerUser: tt.perUser,
-				Metrics:         NewMetrics(nil),
-				Log:             slog.New(slog.DiscardHandler),
+				MaxCalls:  500,
+				PerPerson: func() int { return tt.perUser },
+				Metrics:   NewMetrics(nil),
+				Log:       slog.New(slog.DiscardHandler),
 			}
 			l := &limiter{o: o, people: map[string]load{}}
 

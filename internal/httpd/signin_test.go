@@ -81,7 +81,7 @@ func signIn(o *Options) {
 	if err != nil {
 		panic(err)
 	}
-	o.Access.SignIn(r)
+	o.Access.Resource = r
 	o.Background = append(o.Background, r.Run)
 }
 

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"strconv"
@@ -17,7 +16,7 @@ import (
 // tokenHolder begins the IDs of people with a static token.
 const tokenHolder = "token:"
 
-// Tokens are bearer tokens that the operator hands out. It is an [Authenticator].
+// Tokens are bearer tokens that the operator hands out, which may change.
 type Tokens struct {
 	source  string
 	learn   func(secret string)
@@ -38,8 +37,8 @@ func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, 
 	return t, t.Set(data)
 }
 
-// Authenticate returns the holder of token.
-func (t *Tokens) Authenticate(_ context.Context, token string) (llm.Person, error) {
+// Authenticate returns the holder of token, or auth.ErrInvalidToken.
+func (t *Tokens) Authenticate(token string) (llm.Person, error) {
 	name, ok := t.holders.Load().byHash[sha256.Sum256([]byte(token))]
 	if !ok {
 		return llm.Person{}, auth.ErrInvalidToken
