@@ -12,7 +12,8 @@
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
 //	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
-//	                 reports progress, returns errors, makes tasks
+//	                 reports progress, returns errors; internal/tasks keeps the calls that outlive
+//	                 their request
 //	internal/answer  makes a request from the question and an answer with citations from the
 //	                 response; internal/policy has the instructions to the model
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
@@ -30,7 +31,8 @@
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
-//	who may see a task                     server   Server.find
+//	what outlives its request              tasks    Tasks.Start
+//	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise
 //	which sources become citations         answer   reading.sources
 //	which citations the limit keeps        cite     Document.choose
@@ -51,9 +53,8 @@
 // # The other packages
 //
 // The commands doctor and setup use internal/doctor and internal/clients, and ask shows its answer
-// with internal/terminal. internal/oauth checks the tokens of people who sign in, internal/seal
-// makes the ids of tasks that outlive the process, and internal/cite knows pages, dates and lists of
-// sources. internal/advice says what to do about an error. internal/fakeapi is the API of --offline
+// with internal/terminal. internal/oauth checks the tokens of people who sign in, and internal/cite
+// knows pages, dates and lists of sources. internal/advice says what to do about an error. internal/fakeapi is the API of --offline
 // and of the tests. internal/text truncates and sanitizes text, internal/logging writes the log,
 // internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and
 // internal/version holds the version.

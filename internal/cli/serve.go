@@ -58,7 +58,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = a.outlive(s)
+	err = a.outlive(s, true)
 	if err != nil {
 		return err
 	}
@@ -286,8 +286,13 @@ func (f *serveFlags) options(
 		counts.Observe(c)
 		logCall(s.log, c, s.profiles[c.Tool].Model)
 	}
+	srv := server.New(s.server)
+	follow = append(follow, func(ctx context.Context) {
+		<-ctx.Done()
+		srv.Close()
+	})
 	return httpd.Options{
-		Server:          server.New(s.server),
+		Server:          srv,
 		Path:            f.path,
 		Ready:           s.ready,
 		Notice:          f.notice,

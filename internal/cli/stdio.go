@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -55,18 +54,19 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 		Lines: s.config.LineMode,
 		Log:   s.log,
 	}
-	s.server.Tasks = s.config.Server.Tasks
-	err := a.outlive(s)
+	err := a.outlive(s, false)
 	if err != nil {
 		return err
 	}
 
-	session, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(llm.ErrDetached) // ends the tasks here; those of the API go on
+	session, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	if s.keyFile != nil {
 		go s.keyFile.follow(session)
 	}
-	mcp := server.New(s.server).MCP(session)
+	srv := server.New(s.server)
+	defer srv.Close()
+	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 )
 
 const (
@@ -14,16 +14,20 @@ const (
 	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
-// outlive lets tasks outlive the process, where the configuration runs answer_detailed in the
-// background and there is a secret for their ids.
-func (a *app) outlive(s *service) error {
+// outlive sets which calls are tasks. They outlive the process where the configuration runs
+// answer_detailed in the background and there is a secret for their ids. If requests are shared
+// among processes, there are no other tasks.
+func (a *app) outlive(s *service, shared bool) error {
 	secrets, err := a.taskSecrets()
 	if err != nil {
 		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
+	takesTasks := s.config.Server.Tasks
+	s.server.Shared = shared
+	s.server.Tasks = takesTasks && !shared
 	inBackground := s.profiles["answer_detailed"].Background
-	if !inBackground || !s.config.Server.Tasks {
+	if !inBackground || !takesTasks {
 		return nil
 	}
 	list := func() []string { return secrets }
@@ -41,8 +45,8 @@ func (a *app) outlive(s *service) error {
 	if s.config.Responses.Store {
 		keep = time.Hour // of a month
 	}
-	s.server.Background = &server.Background{
-		Start:   s.answerer.Start,
+	s.server.Tasks = true
+	s.server.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
 		Cancel:  s.answerer.CancelResponse,
 		Secrets: list,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -59,9 +58,7 @@ func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &admission{limiter: l, body: http.MaxBytesReader(w, r.Body, maxBody)}
-		if token := auth.TokenInfoFromContext(r.Context()); token != nil {
-			a.person = token.Extra[server.PersonKey].(llm.Person).ID
-		}
+		a.person = server.PersonOf(auth.TokenInfoFromContext(r.Context())).ID
 
 		res := responseOf(w)
 		res.allow(readTime)

@@ -8,13 +8,13 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/seal"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 )
 
 const keepTime = 8 * time.Minute
 
 // api is an API that runs one question in the background for a minute, unless the question says
-// something else.
+// something else. Any server can ask it.
 type api struct {
 	question  string
 	created   time.Time
@@ -22,19 +22,17 @@ type api struct {
 	fetches   int
 }
 
-func (a *api) start(
+// ask begins an answer in the background, unless the question is brief.
+func (a *api) ask(
 	ctx context.Context, call *llm.Call, q answer.Question,
-) (string, *answer.Answer, error) {
-	switch q.Query {
-	case "brief":
-		ans, err := research(ctx, call, q)
-		return "", ans, err
-	case "foreground":
-		return "", nil, llm.ErrNoBackground
+) (*answer.Answer, error) {
+	if q.Query == "brief" {
+		return research(ctx, call, q)
 	}
 	a.question = q.Query
 	a.created = time.Now()
-	return "resp_1", nil, nil
+	call.Send(llm.Created{ID: "resp_1"})
+	return research(ctx, call, answer.Question{Query: "why"})
 }
 
 // fetchErrors are what the API says about questions after a minute.
@@ -55,6 +53,8 @@ func (a *api) fetch(
 		return nil, errors.New("not the task that was started")
 	case a.cancelled > 0:
 		return nil, context.Canceled
+	case a.question == "echo": // the API has no GET
+		return nil, answer.ErrGone
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":
@@ -75,12 +75,12 @@ func (a *api) cancel(context.Context, *llm.Call, string) error {
 // overHTTP makes a server of inSession one over HTTP, with tasks that the API runs.
 func (a *api) overHTTP(o *Options) {
 	a.overStdio(o)
-	o.Tasks = false
+	o.Ask = a.ask
+	o.Shared = true
 }
 
 func (a *api) overStdio(o *Options) {
-	o.Background = &Background{
-		Start:   a.start,
+	o.API = &tasks.API{
 		Fetch:   a.fetch,
 		Cancel:  a.cancel,
 		Secrets: func() []string { return []string{"a secret"} },
@@ -89,10 +89,12 @@ func (a *api) overStdio(o *Options) {
 	}
 }
 
-// A task that the API runs has the result of a plain call. Its end is observed once.
+// A task that the API runs has the result of a plain call in each process. Its end is observed once,
+// where it began.
 func TestBackgroundTask(t *testing.T) {
 	a := &api{}
 	inSession(t, func(p *peer) {
+		other := newPeer(p.T, a.overHTTP)
 		p.want(p.request("server/discover", withTasks, `"x":1`),
 			`"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}`)
 
@@ -103,11 +105,12 @@ func TestBackgroundTask(t *testing.T) {
 
 		time.Sleep(time.Second)
 		p.want(p.task("update", id), `"resultType":"complete"`)
-		p.wantTask(id, `"resultType":"complete","taskId":"`+id+`"`, times,
-			`"status":"working","lastUpdatedAt":"2000-01-01T00:00:01.01Z"`)
+		p.wantTask(id, times, `"status":"working","statusMessage":"searching: a"`)
+		other.wantTask(id, `"resultType":"complete","taskId":"`+id+`"`, times,
+			`"status":"working","lastUpdatedAt":"2000-01-01T00:00:01.02Z"`)
 
 		time.Sleep(time.Minute)
-		over := p.wantTask(id, `"status":"completed"`)
+		over := other.wantTask(id, `"status":"completed"`)
 		plain := p.call(withoutTasks, "brief")
 		got := over.Get("result.content").Raw
 
@@ -116,10 +119,11 @@ func TestBackgroundTask(t *testing.T) {
 		}
 
 		time.Sleep(2 * time.Second)
+		other.wantTask(id, `"result":{`)
 		p.wantTask(id, `"result":{`)
 		calls := *p.calls
-		if len(calls) != 2 { // and the plain one
-			p.Errorf("%d calls observed, want the task once: %v", len(calls), calls)
+		if len(calls) != 2 || len(*other.calls) > 0 { // and the plain one
+			p.Fatalf("%d and %d calls observed, want the task once", len(calls), len(*other.calls))
 		}
 		if got := calls[0]; got.Tool != detailed || got.Outcome != "ok" || got.Meta != figures {
 			p.Errorf("observed %+v", got)
@@ -127,60 +131,52 @@ func TestBackgroundTask(t *testing.T) {
 
 		time.Sleep(keepTime + limit)
 		p.wantTask(id, `"code":-32602`)
+		other.wantTask(id, `"code":-32602`)
 	}, a.overHTTP)
 }
 
-// How a task ends, and what is observed.
+// How a task ends, as a process sees it that has not begun it.
 func TestBackgroundEnds(t *testing.T) {
 	const failed = `"text":"answer failed: `
 	for _, tt := range []struct {
 		query, mode string
 		wait        time.Duration
 		want        string
-		kind        string // "": nothing is observed
 	}{
-		{"endless", "", limit - 2*time.Second, `"status":"working"`, ""},
-		{"endless", "", limit, failed + `timed out after 300 s"`, "timeout"},
-		{"endless", "protocol", limit, `"status":"failed"`, "timeout"},
-		{"busy", "", limit, `"status":"working"`, ""},
-		{"gone", "", time.Minute, failed + `the API does not have`, "not_found"},
-		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`, "not_found"},
-		{"panic", "", time.Minute, failed + `internal error"`, "internal"},
+		{"endless", "", limit - 2*time.Second, `"status":"working"`},
+		{"endless", "", limit, failed + `timed out after 300 s"`},
+		{"endless", "protocol", limit, `"status":"failed"`},
+		{"busy", "", limit, `"status":"working"`},
+		{"gone", "", time.Minute, failed + `the API does not have`},
+		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`},
+		{"panic", "", time.Minute, failed + `internal error"`},
 	} {
-		t.Run(tt.query+" "+tt.mode+" "+tt.kind, func(t *testing.T) {
+		t.Run(tt.query+" "+tt.mode+" "+tt.wait.String(), func(t *testing.T) {
 			a := &api{}
 			mode := func(o *Options) { o.ToolErrors = tt.mode }
 			inSession(t, func(p *peer) {
-				id := p.start(tt.query)
+				id := newPeer(p.T, a.overHTTP).start(tt.query)
 				time.Sleep(tt.wait)
 				p.wantTask(id, tt.want)
 
-				timedOut := tt.kind == "timeout"
+				timedOut := tt.query == "endless" && tt.wait == limit
 				if timedOut != (a.cancelled == 1) {
 					p.Errorf("cancelled %d times", a.cancelled)
 				}
-				if tt.kind == "" {
-					return
-				}
-
 				time.Sleep(10 * time.Second) // it does not change any more
-				p.wantTask(id, tt.want)
-				call := (*p.calls)[0]
-
-				kind := llm.KindOf(call.Err).Label()
-				if call.Outcome != "error" || kind != tt.kind {
-					p.Errorf("observed %+v, want an error of kind %s", call, tt.kind)
+				if tt.want != `"status":"working"` {
+					p.wantTask(id, tt.want)
 				}
 			}, a.overHTTP, mode)
 		})
 	}
 }
 
-// tasks/cancel cancels at the API once, which is observed.
+// tasks/cancel cancels at the API once, in the process that began the task and in others.
 func TestCancelBackground(t *testing.T) {
 	a := &api{}
 	inSession(t, func(p *peer) {
-		id := p.start("why")
+		id := newPeer(p.T, a.overHTTP).start("why")
 		p.wantTask(id, `"status":"working"`)
 		for range 2 {
 			p.want(p.task("cancel", id), `"resultType":"complete"`)
@@ -190,19 +186,16 @@ func TestCancelBackground(t *testing.T) {
 		if a.cancelled != 1 {
 			p.Errorf("cancelled %d times, want once", a.cancelled)
 		}
-		if got := (*p.calls)[0].Outcome; got != "cancelled" {
-			p.Errorf("outcome %q, want cancelled", got)
-		}
 	}, a.overHTTP)
 }
 
-// Calls that the API answers at once, or does not run in the background, are plain ones.
+// Calls that the API answers at once, or whose response it does not find, are plain ones.
 func TestBackgroundPlain(t *testing.T) {
-	for _, query := range []string{"brief", "foreground"} {
+	for _, query := range []string{"brief", "echo"} {
 		t.Run(query, func(t *testing.T) {
 			inSession(t, func(p *peer) {
 				r := p.call(withTasks, query)
-				p.want(r, `\"answer\":\"`+query, `"resultType":"complete"`)
+				p.want(r, `\"answer\":\"`, `"resultType":"complete"`)
 			}, (&api{}).overHTTP)
 		})
 	}
@@ -212,7 +205,8 @@ func TestBackgroundPlain(t *testing.T) {
 func TestShareFetch(t *testing.T) {
 	a := &api{}
 	inSession(t, func(p *peer) {
-		id := p.start("why")
+		id := newPeer(p.T, a.overHTTP).start("why")
+		a.fetches = 0
 		for range 10 {
 			p.send("tasks/get", withTasks, byID(id))
 		}
@@ -232,38 +226,18 @@ func TestShareFetch(t *testing.T) {
 	}, a.overHTTP)
 }
 
-// A task keeps its place until its end is seen, or its time limit passes.
+// A task keeps its place until its end, which need not be asked about.
 func TestBackgroundPlace(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		poll bool
-		want time.Duration
-	}{
-		{"end seen", true, time.Minute},
-		{"time limit", false, limit},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			onePlace := func(o *Options) { o.MaxCalls = 1 }
-			inSession(t, func(p *peer) {
-				began := time.Now()
-				id := p.start("why")
-				time.Sleep(2 * time.Second) // its time limit is later
-				p.send("tools/call", withoutTasks, detailedCall("brief"))
+	onePlace := func(o *Options) { o.MaxCalls = 1 }
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		p.start("why")
+		p.want(p.call(withoutTasks, "brief"), `\"answer\":\"brief\"`)
 
-				if tt.poll {
-					time.Sleep(time.Minute)
-					p.wantTask(id, `"status":"completed"`)
-				}
-
-				p.want(p.receive(), `\"answer\":\"brief\"`)
-				got := time.Since(began).Truncate(5 * time.Second)
-
-				if got != tt.want {
-					p.Errorf("there is a place after %v, want %v", got, tt.want)
-				}
-			}, (&api{}).overHTTP, onePlace)
-		})
-	}
+		if got := time.Since(began).Truncate(5 * time.Second); got != time.Minute {
+			p.Errorf("there is a place after %v, want %v", got, time.Minute)
+		}
+	}, (&api{}).overHTTP, onePlace)
 }
 
 // Over stdio a task is returned when the API has named its response, or after two seconds. Then its
@@ -287,10 +261,8 @@ func TestBackgroundStdio(t *testing.T) {
 					p.Errorf("a task after %v, want %v", got, tt.want)
 				}
 
-				owner := seal.Owner{BaseURL: "https://api.example/v1"}
-				_, sealed := seal.Open(id, []string{"a secret"}, owner)
-
-				if sealed != tt.sealed {
+				other := newPeer(p.T, a.overStdio).task("update", id)
+				if sealed := !other.Get("error").Exists(); sealed != tt.sealed {
 					p.Errorf("the id is sealed: %t, want %t", sealed, tt.sealed)
 				}
 

@@ -60,7 +60,7 @@ func research(
 		time.Sleep(time.Second)
 		call.Send(llm.Created{ID: "resp_1"})
 	}
-	call.Send(search("a"))
+	call.Send(llm.Search{Action: "search", Query: "a"})
 
 	a := &answer.Answer{Text: q.Query, Citations: []cite.Citation{}, Model: "<m>", Meta: figures}
 	if second == "large" {
@@ -127,17 +127,22 @@ type peer struct {
 
 // inSession runs a test in a session, which ends with the test.
 func inSession(t *testing.T, test func(p *peer), changes ...func(*Options)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		s, calls := newServer(append([]func(*Options){withoutLimit}, changes...)...)
+	synctest.Test(t, func(t *testing.T) { test(newPeer(t, changes...)) })
+}
 
-		in, input := io.Pipe()
-		output, out := io.Pipe()
-		defer input.Close()
-		go s.MCP(ctx).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-		test(&peer{T: t, in: input, out: bufio.NewReader(output), calls: calls})
+// newPeer starts a server and a session with it, which end with the test.
+func newPeer(t *testing.T, changes ...func(*Options)) *peer {
+	ctx, cancel := context.WithCancel(t.Context())
+	s, calls := newServer(append([]func(*Options){withoutLimit}, changes...)...)
+	in, input := io.Pipe()
+	output, out := io.Pipe()
+	t.Cleanup(func() {
+		s.Close()
+		cancel()
+		input.Close()
 	})
+	go s.MCP(ctx).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	return &peer{T: t, in: input, out: bufio.NewReader(output), calls: calls}
 }
 
 // initialize begins a session of 2025-06-18.

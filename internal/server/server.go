@@ -1,23 +1,20 @@
 // Package server is the MCP server: three tools in front of one function that answers questions
-// (spec §3). It imports llm only for errors and events.
+// (spec §3).
 //
-//	server.go      Server, and which methods and tools it has
-//	tools.go       the tools as tools/list shows them
-//	question.go    the arguments of a call
-//	call.go        a call, its result and its errors
-//	places.go      how many calls run at a time, of a person and of all
-//	progress.go    messages about a call
-//	tasks.go       tasks, which clients poll: start, ids, end
-//	background.go  what the API says about tasks that it runs
+//	server.go    Server, and which methods and tools it has
+//	tools.go     the tools as tools/list shows them
+//	question.go  the arguments of a call
+//	call.go      a call, from its request to its end
+//	result.go    its result and its errors, as clients see them
+//	places.go    how many calls run at a time, of a person and of all
+//	tasks.go     the methods of tasks, which clients poll
 package server
 
 import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +24,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -39,13 +37,9 @@ type Options struct {
 	Defaults   answer.Defaults                        // shown in the schemas
 	Structured bool                                   // add structuredContent; some clients then drop content
 
-	// Tasks lets clients run answer_detailed as a task. Tasks live in the process, so all requests
-	// of a client must reach the server that MCP returned.
-	Tasks bool
-
-	// Background, if set, is for tasks that the API runs: any server with the same secrets answers
-	// for them. With Tasks these are the tasks whose response the API soon names.
-	Background *Background
+	Tasks  bool       // clients can run answer_detailed as a task
+	API    *tasks.API // that runs tasks in its background; nil: they end with the server
+	Shared bool       // requests about a task may reach another process, see tasks.Options
 
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
@@ -76,11 +70,7 @@ type Server struct {
 	tools   []*mcp.Tool
 	places  *places
 	waiting atomic.Int64 // calls that have no place yet
-
-	mu    sync.Mutex // guards the tasks
-	jobs  map[string]*job
-	ended []*job // tasks that ran here, in the order of their ends
-	held  int    // bytes of their results
+	tasks   *tasks.Tasks
 }
 
 // New returns a Server.
@@ -89,7 +79,7 @@ func New(o Options) *Server {
 		o.Observe = func(Ended) {}
 	}
 
-	return &Server{
+	s := &Server{
 		options: o,
 		tools:   tools(o.Defaults, o.Structured),
 		places: &places{
@@ -97,15 +87,19 @@ func New(o Options) *Server {
 			perPerson: o.PerUser,
 			people:    map[string]*person{},
 		},
-		jobs: map[string]*job{},
 	}
+	s.tasks = tasks.New(tasks.Options{Timeout: o.Timeout, API: s.guarded(o.API), Shared: o.Shared})
+	return s
 }
+
+// Close ends the tasks that run here, see tasks.Tasks.
+func (s *Server) Close() { s.tasks.Close() }
 
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
-// cause. All servers that MCP returns share the limit of calls and the tasks that the API runs.
+// cause. All servers that MCP returns share the limit of calls and the tasks.
 func (s *Server) MCP(session context.Context) *mcp.Server {
 	log := s.options.Log
 	if !log.Enabled(session, slog.LevelDebug) {
@@ -129,16 +123,15 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		},
 	})
 
-	handle := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return s.call(ctx, session, req)
-	}
 	for _, t := range s.tools {
-		m.AddTool(t, handle)
+		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.takesTasks() {
+	if s.options.Tasks {
 		addTaskMethods(m)
 	}
-	m.AddReceivingMiddleware(s.receive)
+	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return s.receive(session, next)
+	})
 	return m
 }
 
@@ -152,28 +145,21 @@ func isStateless(meta mcp.Meta) bool {
 }
 
 // receive returns what answers requests. next is the SDK, which would answer other methods, too,
-// such as subscriptions/listen, and has another code for unknown tools.
-func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+// such as subscriptions/listen.
+func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "initialize", "ping", "tools/list":
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
-			if d, ok := res.(*mcp.DiscoverResult); ok && s.takesTasks() {
+			if d, ok := res.(*mcp.DiscoverResult); ok && s.options.Tasks {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 			return res, err
 
 		case "tools/call":
-			call := req.(*mcp.CallToolRequest)
-			hasName := func(t *mcp.Tool) bool { return t.Name == call.Params.Name }
-			if !slices.ContainsFunc(s.tools, hasName) {
-				return nil, unknownTool(call.Params.Name)
-			}
-			if s.canBeTask(call.Params) {
-				return s.start(ctx, next, call)
-			}
+			return s.call(ctx, session, req.(*mcp.CallToolRequest))
 
 		case "tasks/get", "tasks/cancel", "tasks/update": // refused by the SDK without tasks
 			return s.handleTask(ctx, method, req)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 // request is a call of a tool over HTTP.
 func request(query string) *mcp.CallToolRequest {
 	return &mcp.CallToolRequest{
+		Session: &mcp.ServerSession{},
 		Params: &mcp.CallToolParamsRaw{
 			Name:      "answer",
 			Arguments: fmt.Appendf(nil, `{"query":%q}`, query),
@@ -168,19 +170,20 @@ func TestToolErrors(t *testing.T) {
 			`"openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,` +
 			`"openai-responses-mcp/type":"t[redacted]"},"content":[{"type":"text","text":` +
 			`"answer failed: calling the Responses API: server error (503): [redacted]"}],` +
-			`"isError":true}`
+			`"isError":true`
 		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,` +
 			`"openai-responses-mcp/reason":"query must not be empty"},"content":[{"type":"text",` +
-			`"text":"answer: invalid arguments: query must not be empty"}],"isError":true}`
-		old = "2025-06-18"
+			`"text":"answer: invalid arguments: query must not be empty"}],"isError":true`
+		complete = `,"resultType":"complete"}`
+		old      = "2025-06-18"
 	)
 	for _, tt := range []struct {
 		mode, version, query string
 		want                 string // the result; "" for an error of the protocol
 	}{
-		{"auto", Stateless, "fail", result},
-		{"auto", Stateless, " ", invalid},
-		{"result", old, "fail", result},
+		{"auto", Stateless, "fail", result + complete},
+		{"auto", Stateless, " ", invalid + complete},
+		{"result", old, "fail", result + "}"},
 		{"protocol", Stateless, "fail", ""},
 	} {
 		t.Run(tt.mode+" "+tt.version+" "+tt.query, func(t *testing.T) {
@@ -194,7 +197,7 @@ func TestToolErrors(t *testing.T) {
 				return
 			}
 
-			got, _ := res.MarshalJSON()
+			got, _ := json.Marshal(res)
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}

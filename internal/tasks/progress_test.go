@@ -1,4 +1,4 @@
-package server
+package tasks
 
 import (
 	"context"
@@ -64,17 +64,18 @@ var stageTests = []struct {
 	},
 }
 
-func TestStages(t *testing.T) {
+func TestMessages(t *testing.T) {
 	for _, tt := range stageTests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStages()
+			s := NewProgress()
 			for _, ev := range tt.events {
-				s.add(ev)
+				s.Add(ev)
 			}
 
 			var got []string
+			seen := 0
 			for range len(tt.events) + 1 {
-				got = append(got, s.next())
+				got = append(got, s.next(&seen))
 			}
 			if diff := cmp.Diff(tt.want, slices.Compact(got)); diff != "" {
 				t.Errorf("messages (-want +got):\n%s", diff)
@@ -87,25 +88,25 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		s := newStages()
+		s := NewProgress()
 		var got []string
-		go s.run(ctx, func(message string) error {
+		go s.Watch(ctx, func(message string) error {
 			got = append(got, fmt.Sprint(time.Since(began), ": ", message))
 			return nil
 		})
 
 		time.Sleep(10 * time.Millisecond)
-		s.add(start("search"))
-		s.add(search("a"))
-		s.add(start("text"))
-		s.add(delta("ab"))
+		s.Add(start("search"))
+		s.Add(search("a"))
+		s.Add(start("text"))
+		s.Add(delta("ab"))
 
 		time.Sleep(6 * time.Second)
-		s.add(start("thinking"))
+		s.Add(start("thinking"))
 		time.Sleep(time.Millisecond)
-		s.add(search(strings.Repeat("天", 1000)))
+		s.Add(search(strings.Repeat("天", 1000)))
 		time.Sleep(300 * time.Millisecond)
-		s.add(search("too late"))
+		s.Add(search("too late"))
 		cancel()
 		synctest.Wait()
 

@@ -1,6 +1,4 @@
-// Package seal makes ids of tasks that run at the API. Such an id holds all there is to know about
-// its task, and only a server with the same secret and the same API can read it.
-package seal
+package tasks
 
 import (
 	"crypto/aes"
@@ -17,48 +15,50 @@ const purpose = "openai-responses-mcp task id"
 
 var encoding = base64.RawURLEncoding
 
-// Task is a response that the API writes for a call.
-type Task struct {
+// origin is all there is to know about a response that the API writes for a call. A sealed id holds
+// it.
+type origin struct {
 	Created  time.Time
 	Tool     string
 	Response string // id at the API
 }
 
-// Owner is who can open the id of a task.
-type Owner struct {
-	Person  string // "" over stdio and for anonymous callers
-	BaseURL string // of the API, without NUL
+// owner is who can open a sealed id.
+type owner struct {
+	person  string // "" over stdio and for anonymous callers
+	baseURL string // of the API, without NUL
 }
 
-// Seal returns the id of a task.
-func Seal(t Task, secret string, owner Owner) string {
-	plain, _ := json.Marshal(t) // texts and a time of this century
+// seal returns the id of a response. Only a server with the same secret and the same API can read
+// it.
+func seal(o origin, secret string, by owner) string {
+	plain, _ := json.Marshal(o) // texts and a time of this century
 
-	sealed := newAEAD(secret).Seal(nil, nil, plain, owner.data())
+	sealed := newAEAD(secret).Seal(nil, nil, plain, by.data())
 	return encoding.EncodeToString(sealed)
 }
 
-// Open returns the task of an id that was sealed with one of the secrets for owner. It returns
+// open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
 // false for any other id.
-func Open(id string, secrets []string, owner Owner) (t Task, ok bool) {
+func open(id string, secrets []string, by owner) (o origin, ok bool) {
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
-		return t, false
+		return o, false
 	}
 
 	for _, secret := range secrets {
-		plain, err := newAEAD(secret).Open(nil, nil, sealed, owner.data())
+		plain, err := newAEAD(secret).Open(nil, nil, sealed, by.data())
 		if err == nil {
-			err = json.Unmarshal(plain, &t)
-			return t, err == nil
+			err = json.Unmarshal(plain, &o)
+			return o, err == nil
 		}
 	}
-	return t, false
+	return o, false
 }
 
 // data is what the id is bound to. The base URL has no NUL, so no two owners have the same.
-func (o Owner) data() []byte {
-	return []byte(o.Person + "\x00" + o.BaseURL)
+func (o owner) data() []byte {
+	return []byte(o.person + "\x00" + o.baseURL)
 }
 
 // newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key of a

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// result is the result of tools/call.
+type result struct {
+	mcp.ResultBase
+	Content    []content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+	Type       string          `json:"resultType,omitempty"` // for clients that know it
+}
+
+// MarshalJSON escapes < and > in texts, as the results of the SDK do.
+func (r *result) MarshalJSON() ([]byte, error) {
+	type plain result
+	return json.Marshal((*plain)(r))
+}
+
+// content is a text of a result.
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// newResult returns a result with a text for the client of a request.
+func newResult(req mcp.Request, body string, meta map[string]any) *result {
+	r := &result{Content: []content{{"text", body}}}
+	r.Meta = mcp.Meta{}
+	for name, value := range meta {
+		r.Meta[version.Name+"/"+name] = value
+	}
+	if knowsTypes(req) {
+		r.Type = "complete"
+	}
+	return r
+}
+
+// knowsTypes reports whether the client of a request knows types of results: it is stateless, or has
+// asked for a later version than that of its session.
+func knowsTypes(req mcp.Request) bool {
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	p := session.InitializeParams()
+	asked := p != nil && p.ProtocolVersion >= Stateless
+	return asked || isStateless(req.GetParams().GetMeta())
+}
+
+// result returns the result of a call of a tool, which has an answer or an error, for the client of
+// a request.
+func (s *Server) result(
+	req mcp.Request, tool string, a *answer.Answer, err error,
+) (mcp.Result, error) {
+	if err != nil {
+		return s.failure(req, tool, err)
+	}
+	return s.success(req, a), nil
+}
+
+// usage is how a result shows tokens.
+type usage struct {
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
+// in _meta.
+func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
+	body, _ := jsonx.Marshal(a) // strings are always valid JSON
+	clean := s.options.Redactor.Line
+
+	r := newResult(req, string(body), map[string]any{
+		"usage":          usage(a.Meta.Usage),
+		"resolved_model": clean(a.Meta.ResolvedModel),
+		"service_tier":   clean(a.Meta.ServiceTier),
+		"response_id":    clean(a.Meta.ResponseID),
+		"request_id":     clean(a.Meta.RequestID),
+		"searches":       a.Meta.Searches,
+		"elapsed_ms":     a.Meta.Elapsed.Milliseconds(),
+	})
+	if s.options.Structured {
+		r.Structured = body
+	}
+	return r
+}
+
+// failure reports why a call has no answer with the code of spec appendix B: as an error of the
+// protocol, or as a result, whose _meta has the data. The data (spec §8.2) holds neither content nor
+// instructions nor the key.
+func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, error) {
+	const code = -32001
+	data := map[string]any{}
+	clean := s.options.Redactor.Line
+	var reason, message string
+
+	if llm.KindOf(err) == llm.KindArguments {
+		reason = clean(err.Error())
+		message = tool + ": invalid arguments: " + reason
+		data["reason"] = reason
+	} else {
+		reason = text.Truncate(clean(s.options.Explain(tool, err)), 400)
+		message = "answer failed: " + reason
+	}
+
+	e, ok := errors.AsType[*llm.Error](err)
+	if ok && s.options.Debug {
+		maps.Copy(data, details(e, clean))
+	}
+
+	mode := s.options.ToolErrors
+	isResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
+	if isResult {
+		data["code"] = code
+		r := newResult(req, message, data)
+		r.IsError = true
+		return r, nil
+	}
+	data["message"] = reason
+	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
+	return nil, &jsonrpc.Error{Code: code, Message: message, Data: body}
+}
+
+// details returns what an error of the API says besides its message.
+func details(e *llm.Error, clean func(string) string) map[string]any {
+	data := map[string]any{
+		"name":       e.Name(),
+		"type":       clean(e.Type),
+		"request_id": clean(e.RequestID),
+		"status":     e.Status,
+	}
+	if e.Status == 0 { // not of an HTTP response
+		data["status"] = clean(e.Code)
+	}
+	maps.DeleteFunc(data, func(_ string, v any) bool { return v == "" })
+	return data
+}

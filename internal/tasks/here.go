@@ -1,0 +1,159 @@
+package tasks
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// here is the home of a call that runs in this process.
+type here struct {
+	tasks    *Tasks
+	stop     context.CancelCauseFunc
+	kept     atomic.Bool   // the call goes on without its request
+	named    chan struct{} // closed when the API runs a response for the call
+	response string        // its id, readable from then on
+}
+
+// Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
+// and ends with Tasks.
+//
+// keep may wait until the API names the response of the call. If only what the API runs becomes a
+// task, keep waits until the API finds the response. It returns false if the call ends before, and
+// that it has ended is in the state of t.
+func (s *Tasks) Start(
+	request context.Context,
+	call *llm.Call,
+	run func(context.Context) (*answer.Answer, error),
+) (t *Task, keep func() bool) {
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
+	h := &here{tasks: s, stop: stop, named: make(chan struct{})}
+	t = newTask(call.Tool, call.Person.ID, now(), h)
+	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
+	forget := context.AfterFunc(s.open, h.detach)
+
+	asks := *call // of the requests about the response, while call runs
+	call.Sink = func(ev llm.Event) {
+		h.name(ev)
+		t.Progress.Add(ev)
+	}
+	go func() {
+		defer forget()
+		defer stop(nil)
+		a, err := run(ctx)
+		s.end(t, a, err)
+	}()
+
+	return t, func() bool {
+		if !h.isTask(t, &asks) {
+			return false
+		}
+		h.kept.Store(true)
+		leave()
+		s.add(t, h)
+		return true
+	}
+}
+
+// name notes the response that an event names first. Others are retries.
+func (h *here) name(ev llm.Event) {
+	created, ok := ev.(llm.Created)
+	if ok && h.response == "" {
+		h.response = created.ID
+		close(h.named)
+	}
+}
+
+// isNamed reports whether the API runs a response for the call.
+func (h *here) isNamed() bool {
+	select {
+	case <-h.named:
+		return true
+	default:
+		return false
+	}
+}
+
+// isTask waits until the API names the response, and reports whether the call can be a task.
+func (h *here) isTask(t *Task, call *llm.Call) bool {
+	switch {
+	case h.tasks.o.Shared:
+		return h.isFound(t, call)
+	case h.tasks.o.API != nil:
+		select {
+		case <-h.named:
+		case <-t.done:
+		case <-time.After(nameTime):
+		}
+	}
+	return true
+}
+
+// isFound reports whether the API finds the response that it names: some servers say that a
+// response runs in the background, but have no GET. It waits for the name, and until the API says
+// something about it.
+func (h *here) isFound(t *Task, call *llm.Call) bool {
+	select {
+	case <-h.named:
+	case <-t.done:
+		return false
+	}
+
+	for {
+		_, err := h.tasks.fetch(context.Background(), t, call, h.response)
+		switch {
+		case errors.Is(err, answer.ErrUnknown):
+		case errors.Is(err, answer.ErrRunning):
+			return true
+		default: // it has ended, or is not there
+			<-t.done
+			return false
+		}
+		select {
+		case <-time.After(findTime):
+		case <-t.done:
+			return false
+		}
+	}
+}
+
+// add gives a task that runs here its id.
+func (s *Tasks) add(t *Task, h *here) {
+	id := rand.Text() // 130 bits: an id that was guessed finds no task
+	t.TTL = s.o.Timeout + keepHere
+	t.Poll = 2 * time.Second
+	if api := s.o.API; api != nil && h.isNamed() {
+		from := origin{Created: t.Created, Tool: t.Tool, Response: h.response}
+		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
+		t.TTL = s.o.Timeout + api.Keep
+	}
+	if s.o.Shared {
+		t.Poll = pollRemote
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addLocked(t, id)
+	if t.hasEnded() {
+		s.holdLocked(t)
+	}
+}
+
+// detach ends a task, whose response may go on at the API.
+func (h *here) detach() {
+	if h.kept.Load() {
+		h.stop(llm.ErrDetached)
+	}
+}
+
+func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string { return t.Progress.Last() }
+
+func (h *here) cancel(_ context.Context, t *Task, _ *llm.Call) {
+	h.tasks.end(t, nil, context.Canceled)
+	h.stop(context.Canceled)
+}

@@ -1,0 +1,64 @@
+package tasks
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	oldSecret = "an old secret of 32 characters.."
+	newSecret = "a secret of at least 32 characters"
+)
+
+var (
+	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
+	task  = origin{began, "answer_detailed", "resp_1"}
+	alice = owner{"token:alice", "https://api.example/v1"}
+	both  = []string{oldSecret, newSecret}
+)
+
+// An id can be opened with each of the secrets, and does not show its task.
+func TestOpen(t *testing.T) {
+	for _, secret := range both {
+		t.Run(secret, func(t *testing.T) {
+			id := seal(task, secret, alice)
+			if strings.Contains(id, "resp") || id == seal(task, secret, alice) {
+				t.Errorf("id %q is readable, or not random", id)
+			}
+
+			got, ok := open(id, both, alice)
+			if got != task || !ok {
+				t.Errorf("opened %t, %+v, want %+v", ok, got, task)
+			}
+		})
+	}
+}
+
+// Other ids cannot be opened, and none by others.
+func TestRefused(t *testing.T) {
+	id := seal(task, newSecret, alice)
+
+	for _, tt := range []struct {
+		name  string
+		id    string
+		owner owner
+	}{
+		{"another secret", seal(task, "another", alice), alice},
+		{"another person", id, owner{"token:bob", alice.baseURL}},
+		{"anonymous", id, owner{"", alice.baseURL}},
+		{"another API", id, owner{alice.person, ""}},
+		{"NUL in the person", id, owner{string(alice.data()), ""}},
+		{"changed", strings.ToUpper(id), alice},
+		{"longer", id + "AAAA", alice},
+		{"empty", "", alice},
+		{"line break", id + "\n", alice},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := open(tt.id, both, tt.owner)
+			if ok {
+				t.Errorf("opened %+v", got)
+			}
+		})
+	}
+}

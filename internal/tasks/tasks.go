@@ -1,0 +1,242 @@
+// Package tasks keeps calls that outlive their requests. A task runs in one of two homes: in this
+// process, or at the API, where the id of the task is all that is left of it: a sealed one, which
+// any process with the same secret can open. Package server shows tasks to clients.
+//
+//	tasks.go     Tasks: which there are, and for how long
+//	here.go      a call that runs in this process
+//	remote.go    a response that the API runs for a call of another process
+//	progress.go  messages about a call
+//	seal.go      sealed ids
+package tasks
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+const (
+	maxTasks = 1000             // that are kept, unless more of them work
+	maxHeld  = 64 << 20         // bytes of the answers of those that have ended, unless the last one has more
+	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
+	nameTime = 2 * time.Second  // for the API to name the response of a task
+	findTime = 5 * time.Second  // between two attempts to find it
+	askTime  = 10 * time.Second // for the API to answer
+)
+
+// Options configures Tasks.
+type Options struct {
+	Timeout time.Duration // of a call
+
+	// API runs responses in the background; nil: all tasks end with this process.
+	API *API
+
+	// Shared says that requests about a task may reach another process, as over HTTP. Then only
+	// calls whose response the API runs become tasks.
+	Shared bool
+}
+
+// API is what tasks need of an API that runs responses in the background.
+type API struct {
+	// Fetch returns the answer of a response, or an error of package answer that says why there is
+	// none. Cancel cancels a response. Neither waits for other calls.
+	Fetch func(
+		ctx context.Context,
+		call *llm.Call,
+		response string,
+		created time.Time,
+	) (*answer.Answer, error)
+	Cancel func(ctx context.Context, call *llm.Call, response string) error
+
+	Secrets func() []string // ids are sealed with the first one, and opened with any
+	BaseURL string
+	Keep    time.Duration // how long the API has an answer after the time limit
+}
+
+// Tasks are the tasks that this process knows.
+type Tasks struct {
+	o     Options
+	close context.CancelFunc
+	open  context.Context // until Close
+
+	mu    sync.Mutex       // guards the fields below
+	known map[string]*Task // by ID
+	ended []*Task          // of the known ones, in the order of their ends
+	held  int              // bytes of their answers
+}
+
+// New returns Tasks without any.
+func New(o Options) *Tasks {
+	open, end := context.WithCancel(context.Background())
+	return &Tasks{o: o, open: open, close: end, known: map[string]*Task{}}
+}
+
+// Close ends the tasks that run here. Their responses go on at the API if they run in its background.
+func (s *Tasks) Close() { s.close() }
+
+// Task is a call that outlives its request.
+type Task struct {
+	ID       string // set before clients know the task
+	Tool     string
+	Created  time.Time
+	TTL      time.Duration // for how long after its creation it can be asked about
+	Poll     time.Duration // between two requests about it
+	Progress *Progress
+
+	person string
+	home   home
+
+	done chan struct{} // closed when the task has ended
+	end  State         // readable from then on
+	size int           // bytes of the answer
+}
+
+// home is where a task runs. Both methods are safe for concurrent use.
+type home interface {
+	// look ends the task if it has ended there, or else returns a message about it.
+	look(ctx context.Context, t *Task, call *llm.Call) string
+
+	// cancel ends the task, unless it is too late.
+	cancel(ctx context.Context, t *Task, call *llm.Call)
+}
+
+// State is how a task is: it works, or has an answer or an error.
+type State struct {
+	Updated time.Time
+	Message string // while it works, may be ""
+	Answer  *answer.Answer
+	Err     error
+}
+
+// Works reports whether the task has not ended.
+func (s State) Works() bool { return s.Answer == nil && s.Err == nil }
+
+// newTask returns a task that works.
+func newTask(tool, person string, created time.Time, in home) *Task {
+	return &Task{
+		Tool:     tool,
+		Created:  created,
+		Progress: NewProgress(),
+		person:   person,
+		home:     in,
+		done:     make(chan struct{}),
+	}
+}
+
+// now is the time in the precision that clients can parse.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Done is closed when the task has ended.
+func (t *Task) Done() <-chan struct{} { return t.done }
+
+func (t *Task) hasEnded() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (t *Task) isOver() bool { return time.Since(t.Created) > t.TTL }
+
+// Look returns the state of a task. call is that of the request that asks.
+func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
+	message := ""
+	if !t.hasEnded() {
+		message = t.home.look(ctx, t, call)
+	}
+	if t.hasEnded() {
+		return t.end
+	}
+	return State{Updated: now(), Message: message}
+}
+
+// Cancel ends a task unless it has ended.
+func (s *Tasks) Cancel(ctx context.Context, t *Task, call *llm.Call) {
+	if !t.hasEnded() {
+		t.home.cancel(ctx, t, call)
+	}
+}
+
+// Find returns the task of a person with an id, or nil if there is none or its time is over.
+func (s *Tasks) Find(id, person string) *Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	t := s.known[id]
+	if t == nil && s.o.API != nil {
+		from, ok := open(id, s.o.API.Secrets(), owner{person, s.o.API.BaseURL})
+		if !ok {
+			return nil
+		}
+		t = newTask(from.Tool, person, from.Created, newRemote(s, from.Response))
+		t.TTL = s.o.Timeout + s.o.API.Keep
+		t.Poll = pollRemote
+		s.addLocked(t, id)
+	}
+	if t == nil || t.person != person || t.isOver() {
+		return nil
+	}
+	return t
+}
+
+// addLocked makes a task known, and forgets those whose time is over.
+func (s *Tasks) addLocked(t *Task, id string) {
+	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
+	s.ended = slices.DeleteFunc(s.ended, func(t *Task) bool {
+		if t.isOver() {
+			s.held -= t.size
+		}
+		return t.isOver()
+	})
+	t.ID = id
+	s.known[id] = t
+}
+
+// end ends a task, unless it has ended. If there are too many tasks then, or if their answers are
+// too large, those that ended first are forgotten.
+func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.hasEnded() {
+		return
+	}
+	t.end = State{Updated: now(), Answer: a, Err: err}
+	close(t.done)
+	if t.ID != "" {
+		s.holdLocked(t)
+	}
+}
+
+// holdLocked counts what a task that is known holds from its end on.
+func (s *Tasks) holdLocked(t *Task) {
+	t.size = size(t.end.Answer)
+	s.ended = append(s.ended, t)
+	s.held += t.size
+
+	isFull := func() bool { return len(s.known) > maxTasks || s.held > maxHeld }
+	for len(s.ended) > 1 && isFull() {
+		first := s.ended[0]
+		s.ended = slices.Delete(s.ended, 0, 1)
+		s.held -= first.size
+		delete(s.known, first.ID)
+	}
+}
+
+// size returns the bytes of an answer, which may be nil.
+func size(a *answer.Answer) int {
+	if a == nil {
+		return 0
+	}
+	n := len(a.Text)
+	for _, c := range slices.Concat(a.Citations, a.Sources) {
+		n += len(c.URL) + len(c.Title)
+	}
+	return n
+}
