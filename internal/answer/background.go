@@ -59,7 +59,7 @@ func (a *Answerer) Fetch(
 		return nil, resp.Failure
 	}
 
-	ans, err := a.single(resp, resp.Blocked(), a.o.Profiles[call.Tool].Model, began)
+	ans, err := a.single(resp, nil, a.o.Profiles[call.Tool].Model, began)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
@@ -90,7 +90,7 @@ func (a *Answerer) CancelResponse(ctx context.Context, call *llm.Call, id string
 func (a *Answerer) single(
 	resp *llm.Response, excluded []string, model string, began time.Time,
 ) (*Answer, error) {
-	r := a.newReading(excluded)
+	r := &reading{excluded: excluded}
 	r.add(resp)
 	return a.compose(r, model, began)
 }

@@ -34,7 +34,7 @@ func (a *Answerer) converse(
 		if attempt >= a.o.RequeryAttempts {
 			return nil
 		}
-		follow := r.followUp()
+		follow := a.followUp(r)
 		if follow == "" {
 			return nil
 		}
@@ -45,11 +45,11 @@ func (a *Answerer) converse(
 }
 
 // followUp returns the question that asks for what is missing, or "".
-func (r *reading) followUp() string {
+func (a *Answerer) followUp(r *reading) string {
 	switch {
 	case r.noText:
 		return askForText
-	case r.searched && len(r.sources()) == 0:
+	case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
 		return askForSources
 	}
 	return ""

@@ -12,7 +12,7 @@ import (
 
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
-	blocked    cite.Hosts // are not cited
+	excluded   []string // domains that are not cited, besides the configured ones
 	last       *llm.Response
 	content                    // of the last response that has text, else of the first
 	noText     bool            // the last response has no text
@@ -27,11 +27,6 @@ type reading struct {
 type content struct {
 	text  string
 	cites []cite.Citation
-}
-
-// newReading returns a reading of no response. Its question excludes these domains.
-func (a *Answerer) newReading(excluded []string) *reading {
-	return &reading{blocked: cite.NewHosts(slices.Concat(a.o.Search.BlockedDomains, excluded))}
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
@@ -51,13 +46,17 @@ func (r *reading) add(resp *llm.Response) {
 			r.citedAny = append(r.citedAny, m.cites...)
 
 		case "web_search_call":
-			hasFailed := item.Status == "failed" && len(item.Action.Sources) == 0
-			r.searched = r.searched || !hasFailed
+			if item.Status != "failed" || len(item.Action.Sources) > 0 {
+				r.searched = true
+			}
 			r.addSources(item)
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
 		}
+	}
+	for _, tool := range resp.Tools { // Fetch does not know what the question excludes
+		r.excluded = append(r.excluded, tool.Filters.Blocked...)
 	}
 	if len(finals) > 0 {
 		messages = finals
@@ -148,13 +147,14 @@ func join(messages []content) content {
 // sources returns what the answer can cite, each source once: the pages that its text cites, in
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
-// without a URL are always among them. Blocked pages are not.
-func (r *reading) sources() []cite.Citation {
+// without a URL are always among them. Pages of blocked and of excluded domains are not.
+func (r *reading) sources(blocked []string) []cite.Citation {
+	hidden := cite.NewHosts(slices.Concat(blocked, r.excluded))
 	var list []cite.Citation
 	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
 	add := func(c cite.Citation) {
 		key := cite.PageKey(c.URL)
-		if !seen[key] && !r.blocked.Has(c.URL) {
+		if !seen[key] && !hidden.Has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true

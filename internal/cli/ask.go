@@ -57,8 +57,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	defer s.close()
 	q := f.question
 	search := s.config.Search
-	hasDomains := len(q.Domains)+len(search.Defaults.Domains) > 0
-	if q.OnlyDomains && !hasDomains {
+	if q.OnlyDomains && len(q.Domains)+len(search.Defaults.Domains) == 0 {
 		return usageError(f.seeHelp(), "--only-domains needs --domains or search.defaults.domains")
 	}
 	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.config.Server.Debug)

@@ -32,9 +32,9 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Tools []struct { // those of the request
+	Tools []struct { // of the request, if the API repeats them
 		Filters struct {
-			BlockedDomains []string `json:"blocked_domains"`
+			Blocked []string `json:"blocked_domains"`
 		}
 	}
 
@@ -43,14 +43,6 @@ type Response struct {
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
 	Retries   int    `json:"-"` // tries that failed before this response
 	Streamed  bool   `json:"-"` // came as a stream
-}
-
-// Blocked returns the domains that the request kept the web search from.
-func (r *Response) Blocked() (domains []string) {
-	for _, tool := range r.Tools {
-		domains = append(domains, tool.Filters.BlockedDomains...)
-	}
-	return domains
 }
 
 // Running reports whether the response runs in the background.

@@ -39,19 +39,21 @@ func question(tool string, args gjson.Result, d answer.Defaults) (answer.Questio
 		return q, nil
 	}
 
-	var recency, results, hosts, only, exclude error
+	var recency, results, hosts, exclude, filter error
 	q.RecencyDays, recency = number(args, "recency_days", 0, math.MaxFloat64)
 	q.MaxResults, results = number(args, "max_results", 1, maxResults)
 	q.Domains, hosts = hostNames(args, "domains")
-	q.OnlyDomains, only = boolean(args, "only_domains")
 	q.ExcludeDomains, exclude = hostNames(args, "exclude_domains")
 
-	err := cmp.Or(recency, results, hosts, only, exclude)
-	hasDomains := len(q.Domains)+len(d.Domains) > 0
-	if err == nil && q.OnlyDomains && !hasDomains {
-		err = llm.KindArguments.Errorf("only_domains needs domains, which has no default here")
+	v := args.Get("only_domains") // null is ""; models also send true as a string
+	q.OnlyDomains, filter = strconv.ParseBool(cmp.Or(v.String(), "false"))
+	switch {
+	case filter != nil:
+		filter = llm.KindArguments.Errorf("only_domains must be true or false, got %s", quote(v))
+	case q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0:
+		filter = llm.KindArguments.Errorf("only_domains needs domains, which has no default here")
 	}
-	return q, err
+	return q, cmp.Or(recency, results, hosts, exclude, filter)
 }
 
 // number returns a number, which models also send as a string; nil if it is not there. A larger one
@@ -68,20 +70,6 @@ func number(args gjson.Result, name string, least, most float64) (*float64, erro
 		return nil, llm.KindArguments.Errorf("%s must be a number of at least %v, got %s", name, least, quote(v))
 	}
 	return new(min(n, most)), nil
-}
-
-// boolean reports whether an argument is true. Models also send it as a string.
-func boolean(args gjson.Result, name string) (bool, error) {
-	v := args.Get(name)
-	if v.Type == gjson.Null {
-		return false, nil
-	}
-
-	b, err := strconv.ParseBool(v.String())
-	if err != nil {
-		err = llm.KindArguments.Errorf("%s must be true or false, got %s", name, quote(v))
-	}
-	return b, err
 }
 
 // hostNames returns host names. Models also send one name without an array.
