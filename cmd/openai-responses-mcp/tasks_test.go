@@ -375,6 +375,30 @@ func TestServeLog(t *testing.T) {
 	}
 }
 
+// A call beyond the limit of its person is not asked. Its error is for a model, and the log has it.
+func TestServeCallsPerHour(t *testing.T) {
+	t.Parallel()
+	api, env := newAPI(t, "always", "ok")
+	r := newReplica(t, env, overHTTP+"--calls-per-hour 1")
+	for _, tt := range []struct{ token, query, want string }{
+		{alice, " ", "answer: invalid arguments: query must not be empty"},
+		{alice, "x", `{"answer":`},
+		{bob, "x", `{"answer":`},
+		{alice, "x", "answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"},
+	} {
+		question := fmt.Sprintf(`"name":"answer","arguments":{"query":%q}`, tt.query)
+		m := r.request(tt.token, "tools/call", "answer", question)
+		if got := m.Get("result.content.0.text").Str; !strings.HasPrefix(got, tt.want) {
+			t.Errorf("got %s, want %s", m, tt.want)
+		}
+	}
+
+	r.logged("client=alice app=codex/1.0 model=gpt-5.2 outcome=limited kind=limited ")
+	if n := len(api.Requests()); n != 2 {
+		t.Errorf("%d requests to the API, want 2", n)
+	}
+}
+
 // A response in the background is cancelled at the API when its client has left, and when the
 // server ends.
 func TestServeCancels(t *testing.T) {

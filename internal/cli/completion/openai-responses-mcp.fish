@@ -29,6 +29,7 @@ complete -c openai-responses-mcp -n $in -l metrics -x -d 'address of its own for
 complete -c openai-responses-mcp -n $in -l path -x -d 'path of the MCP endpoint'
 complete -c openai-responses-mcp -n $in -l max-calls -x -d 'requests that run at once'
 complete -c openai-responses-mcp -n $in -l max-calls-per-user -x -d 'how many of them are of one user'
+complete -c openai-responses-mcp -n $in -l calls-per-hour -x -d 'calls that one user may start in an hour'
 complete -c openai-responses-mcp -n $in -l notice -x -d 'how long everything stays open after SIGTERM'
 complete -c openai-responses-mcp -n $in -l drain -x -d 'how long calls may then finish'
 complete -c openai-responses-mcp -n $in -l log-format -x -a 'text json' -d 'format of the log'

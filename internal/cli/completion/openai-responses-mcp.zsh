@@ -39,6 +39,7 @@ _openai-responses-mcp() {
             '--path[path of the MCP endpoint]:path:' \
             '--max-calls[requests that run at once]:number:' \
             '--max-calls-per-user[how many of them are of one user]:number:' \
+            '--calls-per-hour[calls that one user may start in an hour]:number:' \
             '--notice[how long everything stays open after SIGTERM]:duration:' \
             '--drain[how long calls may then finish]:duration:' \
             '--log-format[format of the log]:format:(text json)' \
