@@ -36,7 +36,7 @@ func (a *Answerer) Start(
 	if resp.Running() {
 		return resp.ID, nil, nil
 	}
-	ans, err = a.single(resp, req.Model, began)
+	ans, err = a.single(resp, q.ExcludeDomains, req.Model, began)
 	return "", ans, err
 }
 
@@ -59,7 +59,7 @@ func (a *Answerer) Fetch(
 		return nil, resp.Failure
 	}
 
-	ans, err := a.single(resp, a.o.Profiles[call.Tool].Model, began)
+	ans, err := a.single(resp, nil, a.o.Profiles[call.Tool].Model, began)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
@@ -85,9 +85,12 @@ func (a *Answerer) CancelResponse(ctx context.Context, call *llm.Call, id string
 	return a.o.Client.Cancel(ctx, call, id)
 }
 
-// single makes the answer of one response to a question that was asked at a time.
-func (a *Answerer) single(resp *llm.Response, model string, began time.Time) (*Answer, error) {
-	r := &reading{}
+// single makes the answer of one response to a question that excluded these domains and was asked
+// at a time.
+func (a *Answerer) single(
+	resp *llm.Response, excluded []string, model string, began time.Time,
+) (*Answer, error) {
+	r := &reading{excluded: excluded}
 	r.add(resp)
 	return a.compose(r, model, began)
 }

@@ -135,7 +135,7 @@ func (a ask) answer(
 
 	select {
 	case <-time.After(a.takes):
-		meta := answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}
+		meta := answer.Meta{Usage: llm.Usage{Input: 7, CacheWrite: 2}, Searches: 1}
 		return &answer.Answer{Text: a.text, Meta: meta}, nil
 	case <-ctx.Done():
 		time.Sleep(100 * time.Millisecond)
@@ -299,6 +299,7 @@ func TestCalls(t *testing.T) {
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
 				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
 				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="input"} 7`,
+				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="cache_write"} 2`,
 				`searches_total{tool="answer",client="alice",model="gpt-5.2"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,

@@ -25,7 +25,7 @@ import (
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last four are
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last five are
 // not about what the API says.
 var (
 	// KindMissingKey: nothing was sent.
@@ -82,6 +82,9 @@ var (
 	// KindArguments: the question is invalid and was not asked.
 	KindArguments = Kind{"invalid arguments", "", "arguments"}
 
+	// KindLimited: the person has started too many calls, and the question was not asked.
+	KindLimited = Kind{"limited", "", "limited"}
+
 	// KindInternal: a bug, or an error that names no kind.
 	KindInternal = Kind{"error", "", "internal"}
 )
@@ -96,6 +99,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindShutdown,
 		KindArguments,
+		KindLimited,
 		KindInternal,
 
 		KindMissingKey,

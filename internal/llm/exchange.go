@@ -56,7 +56,7 @@ func (c *Client) do(
 		call:         call,
 		takesRunning: takesRunning,
 		model:        r.Model,
-		body:         c.newBody(r),
+		body:         c.newBody(call.Person, r),
 		instructions: r.Instructions,
 		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
 		key:          c.key.Load(),
