@@ -7,7 +7,7 @@
 # --build-arg RELEASE=true the first one makes the binary of the release.
 ARG SOURCE=source
 
-FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9 AS build
+FROM --platform=$BUILDPLATFORM docker.io/library/golang:1.26.9@sha256:f1f0bcc2c524a3ced375fcb4d1ecb7aa371aa7070e112599aaca45cc02d0101b AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -31,7 +31,7 @@ FROM ${SOURCE:-source} AS binary
 FROM scratch
 COPY --from=binary --chmod=0755 /openai-responses-mcp /openai-responses-mcp
 LABEL org.opencontainers.image.title="openai-responses-mcp" \
-      org.opencontainers.image.description="Web-searched, cited answers from the OpenAI Responses API, for MCP clients" \
+      org.opencontainers.image.description="Web-searched, cited answers from the OpenAI Responses API" \
       org.opencontainers.image.version="1.3.0" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.url="https://github.com/uchimanajet7/openai-responses-mcp" \

@@ -19,6 +19,9 @@
 //	internal/llm     sends the request through openai-go, retries, and turns the stream into
 //	                 events; internal/pacer says when a request may go out
 //
+// All of them get the call as one argument, an llm.Call: who makes it, who watches it, and what it
+// took. server.newCall makes it of a request, and the commands ask and doctor make their own.
+//
 // # Where it is decided
 //
 //	how a message is framed                stdio    Reader.Read, conn.writeLocked
@@ -54,8 +57,9 @@
 //
 // The commands doctor and setup use internal/doctor and internal/clients, and ask shows its answer
 // with internal/terminal. internal/oauth checks the tokens of people who sign in, and internal/cite
-// knows pages, dates and lists of sources. internal/advice says what to do about an error. internal/fakeapi is the API of --offline
-// and of the tests. internal/text truncates and sanitizes text, internal/logging writes the log,
+// knows pages, dates and lists of sources. internal/advice says what to do about an error.
+// internal/fakeapi is the API of --offline and, with the scripts of test/apitest, of the tests.
+// internal/text truncates and sanitizes text, internal/logging writes the log,
 // internal/redact keeps secrets out of it, internal/jsonx encodes JSON without HTML escapes, and
 // internal/version holds the version.
 package main

@@ -1,5 +1,5 @@
 // The tests in this package run the program as its users do: through its command line, environment,
-// pipes and exit code, against the API of internal/fakeapi.
+// pipes and exit code, against the API of internal/apitest.
 //
 //	main_test.go      the commands of the scripts in testdata
 //	client_test.go    the MCP client of scripts and tests
@@ -25,9 +25,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 func TestMain(m *testing.M) {
@@ -35,9 +35,9 @@ func TestMain(m *testing.M) {
 }
 
 // newAPI starts an API with these steps, and returns the variables of a program that asks it.
-func newAPI(t tester, steps ...string) (api *fakeapi.Server, env []string) {
+func newAPI(t tester, steps ...string) (api *apitest.Server, env []string) {
 	t.Helper()
-	api, err := fakeapi.Start(steps...)
+	api, err := apitest.Start(steps...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -57,7 +57,7 @@ func await(t tester, wait func(context.Context, int) error, n int) {
 }
 
 // serve starts an API, and a server on stdio that asks it once for each call.
-func serve(t *testing.T, steps string) (*client, *fakeapi.Server) {
+func serve(t *testing.T, steps string) (*client, *apitest.Server) {
 	t.Helper()
 	api, env := newAPI(t, strings.Fields(steps)...)
 	words := append(env, "--stdio", "OPENAI_MAX_RETRIES=0")
@@ -67,7 +67,7 @@ func serve(t *testing.T, steps string) (*client, *fakeapi.Server) {
 // script is the state of a script, and its tester.
 type script struct {
 	*testscript.TestScript
-	api     *fakeapi.Server
+	api     *apitest.Server
 	c       *client
 	printed string // by the command
 }
@@ -77,7 +77,7 @@ func (s *script) Cleanup(f func()) { s.Defer(f) }
 
 // TestScript runs the scripts in testdata, with these commands:
 //
-//	api STEP...              starts an API with these steps (see fakeapi.Server.Script)
+//	api STEP...              starts an API with these steps (see apitest.Server.Script)
 //	requests N, aborted N    waits until the API has had N requests and no more, N aborted ones
 //	body N [REGEXP...], headers N [REGEXP...]  prints the body or the headers of request N
 //	code N ARG...            runs the program and wants exit code N

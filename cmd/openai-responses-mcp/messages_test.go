@@ -140,6 +140,11 @@ var inputs = []struct{ name, want, in string }{
 	{"a framed number", "F-32600 F1", framed("42") + nextFrame},
 	{"null", "F-32600", "null\n"},
 	{"an empty array", "L-32600", "[]\n"},
+	{
+		"10,000 elements", "L-32600 L1",
+		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` +
+			strings.Repeat("{},", 5000) + "0]}}" + nextLine,
+	},
 	{"a batch", "L-32600", "[" + ping1 + "," + ping2 + "]\n"},
 	{"an empty object", "L-32600", "{}\n"},
 	{"no version", "L-32600", `{"id":1,"method":"ping"}`},

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // A signal ends a session whose client does not read.
@@ -171,7 +171,7 @@ func TestCommandsEnd(t *testing.T) {
 }
 
 // wantCancel wants that request n cancels a response.
-func wantCancel(t *testing.T, api *fakeapi.Server, n int) {
+func wantCancel(t *testing.T, api *apitest.Server, n int) {
 	t.Helper()
 	await(t, api.WaitRequests, n)
 	if path := api.Requests()[n-1].Path; !strings.HasSuffix(path, "/cancel") {

@@ -45,7 +45,7 @@ const (
 	maxFiles      = 20
 )
 
-// churn are steps of fakeapi, each the first word of a question, and a part of the response. ID; ends
+// churn are steps of apitest, each the first word of a question, and a part of the response. ID; ends
 // a question, which answers quote. Without a response the call hangs until it is cancelled.
 var churn = []struct{ step, want string }{
 	{"ok", "ID;"},

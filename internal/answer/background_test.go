@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 var why = Question{Query: "why"}
 
 // inMemory sends requests to a fake API without a network.
-type inMemory struct{ api *fakeapi.Server }
+type inMemory struct{ api *apitest.Server }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
@@ -38,7 +38,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 // newBackground returns an Answerer for a fake API with these steps.
 func newBackground(t *testing.T, steps string) *Answerer {
 	t.Helper()
-	api, err := fakeapi.New(strings.Fields(steps)...)
+	api, err := apitest.New(strings.Fields(steps)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +118,32 @@ func TestFetch(t *testing.T) {
 				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
 				if diff := cmp.Diff(plain, got, figures); diff != "" {
 					t.Errorf("answer (-plain +fetched):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The time of an answer is that of the API, or until it is fetched if the API does not say it.
+func TestFetchElapsed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		times string
+		want  time.Duration
+	}{
+		"said":     {`"created_at":100,"completed_at":110,`, 10 * time.Second},
+		"not said": {`"created_at":100,`, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				body := completed(message("", "Yes."))
+				a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
+				call := &llm.Call{Tool: "answer"}
+				ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := ans.Meta.Elapsed; got != tt.want {
+					t.Errorf("elapsed %v, want %v", got, tt.want)
 				}
 			})
 		})

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,14 @@ var citationTests = []struct {
 		"name found",
 		completed(search("one", pageA, "one"), message("", "x")),
 		[]string{"one", pageA},
+	},
+
+	{
+		"names that are none",
+		completed(search("javascript:alert(1)", "data:text/html,x", "https:/bad.example/a",
+			"[a](javascript:x)", "a b", "//bad.example", strings.Repeat("a", 65), "a-b_c.9"),
+			message("", "x")),
+		[]string{"a-b_c.9"},
 	},
 
 	{"blocked", completed(message("", "x", blocked, pageA)), []string{pageA}},

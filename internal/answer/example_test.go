@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 func ExampleAnswerer_Ask() {
-	api, err := fakeapi.Start()
+	api, err := apitest.Start()
 	if err != nil {
 		fmt.Println(err)
 		return

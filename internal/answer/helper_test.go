@@ -29,9 +29,11 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	var sent map[string]any
-	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-		return nil, err
+	var sent map[string]any // nil for a GET
+	if r.Body != nil {
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			return nil, err
+		}
 	}
 
 	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
@@ -135,7 +137,7 @@ func search(sources ...string) string {
 	list := []map[string]any{}
 	for _, s := range sources {
 		source := map[string]any{"type": "api", "name": s}
-		if strings.Contains(s, ".") {
+		if strings.Contains(s, "://") && strings.Contains(s, ".") {
 			source = map[string]any{"type": "url", "url": s}
 		}
 		list = append(list, source)

@@ -1,11 +1,16 @@
 package answer
 
 import (
+	"bytes"
 	"encoding/json"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 func TestInput(t *testing.T) {
@@ -82,7 +87,7 @@ func TestTool(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := json.Marshal(tt.search.tool(nil))
+			got, err := json.Marshal(tt.search.tool(Question{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,4 +96,56 @@ func TestTool(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The debug log says what a request asks for, as far as the model takes it.
+func TestRequestLog(t *testing.T) {
+	const profile = "level=DEBUG msg=\"answer: profile=answer model="
+	const summary = "level=DEBUG msg=\"answer: request summary tools=web_search(on) reasoning="
+	const gpt5 = profile + "gpt-5.2 supports={verbosity:true, reasoning:true}\"\n" + summary
+	const gpt4 = profile + "gpt-4.1 supports={verbosity:false, reasoning:false}\"\n" + summary
+	for name, tt := range map[string]struct {
+		profile Profile
+		want    string
+	}{
+		"both": {
+			Profile{Model: "gpt-5.2", ReasoningEffort: "low", Verbosity: "low"},
+			gpt5 + "on text.verbosity=on\"\n",
+		},
+		"not asked for": {
+			Profile{Model: "gpt-5.2"},
+			gpt5 + "off text.verbosity=off\"\n",
+		},
+		"not taken": {
+			Profile{Model: "gpt-4.1", ReasoningEffort: "low", Verbosity: "low"},
+			gpt4 + "off text.verbosity=off\"\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				a, _ := newAnswerer(func(o *Options) {
+					o.Profiles["answer"] = tt.profile
+					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+						Level:       slog.LevelDebug,
+						ReplaceAttr: withoutTime,
+					}))
+				}, completed(message("", "Yes.")))
+				_, err := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, log.String()); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
 }

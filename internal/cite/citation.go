@@ -9,6 +9,7 @@
 package cite
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -32,12 +33,16 @@ func Page(raw, title string) Citation {
 	return Citation{URL: PageURL(raw), Title: oneLine(title)}
 }
 
-// Named returns a source without a URL, as the API names its own ("oai-weather"). A URL is no name.
+// sourceName matches the name of a source without a URL. No URL and no Markdown is one.
+var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// Named returns a source without a URL, as the API names its own ("oai-weather"). Its URL is empty
+// if name is not an identifier.
 func Named(name string) Citation {
-	if strings.Contains(name, "://") {
+	if !sourceName.MatchString(name) {
 		return Citation{}
 	}
-	return Citation{URL: oneLine(name), Title: "api"}
+	return Citation{URL: name, Title: "api"}
 }
 
 // IsPage reports whether the source has a URL.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -58,6 +59,7 @@ func (a *app) build(f *flags) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.api.RefusalTime = f.refusalTime
 	if b.logErr != nil {
 		warnings = append(warnings, b.logErr.Error()+"; the debug log goes to stderr only")
 	}
@@ -170,7 +172,7 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 	a.redactor = redact.New(cfg.Secrets...)
 	closeAPI := func() {}
 	if offline {
-		api, err := fakeapi.Start("always", "delay=100ms") // so that a call can be watched
+		api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond}) // to be watched
 		if err != nil {
 			return nil, fmt.Errorf("starting the offline API: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -23,6 +24,8 @@ type flags struct {
 	offline bool
 	keyless bool // smoke: offline when there is no key
 	show    bool // --show-config alone, whose JSON has the warnings
+
+	refusalTime time.Duration // of llm.Options
 }
 
 // newConfigFlag returns the flags of a command that takes --config only.

@@ -76,6 +76,7 @@ type serveFlags struct {
 	oauth     oauth.Options
 	maxCalls  int
 	perPerson int // of maxCalls
+	perHour   int // of one person; 0: no limit
 	notice    time.Duration
 	drain     time.Duration
 }
@@ -83,6 +84,7 @@ type serveFlags struct {
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
+	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
@@ -98,6 +100,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
 	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
+	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
 	a.logFormat = logging.Text
@@ -152,6 +155,8 @@ func (f *serveFlags) check() error {
 	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
 			f.perPerson, f.maxCalls)
+	case f.isGiven("calls-per-hour") && f.perHour < 1:
+		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	case f.drain < 0, f.notice < 0:
 		problem = "--drain and --notice cannot be negative"
 	default:
@@ -282,6 +287,7 @@ func (f *serveFlags) options(
 	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 	s.server.MaxCalls = f.maxCalls
 	s.server.PerUser = perPerson
+	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		counts.Observe(c)
 		logCall(s.log, c, s.profiles[c.Tool].Model)
@@ -328,7 +334,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 	log.Info("call",
-		"request_id", text.Truncate(c.RequestID, 100),
+		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),

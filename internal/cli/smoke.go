@@ -67,7 +67,7 @@ type object = map[string]any
 type request struct {
 	method    string
 	params    any
-	cancelled bool // at once, so it must not be answered
+	cancelled bool // right after it is sent: it must get no response
 	response  gjson.Result
 }
 
@@ -84,7 +84,7 @@ func firstRequests() []request {
 }
 
 // session sends requests to a server inside this process, all at once, and prints each response when
-// it comes. The error is the first of a request without a result.
+// it arrives. It returns an error for the first request that has no result.
 func session(
 	ctx context.Context,
 	o server.Options,

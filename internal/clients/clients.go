@@ -22,9 +22,9 @@ type Client struct {
 	NoHTTP string // why the client has no entry for a server over HTTP, or ""
 
 	alias       string // another name that users type, or ""
-	path        string // of the file, with / between folders; ~ and DATA are the folders of File
-	windowsPath string // where it differs
-	place       string // where a user enters the snippet in place of a file, or ""
+	path        string // path of the file, with slashes; File replaces ~ and DATA
+	windowsPath string // path on Windows if it is another one, or ""
+	place       string // where a user enters the snippet if the client has no file, or ""
 	reference   string // how an entry refers to a variable; %s stands for its name; "": YOUR_%s
 
 	whole   bool   // the entry is the whole file, which is not JSON
@@ -38,7 +38,7 @@ type Client struct {
 	omits     string // what add leaves out of the entry, or ""
 	link      string // template of a URL that adds the server when it is opened, or ""
 	signIn    string // how a user signs in to a server with OAuth; "": as SignIn says
-	notes     []note // templates
+	notes     []note // what a user has to know; templates
 }
 
 // All returns the clients in the order of the documentation.
@@ -75,8 +75,8 @@ func (c Client) SignIn() string {
 	return strings.Replace(cmp.Or(c.signIn, usual), "$NAME", name, 1)
 }
 
-// File is what the client reads on a GOOS, or the place of the snippet. DATA is where Electron
-// applications keep their settings.
+// File returns the path of the client's file on a GOOS, or the place of the snippet. ~ stands for the
+// home directory and DATA for the directory in which Electron applications keep their settings.
 func (c Client) File(goos string) string {
 	if c.place != "" {
 		return c.place

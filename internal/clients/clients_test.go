@@ -41,7 +41,7 @@ const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe
 
 var keys = []string{"OPENAI_API_KEY"}
 
-// servers are the cases of the tests. The documents show npx and http.
+// servers are the cases of the tests. testdata/entries.md has npx and http.
 var servers = map[string]Server{
 	"npx": {
 		Via:   ViaNPX,
@@ -80,7 +80,7 @@ var servers = map[string]Server{
 	},
 }
 
-// The command lines that the page does not show.
+// The command lines that testdata/entries.md does not have.
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
 		"npx on Windows": "cmd /c npx -y " + pinned + ` --stdio --config C:\o\c.yaml`,
@@ -192,12 +192,13 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// The documents show what setup prints.
+// The documents have the files of the clients, testdata/entries.md what setup prints.
 func TestDocuments(t *testing.T) {
 	for page, parts := range map[string]map[string]string{
-		"docs/reference/client-setup.md": setupParts(),
-		"README.md":                      {"buttons": buttons("Add to")},
-		"README.ja.md":                   {"buttons": buttons("追加:")},
+		"docs/reference/client-setup.md":       tables(),
+		"internal/clients/testdata/entries.md": entries(),
+		"README.md":                            {"buttons": buttons("Add to")},
+		"README.ja.md":                         {"buttons": buttons("追加:")},
 	} {
 		t.Run(page, func(t *testing.T) {
 			file := "../../" + page
@@ -246,26 +247,33 @@ func buttons(label string) string {
 		"(https://insiders.vscode.dev/redirect?url=" + redirect + ")\n"
 }
 
-// setupParts are the generated parts of client-setup.md.
-func setupParts() map[string]string {
-	all := map[string]string{
-		"clients": "\n| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n",
-		"sign-in": "\n| Client | Sign-in |\n|---|---|\n",
-	}
-
+// tables are the generated parts of client-setup.md.
+func tables() map[string]string {
+	files := "\n| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n"
+	signIns := "\n| Client | Sign-in |\n|---|---|\n"
 	for _, c := range All() {
-		all["clients"] += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
+		files += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
 			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
-		entries := "http"
+		if c.signIn != "" {
+			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
+		}
+	}
+	return map[string]string{"clients": files, "sign-in": signIns}
+}
+
+// entries are the generated parts of testdata/entries.md.
+func entries() map[string]string {
+	all := map[string]string{}
+	for _, c := range All() {
+		part := "http"
 		if c.Web() {
-			entries = "websites"
+			part = "websites"
 		} else {
 			all["snippets"] += section(c, servers["npx"])
 		}
 
 		if c.NoHTTP == "" {
-			all["sign-in"] += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
-			all[entries] += "\n" + c.Name + ":\n\n" + fence(c, servers["http"])
+			all[part] += "\n" + c.Name + ":\n\n" + fence(c, servers["http"])
 		}
 	}
 	return all

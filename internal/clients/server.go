@@ -118,8 +118,9 @@ var serverNotes = []note{
 	{ViaNPX, `The first start downloads the package, which a client may not wait for. Do it once
 		in a terminal: npx -y ` + pinned + ` --version`},
 	{ViaNPX, `The version is pinned; raise the number to update.`},
-	{ViaNPX, `Applications started from the desktop have a shorter PATH: if npx is not found,
-		write its full path.`},
+	{ViaNPX, `Applications started from the desktop have a shorter PATH than a shell. If one does
+		not find npx (spawn npx ENOENT), install the program and run setup with --via binary:
+		that entry has its full path.`},
 	{ViaDocker, `Fetch the image before the first start, which may be too slow otherwise: docker
 		pull ` + image},
 	{ViaDocker, `The container has only the variables that -e names: behind a proxy add "-e",

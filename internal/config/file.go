@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"gopkg.in/yaml.v3"
 
@@ -52,7 +53,13 @@ func (l *loader) fromFile(given *string) error {
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
 // end; a symbolic link to a file is fine.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not block
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func ReadFile(path string) ([]byte, error) {
 		err := errors.New("not a regular file of at most 1 MiB")
 		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
-	return os.ReadFile(path)
+	return io.ReadAll(f)
 }
 
 // apply sets the keys of a file.

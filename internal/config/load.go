@@ -14,6 +14,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"gopkg.in/yaml.v3"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
 
@@ -66,14 +67,14 @@ const maxProblems = 20
 // for every key that is not a section.
 type loader struct {
 	*Config
-	environ  map[string]string // by name; the values are trimmed
-	home     string
-	byKey    map[string]field // sections, too
+	environ  map[string]string // values of variables by name, without blanks around them
+	home     string            // the home directory, or ""
+	byKey    map[string]field  // keys and sections
 	problems []string
 	warnings []string
 }
 
-// newLoader returns a loader with the defaults.
+// newLoader returns a loader whose Config has the defaults.
 func newLoader(environ []string) *loader {
 	l := &loader{
 		Config: &Config{Derived: &Derived{
@@ -242,8 +243,7 @@ func (l *loader) checkTogether() {
 	}
 
 	const extra = "request.extra_body"
-	fixed := []string{"model", "instructions", "input", "tools", "stream", "background"}
-	for _, name := range fixed {
+	for _, name := range llm.FixedMembers {
 		if l.Request.ExtraBody[name] != nil {
 			l.warn(l.origins[extra], extra+"."+name, "ignored: it cannot be replaced")
 		}

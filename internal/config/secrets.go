@@ -38,6 +38,9 @@ var (
 // shorter one may be an ordinary word, such as the name of a provider.
 const minSecret = 8
 
+// maxKey is the length of the longest key, in bytes. The header of a request has room for it.
+const maxKey = 1000
+
 // checkHeaders returns what is wrong with openai.headers, a line for each header. An empty value
 // is a header that is not sent.
 func checkHeaders(headers map[string]string) (problems []string) {
@@ -127,7 +130,7 @@ func ReadKey(path string) ([]byte, error) {
 	}
 
 	key := bytes.Trim(data, "\ufeff \t\r\n")
-	if !keyForm.Match(key) {
+	if len(key) > maxKey || !keyForm.Match(key) {
 		return nil, fmt.Errorf("reading the key: %s is empty or has more than a key in it", path)
 	}
 	return key, nil

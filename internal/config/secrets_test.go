@@ -111,6 +111,7 @@ func TestKey(t *testing.T) {
 		{"key in a file", mine, "MINE_FILE=c/key", "sk-key", "MINE_FILE sk-key c/key" + set},
 		{"blanks", "{}", file, "\ufeff\n sk-key\r\n", "OPENAI_API_KEY_FILE sk-key c/key" + set},
 		{"empty file", "{}", file, " \n", "OPENAI_API_KEY_FILE  c/key false " + bad},
+		{"long", "{}", file, strings.Repeat("k", 1001), "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},

@@ -16,14 +16,14 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // setting is a value of a key that changes what the program does.
 type setting struct {
 	value    string // JSON; API is the URL of the API
 	others   string // JSON of the other keys, with and without the value
-	question string // its first word is a step of the API, see fakeapi.Server.Script; "" is search
+	question string // its first word is a step of the API, see apitest.Server.Script; "" is search
 }
 
 var settings = map[string]setting{
@@ -167,7 +167,7 @@ var varying = regexp.MustCompile(`elapsed_ms":\d+|_0ff11e[0-9a-f]{10}|\d{4}-\d\d
 func (s setting) session(t *testing.T, key string) string {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	api, err := fakeapi.Start("always", "asked")
+	api, err := apitest.Start("always", "asked")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,13 +22,13 @@ import (
 // lookupLimit bounds the requests for the models.
 const lookupLimit = 15 * time.Second
 
-// probe is what is known about the API. The models are complete unless there is a fault. An answer
-// to a question takes the fault back: it is then about the lookups only.
+// probe is what is known about the API. If there is no fault, all models were looked up. An answer to
+// a question clears the fault: the API works, and only the lookups failed.
 type probe struct {
 	Options
 	client   *llm.Client
-	models   map[string]json.RawMessage // description by id; nil: the API has none of that id
-	fault    *llm.Error                 // that ended the lookups, or nil
+	models   map[string]json.RawMessage // descriptions by id; nil: the API has no such model
+	fault    *llm.Error                 // the error that ended the lookups, or nil
 	answered string                     // the model that answered the question of live, or ""
 }
 

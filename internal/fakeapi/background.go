@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// job is a response that is written by the clock: event i of its stream exists from start + i*slow
-// on. In the background that needs no connection.
+// job is a response whose events appear over time: event i of its stream exists from start + i*slow
+// on, whether or not a client is connected.
 type job struct {
 	start     time.Time
-	slow      time.Duration // between events
+	slow      time.Duration // time between two events
 	events    []object
 	cancelled atomic.Bool
 }
@@ -42,17 +42,17 @@ func (j *job) state() any {
 // fetch answers GET /responses/{id} and POST /responses/{id}/cancel.
 func (x *exchange) fetch(name string) {
 	id, isCancel := strings.CutSuffix(name, "/cancel")
-	kept, _ := x.s.jobs.Load(id)
+	kept, _ := x.api.jobs.Load(id)
 	j, ok := kept.(*job)
 	if !ok {
-		x.fail("gone", id)
+		x.fail(http.StatusNotFound, "Response with id '"+id+"' not found.")
 		return
 	}
 
 	query := x.r.URL.Query()
 	switch {
 	case isCancel && j.hasEnded():
-		x.fail("ended", "")
+		x.fail(http.StatusBadRequest, "Cannot cancel a completed response.")
 	case isCancel:
 		j.cancelled.Store(true)
 		x.sendJSON(http.StatusOK, j.state())

@@ -85,27 +85,18 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
 }
 
-// stream sends the events of a response from the first one on, each when it exists, up to the early
-// end of the step.
+// stream sends the events of a response from the first one on, each when it exists.
 func (x *exchange) stream(j *job, first int) {
 	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	x.write(nil)
+	err := x.write(nil)
 
-	all := j.events
-	if x.step.failure != "" {
-		_, failure := errorNamed(x.step.failure, "")
-		all = append(all[:2:2], object{"type": "error", "error": failure, "sequence_number": 2})
-	}
-	for i := first; i < len(all); i++ {
-		if x.step.stop != "" && i-first >= x.step.stopAfter {
-			x.fault(x.step.stop)
-			return
-		}
-		if !x.pause(j.until(i)) {
+	for i := first; i < len(j.events); i++ {
+		if err != nil || !x.pause(j.until(i)) {
 			return
 		}
 
-		x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", all[i]["type"], encode(all[i])))
+		event := j.events[i]
+		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event["type"], encode(event)))
 	}
-	x.done = true
+	x.done = err == nil
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -58,12 +56,12 @@ func (x *exchange) id(prefix string) string {
 
 // response returns the finished response.
 func (x *exchange) response() []byte {
-	output := x.turn(cmp.Or(x.step.behavior, x.judge()))
+	output := x.turn(cmp.Or(x.step.Turn, x.judge()))
 	model := x.body.Get("model").String()
 	// The API bills searches, not the pages that are opened.
 	searches := strings.Count(string(encode(output)), `"type":"search"`)
 
-	final := object{
+	return encode(object{
 		"id":                 x.id("resp"),
 		"object":             "response",
 		"created_at":         time.Now().Unix(),
@@ -75,20 +73,7 @@ func (x *exchange) response() []byte {
 		"tool_usage":         object{"web_search": object{"num_requests": searches}},
 		"usage": json.RawMessage(`{"input_tokens":1200,"input_tokens_details":{"cached_tokens":0},
 			"output_tokens":300,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":1500}`),
-	}
-
-	if x.step.has("incomplete") {
-		final["status"] = "incomplete"
-		final["incomplete_details"] = object{"reason": "max_output_tokens"}
-	}
-	if x.step.has("failed") {
-		_, e := errorNamed("500", "")
-		final["status"] = "failed"
-		final["output"] = []object{}
-		final["usage"] = nil
-		final["error"] = json.RawMessage(gjson.GetBytes(e, "{code,message}").Raw)
-	}
-	return encode(final)
+	})
 }
 
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
@@ -128,8 +113,6 @@ func (x *exchange) turn(name string) []object {
 		return append(first, x.thought(open, x.said(&docs))...)
 	case "uncited":
 		return x.thought(x.search(), x.said(nil)) // The sources are null, as the API sends them.
-	case "empty":
-		return x.thought()
 	}
 	return x.thought(x.said(nil))
 }

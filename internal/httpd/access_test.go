@@ -207,8 +207,8 @@ func TestRejections(t *testing.T) {
 		)
 
 		s.end()
-		s.logged(`msg=rejected status=401 reason="no bearer token" remote=pipe`, 2)
-		s.logged(`msg=rejected status=404 reason="Not Found" remote=pipe`, 2)
+		s.logged(`msg=rejected status=401 reason="no bearer token" remote=:`, 2)
+		s.logged(`msg=rejected status=404 reason="Not Found" remote=:`, 2)
 		s.logged("msg=rejected", 4)
 	})
 }

@@ -5,6 +5,7 @@
 //	response.go  responses: rejections, deadlines, the wait for the last ones
 //	stream.go    comments that keep event streams open
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
+//	strangers.go connections that have shown no valid token
 //	tokens.go    tokens that the operator hands out, which may change
 //	limit.go     how many requests and bytes there are at a time
 //	message.go   which messages reach the SDK
@@ -35,7 +36,6 @@ import (
 const (
 	readTime      = 30 * time.Second // to send a request, header and body
 	idleTime      = 2 * time.Minute  // between the requests of a connection
-	maxHeader     = 64 << 10         // bytes of the header of a request
 	versionHeader = "Mcp-Protocol-Version"
 )
 
@@ -77,7 +77,11 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer background.Wait()
 	defer cancel(nil)
 
-	t := &tracker{o: o, ctx: ctx}
+	t := &tracker{
+		o:         o,
+		ctx:       ctx,
+		strangers: newStrangers(ln),
+	}
 	failed := make(chan error, 2)
 	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
@@ -86,6 +90,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 			WriteTimeout:   writeTime, // extended by each write
 			IdleTimeout:    idleTime,
 			MaxHeaderBytes: maxHeader,
+			ConnState:      t.watch,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		background.Go(func() {
@@ -94,13 +99,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		return srv
 	}
 
-	srv := serve(ln, o.handler(ctx, calls))
+	srv := serve(t.strangers, o.handler(ctx, calls))
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		access := Access{Loopback: IsLoopback(o.MetricsListener)}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(o.MetricsListener, access.requireHost(mux)).Close()
+		defer serve(newStrangers(o.MetricsListener), access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })
@@ -115,6 +120,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
+	t.draining.Store(true)
 	t.drain()
 	cancel(answer.ErrShutdown)
 
@@ -147,7 +153,7 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken("", limit.admit(o.mcp(calls)))
-	guarded.Handle(o.Path, http.NewCrossOriginProtection().Handler(endpoint))
+	guarded.Handle(o.Path, accept(http.NewCrossOriginProtection().Handler(endpoint)))
 	if o.MetricsListener == nil {
 		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
 	}

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,13 +24,14 @@ import (
 // pipes is a network inside a synctest bubble. The listener is closed when the context ends.
 type pipes struct {
 	context.Context
-	close context.CancelFunc
-	conns chan net.Conn
+	close  context.CancelFunc
+	conns  chan net.Conn
+	dialed atomic.Int32
 }
 
 func newPipes() *pipes {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &pipes{ctx, cancel, make(chan net.Conn)}
+	return &pipes{Context: ctx, close: cancel, conns: make(chan net.Conn)}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -40,11 +43,19 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
+// numbered is a connection with an address of its own.
+type numbered struct {
+	net.Conn
+	number int32
+}
+
+func (r numbered) RemoteAddr() net.Addr { return &net.TCPAddr{Port: int(r.number)} }
+
 // dial returns a connection to the listener, nil if it is closed.
 func (p *pipes) dial() net.Conn {
 	here, there := net.Pipe()
 	select {
-	case p.conns <- there:
+	case p.conns <- numbered{there, p.dialed.Add(1)}:
 		return here
 	case <-p.Done():
 		return nil
@@ -124,7 +135,7 @@ func (a ask) answer(
 
 	select {
 	case <-time.After(a.takes):
-		meta := answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}
+		meta := answer.Meta{Usage: llm.Usage{Input: 7, CacheWrite: 2}, Searches: 1}
 		return &answer.Answer{Text: a.text, Meta: meta}, nil
 	case <-ctx.Done():
 		time.Sleep(100 * time.Millisecond)
@@ -289,6 +300,7 @@ func TestCalls(t *testing.T) {
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
 				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
 				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="input"} 7`,
+				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="cache_write"} 2`,
 				`searches_total{tool="answer",client="alice",model="gpt-5.2"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
@@ -362,7 +374,8 @@ func TestDrain(t *testing.T) {
 }
 
 // From the end of the context on each response closes its connection, and an idle connection can be
-// used for the notice time, also after a stream that began before.
+// used for the notice time. After it a call is refused, and the end of a stream that began before
+// closes its connection.
 func TestShutdownConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -370,6 +383,8 @@ func TestShutdownConnections(t *testing.T) {
 		if res, _ := s.receive(idle, 200); res.Close {
 			t.Error("a connection closes before the shutdown")
 		}
+		late := s.send(post(ping, ""))
+		s.receive(late, 200)
 
 		busy := s.send(post(tool, ""))
 		streamed := make(chan *http.Response, 1)
@@ -379,17 +394,24 @@ func TestShutdownConnections(t *testing.T) {
 		}()
 		time.Sleep(silence + time.Second) // the stream has begun
 
-		last := func(c net.Conn) {
+		last := func(c net.Conn, status int) *http.Response {
 			t.Helper()
-			time.Sleep(time.Second)
+			time.Sleep(900 * time.Millisecond)
 			go io.WriteString(c, post(ping, ""))
-			if res, _ := s.receive(c, 200); !res.Close {
+			res, _ := s.receive(c, status)
+			if !res.Close {
 				t.Error("a connection stays open during shutdown")
 			}
+			return res
 		}
 		s.stop()
-		last(idle)
-		last(s.send("")) // a new one
+		last(idle, 200)
+		last(s.send(""), 200) // a new one
+		time.Sleep(time.Second)
+		refused := last(late, 503)
+		if got := refused.Header.Get("Retry-After"); got != "1" {
+			t.Errorf("Retry-After = %q, want 1", got)
+		}
 
 		if res := <-streamed; res.Close {
 			t.Error("a response that began before closes its connection")
@@ -397,12 +419,9 @@ func TestShutdownConnections(t *testing.T) {
 		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
-		last(busy)
-
-		began := time.Now()
-		s.wait()
-		if took := time.Since(began); took > 1500*time.Millisecond { // 2 s after the stream
-			t.Errorf("ended %v after the last response", took)
+		if n, err := busy.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("after the stream: %d bytes, %v, want the end of the connection", n, err)
 		}
+		s.wait()
 	})
 }

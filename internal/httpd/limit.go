@@ -11,12 +11,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 const (
 	maxBody   = 1 << 20  // bytes of a request
 	maxBodies = 64 << 20 // bytes of all requests at a time
+
+	elementBytes = 200 // that an element of a message takes when it is decoded
 )
 
 // limiter bounds the requests for MCP that run or wait, and their bytes: those of each person and
@@ -30,7 +33,7 @@ type limiter struct {
 	people map[string]load // by ID; only those who have requests
 }
 
-// load is what requests take.
+// load is what requests take: bytes are those of their bodies, and what decoding adds.
 type load struct{ requests, bytes int }
 
 func (l load) plus(more load) load {
@@ -61,6 +64,7 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		a.person = server.PersonOf(auth.TokenInfoFromContext(r.Context())).ID
 
 		res := responseOf(w)
+		res.tracker.strangers.trust(r.RemoteAddr)
 		res.allow(readTime)
 		defer a.release()
 
@@ -69,12 +73,16 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 		if err == nil {
 			data, err = io.ReadAll(a)
 		}
+		elements := jsonx.Elements(data)
+		if err == nil && elements <= jsonx.MaxElements {
+			err = a.take(load{bytes: elements * elementBytes})
+		}
 		if err != nil {
 			res.refuseBody(err)
 			return
 		}
 
-		if r.Method == http.MethodPost && refuseMessage(w, r, data) {
+		if r.Method == http.MethodPost && refuseMessage(w, r, data, elements) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func TestHalfRequests(t *testing.T) {
 		{"nothing", "", "", 30},
 		{"header", "POST /mcp HTTP/1.1\r\nHost:", "", 30},
 		{
-			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 68<<10-19),
+			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 16<<10-19),
 			"HTTP/1.1 431 ", 0,
 		},
 		{
@@ -164,6 +165,61 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
+// A connection waits while too many have shown no token, and then the oldest of them is closed.
+// Connections that have shown one stay.
+func TestStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, slow)
+		known := s.send(message)
+		s.receive(known, 200)
+
+		var conns []net.Conn
+		for range maxStrangers {
+			conns = append(conns, s.send(""))
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(tokenTime / 2)
+		began := time.Now()
+		s.request(message, 200)
+		if took := time.Since(began); took > tokenTime/2 {
+			t.Errorf("a connection waited for %v, want at most %v", took, tokenTime/2)
+		}
+
+		for i, want := range []error{io.EOF, os.ErrDeadlineExceeded} {
+			_ = conns[i].SetReadDeadline(time.Now())
+			_, err := conns[i].Read(make([]byte, 1))
+			if !errors.Is(err, want) {
+				t.Errorf("connection %d: %v, want %v", i, err, want)
+			}
+		}
+		go io.WriteString(known, message)
+		s.receive(known, 200)
+	})
+}
+
+// A connection without a token ends after too many lines.
+func TestTinyLines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lines int
+		want  error
+	}{
+		"few":  {maxLines - 10, os.ErrDeadlineExceeded},
+		"many": {maxLines, nil}, // the end
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			s := serve(t, slow)
+			header := "POST /mcp HTTP/1.1\r\n" + strings.Repeat("a:\n", tt.lines)
+			c := s.send(header)
+
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			_, err := io.ReadAll(c)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
 // sixth is a request with id 6. params is JSON.
 func sixth(method, params string) string {
 	return `{"jsonrpc":"2.0","id":6,"method":"` + method + `","params":` + params + `}`
@@ -248,6 +304,21 @@ var messages = []struct {
 		"large", "",
 		strings.Repeat(" ", maxBody) + ping,
 		"413 the request is larger than 1 MiB",
+	},
+	{
+		"10,000 elements", "",
+		sixth("ping", `{"_meta":{"a":[`+strings.Repeat("[],", 5000)+"0]}}"),
+		notRequest,
+	},
+	{
+		"65 levels", "",
+		sixth("ping", strings.Repeat("[", 64)+strings.Repeat("]", 64)),
+		notRequest,
+	},
+	{
+		"commas in a text", "",
+		sixth("ping", `{"_meta":{"a":"`+strings.Repeat(`,\"[`, 20_000)+`"}}`),
+		accepted + `6,"result"`,
 	},
 	{"fraction", "", withID("1.5"), notRequest},
 	{"exponent", "", withID("1e3"), notRequest},
@@ -352,19 +423,22 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Afterwards there is room
+// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Elements count as bytes. Afterwards there is room
 // for as many bytes as before: neither the requests that have ended nor those that were refused
 // count.
 func TestBodies(t *testing.T) {
-	body := strings.Repeat(" ", maxBody-len(ping)) + ping
+	long := strings.Repeat(" ", maxBody-1000-len(ping)) + ping
+	dense := sixth("ping", `{"_meta":{"a":[`+strings.Repeat("{},", 4900)+"0]}}")
 	for _, tt := range []struct {
 		name    string
 		perUser int
-		places  int // for bodies of the largest size
+		body    string
+		places  int // for such bodies
 		want    string
 	}{
-		{"all", 0, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
-		{"person", 500, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+		{"all", 0, long, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
+		{"person", 500, long, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
+		{"elements", 500, dense, 8, "too many bytes: your calls have at most 16 MiB at a time\n"},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			o := Options{
@@ -377,9 +451,9 @@ func TestBodies(t *testing.T) {
 
 			release := make(chan struct{})
 			wait := func(http.ResponseWriter, *http.Request) { <-release }
-			h := (&tracker{o: o, ctx: t.Context()}).track(l.admit(http.HandlerFunc(wait)))
+			h := (&tracker{o: o, ctx: t.Context(), strangers: newStrangers(nil)}).track(l.admit(http.HandlerFunc(wait)))
 			send := func(want string) {
-				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
+				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				if got := w.Body.String(); got != want {

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
@@ -19,8 +20,8 @@ const maxID = 1 << 53
 
 // refuseMessage answers a request that is not a single message for this server, and reports
 // whether it did. The SDK would run an array of calls as one request, change some ids, and repeat
-// params that it cannot decode in its errors.
-func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte) bool {
+// params that it cannot decode in its errors. Only a message with few elements is decoded.
+func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements int) bool {
 	id := "" // of a message whose response may be an error
 	refuse := func(status int, code int64, text string) bool {
 		if id != "" && r.Header.Get(versionHeader) < server.Stateless {
@@ -33,6 +34,10 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte) bool {
 		return true
 	}
 
+	if elements > jsonx.MaxElements {
+		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
+			"the body has "+jsonx.TooDense)
+	}
 	if !json.Valid(data) {
 		return refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "the body is not JSON")
 	}

@@ -123,6 +123,9 @@ func (m *Metrics) Observe(c server.Ended) {
 	usage := c.Meta.Usage
 	tokens("input", usage.Input)
 	tokens("cached", usage.Cached)
+	if usage.CacheWrite > 0 {
+		tokens("cache_write", usage.CacheWrite)
+	}
 	tokens("output", usage.Output)
 	tokens("reasoning", usage.Reasoning)
 	m.add(float64(c.Meta.Searches), "searches_total{%s}", priced)

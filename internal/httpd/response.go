@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -27,6 +28,9 @@ type tracker struct {
 	ctx    context.Context // done when the server shuts down
 	active atomic.Int64
 	kept   atomic.Int64 // when a response last left its connection open, in Unix nanoseconds
+
+	strangers *strangers
+	draining  atomic.Bool // the notice time is over: no call is accepted
 
 	logged sync.Map // when a rejection was last logged, in Unix seconds
 }
@@ -54,6 +58,34 @@ func (t *tracker) track(next http.Handler) http.Handler {
 		t.active.Add(1)
 		defer res.end()
 		next.ServeHTTP(res, r)
+	})
+}
+
+// watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
+// also after a stream that began before, and so had no header for it.
+func (t *tracker) watch(c net.Conn, state http.ConnState) {
+	if state != http.StateIdle {
+		return
+	}
+	if t.draining.Load() {
+		_ = c.Close()
+	}
+	if s, ok := c.(*stranger); ok {
+		s.lines.Store(0)
+	}
+}
+
+// accept refuses requests in the drain: they might not end before it does.
+func accept(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res := responseOf(w)
+		if res.tracker.draining.Load() {
+			res.reason = "shutting down"
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, res.reason, http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -180,7 +212,8 @@ func (r *response) end() {
 	if r.silent != nil {
 		r.silent.Stop()
 	}
-	if r.w.Header().Get("Connection") != "close" {
+	isClosing := r.w.Header().Get("Connection") == "close" || r.tracker.draining.Load()
+	if !isClosing {
 		r.tracker.kept.Store(time.Now().UnixNano())
 	}
 	r.tracker.active.Add(-1)

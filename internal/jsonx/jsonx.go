@@ -1,11 +1,49 @@
 // Package jsonx writes JSON with <, > and & as they are: nothing here ends up in HTML, and people
-// read URLs and answers.
+// read URLs and answers. It also bounds JSON that clients send, before it is decoded.
 package jsonx
 
 import (
 	"bytes"
 	"encoding/json"
 )
+
+// Bounds of a message. Decoded, a small one with many elements takes hundreds of times its bytes.
+const (
+	MaxElements = 10_000
+	maxDepth    = 64
+)
+
+// TooDense says what a message is that is beyond the bounds.
+const TooDense = "more than 10,000 elements or 64 levels"
+
+// Elements returns a bound of the elements in JSON: its commas, arrays and objects. It is more than
+// MaxElements if there are so many, or more than 64 levels. Nothing is allocated.
+func Elements(data []byte) int {
+	elements := 0
+	depth := 0
+	inString := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[', c == '{':
+			elements++
+			depth++
+		case c == ']', c == '}':
+			depth--
+		case c == ',':
+			elements++
+		}
+
+		if elements > MaxElements || depth > maxDepth {
+			return MaxElements + 1
+		}
+	}
+	return elements
+}
 
 // Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.
 func Marshal(v any) ([]byte, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-const maxEvent = 32 << 20 // bytes of one event of a stream
+const maxEvent = 8 << 20 // bytes of one event of a stream
 
 // itemNumber numbers the items of a stream from 1 on, in the order in which they begin. The
 // accumulator needs its own numbers, because some servers give an item another id in each event, or

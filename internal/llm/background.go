@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +16,10 @@ import (
 // (https://platform.openai.com/docs/guides/background). None of the requests in this file waits for
 // the pacer.
 
-// cancelTime bounds the request that cancels a response.
-const cancelTime = 3 * time.Second
+const (
+	cancelTime   = 3 * time.Second  // for the request that cancels a response
+	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
+)
 
 // ErrDetached is the cause of a context that ends without cancelling its background response at the
 // API.
@@ -115,8 +116,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			delays.Reset()
 		}
 		wait := delays.NextBackOff()
-		if failure != nil {
-			wait = cmp.Or(failure.RetryAfter, wait)
+		if failure != nil && canWait(ctx, failure.RetryAfter) {
+			wait = failure.RetryAfter
 		}
 		if isStream {
 			isStream = canResume(failure, progress)
@@ -137,6 +138,14 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 			return nil, failure
 		}
 	}
+}
+
+// canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
+// before, and a longer wait would end with the deadline of ctx and cancel it.
+func canWait(ctx context.Context, asked time.Duration) bool {
+	deadline, isBounded := ctx.Deadline()
+	isInTime := !isBounded || asked < time.Until(deadline)
+	return asked > 0 && asked <= maxFetchWait && isInTime
 }
 
 // canResume reports whether the API may stream the rest of a response whose connection broke: it

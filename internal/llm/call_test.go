@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,13 +14,14 @@ import (
 )
 
 // A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
-// of the API, and the last request's id.
+// of the API, and the last request's id, without a part of the key.
 func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refuse := answer(429, rateLimited, "Retry-After", "10", "X-Request-Id", "req_0")
 		begin := func(req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
 			resp, err := sseStep()(req)
+			resp.Header.Set("X-Request-Id", strings.Repeat("r", 95)+testKey) // it is cut
 			r, w := io.Pipe()
 			context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
 			resp.Body = r
@@ -38,7 +40,7 @@ func TestCall(t *testing.T) {
 			Attempts:  2,
 			Time:      5 * time.Second,
 			Waited:    10 * time.Second,
-			RequestID: "req_1",
+			RequestID: strings.Repeat("r", 95) + "[red…",
 		}
 		diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Call{}))
 		if diff != "" {

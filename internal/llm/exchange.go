@@ -26,13 +26,17 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
+	if failure := c.refused(); failure != nil {
+		return nil, failure
+	}
 	x := &exchange{
 		Client:       c,
 		call:         call,
 		model:        r.Model,
-		body:         c.newBody(r),
+		body:         c.newBody(call.Person, r),
 		instructions: r.Instructions,
 		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
+		key:          c.key.Load(),
 		delays:       newDelays(),
 		attempt:      1,
 	}
@@ -46,8 +50,10 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		d := x.try(ctx)
 		switch d.next {
 		case done:
+			c.refusal.Store(nil)
 			return d.response, nil
 		case fail:
+			x.rememberRefusal(d.err)
 			return nil, d.err
 		case retry:
 			x.attempt++
@@ -69,6 +75,7 @@ type exchange struct {
 	instructions json.RawMessage
 	encoded      []byte // body with instructions
 
+	key     *string // that is in force when it begins
 	ticket  *pacer.Ticket
 	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
 	attempt int                         // number of the next attempt, from 1 on
@@ -227,6 +234,38 @@ func (x *exchange) lose(failure *Error) {
 	if !found {
 		x.remember(x.model, "background", failure)
 	}
+}
+
+// refusal is that of a key or of its quota, which all calls would get.
+type refusal struct {
+	err   *Error
+	key   *string
+	tried time.Time // when a call asked the API last
+}
+
+// rememberRefusal notes a failure that the next calls would have, too.
+func (x *exchange) rememberRefusal(failure *Error) {
+	if failure.Kind == KindAuth || failure.Kind == KindQuota {
+		x.refusal.Store(&refusal{failure, x.key, time.Now()})
+	}
+}
+
+// refused returns the failure of the last call where it is that of all calls, so that loops do not
+// reach the API; nil: the call may ask it, as one does every RefusalTime.
+func (c *Client) refused() *Error {
+	last := c.refusal.Load()
+	if last == nil || last.key != c.key.Load() {
+		return nil
+	}
+	if time.Since(last.tried) >= c.o.RefusalTime {
+		next := &refusal{last.err, last.key, time.Now()}
+		if c.refusal.CompareAndSwap(last, next) {
+			return nil
+		}
+	}
+	failure := *last.err
+	failure.Attempts = 0
+	return &failure
 }
 
 // newDelays returns the delays between attempts for which the API names no time.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const largeEvent = "an event of the answer is larger than 32 MiB"
+const largeEvent = "an event of the answer is larger than 8 MiB"
 
 func outputOf(items string) step {
 	return answer(200, `{"status":"completed","output":[`+items+`]}`)
@@ -82,12 +82,12 @@ func largeRows() []hostileRow {
 	return []hostileRow{
 		{
 			"an event",
-			sseStep(`{"type":"x","x":"` + strings.Repeat("a", 40<<20) + `"}`),
+			sseStep(`{"type":"x","x":"` + strings.Repeat("a", 10<<20) + `"}`),
 			largeEvent,
 		},
 		{
 			"an event in lines",
-			sseStep(`{"type":"x",` + strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 40) + `}`),
+			sseStep(`{"type":"x",` + strings.Repeat("\n"+strings.Repeat(" ", 1<<20), 10) + `}`),
 			largeEvent,
 		},
 
@@ -100,7 +100,7 @@ func largeRows() []hostileRow {
 		{
 			"no end",
 			withoutEnd(200),
-			"the answer is larger than 64 MiB",
+			"the answer is larger than 16 MiB",
 		},
 		{
 			"no end of an error",

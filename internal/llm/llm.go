@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode"
 
 	"github.com/openai/openai-go/v3/option"
@@ -47,11 +48,16 @@ type Options struct {
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
 	UserAgent    string
-	HTTPClient   *http.Client     // nil: NewHTTPClient()
-	MaxRetries   int              // tries after the first one
-	Store        bool             // lets the API keep the response
-	Logger       *slog.Logger     // nil: discard
-	Redactor     *redact.Redactor // for errors and the log, with the key and the secret headers
+	HTTPClient   *http.Client // nil: NewHTTPClient()
+	MaxRetries   int          // tries after the first one
+
+	// RefusalTime is for how long after a refusal of the key or its quota all calls fail with it, so
+	// that loops do not reach the API. 0: each call asks the API.
+	RefusalTime time.Duration
+
+	Store    bool             // lets the API keep the response
+	Logger   *slog.Logger     // nil: discard
+	Redactor *redact.Redactor // for errors and the log, with the key and the secret headers
 }
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
@@ -68,6 +74,7 @@ type Client struct {
 	unsupported sync.Map // set of modelParam
 	found       sync.Map // set of the models of which a GET found a background response
 	pacers      sync.Map // *pacer.Pacer by model
+	refusal     atomic.Pointer[refusal]
 }
 
 // New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,

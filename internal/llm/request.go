@@ -17,7 +17,7 @@ import (
 )
 
 // Request is one question to a model. Empty and zero fields are not sent. The client adds store,
-// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning; it leaves out what
+// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning; it leaves out what
 // the model does not take (CapabilityOf).
 type Request struct {
 	Model        string
@@ -35,7 +35,7 @@ type Request struct {
 	ServiceTier      string
 
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
-	// It cannot replace those of fixed.
+	// It cannot replace FixedMembers.
 	Extra map[string]any
 
 	Background bool // runs at the API without a connection: see Start
@@ -56,12 +56,14 @@ func UserMessage(query string) json.RawMessage {
 // its own.
 type body map[string]any
 
-// newBody returns the body of r, without the parameters that the API is known to refuse.
-func (c *Client) newBody(r Request) body {
+// newBody returns the body of a person's request, without the parameters that the API is known to
+// refuse.
+func (c *Client) newBody(person Person, r Request) body {
 	b := body(nonZero(map[string]any{
 		"background":        r.Background,
 		"max_output_tokens": r.MaxOutputTokens,
 		"max_tool_calls":    r.MaxToolCalls,
+		"safety_identifier": person.identifier(),
 		"service_tier":      r.ServiceTier,
 		"stream":            !r.Plain,
 	}))
@@ -123,15 +125,15 @@ func (b body) setInclude(elements []string, further any) {
 	}
 }
 
-// fixed has the members of a body that Request.Extra cannot replace.
-var fixed = []string{"model", "instructions", "input", "tools", "stream", "background"}
+// FixedMembers are those of a body that Request.Extra cannot replace.
+var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
 // add merges Request.Extra into the body, but for the elements of include, which it has already.
 func (b body) add(extra map[string]any) {
 	own := maps.Clone(extra)
 	maps.DeleteFunc(own, func(name string, value any) bool {
 		_, isList := value.([]any)
-		return slices.Contains(fixed, name) || isList && name == "include"
+		return slices.Contains(FixedMembers, name) || isList && name == "include"
 	})
 	merge(b, own)
 }
@@ -243,7 +245,7 @@ const encryptedReasoning = string(responses.ResponseIncludableReasoningEncrypted
 // question and the answer.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
-	"background",
+	"background", "safety_identifier",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 

@@ -18,6 +18,7 @@ type Response struct {
 	Model             string  // often a dated snapshot of the one that was asked
 	Status            string  // "completed" or "incomplete"; in the background any of the API's
 	Background        bool    // runs or ran in the background, says the API
+	ServiceTier       string  `json:"service_tier"` // that served it, "" if the API does not say
 	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
 	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
 	IncompleteDetails struct {
@@ -30,6 +31,12 @@ type Response struct {
 			NumRequests *float64 `json:"num_requests"` // billable; nil when the API does not say
 		} `json:"web_search"`
 	} `json:"tool_usage"`
+
+	Tools []struct { // of the request, if the API repeats them
+		Filters struct {
+			Blocked []string `json:"blocked_domains"`
+		}
+	}
 
 	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
 
@@ -50,9 +57,10 @@ func (r *Response) hasState() bool {
 // Item is an item of the output. Which fields are set depends on its type: "message",
 // "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
 type Item struct {
-	Type string
-	ID   string
-	Raw  json.RawMessage `json:"-"` // as it was received
+	Type   string
+	ID     string
+	Status string
+	Raw    json.RawMessage `json:"-"` // as it was received
 
 	Phase   string // of a message: "commentary", "final_answer" or ""
 	Content []Part // of a message, or of reasoning
@@ -129,20 +137,22 @@ func (r *Response) InputItems() []json.RawMessage {
 	return items
 }
 
-// Usage counts tokens. Cached is part of Input, Reasoning is part of Output. Its JSON is that of the
-// event.
+// Usage counts tokens. Cached, which was read from the cache, and CacheWrite are parts of Input,
+// Reasoning is part of Output. Its JSON is that of the event.
 type Usage struct {
-	Input     int64 `json:"input_tokens"`
-	Cached    int64 `json:"-"`
-	Output    int64 `json:"output_tokens"`
-	Reasoning int64 `json:"-"`
-	Total     int64 `json:"total_tokens"`
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"-"`
+	CacheWrite int64 `json:"-"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"-"`
+	Total      int64 `json:"total_tokens"`
 }
 
 // Add adds v to u.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
+	u.CacheWrite += v.CacheWrite
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Total += v.Total
@@ -158,6 +168,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 
 	u.Input = count("input_tokens")
 	u.Cached = count("input_tokens_details.cached_tokens")
+	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
 	u.Output = count("output_tokens")
 	u.Reasoning = count("output_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
@@ -220,7 +231,7 @@ const maxCommas = 200_000
 const (
 	tooMany  = "the answer has more than 10,000 items, parts, annotations, queries and sources"
 	tooDense = "the answer has more than 200,000 commas"
-	tooLong  = "the answer is larger than 64 MiB"
+	tooLong  = "the answer is larger than 16 MiB"
 )
 
 // size is the number of items and of the elements of their lists.

@@ -148,3 +148,37 @@ func TestRefusedForGood(t *testing.T) {
 		})
 	}
 }
+
+// After a refusal of the key or of its quota, calls fail without a request. One every five seconds
+// asks the API, and a new key ends it.
+func TestRefusalOfAll(t *testing.T) {
+	for name, refuse := range map[string]step{
+		"key":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
+		"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newClient(3, refuse, refuse, refuse, answer(200, finished))
+			c.o.RefusalTime = 5 * time.Second
+			first := asError(t, createError(t, c))
+			for range 100 {
+				again := asError(t, createError(t, c))
+				wantEqual(t, "message", again.Message, first.Message)
+				wantEqual(t, "attempts", again.Attempts, 0)
+			}
+			api.wantRequests(t, 1)
+
+			time.Sleep(5 * time.Second)
+			for range 100 {
+				wantKind(t, createError(t, c), first.Kind)
+			}
+			api.wantRequests(t, 2)
+
+			c.SetKey("sk-another")
+			wantKind(t, createError(t, c), first.Kind)
+			time.Sleep(5 * time.Second)
+			for range 100 {
+				wantSuccess(t, createError(t, c))
+			}
+		})
+	}
+}

@@ -14,12 +14,10 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
-	maxBody      = 64 << 20 // bytes of an answer, after decompression
+	maxBody      = 16 << 20 // bytes of an answer, after decompression
 	maxErrorBody = 1 << 20  // bytes of an error answer that are read
 	maxErrorText = 64 << 10 // bytes of a text in an error that are looked at
 	eventStream  = "text/event-stream"
@@ -43,7 +41,7 @@ func (c *Client) middleware(call *Call) option.Middleware {
 		if err != nil {
 			return nil, err
 		}
-		call.RequestID = requestID(resp)
+		call.RequestID = c.o.Redactor.Truncate(requestID(resp), 100)
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
@@ -142,9 +140,7 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e.Attempts = attempt
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
-		start := (*s)[:min(len(*s), maxErrorText)]
-		redacted := c.o.Redactor.Line(start) // first: a part of a secret would not be found
-		*s = text.Truncate(redacted, 300)
+		*s = c.o.Redactor.Truncate(*s, 300)
 	}
 
 	c.o.Logger.Debug("openai(client): error",

@@ -157,14 +157,14 @@ func plainLevel(level slog.Level) string {
 var tintSafe = strings.NewReplacer("\ufffd", "?", `\x1b`, `\u001b`)
 
 // openFile opens the debug file for appending. The log holds whole answers, so the rights of other
-// users are removed from an existing file. Devices and pipes are refused: /dev/stdout would break
-// the protocol and opening a pipe can block.
+// users are removed from an existing file. Devices, pipes and links are refused: /dev/stdout would
+// break the protocol, opening a pipe can block, and a link can lead to a file of another program.
 func openFile(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -52,6 +53,8 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 		return invalid("the token is for another audience")
 	case c.Subject == "":
 		return invalid("the token has no subject")
+	case strings.ContainsRune(c.Subject, utf8.RuneError): // also for bytes that are not UTF-8
+		return invalid("the subject of the token is not text")
 	case !c.ofAccessToken(header.ExtraHeaders[jose.HeaderType]):
 		return invalid("the token is not an access token")
 	}

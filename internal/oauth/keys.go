@@ -33,6 +33,10 @@ var (
 		Status:      http.StatusServiceUnavailable,
 		Description: "the keys of the issuer cannot be read",
 	}
+	errReading = &Error{
+		Status:      http.StatusServiceUnavailable,
+		Description: "the keys of the issuer are being read",
+	}
 )
 
 // issuer is an authorization server. Its keys are the last that could be read: they stay in use
@@ -89,7 +93,7 @@ func (i *issuer) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKe
 	select {
 	case i.waiting <- done:
 	default:
-		return nil, errUnknownKey // too many wait
+		return nil, errReading // too many wait
 	}
 
 	select {

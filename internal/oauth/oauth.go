@@ -13,6 +13,7 @@ package oauth
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -231,8 +233,12 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 	if err != nil {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
-	if _, ok := parsed.Headers[0].ExtraHeaders["crit"]; ok {
-		return nil, invalid("the token has critical headers")
+
+	// go-jose drops headers that are null, and does not know that zip is for encryption only.
+	begin, _, _ := strings.Cut(token, ".")
+	header, _ := base64.RawURLEncoding.DecodeString(begin) // ParseSigned has decoded it
+	if gjson.GetBytes(header, "crit").Exists() || gjson.GetBytes(header, "zip").Exists() {
+		return nil, invalid("the token has critical headers, or zip")
 	}
 	return parsed, nil
 }

@@ -69,6 +69,8 @@ func TestClaims(t *testing.T) {
 		issuer    = "the token is from another issuer"
 		notAccess = "the token is not an access token"
 		malformed = "the claims of the token are malformed"
+
+		unsupported = "the token has critical headers, or zip"
 	)
 
 	for claims, want := range map[string]string{
@@ -78,7 +80,10 @@ func TestClaims(t *testing.T) {
 		`{"header":{"typ":"application/at+jwt"}}`:         accepted,
 		`{"header":{"typ":"logout+jwt"}}`:                 notAccess,
 		`{"header":{"typ":1}}`:                            notAccess,
-		`{"header":{"crit":["b64"],"b64":true}}`:          "the token has critical headers",
+		`{"header":{"crit":["b64"],"b64":true}}`:          unsupported,
+		`{"header":{"crit":null}}`:                        unsupported,
+		`{"header":{"zip":"DEF"}}`:                        unsupported,
+		`{"sub":"alice\ud800"}`:                           "the subject of the token is not text",
 		`{"aud":["other","https://mcp.example.com/mcp"]}`: accepted,
 		`{"aud":"api://6f8c"}`:                            accepted,
 		`{"aud":"https://mcp.example.com"}`:               audience,

@@ -101,6 +101,9 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 	if !f.Framed && opensValue(rune(f.Body[0])) {
 		c.lines.Store(true)
 	}
+	if jsonx.Elements(f.Body) > jsonx.MaxElements {
+		return c.refuse(jsonrpc.CodeInvalidRequest, "Invalid Request: "+jsonx.TooDense)
+	}
 
 	// Unlike with the fields of a struct, the names of members are case-sensitive.
 	m := gjson.ParseBytes(f.Body)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,13 +38,14 @@ type Reader struct {
 	in  *bufio.Reader
 	log *slog.Logger
 
-	// skip is the number of bytes to skip after a parse error, or about restOfLine. The next Read
-	// skips them, so that the error is returned before more input arrives.
-	skip int
+	// After a parse error the next Read skips so many bytes, or the rest of the line. The error is
+	// returned before, because more input may arrive late.
+	skip      int
+	skipsLine bool
 }
 
-// restOfLine is a number of bytes that only the input tells: those up to the end of the line.
-const restOfLine = math.MaxInt
+// unknownLength is the length of a body that ends with its line.
+const unknownLength = -1
 
 // NewReader returns a Reader of in.
 func NewReader(in io.Reader) *Reader {
@@ -62,7 +62,7 @@ func (r *Reader) Read() (Frame, error) {
 	}
 
 	if opensValue(first) {
-		body, err := r.value(maxMessage, restOfLine, true)
+		body, err := r.value(maxMessage, unknownLength, true)
 		return Frame{Body: body}, err
 	}
 
@@ -71,7 +71,7 @@ func (r *Reader) Read() (Frame, error) {
 		return r.framed()
 	}
 	if !json.Valid(line) {
-		r.skip = restOfLine
+		r.skipsLine = true
 		return Frame{}, errNotJSON
 	}
 	body := bytes.Clone(bytes.TrimSpace(line))
@@ -97,7 +97,7 @@ var (
 func (r *Reader) framed() (Frame, error) {
 	size := 0
 	hasLength := false
-	length := restOfLine // unless the last one is valid
+	length := unknownLength // unless the last one is valid
 	line := r.line(maxLine)
 	for headerLine.Match(line) {
 		name, value, _ := strings.Cut(string(line), ":")
@@ -105,7 +105,7 @@ func (r *Reader) framed() (Frame, error) {
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			isValid := err == nil && n >= 0 && n <= maxMessage
 			hasLength = true
-			length = restOfLine
+			length = unknownLength
 			if isValid {
 				length = n
 			}
@@ -137,7 +137,7 @@ func (r *Reader) discard(n int) { _, _ = r.in.Discard(n) }
 
 // value reads one JSON value of at most limit bytes. If inLine is set, the value ends with its line
 // at the latest. If it is not JSON, the input continues length bytes after its start, or after its
-// line if length is restOfLine.
+// line if length is unknownLength.
 func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 	in := &peekReader{in: r.in, inLine: inLine}
 	limited := &io.LimitedReader{R: in, N: int64(limit)}
@@ -149,6 +149,7 @@ func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
 		return body, nil
 	}
 
+	r.skipsLine = length == unknownLength
 	r.skip = max(0, length-in.discarded)
 	if limit == maxMessage && limited.N == 0 {
 		return nil, parseError("message larger than 64 MiB")
@@ -217,8 +218,7 @@ func (r *Reader) line(limit int) []byte {
 
 // resync skips input that is not a message, but not past a Content-Length header.
 func (r *Reader) resync() {
-	toLineEnd := r.skip > maxMessage // what is left of restOfLine
-	for ; r.skip > 0; r.skip-- {
+	for ; r.skip > 0 || r.skipsLine; r.skip-- {
 		first, _ := r.in.Peek(1)
 		mayBeHeader := bytes.EqualFold(first, []byte("c"))
 		if mayBeHeader && lengthLine.Match(r.line(maxLength)) {
@@ -226,11 +226,12 @@ func (r *Reader) resync() {
 		}
 
 		b, err := r.in.ReadByte()
-		if err != nil || toLineEnd && b == '\n' {
+		if err != nil || r.skipsLine && b == '\n' {
 			break
 		}
 	}
 	r.skip = 0
+	r.skipsLine = false
 }
 
 // Write writes a message in one call of w.Write, with a Content-Length header or followed by a line

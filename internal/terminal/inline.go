@@ -10,9 +10,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 )
 
-// maxPage is the number of bytes of the URL of a link. Each row of the link repeats it.
-const maxPage = 2 << 10
-
 // lineBreak matches the HTML of a line break.
 var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 
@@ -53,10 +50,10 @@ func (b *inlineBuilder) inlines(list markdown.Inlines, st style) {
 	}
 }
 
-// link appends a link. One that leads to no page, or has a very long URL, is shown as it is.
+// link appends a link. One that leads to no page is shown as it is.
 func (b *inlineBuilder) link(inner markdown.Inlines, u string, st style) {
 	page := b.sources.page(strings.ReplaceAll(u, glue, ""))
-	if page == "" || len(page) > maxPage {
+	if page == "" {
 		b.add("[", st)
 		b.inlines(inner, st)
 		b.add("]("+u+")", st)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -12,6 +13,13 @@ import (
 // codeIndent is before each row of a block of code. It can be copied with the code.
 const codeIndent = "    "
 
+// Rows may take styledBytes for each byte of the text and of the list of sources, and spareBytes in
+// all. The targets of links, indentation and rules can make them longer.
+const (
+	styledBytes = 2
+	spareBytes  = 64 << 10
+)
+
 // renderer lays out Markdown in rows of a terminal, and collects the pages that it links to.
 //
 // The next row begins with first, those after it with prefix. They differ when the next row has the
@@ -20,7 +28,9 @@ type renderer struct {
 	sources sources
 
 	width  int // of the terminal
-	out    strings.Builder
+	out    bytes.Buffer
+	used   int      // bytes of all rows so far
+	limit  int      // of used, without spareBytes
 	lines  []string // of the block
 	first  string
 	prefix string
@@ -37,9 +47,30 @@ func (r *renderer) render(block string, width int) string {
 		return block + "\n"
 	}
 	r.lines = strings.Split(block, "\n")
-	r.blocks(doc.Blocks)
+	r.within(block, func() {
+		r.blocks(doc.Blocks)
+	})
 	return r.out.String()
 }
+
+// within shows rows, or a text as it is if the rows take too many bytes.
+func (r *renderer) within(plain string, show func()) {
+	begin := r.out.Len()
+	used := r.used
+	first := r.first
+	r.limit += styledBytes * len(plain)
+	show()
+	if !r.isFull() {
+		return
+	}
+
+	row := first + plain + "\n"
+	r.out.Truncate(begin)
+	r.out.WriteString(row)
+	r.used = used + len(row)
+}
+
+func (r *renderer) isFull() bool { return r.used > r.limit+spareBytes }
 
 // blocks shows blocks, with an empty row where the source has one.
 func (r *renderer) blocks(list []markdown.Block) {
@@ -132,10 +163,14 @@ func (r *renderer) nest(first, rest string, show func()) {
 	r.prefix = outer
 }
 
-// row shows a text in one row.
+// row shows a text in one row, unless there are too many.
 func (r *renderer) row(s styled) {
-	row := r.first + s.paint()
-	r.out.WriteString(strings.TrimRight(row, " ") + "\n")
+	if r.isFull() {
+		return
+	}
+	row := strings.TrimRight(r.first+s.paint(), " ") + "\n"
+	r.used += len(row)
+	r.out.WriteString(row)
 	r.first = r.prefix
 }
 

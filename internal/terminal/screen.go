@@ -41,7 +41,8 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line
 // message begins with shown, unless the API's markers were cut out of it later.
 // Exported methods lock mu. The others expect that it is held where calls can run side by side.
 type Screen struct {
-	stdout io.Writer // nil: the answer is not shown
+	stdout io.Writer
+	shows  bool      // the answer is shown on stdout
 	status io.Writer // nil: no status line
 	stderr io.Writer
 	mono   bool   // no control sequences
@@ -75,6 +76,7 @@ type Options struct {
 // New returns a Screen for a call that the end of ctx interrupts.
 func New(ctx context.Context, o Options) *Screen {
 	s := &Screen{
+		stdout: o.Stdout,
 		stderr: o.Stderr,
 		mono:   o.Color == "never",
 		stage:  "asking",
@@ -92,9 +94,7 @@ func New(ctx context.Context, o Options) *Screen {
 		s.status = o.Stderr
 	}
 	formats := obeys || o.Color == "always"
-	if columns(o.Stdout) > 0 && formats && !o.NoText {
-		s.stdout = o.Stdout
-	}
+	s.shows = columns(o.Stdout) > 0 && formats && !o.NoText
 	s.width = func() int {
 		return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth)
 	}
@@ -121,7 +121,7 @@ func columns(w io.Writer) int {
 func (s *Screen) Configure(blocked []string, debug bool) {
 	s.layout.sources.blocked = cite.NewHosts(blocked)
 	if debug {
-		s.stdout = nil
+		s.shows = false
 		s.status = nil
 	}
 }
@@ -129,7 +129,7 @@ func (s *Screen) Configure(blocked []string, debug bool) {
 // ShowsText reports whether the Screen shows the answer, which it does in a terminal that understands
 // control sequences.
 func (s *Screen) ShowsText() bool {
-	return s.stdout != nil
+	return s.shows
 }
 
 // Refresh shows what is new, and does so again until the call is finished.
@@ -184,7 +184,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 
 	s.finished = true
 	s.replaceStatus("")
-	if s.stdout == nil {
+	if !s.shows {
 		return
 	}
 	if ans == nil {
@@ -216,6 +216,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 func (s *Screen) Format(ans *answer.Answer) string {
 	var out strings.Builder
 	s.stdout = &out
+	s.shows = true
 	s.startAgain()
 	s.Finish(ans)
 	return out.String()
@@ -251,13 +252,16 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r.paragraph(in(bold, heading+":"))
 
 	for i, c := range r.sources.list {
-		if r.out.Len() > maxBlock && s.interrupted() {
+		isLong := r.out.Len() > maxBlock
+		if r.isFull() || isLong && s.interrupted() {
 			break
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
 		indent := strings.Repeat(" ", len(number))
 		r.nest(number, indent, func() {
-			r.paragraph(sourceEntry(c))
+			r.within(c.URL, func() {
+				r.paragraph(sourceEntry(c))
+			})
 		})
 	}
 	s.write(r.out.String())
@@ -302,7 +306,7 @@ func (s *Screen) startAgain() {
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
-	if s.stdout == nil {
+	if !s.shows {
 		return
 	}
 	for body != "" {

@@ -19,6 +19,7 @@ import (
 func newTestScreen(stdout, status io.Writer, width int) *Screen {
 	return &Screen{
 		stdout: stdout,
+		shows:  stdout != nil,
 		status: status,
 		stderr: status,
 		stage:  "asking",
@@ -306,6 +307,7 @@ func TestNoColor(t *testing.T) {
 	var out strings.Builder
 	s := New(t.Context(), Options{Color: "never"})
 	s.stdout = &out
+	s.shows = true
 	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
 	if got, want := out.String(), "one\n\ntwo three[1]\n"; got != want {
 		t.Errorf("the terminal got %q, want %q", got, want)
@@ -323,9 +325,36 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// Neither links in each row nor rules nor sources make an answer long.
+func TestWritten(t *testing.T) {
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&many, "http://%x\n\n", i)
+	}
+	link := "[" + strings.Repeat("漢", 5000) + "](https://a.example/" + strings.Repeat("x", 2000) + ")"
+
+	for name, body := range map[string]string{
+		"a long URL": "https://a.example/" + strings.Repeat("漢", 1000),
+		"long URLs":  strings.Repeat("https://a.example/"+strings.Repeat("漢", 600)+"\n\n", 100),
+		"short URLs": many.String(),
+		"a link":     link,
+		"rules":      strings.Repeat("---\n\n", 1000),
+	} {
+		for _, width := range []int{10, 300} {
+			t.Run(fmt.Sprint(name, " ", width), func(t *testing.T) {
+				var out strings.Builder
+				newTestScreen(&out, nil, width).Finish(&answer.Answer{Text: body})
+				if got, most := out.Len(), 4*len(body)+64<<10; got > most {
+					t.Errorf("%d bytes are shown as %d, want at most %d", len(body), got, most)
+				}
+			})
+		}
+	}
+}
+
 // An interrupted call does not list thousands of sources.
 func TestLongList(t *testing.T) {
-	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 100 * maxBlock} {
+	for interrupted, most := range map[bool]int{true: 2 * maxBlock, false: 50 * maxBlock} {
 		t.Run(fmt.Sprint(interrupted), func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(&out, nil, 80)

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -96,8 +97,8 @@ func run(ctx context.Context, dist, out string, at time.Time) error {
 	if err := add("manifest.json", 0o644, manifest); err != nil {
 		return err
 	}
-	for _, name := range []string{"LICENSE", "README.md"} {
-		if err := addFile(name, 0o644, name); err != nil {
+	for _, file := range []string{"LICENSE", "README.md", "packaging/icon.png"} {
+		if err := addFile(path.Base(file), 0o644, file); err != nil {
 			return err
 		}
 	}

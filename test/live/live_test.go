@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 func TestQuestions(t *testing.T) {
@@ -26,7 +26,7 @@ func TestQuestions(t *testing.T) {
 
 	for _, q := range questions {
 		t.Run(q.name, func(t *testing.T) {
-			api, err := fakeapi.Start(append(steps[q.name], "always", "search")...)
+			api, err := apitest.Start(append(steps[q.name], "always", "search")...)
 			if err != nil {
 				t.Fatal(err)
 			}

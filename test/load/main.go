@@ -8,8 +8,10 @@
 // is exceeded, or a client delays another one.
 //
 //	main.go     many calls at once, and large and half-sent requests
+//	small.go    requests that are small and take much memory
 //	limit.go    people and an API with limits
 //	tasks.go    tasks that no client of their server asks about
+//	drain.go    the end of a server that is in use
 //	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
 //	server.go   a server, and calls of it
 package main
@@ -25,7 +27,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // Limits of the server's resident set, in MiB: with streaming calls, and with large requests.
@@ -68,13 +70,16 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		}
 	}
 
-	api, err := fakeapi.Start()
+	api, err := apitest.Start()
 	if err != nil {
 		return err
 	}
 	defer api.Close()
 
 	server := program{binary, api.URL}
+	if err := small(server); err != nil {
+		return err
+	}
 	if err := loaded(server, api, calls); err != nil {
 		return err
 	}
@@ -85,11 +90,18 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	if err := api.Script("always", "ok+slow=20ms"); err != nil {
 		return err
 	}
-	return restart(server, restarts, caddy)
+	if err := restart(server, restarts, caddy); err != nil {
+		return err
+	}
+
+	if err := api.Script("always", "ok+slow=100ms"); err != nil {
+		return err
+	}
+	return drain(server)
 }
 
 // loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
-func loaded(server program, api *fakeapi.Server, calls int) error {
+func loaded(server program, api *apitest.Server, calls int) error {
 	s, err := server.start(anyPort)
 	if err != nil {
 		return err

@@ -40,11 +40,12 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
-// start starts a server at an address. Words with = are variables, others further arguments.
+// start starts a server at an address. Words with = are variables, others flags.
 func (p program) start(address string, words ...string) (*process, error) {
 	most := fmt.Sprint(maxCalls)
-	cmd := exec.Command(p.binary, "serve", "--http", address,
-		"--max-calls", most, "--max-calls-per-user", most)
+	args := []string{"serve", "--http", address,
+		"--max-calls", most, "--max-calls-per-user", most}
+	cmd := exec.Command(p.binary, args...)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
@@ -88,21 +89,27 @@ func (s *process) kill() {
 	s.cmd.Wait()
 }
 
-// checkMemory prints the largest resident set so far, in MiB, which may be most.
-func (s *process) checkMemory(most int) error {
+// peak returns the largest resident set so far, in MiB.
+func (s *process) peak() (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	var kib int
-	if _, err := fmt.Sscan(after, &kib); err != nil {
+	_, err = fmt.Sscan(after, &kib)
+	return kib >> 10, err
+}
+
+// checkMemory prints the peak, which may be most.
+func (s *process) checkMemory(most int) error {
+	peak, err := s.peak()
+	if err != nil {
 		return err
 	}
-
-	fmt.Printf("peak memory %d MiB\n", kib>>10)
-	if kib>>10 > most {
-		return fmt.Errorf("%d MiB of %d", kib>>10, most)
+	fmt.Printf("peak memory %d MiB\n", peak)
+	if peak > most {
+		return fmt.Errorf("%d MiB of %d", peak, most)
 	}
 	return nil
 }
@@ -180,17 +187,31 @@ func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
 
 // send writes the request of a call.
 func send(c net.Conn, user, query string) error {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
-		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+	body := message(query)
 	header := []string{
 		"POST /mcp HTTP/1.1",
 		"Host: localhost",
-		"Authorization: Bearer " + token(user),
-		"Content-Type: application/json",
-		"Accept: application/json, text/event-stream",
-		"Mcp-Protocol-Version: 2025-06-18",
 		fmt.Sprintf("Content-Length: %d", len(body)),
+	}
+	for name, value := range headers(user) {
+		header = append(header, name+": "+value)
 	}
 	_, err := io.WriteString(c, strings.Join(header, "\r\n")+"\r\n\r\n"+body)
 	return err
+}
+
+// message is a call of the tool answer.
+func message(query string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
+		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+}
+
+// headers are those of a call, without its length.
+func headers(user string) map[string]string {
+	return map[string]string{
+		"Authorization":        "Bearer " + token(user),
+		"Content-Type":         "application/json",
+		"Accept":               "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2025-06-18",
+	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // withTasks is the _meta of a client that takes tasks.
@@ -23,7 +23,7 @@ const withTasks = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 
 // outlive begins 260 tasks with one server, of which 64 run at a time, and asks another one about
 // them. Afterwards the first server has places for calls.
-func outlive(server program, api *fakeapi.Server, dir string) error {
+func outlive(server program, api *apitest.Server, dir string) error {
 	config := filepath.Join(dir, "tasks.yaml")
 	const inBackground = "model_profiles: {answer: {background: true}}\n"
 	err := os.WriteFile(config, []byte(inBackground), 0o600)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
@@ -53,9 +54,10 @@ func TestManifests(t *testing.T) {
 	mount := container.VolumeMounts[0]
 	ports := container.Ports
 	security := container.SecurityContext
+	spread := pod.TopologySpreadConstraints[0]
 	service := read[core.Service](t, "service.yaml").Spec.Ports
-	scaled := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec.ScaleTargetRef
-	disruption := read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec.Selector
+	autoscaler := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec
+	disruption := read[policy.PodDisruptionBudget](t, "disruption.yaml").Spec
 	network := read[networking.NetworkPolicy](t, "network.yaml").Spec.PodSelector
 
 	variables := map[string]string{}
@@ -69,13 +71,15 @@ func TestManifests(t *testing.T) {
 	canDrain := *pod.TerminationGracePeriodSeconds > 304
 
 	probe := func(p *core.Probe) []string { return []string{p.HTTPGet.Path, p.HTTPGet.Port.StrVal} }
-	secret := func(i int) string { return path.Join(mount.MountPath, volume.Secret.Items[i].Path) }
+	secret := func(key string) string { return path.Join(mount.MountPath, key) }
 	for _, tt := range []struct {
 		name      string
 		got, want any
 	}{
-		{"the file of the key", variables["OPENAI_API_KEY_FILE"], secret(0)},
-		{"the file of tokens", variables["MCP_HTTP_TOKENS_FILE"], secret(1)},
+		{"the file of the key", variables["OPENAI_API_KEY_FILE"], secret("openai-api-key")},
+		{"the file of tokens", variables["MCP_HTTP_TOKENS_FILE"], secret("http-tokens")},
+		// The volume has the keys that the secret has: a secret without tokens is complete.
+		{"keys that the secret must have", len(volume.Secret.Items), 0},
 		{"the mounted volume", mount.Name, volume.Name},
 		{"the mount is read-only", mount.ReadOnly, true},
 		{"the server has drained before it is killed", canDrain, true},
@@ -88,15 +92,34 @@ func TestManifests(t *testing.T) {
 		{"the liveness probe", probe(container.LivenessProbe), []string{"/healthz", ports[0].Name}},
 		{"the target of the service", service[0].TargetPort.StrVal, ports[0].Name},
 		{"the target of the service for metrics", service[1].TargetPort.StrVal, ports[1].Name},
-		{"the target of the autoscaler", scaled.Name, deployment.Name},
+		{"the target of the autoscaler", autoscaler.ScaleTargetRef.Name, deployment.Name},
 		{"the label is set", len(label) > 0, true},
-		{"the selector of disruption.yaml", disruption.MatchLabels, label},
+		{"the selector of disruption.yaml", disruption.Selector.MatchLabels, label},
+		{"the selector of the spread", spread.LabelSelector.MatchLabels, label},
 		{"the selector of network.yaml", network.MatchLabels, label},
 		{"the number of files", len(files), 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !reflect.DeepEqual(tt.got, tt.want) {
 				t.Errorf("got %v, want %v", tt.got, tt.want)
+			}
+		})
+	}
+}
+
+// The files of Prometheus have the names of the manifests.
+func TestPrometheus(t *testing.T) {
+	autoscaler := read[autoscaling.HorizontalPodAutoscaler](t, "autoscaler.yaml").Spec
+	label := read[kustomization](t, "kustomization.yaml").Labels[0].Pairs["app.kubernetes.io/name"]
+
+	for file, want := range map[string]string{
+		"adapter.yaml": "name: { as: " + autoscaler.Metrics[0].Pods.Metric.Name + " }",
+		"scrape.yaml":  "label: app.kubernetes.io/name=" + label + " }]",
+	} {
+		t.Run(file, func(t *testing.T) {
+			got, err := os.ReadFile("../../config/prometheus/" + file)
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%v, want %q in\n%s", err, want, got)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 const (
@@ -38,7 +38,7 @@ func main() {
 
 // session returns the lines of the terminal.
 func session() []string {
-	api := must(fakeapi.Start("always", steps))
+	api := must(apitest.Start("always", steps))
 	defer api.Close()
 	dir := must(os.MkdirTemp("", "picture-"))
 	defer os.RemoveAll(dir)

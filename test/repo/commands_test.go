@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // notRun match the commands that TestCommands does not run. They run elsewhere, or need what a test
@@ -30,6 +30,8 @@ var notRun = []string{
 	"kubectl ",   // test/manifests checks the files.
 	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
 	"go test ",   // is this test's own run
+	// reads the key from a terminal
+	"openai-responses-mcp login",
 	// does not end; TestServeJSON in internal/cli, and .ci/run over HTTP
 	"openai-responses-mcp serve ",
 }
@@ -41,6 +43,7 @@ type output struct{ begin, want string }
 var outputs = []output{
 	{"export |[A-Z]+=", ""},
 	{"(mkdir|printf|echo) .*config/secrets", ""},
+	{"printf %s token:alice ", "142cf5f743a90ad4"},
 	{"go install ./cmd/", ""},
 	{"go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", "Sources:"},
 	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},
@@ -116,7 +119,7 @@ func (run shell) commands(t *testing.T, text string) {
 func newShell(t *testing.T) shell {
 	t.Helper()
 
-	api, err := fakeapi.Start("always", "search")
+	api, err := apitest.Start("always", "search")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,9 +144,15 @@ func checkConfiguration(t *testing.T, text string) {
 		environ = append(environ, variable+"=value")
 	}
 
-	_, warnings, err := config.Load(config.Flags{Config: &file}, environ)
+	cfg, warnings, err := config.Load(config.Flags{Config: &file}, environ)
 	if err != nil || len(warnings) > 0 {
-		t.Errorf("error %v, warnings %q", err, warnings)
+		t.Fatalf("error %v, warnings %q", err, warnings)
+	}
+
+	// A copied example must not make two tools do the same.
+	p := cfg.ModelProfiles
+	if p.Answer == p.AnswerDetailed || p.Answer == p.AnswerQuick {
+		t.Errorf("tools are alike: %+v", p)
 	}
 }
 

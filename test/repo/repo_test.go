@@ -4,12 +4,14 @@
 // client setup.
 //
 //	repo_test.go      imports and versions
+//	plugin_test.go    the manifests for clients and catalogs, and the skill
 //	docs_test.go      links, examples, flags and keys
 //	commands_test.go  the commands of the documentation
 //	tour_test.go      the functions that the guided tour names
 package repo_test
 
 import (
+	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -22,7 +24,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -53,6 +57,13 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // readAll returns the text of all files together.
@@ -114,13 +125,15 @@ func checkImport(t *testing.T, rank map[string]int, pkg, imported string) {
 	}
 }
 
+var update = flag.Bool("update", false, "write versions and descriptions into the manifests")
+
 // The error of a call names its kind, for metrics, logs and advice. The exceptions are causes and states
 // of such errors, and an error of the protocol.
 func TestErrorKinds(t *testing.T) {
 	exceptions := []string{"TunnelError", "QueuedError", "ErrRunning", "ErrUnknown", "unknownTool"}
 	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
 
-	for _, pkg := range []string{"llm", "answer", "server"} {
+	for _, pkg := range []string{"llm", "answer", "tasks", "server"} {
 		for _, name := range files(t, "internal/"+pkg+"/*.go") {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
@@ -146,30 +159,46 @@ func TestErrorKinds(t *testing.T) {
 // serverName is what the registry of MCP servers compares with each package.
 const serverName = "io.github.uchimanajet7/openai-responses-mcp"
 
-// A row without a path is a text that the file contains.
+// The version comes from internal/version, the description from plugin.json. A row without a path is
+// a text that the file contains; -update writes the others.
 func TestVersions(t *testing.T) {
+	description := gjson.Get(read(t, "plugin.json"), "description").String()
 	const (
-		v      = version.Version
-		image  = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
-		bundle = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
+		v       = version.Version
+		image   = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
+		schemas = "https://agent-plugins.org/schemas/1.0.0/"
+		bundle  = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
 	)
 
 	for _, tt := range []struct{ file, path, want string }{
 		{"npm/package.json", "version", v},
 		{"npm/package-lock.json", "version", v},
 		{"packaging/mcpb/manifest.json", "version", v},
-		{"packaging/claude-plugin/.claude-plugin/plugin.json", "version", v},
+		{"packaging/mcpb/manifest.json", "description", description},
+		{"plugin.json", "version", v},
+		{"plugin.json", "$schema", schemas + "plugin.schema.json"},
+		{"mcp.json", "$schema", schemas + "mcp.schema.json"},
+		{"mcp.json", "mcpServers.openai-responses.type", "stdio"},
+		{"gemini-extension.json", "version", v},
+		{"gemini-extension.json", "description", description},
+		{".claude-plugin/marketplace.json", "description", description},
+		{".claude-plugin/marketplace.json", "plugins.0.version", v},
+		{".claude-plugin/marketplace.json", "plugins.0.description", description},
 		{"server.json", "version", v},
-		{"server.json", "packages.#", "3"},
-		{"server.json", `packages.#(registryType=="npm").identifier`, version.Name},
-		{"server.json", `packages.#(registryType=="npm").version`, v},
-		{"server.json", `packages.#(registryType=="oci").identifier`, image},
-		{"server.json", `packages.#(registryType=="oci").version`, ""},
-		{"server.json", `packages.#(registryType=="mcpb").identifier`, bundle},
-		{"server.json", `packages.#(registryType=="mcpb").version`, v},
+		{"server.json", "description", description},
+		{"server.json", "packages.#.registryType", `["npm","oci","mcpb"]`},
+		{"server.json", "packages.0.identifier", version.Name},
+		{"server.json", "packages.0.version", v},
+		{"server.json", "packages.1.identifier", image},
+		{"server.json", "packages.2.identifier", bundle},
+		{"server.json", "packages.2.version", v},
+		{"server.json", "packages.#.version", fmt.Sprintf("[%q,%q]", v, v)}, // oci has none
 		{"server.json", "name", serverName},
 		{"npm/package.json", "mcpName", serverName},
 
+		{"packaging/docker/server.yaml", "", "\n  description: " + description + "\n"},
+		{".goreleaser.yaml", "", "\n    description: " + description + "\n"},
+		{"Dockerfile", "", fmt.Sprintf("image.description=%q", description)},
 		{"Dockerfile", "", fmt.Sprintf("image.version=%q", v)},
 		{"Dockerfile", "", fmt.Sprintf("server.name=%q", serverName)},
 		{"docs/changelog.md", "", "\n## v" + v + " — "},
@@ -177,13 +206,19 @@ func TestVersions(t *testing.T) {
 	} {
 		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
 			text := read(t, tt.file)
-			ok := strings.Contains(text, tt.want)
-			if tt.path != "" {
-				ok = gjson.Get(text, tt.path).String() == tt.want
+			if tt.path == "" {
+				if !strings.Contains(text, tt.want) {
+					t.Errorf("it does not have %q", tt.want)
+				}
+				return
 			}
 
-			if !ok {
-				t.Errorf("it does not have %q", tt.want)
+			if *update && !strings.Contains(tt.path, "#") {
+				text, _ = sjson.Set(text, tt.path, tt.want) // paths without # are valid
+				write(t, tt.file, text)
+			}
+			if got := gjson.Get(text, tt.path).String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -191,14 +226,19 @@ func TestVersions(t *testing.T) {
 
 // Documents and manifests name the package or the image with its version.
 func TestNamedVersions(t *testing.T) {
-	const named = `openai-responses-mcp[@:](\d+\.\d+\.\d+[-0-9A-Za-z.]*)`
+	named := regexp.MustCompile(`(openai-responses-mcp[@:])\d+\.\d+\.\d+[-0-9A-Za-z.]*`)
 	for _, file := range files(t, "README*.md", "docs/reference/*.md", "config/*.yaml",
-		"config/kubernetes/*.yaml", "packaging/claude-plugin/.claude-plugin/*.json") {
+		"config/kubernetes/*.yaml", "*.json", ".claude-plugin/*.json") {
 		t.Run(file, func(t *testing.T) {
-			for _, v := range find(named, read(t, file)) {
-				if v != version.Version {
-					t.Errorf("it names version %s, want %s", v, version.Version)
-				}
+			got := read(t, file)
+			want := named.ReplaceAllString(got, "${1}"+version.Version)
+			if *update {
+				write(t, file, want)
+				return
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("another version (-want +got):\n%s", diff)
 			}
 		})
 	}

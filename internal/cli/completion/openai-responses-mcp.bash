@@ -9,13 +9,13 @@ _openai_responses_mcp() {
 
     case $command in
     serve)
-        words="$common --http --metrics --path --max-calls --max-calls-per-user --notice --drain
-            --log-format --allowed-host --allow-anonymous --public-url --oauth-issuer
-            --oauth-audience --oauth-scope --oauth-user"
+        words="$common --http --metrics --path --max-calls --max-calls-per-user --calls-per-hour
+            --notice --drain --log-format --allowed-host --allow-anonymous --public-url
+            --oauth-issuer --oauth-audience --oauth-scope --oauth-user"
         ;;
     ask)
-        words="$common --detailed --quick --domains --recency-days --max-results --json --events
-            --usage --color"
+        words="$common --detailed --quick --domains --only-domains --exclude-domains --recency-days
+            --max-results --json --events --usage --color"
         ;;
     smoke) words="$common --ldjson --tool --ping --cancel" ;;
     doctor) words="$common --live --json" ;;

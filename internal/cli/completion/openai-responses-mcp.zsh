@@ -39,6 +39,7 @@ _openai-responses-mcp() {
             '--path[path of the MCP endpoint]:path:' \
             '--max-calls[requests that run at once]:number:' \
             '--max-calls-per-user[how many of them are of one user]:number:' \
+            '--calls-per-hour[calls that one user may start in an hour]:number:' \
             '--notice[how long everything stays open after SIGTERM]:duration:' \
             '--drain[how long calls may then finish]:duration:' \
             '--log-format[format of the log]:format:(text json)' \
@@ -55,6 +56,8 @@ _openai-responses-mcp() {
             '(--quick)--detailed[use the profile of answer_detailed]' \
             '(--detailed)--quick[use the profile of answer_quick]' \
             '--domains[prefer these domains]:domains:' \
+            '--only-domains[search no other domains]' \
+            '--exclude-domains[neither search nor cite these domains]:domains:' \
             '--recency-days[prefer pages of the last days]:days:' \
             '--max-results[look at up to so many results]:number:' \
             '(--events)--json[print the JSON that the tools return]' \

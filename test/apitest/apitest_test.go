@@ -1,4 +1,4 @@
-package fakeapi
+package apitest
 
 import (
 	"context"

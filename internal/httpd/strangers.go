@@ -1,0 +1,109 @@
+package httpd
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Connections that have shown no valid token take less than 64 MiB together: net/http needs 19 KiB
+// for each and about 150 bytes more for each line of its header.
+const (
+	maxHeader    = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
+	maxLines     = 500      // of what such a connection has sent since its last response
+	maxStrangers = 400
+
+	// tokenTime is how long a connection has for its token when others wait.
+	tokenTime = 2 * time.Second
+)
+
+// strangers is a listener that knows the connections that have shown no valid token. A further one
+// waits until one of them has shown its token, or has had time for it and is closed.
+type strangers struct {
+	net.Listener
+
+	mu    sync.Mutex           // guards conns
+	conns map[string]*stranger // by remote address
+}
+
+// stranger is a connection that has shown no valid token, until trust.
+type stranger struct {
+	net.Conn
+	of    *strangers
+	since time.Time
+	lines atomic.Int64
+	known atomic.Bool
+}
+
+func newStrangers(ln net.Listener) *strangers {
+	return &strangers{Listener: ln, conns: map[string]*stranger{}}
+}
+
+// Accept waits for a connection.
+func (s *strangers) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	for !s.hasRoom() {
+		time.Sleep(time.Millisecond)
+	}
+
+	c := &stranger{Conn: conn, of: s, since: time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[conn.RemoteAddr().String()] = c
+	return c, nil
+}
+
+// hasRoom reports whether there may be another connection. It closes the oldest one to make room.
+func (s *strangers) hasRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.conns) < maxStrangers {
+		return true
+	}
+
+	var oldest *stranger
+	for _, c := range s.conns {
+		if oldest == nil || c.since.Before(oldest.since) {
+			oldest = c
+		}
+	}
+	if time.Since(oldest.since) < tokenTime {
+		return false
+	}
+	_ = oldest.Conn.Close()
+	delete(s.conns, oldest.RemoteAddr().String())
+	return true
+}
+
+// trust takes out the connection from an address, which has shown a valid token.
+func (s *strangers) trust(remote string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.conns[remote]
+	if c != nil {
+		c.known.Store(true)
+		delete(s.conns, remote)
+	}
+}
+
+// Close closes the connection.
+func (c *stranger) Close() error {
+	c.of.trust(c.RemoteAddr().String())
+	return c.Conn.Close()
+}
+
+// Read fails after too many lines: net/http takes 30 times the memory of a header of tiny lines.
+func (c *stranger) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	lines := c.lines.Add(int64(bytes.Count(p[:n], []byte("\n"))))
+	if lines > maxLines && !c.known.Load() {
+		return 0, errors.New("a header with too many lines")
+	}
+	return n, err
+}

@@ -1,0 +1,276 @@
+package apitest
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+)
+
+// step is the behaviour of one request. With the zero value the server answers as a model would.
+type step struct {
+	fakeapi.Step
+	isAsked bool   // the first word of the question is the step
+	fault   string // one of faults or the name of an error; "": none
+	value   string // of the fault
+
+	stop      string // the fault that ends a stream early, or "": it does not
+	stopAfter int    // events
+
+	refuses  []string // parameters that are refused
+	refusal  string   // with this error
+	blames   string   // the parameter that the error names; "": the refused one
+	response []byte   // the finished response, instead of what the model says
+	words    []string // empty, incomplete, failed, ignores-background, echoes-background
+}
+
+var (
+	turns  = []string{"ok", "search", "weather", "uncited"}
+	faults = []string{"hang", "cut", "truncated", "redirect", "garbage"}
+)
+
+// Script adds steps for the next requests, one request each. The step after the word "always" is
+// for all requests that find no other step. Parts of a step that are joined by "+" apply together.
+//
+//	ok, search, weather, uncited, empty   what the model says
+//	asked                                 what the first word of the question says
+//	file=PATH                             a finished response in JSON
+//	incomplete, failed                    the status of the response
+//	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
+//	gone, too-old                         errors of a GET: no such response, no stream of it
+//	error[=ERROR]                         a stream ends with an error event
+//	refuses=PARAM, unverified             400 if the request has the parameter
+//	blames=PARAM                          the parameter that this 400 names
+//	ignores-background, echoes-background runs in the foreground; says otherwise
+//	hang, cut, truncated, garbage, redirect=URL   other faults
+//	delay=2s, slow=100ms                  before the answer, between events
+//	cut-after=N, hang-after=N             where a stream stops
+func (s *Server) Script(steps ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	isForAll := false
+	for _, word := range steps {
+		if word == "always" {
+			isForAll = true
+			continue
+		}
+
+		st, err := parse(word)
+		if err != nil {
+			return fmt.Errorf("parsing step %q: %w", word, err)
+		}
+		if isForAll {
+			s.always = st
+		} else {
+			s.queue = append(s.queue, st)
+		}
+	}
+	return nil
+}
+
+// parse reads a step, whose parts are name or name=value.
+func parse(word string) (st step, err error) {
+	for part := range strings.SplitSeq(word, "+") {
+		name, value, _ := strings.Cut(part, "=")
+
+		switch name {
+		case "asked":
+			st.isAsked = true
+		case "delay":
+			st.Delay, err = time.ParseDuration(value)
+		case "slow":
+			st.Slow, err = time.ParseDuration(value)
+		case "cut-after", "hang-after":
+			st.stop = strings.TrimSuffix(name, "-after")
+			st.stopAfter, err = strconv.Atoi(value)
+		case "refuses":
+			st.refuses = append(st.refuses, value)
+			st.refusal = "unsupported"
+		case "unverified":
+			st.refuses = []string{"stream", "reasoning.summary"}
+			st.refusal = name
+		case "blames":
+			st.blames = value
+		case "empty", "incomplete", "failed", "ignores-background", "echoes-background":
+			st.words = append(st.words, name)
+		case "error":
+			st.stop = name
+			st.stopAfter = 2
+			st.value = cmp.Or(value, "500")
+		case "file":
+			st.response, err = os.ReadFile(value)
+		default:
+			if slices.Contains(turns, name) {
+				st.Turn = name
+				break
+			}
+			st.fault = name
+			st.value = value
+			if !slices.Contains(faults, name) && !gjson.Get(apiErrors, name).Exists() {
+				err = fmt.Errorf("unknown word %q", name)
+			}
+		}
+		if err != nil {
+			return step{}, err
+		}
+	}
+	return st, nil
+}
+
+// answer answers a request whose body was read. It reports whether the answer is complete.
+func (st step) answer(
+	api *fakeapi.API,
+	w http.ResponseWriter,
+	r *http.Request,
+	body []byte,
+) (complete bool) {
+	if st.isAsked {
+		question := gjson.GetBytes(body, `input.@reverse.#(role=="user").content.0.text`).Str
+		word, _, _ := strings.Cut(strings.ReplaceAll(question, "\n", " "), " ")
+		st, _ = parse(word) // as a model would if the word is not a step
+	}
+
+	about := ""
+	for _, param := range slices.Backward(st.refuses) { // so that the first one counts
+		value := gjson.GetBytes(body, param)
+		if value.Exists() && value.Type != gjson.False {
+			st.fault = st.refusal
+			about = cmp.Or(st.blames, param)
+		}
+	}
+
+	st.Edit = st.edit
+	if st.fault != "" {
+		st.Replace = func(w http.ResponseWriter, r *http.Request) bool {
+			return st.fail(w, r, about)
+		}
+	}
+	if strings.Contains(fmt.Sprint(st.words), "-background") {
+		body, _ = sjson.DeleteBytes(body, "background") // the path is valid
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	ending := &endingWriter{ResponseWriter: w, step: st, r: r}
+	complete = api.Answer(ending, r, st.Step)
+	return complete || ending.complete
+}
+
+// edit changes what the model says.
+func (st step) edit(final []byte) []byte {
+	if st.response != nil {
+		final = st.response
+	}
+	set := func(path, raw string) {
+		final, _ = sjson.SetRawBytes(final, path, []byte(raw)) // the paths are valid
+	}
+
+	for _, word := range st.words {
+		switch word {
+		case "empty":
+			set("output", gjson.GetBytes(final, `output.#(type=="reasoning")#`).Raw)
+		case "incomplete":
+			set("status", `"incomplete"`)
+			set("incomplete_details", `{"reason":"max_output_tokens"}`)
+		case "failed":
+			set("status", `"failed"`)
+			set("output", "[]")
+			set("usage", "null")
+			set("error", gjson.Get(apiErrors, "500.error.{code,message}").Raw)
+		case "echoes-background":
+			set("background", "true")
+		}
+	}
+	return final
+}
+
+// fail answers with the fault of the step. about is what the message of an error is about.
+func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (complete bool) {
+	status := http.StatusOK
+	contentType := "application/json"
+	body := ""
+
+	switch st.fault {
+	case "hang":
+		<-r.Context().Done()
+		return false
+	case "cut":
+		panic(http.ErrAbortHandler) // net/http closes the connection.
+	case "truncated":
+		w.Header().Set("Content-Length", "1000")
+		body = `{"id":"resp_truncated","object":"response","output":[`
+	case "redirect":
+		w.Header().Set("Location", st.value)
+		status = http.StatusTemporaryRedirect
+	case "garbage": // the page of a captive portal
+		contentType = "text/html; charset=utf-8"
+		body = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
+	default:
+		if st.value != "" {
+			w.Header().Set("Retry-After", st.value)
+		}
+		e := gjson.Get(apiErrors, st.fault+"|@ugly")
+		status = int(e.Get("status").Int())
+		body = `{"error":` + strings.ReplaceAll(e.Get("error").Raw, "%s", about) + `}`
+	}
+
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body) // the context tells if the client has left
+	return true
+}
+
+// endingWriter ends a stream early, as its step says: after an event, not before the next one, which
+// may come much later.
+type endingWriter struct {
+	http.ResponseWriter
+	step     step
+	r        *http.Request
+	events   int  // so far
+	complete bool // the stream has ended with an error event
+}
+
+func (w *endingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *endingWriter) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	isHead := len(b) == 0 // of a stream
+	isEvent := bytes.HasPrefix(b, []byte("event: "))
+	if isEvent {
+		w.events++
+	}
+	ends := w.step.stop != "" && (isHead || isEvent) && w.events >= w.step.stopAfter
+	if err != nil || !ends {
+		return n, err
+	}
+
+	if w.step.stop == "error" {
+		const form = `{"type":"error","sequence_number":2,"error":%s}`
+		e := gjson.Get(apiErrors, w.step.value+".error|@ugly")
+		_, _ = fmt.Fprintf(w.ResponseWriter, "event: error\ndata: "+form+"\n\n", e)
+		w.complete = true
+	} else {
+		_ = http.NewResponseController(w.ResponseWriter).Flush()
+		w.step.fault = w.step.stop
+		w.step.fail(w, w.r, "")
+	}
+	return n, errors.New("the stream has ended")
+}
+
+// apiErrors are error objects with their statuses, worded as by the API. %s is what an error is about.
+//
+//go:embed errors.json
+var apiErrors string
