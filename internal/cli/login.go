@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +57,6 @@ func (a *app) login(ctx context.Context, args []string) error {
 	err = store(path, key+"\n")
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
-	}
-	if !s.config.KeyStored() {
-		a.note("%s is set, and is used in place of the stored key", s.config.KeyEnv)
 	}
 	_, err = fmt.Fprintln(a.stdout, "stored the key in", path)
 	return err
@@ -133,25 +129,23 @@ func (a *app) checkKey(ctx context.Context, s *service, key string) error {
 }
 
 // store writes a file that only the user can read, in place of an older one. Until it is complete it
-// is in the folder above: a killed login leaves nothing beside the configuration.
+// is next to its folder: a killed login leaves nothing beside the configuration.
 func store(path, data string) error {
 	folder := filepath.Dir(path)
 	err := os.MkdirAll(folder, 0o700)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(folder), "."+version.Name+"-") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // of an error
 
-	_, err = f.WriteString(data)
-	err = cmp.Or(err, f.Close())
-	if err != nil {
-		return err
+	temporary := fmt.Sprint(folder, "-", os.Getpid())
+	err = os.WriteFile(temporary, []byte(data), 0o600)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	return os.Rename(f.Name(), path)
+	if err != nil {
+		_ = os.Remove(temporary)
+	}
+	return err
 }
 
 // loginCommand is the command line that stores the key which the server uses, or "" if that key is
