@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,9 +89,8 @@ func (l *loader) resolveSecrets() {
 	l.KeySet = l.APIKey != "" || l.environ[l.KeyEnv] != "" && l.KeyErr == nil
 	delete(variables, l.KeyEnv)
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
-	l.origins["openai.api_key_set"] = l.KeyEnv
+	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
 	if l.KeyStored() {
-		l.origins["openai.api_key_set"] = l.KeyFile
 		l.warnExposed()
 	}
 
