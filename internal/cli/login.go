@@ -73,7 +73,22 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 			return "", err
 		}
 		defer term.Restore(terminal, echoing)
-		a.stdin = a.prompt(in, "API key ("+name+", it is not shown): ")
+
+		screen := struct {
+			io.Reader
+			io.Writer
+		}{in, a.stderr}
+		line, w := io.Pipe()
+		a.stdin = line
+		go func() {
+			question := "API key (" + name + ", it is not shown): "
+			s, err := term.NewTerminal(screen, "").ReadPassword(question)
+			if err != nil { // Ctrl-C is no signal in raw mode
+				err = &failure{exitInterrupted, "no key was entered", ""}
+			}
+			_, _ = io.WriteString(w, s)
+			w.CloseWithError(err)
+		}()
 	}
 
 	key, err := a.readStdin(ctx)
@@ -86,24 +101,6 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 		return "", &failure{exitFailed, "this is not a key: " + flaw, "enter the key alone"}
 	}
 	return key, nil
-}
-
-// prompt asks on a terminal in raw mode. The line can be read from what it returns.
-func (a *app) prompt(in io.Reader, question string) io.Reader {
-	screen := struct {
-		io.Reader
-		io.Writer
-	}{in, a.stderr}
-	line, w := io.Pipe()
-	go func() {
-		s, err := term.NewTerminal(screen, "").ReadPassword(question)
-		if err != nil { // Ctrl-C is no signal in raw mode
-			err = &failure{exitInterrupted, "no key was entered", ""}
-		}
-		_, _ = io.WriteString(w, s)
-		w.CloseWithError(err)
-	}()
-	return line
 }
 
 // checkKey returns why the API refuses a key. Without an answer of the API it warns.
