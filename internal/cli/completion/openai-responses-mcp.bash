@@ -4,7 +4,7 @@
 _openai_responses_mcp() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' words=''
     local common="--config --model --offline --debug --help"
-    local commands="serve ask smoke doctor setup completion help"
+    local commands="serve ask smoke login doctor setup completion help"
     [ "$COMP_CWORD" -eq 1 ] || command=${COMP_WORDS[1]}
 
     case $command in
@@ -18,6 +18,7 @@ _openai_responses_mcp() {
             --max-results --json --events --usage --color"
         ;;
     smoke) words="$common --ldjson --tool --ping --cancel" ;;
+    login) words="--remove --config --help" ;;
     doctor) words="$common --live --json" ;;
     setup)
         words="--via --url --oauth --config --help"

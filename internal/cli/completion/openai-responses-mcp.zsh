@@ -14,6 +14,7 @@ _openai-responses-mcp() {
         'serve:serve MCP over HTTP, for teams'
         'ask:answer a question in the terminal'
         'smoke:run a session and ask once'
+        'login:store the API key'
         'doctor:check everything, and say what to do'
         'setup:print the configuration of an MCP client'
         'completion:print a script that completes commands and flags'
@@ -71,6 +72,12 @@ _openai-responses-mcp() {
             '--tool[tool to call]:tool:(answer answer_detailed answer_quick)' \
             '--ping[also send a ping]' \
             '--cancel[also cancel a call]'
+        ;;
+    login)
+        _arguments \
+            '--remove[delete the stored key]' \
+            '--config[YAML file]:file:_files' \
+            '--help[print the flags]'
         ;;
     doctor)
         _arguments $common \
