@@ -36,17 +36,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 
-	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
-	if f.color == "auto" && noColor {
-		f.color = "never"
-	}
-	screen := terminal.New(ctx, terminal.Options{
-		Stdout: a.stdout,
-		Stderr: a.stderr,
-		Term:   a.variable("TERM"),
-		Color:  f.color,
-		NoText: f.json,
-	})
+	screen := a.screen(ctx, f.color, f.json)
 	a.stderr = screen // warnings must not run into the status line
 
 	s, err := a.build(f.flags)
@@ -70,6 +60,21 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		a.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
+}
+
+// screen returns what shows a text in a terminal, unless noText is set.
+func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
+	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
+	if color == "auto" && noColor {
+		color = "never"
+	}
+	return terminal.New(ctx, terminal.Options{
+		Stdout: a.stdout,
+		Stderr: a.stderr,
+		Term:   a.variable("TERM"),
+		Color:  color,
+		NoText: noText,
+	})
 }
 
 // askOnce asks the question, and shows what happens meanwhile. Some complete responses have no

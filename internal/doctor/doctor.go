@@ -115,11 +115,16 @@ func Count(checks []Check, verdict string) (n int) {
 	return n
 }
 
-// Text returns a line for each check, with details and hint indented below:
+// Text returns a line for each check, failures last, with details and hint indented below:
 //
 //	fail  model answer           gpt-9: model not found
 //	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
 func Text(checks []Check) string {
+	order := []string{"ok", "warn", "fail"}
+	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int {
+		return slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict)
+	})
+
 	var b strings.Builder
 	for _, c := range checks {
 		fmt.Fprintf(&b, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
