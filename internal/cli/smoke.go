@@ -8,22 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 )
 
 // smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
-// §10) and the verdict on stderr, and uses the offline API when there is no key.
+// §10), in a terminal what it has, and the verdict on stderr. It uses the offline API when there is
+// no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
 	f.keyless = true
 	lines := f.Bool("ldjson", false, "")
-	tool := f.String("tool", "answer", "")
+	tool := "answer"
+	tools := slices.Sorted(maps.Keys(profiles(new(config.Config))))
+	f.Func("tool", "", oneOf(&tool, tools...))
 	ping := f.Bool("ping", false, "")
 	cancel := f.Bool("cancel", false, "")
 	words, err := f.parse(args)
@@ -44,7 +52,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	call := request{
 		method: "tools/call",
-		params: object{"name": *tool, "arguments": object{"query": query}},
+		params: object{"name": tool, "arguments": object{"query": query}},
 	}
 	if *cancel {
 		requests = append(requests, call)
@@ -53,7 +61,17 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	requests = append(requests, call)
 
 	start := time.Now()
-	err = session(ctx, s.server, *lines || s.config.LineMode, requests, a.stdout)
+	show := func(_ request, body []byte) error {
+		return printJSON(a.stdout, json.RawMessage(body))
+	}
+	if terminal.Columns(a.stdout) > 0 {
+		show = func(r request, _ []byte) error {
+			ms := time.Since(start).Milliseconds()
+			_, err := fmt.Fprintf(a.stdout, "%-10s  %6d ms  %s\n", r.method, ms, r.summary())
+			return err
+		}
+	}
+	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}
@@ -83,14 +101,40 @@ func firstRequests() []request {
 	}
 }
 
-// session sends requests to a server inside this process, all at once, and prints each response when
-// it arrives. It returns an error for the first request that has no result.
+// summary says what the response has.
+func (r request) summary() string {
+	result := r.response.Get("result")
+	switch {
+	case !result.Exists():
+		return "error"
+	case r.method == "initialize":
+		server := result.Get("serverInfo")
+		return fmt.Sprintf("%s %s, protocol %s",
+			server.Get("name"), server.Get("version"), result.Get("protocolVersion"))
+	case r.method == "tools/list":
+		var names []string
+		for _, name := range result.Get("tools.#.name").Array() {
+			names = append(names, name.Str)
+		}
+		return strings.Join(names, ", ")
+	case r.method == "tools/call":
+		answer := gjson.Parse(result.Get("content.0.text").Str)
+		return fmt.Sprintf("%d characters from %s, %d citations",
+			utf8.RuneCountInString(answer.Get("answer").Str), answer.Get("model"),
+			answer.Get("citations.#").Int())
+	}
+	return "answered" // ping
+}
+
+// session sends requests to a server inside this process, all at once, and shows each response when
+// it arrives. It returns an error for the first request that has no result. After the end of ctx it
+// shows nothing: the rest of the session is not that of a client.
 func session(
 	ctx context.Context,
 	o server.Options,
 	lines bool,
 	requests []request,
-	stdout io.Writer,
+	show func(r request, body []byte) error,
 ) error {
 	responses, out := io.Pipe()
 	defer responses.Close()
@@ -105,15 +149,20 @@ func session(
 	in := stdio.NewReader(responses)
 	frame, err := in.Read()
 	for ; err == nil; frame, err = in.Read() {
-		err = printJSON(stdout, json.RawMessage(frame.Body))
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 
 		response := gjson.ParseBytes(frame.Body)
 		id := response.Get("id").Int()
-		if id > 0 {
-			requests[id-1].response = response
+		if id == 0 {
+			return fmt.Errorf("a response to no request: %s", frame.Body)
+		}
+		r := &requests[id-1]
+		r.response = response
+		err = show(*r, frame.Body)
+		if err != nil {
+			return err
 		}
 	}
 	if !errors.Is(err, io.EOF) {
