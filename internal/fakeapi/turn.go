@@ -104,6 +104,8 @@ func (x *exchange) judge() string {
 func (x *exchange) turn(name string) []object {
 	switch name {
 	case "weather":
+		return x.thought(x.search(forecast.source()), x.said(&forecast))
+	case "feed":
 		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
 		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
 	case "search":
