@@ -283,10 +283,13 @@ func models(cfg *config.Config) map[string]advice.Setting {
 }
 
 // notKey matches values that are not a key alone.
-var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
+var notKey = regexp.MustCompile("^[$%{]|[^!-~]|[\"'`*]|\\.\\.\\.")
 
 // keyFlaw says why a key cannot be one, or "".
 func keyFlaw(key string) string {
+	if strings.HasPrefix(key, "YOUR_") {
+		return "it is the placeholder of the README"
+	}
 	if !notKey.MatchString(strings.TrimSpace(key)) {
 		return ""
 	}
