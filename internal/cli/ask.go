@@ -93,7 +93,7 @@ func (a *app) askOnce(
 		}
 	}()
 
-	done := false
+	var done *llm.Done // written with the answer, which follows it
 	write := func(data json.RawMessage) {
 		err := printJSON(a.stdout, data)
 		if err != nil {
@@ -102,10 +102,13 @@ func (a *app) askOnce(
 	}
 	watch := func(ev llm.Event) {
 		kind := eventType(ev)
-		if kind != "" {
+		end, isDone := ev.(llm.Done)
+		switch {
+		case isDone:
+			done = &end
+		case kind != "":
 			write(line(kind, ev))
 		}
-		done = done || kind == "done"
 	}
 	if !f.events {
 		watch = screen.Watch
@@ -119,10 +122,13 @@ func (a *app) askOnce(
 	if !f.events {
 		screen.Finish(ans)
 	}
+	if done != nil {
+		write(doneLine(*done, ans))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err == nil, done:
+	case err == nil, done != nil:
 		return ans, nil
 	}
 

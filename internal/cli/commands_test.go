@@ -101,7 +101,6 @@ var events = []struct {
 		llm.Usage{Input: 1, Cached: 9, Total: 3},
 		`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
 	},
-	{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
 }
 
 func TestEvents(t *testing.T) {

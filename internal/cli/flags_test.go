@@ -120,6 +120,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"ask \xff", "the question is not UTF-8 text", convert},
 	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
 	{"ask - < \n", "no question", example},
+	{"ask why? - < \n", "stdin is empty", "leave out - to ask without context"},
 	{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
 	{
 		"ask - < " + strings.Repeat("x", 1<<20+1),

@@ -42,7 +42,7 @@ var outputs = []output{
 	{"export |[A-Z]+=", ""},
 	{"(mkdir|printf|echo) .*config/secrets", ""},
 	{"go install ./cmd/", ""},
-	{"go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", "Sources:"},
+	{"go run ./cmd/openai-responses-mcp ask |cat go.mod \\| go run ", "Sources:"},
 	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},
 	{"openai-responses-mcp ask ", "tokens"},
 	{"openai-responses-mcp doctor", "policy"},
