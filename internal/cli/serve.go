@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"regexp"
 	"strings"
 	"time"
@@ -35,14 +37,14 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 
-	ln, err := net.Listen("tcp", f.http)
+	ln, err := listen(f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metrics net.Listener
 	if f.metrics != "" {
-		metrics, err = net.Listen("tcp", f.metrics)
+		metrics, err = listen(f.metrics)
 		if err != nil {
 			return err
 		}
@@ -54,6 +56,12 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
+	if s.config.Server.ShowConfigOnStart {
+		err = a.showConfig(s)
+		if err != nil {
+			return err
+		}
+	}
 	access, follow, err := a.authenticate(f, ln, s.log)
 	if err != nil {
 		return err
@@ -63,6 +71,17 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
+}
+
+// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network is
+// tcp4.
+func listen(address string) (net.Listener, error) {
+	network := "tcp"
+	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
+	if ip.Addr().Is4() {
+		network = "tcp4"
+	}
+	return net.Listen(network, address)
 }
 
 // serveFlags are the flags of serve.
@@ -82,7 +101,7 @@ type serveFlags struct {
 
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
-	f := &serveFlags{flags: newFlags("serve")}
+	f := &serveFlags{flags: newFlags("serve"), notice: 2 * time.Second}
 
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
@@ -94,8 +113,8 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&f.path, "path", "/mcp", "")
-	f.DurationVar(&f.drain, "drain", 0, "") // not given: as long as a call may last
-	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
+	f.Func("drain", "", duration(&f.drain)) // not given: as long as a call may last
+	f.Func("notice", "", duration(&f.notice))
 	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
@@ -135,14 +154,30 @@ func added(values *[]string) func(string) error {
 	}
 }
 
+// duration sets a flag that takes a duration.
+func duration(value *time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return errors.New("not a duration, such as 90s")
+		}
+		*value = d
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
 	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
+	_, _, httpErr := net.SplitHostPort(f.http)
+	_, _, metricsErr := net.SplitHostPort(cmp.Or(f.metrics, ":0"))
 	problem := ""
 
 	switch {
-	case f.http == "":
+	case httpErr != nil:
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case metricsErr != nil:
+		problem = "--metrics needs an address, such as 127.0.0.1:9090"
 	case !cleanPath.MatchString(f.path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
@@ -152,8 +187,6 @@ func (f *serveFlags) check() error {
 	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
 			f.perPerson, f.maxCalls)
-	case f.drain < 0, f.notice < 0:
-		problem = "--drain and --notice cannot be negative"
 	default:
 		return nil
 	}
