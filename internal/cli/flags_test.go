@@ -66,6 +66,11 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"why?", `unknown command "why?"`, toAsk},
 	{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
 	{"ask -l", "unknown flag --l", seeAsk},
+	{"ask --ofline ?", "unknown flag --ofline", "did you mean --offline? " + seeAsk},
+	{
+		"setup codex-cli", `unknown client "codex-cli"`,
+		"did you mean codex? openai-responses-mcp setup lists the clients",
+	},
 	{
 		"ask --offline=maybe",
 		`invalid boolean value "maybe" for --offline: parse error`,
