@@ -101,12 +101,12 @@ func (a *app) askOnce(
 		}
 	}
 	watch := func(ev llm.Event) {
-		kind := eventType(ev)
 		end, isDone := ev.(llm.Done)
-		switch {
-		case isDone:
+		if isDone {
 			done = &end
-		case kind != "":
+		}
+		kind := eventType(ev)
+		if kind != "" {
 			write(line(kind, ev))
 		}
 	}
@@ -123,7 +123,10 @@ func (a *app) askOnce(
 		screen.Finish(ans)
 	}
 	if done != nil {
-		write(doneLine(*done, ans))
+		write(line("done", struct {
+			llm.Done
+			*answer.Answer // as --json prints it, or nil
+		}{*done, ans}))
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -48,17 +48,13 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 }
 
 // reportChecks prints the checks. The error counts those that failed.
-func (a *app) reportChecks(checks []doctor.Check, screen *terminal.Screen, asJSON bool) (err error) {
+func (a *app) reportChecks(checks []doctor.Check, screen *terminal.Screen, asJSON bool) error {
 	format := doctor.Text
 	if asJSON {
 		format = doctor.JSON
 	}
 	report := a.redactor.Redact(format(checks))
-	if screen.ShowsText() {
-		screen.Report(report)
-	} else {
-		_, err = io.WriteString(a.stdout, report)
-	}
+	_, err := io.WriteString(a.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

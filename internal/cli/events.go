@@ -10,7 +10,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -45,8 +44,8 @@ func line(kind string, what any) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":%q,%s`, kind, members[1:])
 }
 
-// eventType is the type of the line of an event. It is "" for Done, which doneLine prints, and for
-// events that are not printed, such as a retry.
+// eventType is the type of the line of an event. It is "" for Done, which is printed with the answer,
+// and for events that are not printed, such as a retry.
 func eventType(ev llm.Event) string {
 	switch ev.(type) {
 	case llm.BlockStart:
@@ -61,15 +60,6 @@ func eventType(ev llm.Event) string {
 		return "usage"
 	}
 	return ""
-}
-
-// doneLine returns the last line: how the response ended, and the answer as --json prints it, if
-// there is one.
-func doneLine(done llm.Done, ans *answer.Answer) json.RawMessage {
-	return line("done", struct {
-		llm.Done
-		*answer.Answer
-	}{done, ans})
 }
 
 // errorLine returns the line of an error: the API's own message and code, where it sent any. problem

@@ -123,22 +123,18 @@ var dashes = strings.NewReplacer(
 
 // hint is what to do about an error of Parse.
 func (f *flags) hint(err error) string {
-	unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !ok {
-		return f.seeHelp()
-	}
-
 	var names []string
 	f.VisitAll(func(known *flag.Flag) { names = append(names, known.Name) })
+	unknown := strings.TrimPrefix(err.Error(), "flag provided but not defined: -")
 	return suggest("--", text.Nearest(unknown, names), f.seeHelp())
 }
 
 // suggest puts the nearest name, if there is one, before a hint.
-func suggest(prefix, nearest, hint string) string {
-	if nearest == "" {
-		return hint
+func suggest(dashes, nearest, hint string) string {
+	if nearest != "" {
+		hint = "did you mean " + dashes + nearest + "? " + hint
 	}
-	return "did you mean " + prefix + nearest + "? " + hint
+	return hint
 }
 
 // seeHelp is the hint that leads to the usage text.

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,6 +20,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // tokensVariable has the bearer tokens of serve, see secretList.
@@ -56,11 +57,9 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	if s.config.Server.ShowConfigOnStart {
-		err = a.showConfig(s)
-		if err != nil {
-			return err
-		}
+	if s.config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.config.Show(version.String(), s.warnings...)
+		_ = printJSON(a.stderr, json.RawMessage(shown))
 	}
 	access, follow, err := a.authenticate(f, ln, s.log)
 	if err != nil {
@@ -169,15 +168,11 @@ func duration(value *time.Duration) func(string) error {
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
 	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
-	_, _, httpErr := net.SplitHostPort(f.http)
-	_, _, metricsErr := net.SplitHostPort(cmp.Or(f.metrics, ":0"))
 	problem := ""
 
 	switch {
-	case httpErr != nil:
+	case !strings.Contains(f.http, ":"):
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case metricsErr != nil:
-		problem = "--metrics needs an address, such as 127.0.0.1:9090"
 	case !cleanPath.MatchString(f.path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):

@@ -65,9 +65,9 @@ func TestServeFlags(t *testing.T) {
 		{"--path /.well-known", "--path /.well-known is not a path"},
 		{"--log-format xml", `"xml" for --log-format: not one of text, json`},
 		{"--drain -1s", "invalid value \"-1s\" for --drain: not a duration, such as 90s"},
-		{"--notice 90", "for --notice: not a duration, such as 90s"},
 		{"--http bogus", "serve needs --http ADDRESS, such as 127.0.0.1:8080"},
-		{"--metrics 9090", "--metrics needs an address, such as 127.0.0.1:9090"},
+		{"--notice 90", "for --notice: not a duration, such as 90s"},
+
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},

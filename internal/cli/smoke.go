@@ -8,18 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
@@ -30,8 +27,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	f.keyless = true
 	lines := f.Bool("ldjson", false, "")
 	tool := "answer"
-	tools := slices.Sorted(maps.Keys(profiles(new(config.Config))))
-	f.Func("tool", "", oneOf(&tool, tools...))
+	f.Func("tool", "", oneOf(&tool, "answer", "answer_detailed", "answer_quick"))
 	ping := f.Bool("ping", false, "")
 	cancel := f.Bool("cancel", false, "")
 	words, err := f.parse(args)
@@ -47,12 +43,13 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 	requests := firstRequests()
 	if *ping {
-		requests = append(requests, request{method: "ping", params: object{}})
+		requests = append(requests, request{method: "ping", params: object{}, has: "result"})
 	}
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	call := request{
 		method: "tools/call",
 		params: object{"name": tool, "arguments": object{"query": query}},
+		has:    "result.content.0.text",
 	}
 	if *cancel {
 		requests = append(requests, call)
@@ -61,15 +58,15 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	requests = append(requests, call)
 
 	start := time.Now()
-	show := func(_ request, body []byte) error {
-		return printJSON(a.stdout, json.RawMessage(body))
-	}
-	if terminal.Columns(a.stdout) > 0 {
-		show = func(r request, _ []byte) error {
-			ms := time.Since(start).Milliseconds()
-			_, err := fmt.Fprintf(a.stdout, "%-10s  %6d ms  %s\n", r.method, ms, r.summary())
-			return err
+	width := terminal.Columns(a.stdout)
+	show := func(r request) error {
+		if width == 0 {
+			return printJSON(a.stdout, json.RawMessage(r.response.Raw))
 		}
+		ms := time.Since(start).Milliseconds()
+		line := fmt.Sprintf("%-10s %6d ms  %s", r.method, ms, r.response.Get(r.has))
+		_, err := fmt.Fprintln(a.stdout, text.Truncate(text.OneLine(line), width))
+		return err
 	}
 	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)
 	if err != nil {
@@ -85,6 +82,7 @@ type object = map[string]any
 type request struct {
 	method    string
 	params    any
+	has       string // the path of what a terminal shows of the response
 	cancelled bool // right after it is sent: it must get no response
 	response  gjson.Result
 }
@@ -96,34 +94,9 @@ const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 // firstRequests are those that a client begins with.
 func firstRequests() []request {
 	return []request{
-		{method: "initialize", params: json.RawMessage(hello)},
-		{method: "tools/list", params: object{}},
+		{method: "initialize", params: json.RawMessage(hello), has: "result.serverInfo"},
+		{method: "tools/list", params: object{}, has: "result.tools.#.name"},
 	}
-}
-
-// summary says what the response has.
-func (r request) summary() string {
-	result := r.response.Get("result")
-	switch {
-	case !result.Exists():
-		return "error"
-	case r.method == "initialize":
-		server := result.Get("serverInfo")
-		return fmt.Sprintf("%s %s, protocol %s",
-			server.Get("name"), server.Get("version"), result.Get("protocolVersion"))
-	case r.method == "tools/list":
-		var names []string
-		for _, name := range result.Get("tools.#.name").Array() {
-			names = append(names, name.Str)
-		}
-		return strings.Join(names, ", ")
-	case r.method == "tools/call":
-		answer := gjson.Parse(result.Get("content.0.text").Str)
-		return fmt.Sprintf("%d characters from %s, %d citations",
-			utf8.RuneCountInString(answer.Get("answer").Str), answer.Get("model"),
-			answer.Get("citations.#").Int())
-	}
-	return "answered" // ping
 }
 
 // session sends requests to a server inside this process, all at once, and shows each response when
@@ -134,7 +107,7 @@ func session(
 	o server.Options,
 	lines bool,
 	requests []request,
-	show func(r request, body []byte) error,
+	show func(request) error,
 ) error {
 	responses, out := io.Pipe()
 	defer responses.Close()
@@ -156,11 +129,10 @@ func session(
 		response := gjson.ParseBytes(frame.Body)
 		id := response.Get("id").Int()
 		if id == 0 {
-			return fmt.Errorf("a response to no request: %s", frame.Body)
+			continue
 		}
-		r := &requests[id-1]
-		r.response = response
-		err = show(*r, frame.Body)
+		requests[id-1].response = response
+		err = show(requests[id-1])
 		if err != nil {
 			return err
 		}

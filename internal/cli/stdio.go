@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
@@ -41,22 +39,12 @@ func (a *app) server(ctx context.Context, args []string) error {
 	defer s.close()
 
 	if *show || s.config.Server.ShowConfigOnStart {
-		err = a.showConfig(s)
+		_, err = a.stderr.Write(escape(s.config.Show(version.String(), s.warnings...)))
 	}
 	if err != nil || !*runsStdio {
 		return err
 	}
 	return a.serveStdio(ctx, s)
-}
-
-// showConfig prints the configuration on stderr, on one line where the log is JSON.
-func (a *app) showConfig(s *service) error {
-	shown := s.config.Show(version.String(), s.warnings...)
-	if a.logFormat == logging.JSON {
-		return printJSON(a.stderr, json.RawMessage(shown))
-	}
-	_, err := a.stderr.Write(escape(shown))
-	return err
 }
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.

@@ -237,18 +237,18 @@ func (l *loader) inherit() {
 // come from answer (see inherit).
 func (l *loader) warnAlike() {
 	const key = "model_profiles"
-	source := cmp.Or(l.origins[key], l.origins[key+".answer.reasoning_effort"]) // a variable
-	first := map[string]string{}                                                // tools by settings
+	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
+	tools := map[string]string{} // by settings
 	for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
 		p := l.byKey[key+"."+tool].value.Interface().(Profile)
 		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
 			p.Model, p.ReasoningEffort, p.Verbosity)
-		if first[settings] != "" {
-			l.warn(source, key, tool+" is like "+first[settings]+": "+settings+
+		like := tools[settings]
+		tools[settings] = cmp.Or(like, tool)
+		if like != "" {
+			l.warn(source, key, tool+" is like "+like+": "+settings+
 				"; what it leaves out comes from answer")
-			continue
 		}
-		first[settings] = tool
 	}
 }
 

@@ -78,23 +78,16 @@ func (x *exchange) response() []byte {
 
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
 // "now".
-var (
-	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
-	aboutNews    = regexp.MustCompile(
-		`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
-			`yesterday|tomorrow|prices?|news|version|released?|search)\b|` +
-			`今日|本日|明日|昨日|現在|最新|最近|価格|ニュース|検索`)
-)
+var aboutNews = regexp.MustCompile(
+	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
+		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
+		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
 
 // judge returns the turn of a model: it searches for what changes from day to day, if it is offered
 // a search, and answers the rest.
 func (x *exchange) judge() string {
-	question := x.question()
 	canSearch := x.body.Get(`tools.#(type=="web_search")`).Exists()
-	switch {
-	case canSearch && aboutWeather.MatchString(question):
-		return "weather"
-	case canSearch && aboutNews.MatchString(question):
+	if canSearch && aboutNews.MatchString(x.question()) {
 		return "search"
 	}
 	return "ok"
@@ -104,8 +97,6 @@ func (x *exchange) judge() string {
 func (x *exchange) turn(name string) []object {
 	switch name {
 	case "weather":
-		return x.thought(x.search(forecast.source()), x.said(&forecast))
-	case "feed":
 		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
 		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
 	case "search":

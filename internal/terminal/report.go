@@ -5,44 +5,35 @@ import (
 	"strings"
 )
 
-// label matches the beginning of a line of a report: its indentation, or a verdict and a name with
-// two blanks or more after each.
-var label = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+var (
+	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
+	// a name with two blanks or more after each.
+	reportLabel = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	verdict     = regexp.MustCompile(`(?m)^(ok|warn|fail)\b`)
+	colors      = map[string]string{"ok": green, "warn": yellow, "fail": red}
+)
 
-// verdicts are the styles of verdicts.
-var verdicts = map[string]string{"ok": green, "warn": yellow, "fail": red}
-
-// Report shows the lines of a report. The rows of a line are indented as its text, or in a narrow
-// terminal as the name.
-func (s *Screen) Report(lines string) {
-	r := &s.layout
-	r.width = s.width()
-	r.within(lines, func() {
-		for line := range strings.Lines(lines) {
-			begin := label.FindString(line)
-			r.reportLine(begin, line[len(begin):])
-		}
-	})
-	s.write(r.out.String())
-}
-
-// reportLine shows a line of a report: what label matches, and the rest.
-func (r *renderer) reportLine(begin, rest string) {
-	verdict, name, _ := strings.Cut(begin, "  ")
-	if verdict == "" {
-		r.nest(begin, strings.Repeat(" ", len(begin)), func() {
-			r.paragraph(in("", rest))
-		})
-		return
+// Report returns the lines of doctor as rows that fit the terminal, in a narrow one without the
+// column of names. They stay as they are if the Screen shows no text.
+func (s *Screen) Report(lines string) string {
+	if !s.ShowsText() {
+		return lines
 	}
 
-	// The columns are not broken: a text that does not fit beside them is below them.
-	row := in(verdicts[verdict], verdict)
-	row.add(strings.ReplaceAll("  "+strings.TrimSuffix(name, " "), " ", noBreak)+" "+rest, style{})
-	const toName = "      "
-	r.nest("", toName, func() {
-		r.nest("", strings.Repeat(" ", len(begin)-len(toName)), func() {
-			r.paragraph(row)
+	r := renderer{width: s.width()}
+	for line := range strings.Lines(lines) {
+		label := reportLabel.FindString(line)
+		if len(label) > r.width/2 {
+			label = line[:len("fail  ")]
+		}
+		r.nest(label, strings.Repeat(" ", len(label)), func() {
+			r.paragraph(in("", line[len(label):]))
 		})
+	}
+	if s.mono {
+		return r.out.String()
+	}
+	return verdict.ReplaceAllStringFunc(r.out.String(), func(word string) string {
+		return in(colors[word], word).paint()
 	})
 }
