@@ -64,8 +64,9 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 			return printJSON(a.stdout, json.RawMessage(r.response.Raw))
 		}
 		ms := time.Since(start).Milliseconds()
-		line := fmt.Sprintf("%-10s %6d ms  %s", r.method, ms, r.response.Get(r.has))
-		_, err := fmt.Fprintln(a.stdout, text.Truncate(text.OneLine(line), width))
+		has := text.OneLine(r.response.Get(r.has).String())
+		line := fmt.Sprintf("%-10s %6d ms  %s", r.method, ms, has)
+		_, err := fmt.Fprintln(a.stdout, text.Truncate(line, width))
 		return err
 	}
 	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)

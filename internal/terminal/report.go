@@ -23,11 +23,14 @@ func (s *Screen) Report(lines string) string {
 	r := renderer{width: s.width()}
 	for line := range strings.Lines(lines) {
 		label := reportLabel.FindString(line)
+		words := line[len(label):]
 		if len(label) > r.width/2 {
-			label = line[:len("fail  ")]
+			name := strings.TrimSpace(label[len("fail  "):])
+			label = label[:len("fail  ")]
+			words = name + ": " + words
 		}
 		r.nest(label, strings.Repeat(" ", len(label)), func() {
-			r.paragraph(in("", line[len(label):]))
+			r.paragraph(in("", words))
 		})
 	}
 	if s.mono {

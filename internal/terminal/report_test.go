@@ -29,10 +29,10 @@ func TestReport(t *testing.T) {
       -> model_profiles.answer.model is gpt-9: name another
          model
 `},
-		{"narrow", 38, `[ok]    version program 1
-[ok]    config read c.yaml
+		{"narrow", 38, `[ok]    version: program 1
+[ok]    config: read c.yaml
       server.debug from c.yaml:1
-[fail]  model answer_detailed gpt-9:
+[fail]  model answer_detailed: gpt-9:
       model not found; nothing was
       sent
       -> model_profiles.answer.model
