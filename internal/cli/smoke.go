@@ -84,7 +84,7 @@ type request struct {
 	method    string
 	params    any
 	has       string // the path of what a terminal shows of the response
-	cancelled bool // right after it is sent: it must get no response
+	cancelled bool   // right after it is sent: it must get no response
 	response  gjson.Result
 }
 

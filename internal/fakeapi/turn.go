@@ -18,18 +18,11 @@ type object = map[string]any
 // page is a page that an answer cites, on a host that RFC 2606 reserves for examples.
 type page struct{ host, url, title string }
 
-var (
-	docs = page{
-		host:  "example.com",
-		url:   "https://example.com/docs/web-search",
-		title: "Example documentation: web search",
-	}
-	forecast = page{
-		host:  "example.org",
-		url:   "https://example.org/weather/forecast",
-		title: "Example weather forecast",
-	}
-)
+var docs = page{
+	host:  "example.com",
+	url:   "https://example.com/docs/web-search",
+	title: "Example documentation: web search",
+}
 
 func (p page) source() object { return object{"type": "url", "url": p.url} }
 
@@ -96,9 +89,6 @@ func (x *exchange) judge() string {
 // turn returns what the model says, by the word of a step.
 func (x *exchange) turn(name string) []object {
 	switch name {
-	case "weather":
-		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
-		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
 	case "search":
 		open := x.search()
 		open["action"] = object{"type": "open_page", "url": docs.url}
