@@ -130,9 +130,9 @@ func (f *flags) hint(err error) string {
 }
 
 // suggest puts the nearest name, if there is one, before a hint.
-func suggest(dashes, nearest, hint string) string {
+func suggest(prefix, nearest, hint string) string {
 	if nearest != "" {
-		hint = "did you mean " + dashes + nearest + "? " + hint
+		hint = "did you mean " + prefix + nearest + "? " + hint
 	}
 	return hint
 }

@@ -102,7 +102,7 @@ func firstRequests() []request {
 
 // session sends requests to a server inside this process, all at once, and shows each response when
 // it arrives. It returns an error for the first request that has no result. After the end of ctx it
-// shows nothing: the rest of the session is not that of a client.
+// shows nothing: the server also answers the calls that the end has cancelled.
 func session(
 	ctx context.Context,
 	o server.Options,
