@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"regexp"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // tokensVariable has the bearer tokens of serve, see secretList.
@@ -35,14 +38,14 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 
-	ln, err := net.Listen("tcp", f.http)
+	ln, err := listen(f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metrics net.Listener
 	if f.metrics != "" {
-		metrics, err = net.Listen("tcp", f.metrics)
+		metrics, err = listen(f.metrics)
 		if err != nil {
 			return err
 		}
@@ -54,6 +57,10 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
+	if s.config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.config.Show(version.String(), s.warnings...)
+		_ = printJSON(a.stderr, json.RawMessage(shown))
+	}
 	access, follow, err := a.authenticate(f, ln, s.log)
 	if err != nil {
 		return err
@@ -63,6 +70,17 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
+}
+
+// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network is
+// tcp4.
+func listen(address string) (net.Listener, error) {
+	network := "tcp"
+	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
+	if ip.Addr().Is4() {
+		network = "tcp4"
+	}
+	return net.Listen(network, address)
 }
 
 // serveFlags are the flags of serve.
@@ -83,7 +101,7 @@ type serveFlags struct {
 
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
-	f := &serveFlags{flags: newFlags("serve")}
+	f := &serveFlags{flags: newFlags("serve"), notice: 2 * time.Second}
 	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
 	f.StringVar(&f.http, "http", "", "")
@@ -96,8 +114,8 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&f.path, "path", "/mcp", "")
-	f.DurationVar(&f.drain, "drain", 0, "") // not given: as long as a call may last
-	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
+	f.Func("drain", "", duration(&f.drain)) // not given: as long as a call may last
+	f.Func("notice", "", duration(&f.notice))
 	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
 	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
@@ -138,13 +156,25 @@ func added(values *[]string) func(string) error {
 	}
 }
 
+// duration sets a flag that takes a duration.
+func duration(value *time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return errors.New("not a duration, such as 90s")
+		}
+		*value = d
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
 	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
 	problem := ""
 
 	switch {
-	case f.http == "":
+	case !strings.Contains(f.http, ":"):
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
 	case !cleanPath.MatchString(f.path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
@@ -157,8 +187,6 @@ func (f *serveFlags) check() error {
 			f.perPerson, f.maxCalls)
 	case f.isGiven("calls-per-hour") && f.perHour < 1:
 		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
-	case f.drain < 0, f.notice < 0:
-		problem = "--drain and --notice cannot be negative"
 	default:
 		return nil
 	}

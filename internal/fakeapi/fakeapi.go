@@ -33,7 +33,7 @@ type API struct {
 type Step struct {
 	Delay time.Duration // time before anything is sent
 	Slow  time.Duration // time between two events
-	Turn  string        // what the model says: ok, search, weather, uncited; "": it decides
+	Turn  string        // what the model says: ok, search, uncited; "": it decides
 
 	// Edit changes the finished response, as JSON; nil: it stays.
 	Edit func(response []byte) []byte

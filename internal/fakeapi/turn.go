@@ -18,18 +18,11 @@ type object = map[string]any
 // page is a page that an answer cites, on a host that RFC 2606 reserves for examples.
 type page struct{ host, url, title string }
 
-var (
-	docs = page{
-		host:  "example.com",
-		url:   "https://example.com/docs/web-search",
-		title: "Example documentation: web search",
-	}
-	forecast = page{
-		host:  "example.org",
-		url:   "https://example.org/weather/forecast",
-		title: "Example weather forecast",
-	}
-)
+var docs = page{
+	host:  "example.com",
+	url:   "https://example.com/docs/web-search",
+	title: "Example documentation: web search",
+}
 
 func (p page) source() object { return object{"type": "url", "url": p.url} }
 
@@ -78,23 +71,16 @@ func (x *exchange) response() []byte {
 
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
 // "now".
-var (
-	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
-	aboutNews    = regexp.MustCompile(
-		`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
-			`yesterday|tomorrow|prices?|news|version|released?|search)\b|` +
-			`今日|本日|明日|昨日|現在|最新|最近|価格|ニュース|検索`)
-)
+var aboutNews = regexp.MustCompile(
+	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
+		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
+		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
 
 // judge returns the turn of a model: it searches for what changes from day to day, if it is offered
 // a search, and answers the rest.
 func (x *exchange) judge() string {
-	question := x.question()
 	canSearch := x.body.Get(`tools.#(type=="web_search")`).Exists()
-	switch {
-	case canSearch && aboutWeather.MatchString(question):
-		return "weather"
-	case canSearch && aboutNews.MatchString(question):
+	if canSearch && aboutNews.MatchString(x.question()) {
 		return "search"
 	}
 	return "ok"
@@ -103,9 +89,6 @@ func (x *exchange) judge() string {
 // turn returns what the model says, by the word of a step.
 func (x *exchange) turn(name string) []object {
 	switch name {
-	case "weather":
-		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
-		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
 	case "search":
 		open := x.search()
 		open["action"] = object{"type": "open_page", "url": docs.url}
