@@ -36,7 +36,8 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	known := append([]string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}, Vias()...)
+	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
+	known := append(conditions, Vias()...)
 	for _, c := range file.Clients {
 		for _, hint := range c.Hints {
 			if !slices.Contains(known, string(hint.When)) {
