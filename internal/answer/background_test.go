@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var why = Question{Query: "why"}
@@ -94,9 +94,7 @@ func TestFetch(t *testing.T) {
 				}
 
 				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
-				if diff := cmp.Diff(plain, got, figures); diff != "" {
-					t.Errorf("answer (-plain +fetched):\n%s", diff)
-				}
+				compare.Equal(t, "answer", got, plain, figures)
 			})
 		})
 	}
@@ -148,9 +146,7 @@ func TestFetchElapsed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := ans.Meta.Elapsed; got != tt.want {
-					t.Errorf("elapsed %v, want %v", got, tt.want)
-				}
+				compare.Equal(t, "elapsed", ans.Meta.Elapsed, tt.want)
 			})
 		})
 	}

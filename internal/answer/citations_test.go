@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -113,17 +112,13 @@ func TestCitations(t *testing.T) {
 			if ans.Citations == nil {
 				t.Error("citations are nil, which is null in JSON")
 			}
-			if want := tt.name != "no search"; ans.UsedSearch != want {
-				t.Errorf("used_search %t, want %t", ans.UsedSearch, want)
-			}
+			compare.Equal(t, "used_search", ans.UsedSearch, tt.name != "no search")
 
 			var got []string
 			for _, c := range ans.Citations {
 				got = append(got, c.URL)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("citations (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "citations", got, tt.want)
 		})
 	}
 }
@@ -143,7 +138,5 @@ func TestCitationFields(t *testing.T) {
 		{URL: "https://b.example/", Title: "T", PublishedAt: "2025-08-09", Accessed: true},
 		{URL: "oai-weather", Title: "api", PublishedAt: "2025-02-11"},
 	}
-	if diff := cmp.Diff(want, ans.Citations); diff != "" {
-		t.Errorf("citations (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "citations", ans.Citations, want)
 }

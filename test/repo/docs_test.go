@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page is a Markdown file with its fenced blocks cut out.
@@ -190,7 +189,5 @@ func TestManual(t *testing.T) {
 	manual := read(t, "packaging/man/openai-responses-mcp.1")
 	want := find(`-(-[a-z][a-z-]+)`, readAll(t, "internal/cli/usage*.txt"))
 	got := find(`Fl (-[a-z][a-z-]+)`, manual)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flags (-usage +manual):\n%s", diff)
-	}
+	compare.Equal(t, "flags", got, want)
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Agent Plugins 1.0.0 allows these members only: https://agent-plugins.org/schemas/1.0.0/.
@@ -29,9 +29,7 @@ func TestPlugin(t *testing.T) {
 				got = append(got, key.String())
 			}
 
-			if diff := cmp.Diff(strings.Fields(tt.members), got); diff != "" {
-				t.Errorf("members (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "members", got, strings.Fields(tt.members))
 		})
 	}
 }
@@ -53,9 +51,7 @@ func TestPluginServer(t *testing.T) {
 
 			pinned := version.Name + "@" + version.Version
 			want := []string{"npx", "--prefix", "${" + tt.folder + "}", "-y", pinned, "--stdio"}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("command (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "command", got, want)
 		})
 	}
 }
@@ -72,9 +68,7 @@ func TestSkills(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if want := path.Base(path.Dir(name)); skill.Name != want {
-				t.Errorf("name = %q, want that of the folder, %q", skill.Name, want)
-			}
+			compare.Equal(t, "name", skill.Name, path.Base(path.Dir(name)))
 			if n := len(skill.Description); n < 40 || n > 1024 {
 				t.Errorf("the description has %d bytes, want 40 to 1024", n)
 			}
