@@ -44,7 +44,7 @@ func TestNonblockingPipes(t *testing.T) {
 
 	r := bufio.NewReader(c.stdout)
 	for range 100 {
-		c.line(ping1)
+		c.line(ping("1"))
 		if m, err := readMessage(r); m.id != "1" {
 			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
