@@ -32,8 +32,8 @@ func readTable() (rows []input) {
 		"FRAME2", framed(ping("2")),
 	)
 	for line := range strings.SplitSeq(table, "\n") {
-		row := strings.Split(line, " | ")
-		if len(row) == 3 && line[0] != '#' {
+		if line != "" && line[0] != '#' {
+			row := strings.SplitN(line, " | ", 3)
 			rows = append(rows, input{row[0], row[1], values.Replace(row[2])})
 		}
 	}
