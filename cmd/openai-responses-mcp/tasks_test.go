@@ -216,6 +216,26 @@ func TestTaskOutlives(t *testing.T) {
 	}
 }
 
+// Whichever process finishes a task, the answer cites no pages that its call has excluded: the API
+// repeats the tools of a request.
+func TestTaskExcludes(t *testing.T) {
+	t.Parallel()
+	response := home(t, `{"id":"resp_1","status":"completed",
+		"tools":[{"type":"web_search","filters":{"blocked_domains":["b.example"]}}],
+		"output":[{"type":"message","content":[{"type":"output_text","text":"It is so.","annotations":[
+			{"type":"url_citation","url":"https://a.example/"},
+			{"type":"url_citation","url":"https://www.b.example/"}]}]}]}`)
+	_, env := newAPI(t, "file="+response+"/config.yaml+slow=100ms")
+	id := newReplica(t, env, overHTTP).research("why")
+
+	b := newReplica(t, env, overHTTP)
+	b.completed(id, "a.example")
+	answer := b.task(alice, "get", id).Get("result.result.content.0.text").Str
+	if strings.Contains(answer, "b.example") {
+		t.Errorf("the answer cites an excluded page: %s", answer)
+	}
+}
+
 // Ids that are not those of the person's tasks here are refused without a request to the API.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
@@ -250,6 +270,54 @@ func TestUnknownTask(t *testing.T) {
 
 	if n := len(api.Requests()); n != requests {
 		t.Errorf("%d requests to the API, want none", n-requests)
+	}
+}
+
+// The API gets the same identifier of a person from all replicas, with each request of a call, and
+// another one of another person.
+func TestSafetyIdentifier(t *testing.T) {
+	t.Parallel()
+	const (
+		ofAlice = "142cf5f743a90ad4ee6dc54c46e017cfc8c16a1d652d017ef0b7d6179c824838" // token:alice
+		ofBob   = "cfb691d4009e24136bc3d9c54562a39cc07a5ccc753fa1c29ed3c839d5780315"
+		extra   = "request: {extra_body: {safety_identifier: %s}}\n"
+	)
+	for _, tt := range []struct {
+		name, step, config string
+		want               []string // of two requests of alice, two of bob, and a task of alice
+	}{
+		{"sent", "uncited", "", []string{ofAlice, ofAlice, ofBob, ofBob, ofAlice}},
+		{"replaced", "uncited", fmt.Sprintf(extra, "x"), []string{"x", "x", "x", "x", "x"}},
+		{"left out", "uncited", fmt.Sprintf(extra, "null"), make([]string, 5)},
+		{
+			"refused", "uncited+refuses=safety_identifier", "",
+			[]string{ofAlice, "", "", ofBob, "", "", ""}, // once by each process
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "always", tt.step+"+slow=1ms")
+			args := overHTTP + "REQUERY_ATTEMPTS=1 --config " +
+				home(t, inBackground+tt.config) + "/config.yaml"
+			a := newReplica(t, env, args)
+			b := newReplica(t, env, args)
+
+			const question = `"name":"answer","arguments":{"query":"x"}`
+			a.request(alice, "tools/call", "answer", question)
+			b.request(bob, "tools/call", "answer", question)
+			detailed := strings.Replace(question, "answer", "answer_detailed", 1)
+			b.request(alice, "tools/call", "answer_detailed", detailed)
+
+			var got []string
+			for _, r := range api.Requests() {
+				if r.Method == http.MethodPost {
+					got = append(got, gjson.GetBytes(r.Body, "safety_identifier").String())
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the API gets %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 
@@ -304,6 +372,30 @@ func TestServeLog(t *testing.T) {
 				t.Errorf("the API gets the trace %q, want %q", sent, want)
 			}
 		})
+	}
+}
+
+// A call beyond the limit of its person is not asked. Its error is for a model, and the log has it.
+func TestServeCallsPerHour(t *testing.T) {
+	t.Parallel()
+	api, env := newAPI(t, "always", "ok")
+	r := newReplica(t, env, overHTTP+"--calls-per-hour 1")
+	for _, tt := range []struct{ token, query, want string }{
+		{alice, " ", "answer: invalid arguments: query must not be empty"},
+		{alice, "x", `{"answer":`},
+		{bob, "x", `{"answer":`},
+		{alice, "x", "answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"},
+	} {
+		question := fmt.Sprintf(`"name":"answer","arguments":{"query":%q}`, tt.query)
+		m := r.request(tt.token, "tools/call", "answer", question)
+		if got := m.Get("result.content.0.text").Str; !strings.HasPrefix(got, tt.want) {
+			t.Errorf("got %s, want %s", m, tt.want)
+		}
+	}
+
+	r.logged("client=alice app=codex/1.0 model=gpt-5.2 outcome=limited kind=limited ")
+	if n := len(api.Requests()); n != 2 {
+		t.Errorf("%d requests to the API, want 2", n)
 	}
 }
 

@@ -14,14 +14,20 @@ import (
 )
 
 // Each kind of error has advice of its own, and only a broken connection is called one. A canceled
-// call needs no hint, the server words that of invalid arguments, and none helps against a bug.
+// call needs no hint, the server words that of arguments and of calls in an hour, and none helps
+// against a bug.
 func TestEveryKind(t *testing.T) {
 	v := advisorFor("https://api.openai.com/v1")
 	ofAnswer := map[llm.Kind]error{
 		llm.KindShutdown: answer.ErrShutdown,
 		llm.KindNoText:   llm.KindNoText.Errorf("no output"),
 	}
-	withoutHint := []llm.Kind{llm.KindCanceled, llm.KindArguments, llm.KindInternal}
+	withoutHint := []llm.Kind{
+		llm.KindCanceled,
+		llm.KindArguments,
+		llm.KindLimited,
+		llm.KindInternal,
+	}
 
 	for _, kind := range llm.Kinds() {
 		t.Run(kind.Label(), func(t *testing.T) {

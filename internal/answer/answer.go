@@ -56,7 +56,6 @@ type Options struct {
 type Answerer struct {
 	o            Options
 	instructions json.RawMessage // Options.Instructions
-	blocked      cite.Hosts      // Search.BlockedDomains
 }
 
 // New returns an Answerer.
@@ -65,7 +64,7 @@ func New(o Options) *Answerer {
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	a := &Answerer{o: o, blocked: cite.NewHosts(o.Search.BlockedDomains)}
+	a := &Answerer{o: o}
 	if o.Instructions != "" {
 		a.instructions, _ = jsonx.Marshal(o.Instructions) // a string cannot fail
 	}
@@ -76,7 +75,7 @@ func New(o Options) *Answerer {
 // with exactly the fields of spec §3.2.
 type Answer struct {
 	Text       string          `json:"answer"`
-	UsedSearch bool            `json:"used_search"` // there is a url_citation or a web_search_call
+	UsedSearch bool            `json:"used_search"` // spec §3.3
 	Citations  []cite.Citation `json:"citations"`   // never nil
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
@@ -89,6 +88,7 @@ type Answer struct {
 type Meta struct {
 	Usage         llm.Usage     // of all requests
 	ResolvedModel string        // the model that the API names, often a dated snapshot
+	ServiceTier   string        // that served the last response, "" if the API does not say
 	ResponseID    string        // of the last response
 	RequestID     string        // X-Request-Id of the last response
 	Searches      int           // billable ones if the API reports them, else those in the output
@@ -121,7 +121,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	req := a.request(ctx, call.Tool, q)
-	r, err := a.converse(ctx, call, req)
+	r := &reading{excluded: q.ExcludeDomains}
+	err := a.converse(ctx, call, req, r)
 	if err != nil {
 		return nil, err
 	}

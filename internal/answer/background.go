@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -21,28 +20,9 @@ var (
 	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
-// Start asks q in the background of the API, and returns the id of the response, for Fetch and
-// CancelResponse. If the API has answered at once, it returns the answer and no id. The error is
-// llm.ErrNoBackground where Ask is to be used instead.
-func (a *Answerer) Start(
-	ctx context.Context, call *llm.Call, q Question,
-) (id string, ans *Answer, err error) {
-	began := time.Now()
-	req := a.request(ctx, call.Tool, q)
-	resp, err := a.o.Client.Start(ctx, call, req)
-	if err != nil {
-		return "", nil, err
-	}
-	if resp.Running() {
-		return resp.ID, nil, nil
-	}
-	ans, err = a.single(resp, req.Model, began)
-	return "", ans, err
-}
-
-// Fetch returns the answer of a response that Start began at a time. It is that of Ask, except that
-// nothing is asked again, and that its times are those of the API. The error may be one of this
-// file; after ErrRunning the next Fetch may have the answer.
+// Fetch returns the answer of a response in the background, whose question was asked when it began.
+// It is that of Ask, except that nothing is asked again, and that its times are those of the API. The
+// error may be one of this file; after ErrRunning the next Fetch may have the answer.
 func (a *Answerer) Fetch(
 	ctx context.Context, call *llm.Call, id string, began time.Time,
 ) (*Answer, error) {
@@ -59,7 +39,9 @@ func (a *Answerer) Fetch(
 		return nil, resp.Failure
 	}
 
-	ans, err := a.single(resp, a.o.Profiles[call.Tool].Model, began)
+	r := &reading{}
+	r.add(resp)
+	ans, err := a.compose(r, a.o.Profiles[call.Tool].Model, began)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
@@ -67,27 +49,20 @@ func (a *Answerer) Fetch(
 	return ans, err
 }
 
-// fetchError returns the error of Fetch where the API did not tell the state of a response.
+// fetchError returns the error of Fetch where the API did not tell the state of a response. Only the
+// API itself ends a question: another key, a proxy or a web page says nothing about it.
 func fetchError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if ok && e.Lost && e.Status != http.StatusOK {
+	switch {
+	case ok && e.Lost:
 		return ErrGone
+	case llm.KindOf(err) == llm.KindFailed: // too large, for example
+		return err
 	}
-	switch llm.KindOf(err) {
-	case llm.KindRateLimit, llm.KindQuota, llm.KindServer, llm.KindConnection, llm.KindTimeout:
-		return ErrUnknown
-	}
-	return err
+	return ErrUnknown
 }
 
-// CancelResponse cancels a response that Start began.
+// CancelResponse cancels a response in the background.
 func (a *Answerer) CancelResponse(ctx context.Context, call *llm.Call, id string) error {
 	return a.o.Client.Cancel(ctx, call, id)
-}
-
-// single makes the answer of one response to a question that was asked at a time.
-func (a *Answerer) single(resp *llm.Response, model string, began time.Time) (*Answer, error) {
-	r := &reading{}
-	r.add(resp)
-	return a.compose(r, model, began)
 }

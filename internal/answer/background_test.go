@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +24,9 @@ var why = Question{Query: "why"}
 type inMemory struct{ api *apitest.Server }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
@@ -44,13 +48,35 @@ func newBackground(t *testing.T, steps string) *Answerer {
 			HTTPClient: &http.Client{Transport: inMemory{api}},
 		})
 		o.Stream = "false"
+		p := o.Profiles["answer"]
+		p.Background = true
+		o.Profiles["background"] = p
 	})
 	return a
 }
 
-// What Start and then Fetch return.
+// leave asks a question in the background, and returns the id of the response, which goes on.
+func leave(t *testing.T, a *Answerer) (id string) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	call := &llm.Call{Tool: "background"}
+	call.Sink = func(ev llm.Event) {
+		if created, ok := ev.(llm.Created); ok {
+			id = created.ID
+			cancel(llm.ErrDetached)
+		}
+	}
+	_, err := a.Ask(ctx, call, why)
+	if !errors.Is(err, llm.ErrDetached) {
+		t.Fatalf("error %v, want %v", err, llm.ErrDetached)
+	}
+	return id
+}
+
+// What Fetch returns of a response.
 func TestFetch(t *testing.T) {
 	const slow = "search+slow=1s"
+	const unknown = "the answer is not complete, as far as is known"
 	for _, tt := range []struct {
 		name  string
 		steps string
@@ -61,9 +87,10 @@ func TestFetch(t *testing.T) {
 		{"completed", slow, 5 * time.Minute, "<nil>"},
 		{"incomplete", slow + "+incomplete", 5 * time.Minute, "<nil>"},
 		{"deleted", slow, 0, "the API does not have the answer"},
-		{"busy", slow + " 429", 5 * time.Minute, "<nil>"}, // Start has met the 429
-		{"unavailable", slow + " ok 503", 0, "the answer is not complete, as far as"},
-		{"a web page", slow + " ok garbage", 0, "the answer is not complete, as far as"},
+		{"busy", slow + " 429", 0, unknown},
+		{"unavailable", slow + " 503", 0, unknown},
+		{"another key", slow + " 401", 0, unknown},
+		{"a web page", slow + " garbage", 0, unknown},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
 	} {
@@ -74,18 +101,13 @@ func TestFetch(t *testing.T) {
 				plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
 				a := newBackground(t, tt.steps)
 				began := time.Now()
-				id, ans, err := a.Start(t.Context(), &llm.Call{Tool: "answer"}, why)
-
-				if id == "" || ans != nil || err != nil {
-					t.Fatalf("Start = %q, %v, %v, want an id", id, ans, err)
-				}
-
+				id := leave(t, a)
 				time.Sleep(tt.after)
 				if tt.name == "deleted" {
 					id = "resp_of_yesterday"
 				}
 
-				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "answer"}, id, began)
+				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "background"}, id, began)
 				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
 				}
@@ -95,34 +117,6 @@ func TestFetch(t *testing.T) {
 
 				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
 				compare.Equal(t, "answer", got, plain, figures)
-			})
-		})
-	}
-}
-
-// Where the API does not run a response in the background, there is nothing to fetch.
-func TestStart(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		steps string
-		want  error
-	}{
-		{"at once", "search", nil},
-		{"refused", "refuses=background", llm.ErrNoBackground},
-		{"not found", "search+slow=1s gone", llm.ErrNoBackground},
-		{"echoed", "always search+slow=1s+echoes-background", nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newBackground(t, tt.steps)
-				id, ans, err := a.Start(t.Context(), &llm.Call{Tool: "answer"}, why)
-
-				if !errors.Is(err, tt.want) {
-					t.Fatalf("error %v, want %v", err, tt.want)
-				}
-				if id != "" || (ans == nil) != (tt.want != nil) {
-					t.Errorf("Start = %q, %v, want no id", id, ans)
-				}
 			})
 		})
 	}

@@ -16,7 +16,7 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
-	sources := r.sources(a.blocked)
+	sources := r.sources(a.o.Search.BlockedDomains)
 	names := namesOf(sources, a.o.MaxCitations)
 	doc := cite.NewDocument(r.text, names...)
 	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))

@@ -15,29 +15,28 @@ const (
 )
 
 // converse sends the request and, up to RequeryAttempts times, asks again in the same conversation.
-// The API stores nothing: the whole output goes back, reasoning included.
+// The API stores nothing: the whole output goes back, reasoning included. r reads the responses.
 func (a *Answerer) converse(
-	ctx context.Context, call *llm.Call, req llm.Request,
-) (*reading, error) {
-	r := &reading{}
+	ctx context.Context, call *llm.Call, req llm.Request, r *reading,
+) error {
 	for attempt := 0; ; attempt++ {
 		resp, err := a.o.Client.Create(ctx, call, req)
 		if err != nil {
 			if r.last == nil {
-				return nil, err
+				return err
 			}
 			// The first answer is still usable, or its lack of text is the better error.
 			a.o.Logger.WarnContext(ctx, "answer: asking again", "error", err)
-			return r, nil
+			return nil
 		}
 
 		r.add(resp)
 		if attempt >= a.o.RequeryAttempts {
-			return r, nil
+			return nil
 		}
 		follow := a.followUp(r)
 		if follow == "" {
-			return r, nil
+			return nil
 		}
 
 		req.Input = append(req.Input, resp.InputItems()...)
@@ -50,7 +49,7 @@ func (a *Answerer) followUp(r *reading) string {
 	switch {
 	case r.noText:
 		return askForText
-	case r.searched && len(r.sources(a.blocked)) == 0:
+	case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
 		return askForSources
 	}
 	return ""

@@ -17,7 +17,8 @@ const (
 	uncited = `{
 		"id": "resp_1",
 		"status": "completed",
-		"usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+		"usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3,
+			"input_tokens_details": {"cache_write_tokens": 1}},
 		"output": [
 			{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
 			{"type": "web_search_call", "id": "ws_1", "status": "completed",
@@ -32,8 +33,9 @@ const (
 		"id": "resp_2",
 		"status": "completed",
 		"model": "gpt-5.2-2026-01-15",
+		"service_tier": "flex",
 		"usage": {"input_tokens": 10, "output_tokens": 20, "total_tokens": 30,
-			"input_tokens_details": {"cached_tokens": 4},
+			"input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2},
 			"output_tokens_details": {"reasoning_tokens": 8}},
 		"output": [
 			{"type": "message", "id": "msg_2", "role": "assistant",
@@ -112,7 +114,15 @@ func TestRequeryIsStateless(t *testing.T) {
 		compare.Equal(t, "second request", api.sent[2], want)
 
 		meta := Meta{
-			Usage:         llm.Usage{Input: 11, Cached: 4, Output: 22, Reasoning: 8, Total: 33},
+			Usage: llm.Usage{
+				Input:      11,
+				Cached:     4,
+				CacheWrite: 3,
+				Output:     22,
+				Reasoning:  8,
+				Total:      33,
+			},
+			ServiceTier:   "flex",
 			ResolvedModel: "gpt-5.2-2026-01-15",
 			ResponseID:    "resp_2",
 			RequestID:     "req_1",

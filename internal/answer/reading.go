@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -11,11 +12,12 @@ import (
 
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
+	excluded   []string // domains that are not cited, besides the configured ones
 	last       *llm.Response
 	content                    // of the last response that has text, else of the first
 	noText     bool            // the last response has no text
 	incomplete string          // why the response of content is incomplete, or ""
-	searched   bool            // spec §3.3: there is a url_citation or a web_search_call
+	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
 	found      []cite.Citation // what the searches list
 	meta       Meta
@@ -44,12 +46,17 @@ func (r *reading) add(resp *llm.Response) {
 			r.citedAny = append(r.citedAny, m.cites...)
 
 		case "web_search_call":
-			r.searched = true
+			if item.Status != "failed" || len(item.Action.Sources) > 0 {
+				r.searched = true
+			}
 			r.addSources(item)
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
 		}
+	}
+	for _, tool := range resp.Tools { // Fetch does not know what the question excludes
+		r.excluded = append(r.excluded, tool.Filters.Blocked...)
 	}
 	if len(finals) > 0 {
 		messages = finals
@@ -81,6 +88,7 @@ func (r *reading) addMeta(resp *llm.Response, searches int) {
 	}
 
 	r.meta.ResolvedModel = resp.Model
+	r.meta.ServiceTier = resp.ServiceTier
 	r.meta.ResponseID = resp.ID
 	r.meta.RequestID = resp.RequestID
 	r.meta.Usage.Add(resp.Tokens)
@@ -139,13 +147,14 @@ func join(messages []content) content {
 // sources returns what the answer can cite, each source once: the pages that its text cites, in
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
 // the answer rests on); if there are none either, the pages that the searches found. Sources
-// without a URL are always among them. Blocked pages are not.
-func (r *reading) sources(blocked cite.Hosts) []cite.Citation {
+// without a URL are always among them. Pages of blocked and of excluded domains are not.
+func (r *reading) sources(blocked []string) []cite.Citation {
+	hidden := cite.NewHosts(slices.Concat(blocked, r.excluded))
 	var list []cite.Citation
 	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
 	add := func(c cite.Citation) {
 		key := cite.PageKey(c.URL)
-		if !seen[key] && !blocked.Has(c.URL) {
+		if !seen[key] && !hidden.Has(c.URL) {
 			list = append(list, c)
 		}
 		seen[key] = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,10 @@ type Question struct {
 	MaxResults  *float64 // results to look at, from 1; nil: the default
 	Domains     []string // host names (text.IsHostName); empty: the default
 	Style       string   // one of styles; others are not sent
+
+	// These narrow the search of the configuration.
+	OnlyDomains    bool     // search no other pages than those of Domains
+	ExcludeDomains []string // never searched or cited, subdomains included
 }
 
 // styles are those that the policy explains.
@@ -67,7 +72,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 		Model:            p.Model,
 		Instructions:     a.instructions,
 		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
-		Tools:            []map[string]any{a.o.Search.tool(q.Domains)},
+		Tools:            []map[string]any{a.o.Search.tool(q)},
 		Include:          include,
 		ReasoningEffort:  p.ReasoningEffort,
 		ReasoningSummary: p.ReasoningSummary,
@@ -102,18 +107,27 @@ func (a *Answerer) input(q Question) string {
 	return q.Query + "\n" + hints
 }
 
-// tool returns the web search tool (https://platform.openai.com/docs/guides/tools-web-search).
-func (s Search) tool(domains []string) map[string]any {
+// tool returns the web search tool for a question, which has the default domains if it had none
+// (https://platform.openai.com/docs/guides/tools-web-search).
+func (s Search) tool(q Question) map[string]any {
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)
 	t["type"] = "web_search"
 
 	filters := map[string]any{}
-	if s.EnforceDomains && len(domains) > 0 {
-		filters["allowed_domains"] = domains
+	further, _ := s.Extra["filters"].(map[string]any)
+	maps.Copy(filters, further) // a question with one filter does not lift the other
+	isOnly := s.EnforceDomains || q.OnlyDomains
+	if isOnly && len(q.Domains) > 0 {
+		filters["allowed_domains"] = q.Domains
 	}
-	if len(s.BlockedDomains) > 0 {
-		filters["blocked_domains"] = s.BlockedDomains
+	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains)
+	if len(blocked) > 0 {
+		also, _ := filters["blocked_domains"].([]any)
+		for _, domain := range also {
+			blocked = append(blocked, fmt.Sprint(domain))
+		}
+		filters["blocked_domains"] = blocked
 	}
 	if len(filters) > 0 {
 		t["filters"] = filters

@@ -85,7 +85,7 @@ func TestTool(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := json.Marshal(tt.search.tool(nil))
+			got, err := json.Marshal(tt.search.tool(Question{}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,12 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	screen.Configure(s.config.Search.BlockedDomains, s.config.Server.Debug)
+	q := f.question
+	search := s.config.Search
+	if q.OnlyDomains && len(q.Domains)+len(search.Defaults.Domains) == 0 {
+		return usageError(f.seeHelp(), "--only-domains needs --domains or search.defaults.domains")
+	}
+	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.config.Server.Debug)
 
 	ans, err := a.askOnce(ctx, s, f, screen)
 	if err == nil {
@@ -152,8 +158,12 @@ func usageLine(m answer.Meta) string {
 		searches = "search"
 	}
 	u := m.Usage
-	return fmt.Sprintf("usage: %d tokens in (%d cached), %d out (%d reasoning), %d %s, %.1f s",
-		u.Input, u.Cached, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
+	cache := fmt.Sprintf("%d cached", u.Cached)
+	if u.CacheWrite > 0 {
+		cache += fmt.Sprintf(", %d written to the cache", u.CacheWrite)
+	}
+	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s",
+		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
 }
 
 // parseAsk parses the command line of ask, and reads the question.
@@ -202,18 +212,25 @@ func newAskFlags() *askFlags {
 	q := &f.question
 	f.Func("recency-days", "", number(&q.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))
 	f.Func("max-results", "", number(&q.MaxResults, 1, 10, "a number from 1 to 10"))
-	f.Func("domains", "", func(list string) error {
-		for domain := range strings.SplitSeq(list, ",") {
-			domain = strings.TrimSpace(domain)
-			if !text.IsHostName(domain) {
-				return fmt.Errorf("%q is not a host name", domain)
-			}
-			q.Domains = append(q.Domains, domain)
-		}
-		return nil
-	})
+	f.Func("domains", "", hostNames(&q.Domains))
+	f.BoolVar(&q.OnlyDomains, "only-domains", false, "")
+	f.Func("exclude-domains", "", hostNames(&q.ExcludeDomains))
 
 	return f
+}
+
+// hostNames returns the function of a flag that takes host names.
+func hostNames(to *[]string) func(string) error {
+	return func(list string) error {
+		for name := range strings.SplitSeq(list, ",") {
+			name = strings.TrimSpace(name)
+			if !text.IsHostName(name) {
+				return fmt.Errorf("%q is not a host name", name)
+			}
+			*to = append(*to, name)
+		}
+		return nil
+	}
 }
 
 // number returns the function of a flag that takes a number from least to most.

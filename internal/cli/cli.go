@@ -9,6 +9,7 @@
 //	tasks.go    tasks that outlive the process, and their secrets
 //	watch.go    secrets in variables and files, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
+//	login.go    login, which stores the key
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
@@ -70,6 +71,7 @@ func (a *app) commands() map[string]func(context.Context, []string) error {
 		"serve":      a.serve,
 		"ask":        a.ask,
 		"smoke":      a.smoke,
+		"login":      a.login,
 		"doctor":     a.doctor,
 		"setup":      a.setup,
 		"completion": a.completion,

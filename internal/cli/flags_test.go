@@ -107,6 +107,11 @@ var usageErrors = []struct{ args, problem, hint string }{
 		seeAsk,
 	},
 	{
+		"ask --exclude-domains https://go.dev ?",
+		`invalid value "https://go.dev" for --exclude-domains: "https://go.dev" is not a host name`,
+		seeAsk,
+	},
+	{
 		"ask --debug log.txt ?",
 		`"log.txt" after --debug looks like a path, not like a question`,
 		"--debug=PATH logs to it; --debug -- ends the flags",

@@ -76,6 +76,7 @@ type serveFlags struct {
 	oauth     oauth.Options
 	maxCalls  int
 	perPerson int // of maxCalls
+	perHour   int // of one person; 0: no limit
 	notice    time.Duration
 	drain     time.Duration
 }
@@ -99,6 +100,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
 	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
+	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
 	a.logFormat = logging.Text
@@ -153,6 +155,8 @@ func (f *serveFlags) check() error {
 	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
 			f.perPerson, f.maxCalls)
+	case f.isGiven("calls-per-hour") && f.perHour < 1:
+		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	case f.drain < 0, f.notice < 0:
 		problem = "--drain and --notice cannot be negative"
 	default:
@@ -283,6 +287,7 @@ func (f *serveFlags) options(
 	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 	s.server.MaxCalls = f.maxCalls
 	s.server.PerUser = perPerson
+	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		counts.Observe(c)
 		logCall(s.log, c, s.profiles[c.Tool].Model)

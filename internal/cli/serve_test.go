@@ -70,6 +70,8 @@ func TestServeFlags(t *testing.T) {
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},
 		{"--max-calls-per-user 0", "--max-calls-per-user 0 is not in 1..256"},
 		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},
+		{"--calls-per-hour 0", "--calls-per-hour 0 is below 1"},
+		{"--calls-per-hour -1", "--calls-per-hour -1 is below 1"},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{"--public-url https://mcp.example.com/mcp", needIssuer},

@@ -158,8 +158,15 @@ func (a *app) describe(f *setupFlags) error {
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
 	a.warn(warnings...)
-	f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 	f.Limit = cfg.Timeout()
+	f.Keys = cfg.HeaderVariables
+	_, err = os.Stat(cfg.StoredKey)
+	seesKey := f.Via == clients.ViaNPX || f.Via == clients.ViaBinary
+	if err == nil && seesKey {
+		a.note("the entry names no key: the server reads %s", cfg.StoredKey)
+	} else {
+		f.Keys = append([]string{cfg.KeyEnv}, f.Keys...)
+	}
 
 	file := *cmp.Or(f.config.Config, new(""))
 	if f.Via == clients.ViaDocker { // a container does not find the default file

@@ -30,6 +30,7 @@ type Client struct {
 	whole   bool   // the entry is the whole file, which is not JSON
 	content string // template of a JSON file, with $ENTRY in it; "": mcpServers
 	local   string // template of an entry that starts a program; "": the client starts none
+	env     string // template of the part of local that passes variables on; "": env
 	remote  string // template of an entry for a server over HTTP
 	auth    string // template of the part of remote that sends a token; "": headers
 

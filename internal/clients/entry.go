@@ -32,8 +32,12 @@ func (c Client) entry(s Server) string {
 	if s.sendsToken() {
 		auth = cmp.Or(c.auth, headers)
 	}
-	template := strings.Replace(s.choose(c.local, c.remote), "$AUTH", auth, 1)
-	return c.fill(template, s)
+	passed := ""
+	if s.has(key) {
+		passed = cmp.Or(c.env, env)
+	}
+	parts := strings.NewReplacer("$AUTH", auth, "$ENV", passed)
+	return c.fill(parts.Replace(s.choose(c.local, c.remote)), s)
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
@@ -51,16 +55,16 @@ func (c Client) Notes(s Server) (lines []string) {
 func (c Client) fill(template string, s Server) string {
 	line := s.command()
 	secrets := s.secrets()
-	env := map[string]string{}
+	references := map[string]string{}
 	for _, v := range secrets {
-		env[v] = c.refer(v)
+		references[v] = c.refer(v)
 	}
 
 	values := strings.NewReplacer(
 		"$PROGRAM", encode(line[0]),
 		"$ARGUMENTS", encode(line[1:]),
 		"$COMMAND", encode(line),
-		"$ENV", encode(env),
+		"$VALUES", encode(references),
 		"$NAMES", encode(secrets), // before $NAME, which it begins with
 		"$NAME", name,
 		"$URL", encode(s.URL),
@@ -105,9 +109,9 @@ func (c Client) Command(s Server) (command, omits string) {
 		return quoted
 	}
 	line := s.command()
-	var env []string
+	var passed []string
 	for _, v := range s.secrets() {
-		env = append(env, "--env", v+"="+c.refer(v))
+		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
 	var header, bearer string
 	if s.sendsToken() {
@@ -119,7 +123,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		"$NAME", name,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
-		" $ENV", quote(env...),
+		" $ENV", quote(passed...),
 		" $URL", quote(s.URL),
 		" $HEADER", header,
 		" $BEARER", bearer,

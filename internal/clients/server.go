@@ -40,7 +40,7 @@ type Server struct {
 	Binary string        // full path of the program, for ViaBinary
 	URL    string        // of the MCP endpoint, for ViaHTTP
 	OAuth  bool          // the client signs in to the server at URL
-	Keys   []string      // variables of the API key and of openai.headers
+	Keys   []string      // variables of the API key, unless it is stored, and of openai.headers
 	Config string        // full path of a YAML file for the server, or ""
 	Limit  time.Duration // of a call, as the server is configured
 }
@@ -156,6 +156,7 @@ const (
 	always   condition = ""
 	stdio    condition = "stdio"    // the client starts the server
 	secret   condition = "secret"   // the client passes a secret on
+	key      condition = "key"      // to a server that it starts
 	token    condition = "token"    // the entry has a bearer token
 	oauth    condition = "oauth"    // the user signs in
 	loopback condition = "loopback" // the server needs no token
@@ -171,6 +172,8 @@ func (s Server) has(c condition) bool {
 		return s.Via != ViaHTTP
 	case secret:
 		return len(s.secrets()) > 0
+	case key:
+		return s.Via != ViaHTTP && len(s.Keys) > 0
 	case token:
 		return s.sendsToken()
 	case oauth:

@@ -3,7 +3,8 @@ package clients
 // Templates of entries that several clients share, and mcpServers, the usual file.
 const (
 	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
-	program    = `{"command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`
+	program    = `{"command": $PROGRAM, "args": $ARGUMENTS$ENV}`
+	env        = `, "env": $VALUES`
 	endpoint   = `{"type": "http", "url": $URL$AUTH}`
 	address    = `{"url": $URL$AUTH}`
 	serverURL  = `{"serverUrl": $URL$AUTH}`
@@ -16,13 +17,14 @@ const (
 var (
 	fromEnvironment = note{secret, `The file holds no secret: $CLIENT takes $VARS from the
 		environment that it is started in.`}
-	inherited = note{stdio, `The file holds no secret: $CLIENT replaces no variables, but the
+	inherited = note{key, `The file holds no secret: $CLIENT replaces no variables, but the
 		server inherits $VARS when $CLIENT is started from a shell that has it.`}
 	literalToken = note{token, `$CLIENT replaces no variables: write the token in place of
 		YOUR_$VARS and keep the file private.`}
 	asOf    = note{always, `The steps are those of November 2026 and may have moved.`}
 	literal = note{secret, `$CLIENT replaces no variables: write the value of $VARS in place of
-		YOUR_… and keep the file private.`}
+		YOUR_… and keep the file private. Or store the key with the command login, and run setup
+		again: the entry then has no key. A container does not see a stored key.`}
 )
 
 // table has a row for each client. The linked pages were read in November 2026.
@@ -94,11 +96,12 @@ var table = []Client{
 
 		local: `[mcp_servers.$NAME]
 command = $PROGRAM
-args = $ARGUMENTS
-env_vars = $NAMES
+args = $ARGUMENTS$ENV
 startup_timeout_sec = 60
 tool_timeout_sec = $SECONDS
 `,
+		env: `
+env_vars = $NAMES`,
 		remote: `[mcp_servers.$NAME]
 url = $URL$AUTH
 tool_timeout_sec = $SECONDS
@@ -108,13 +111,13 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		add:       "codex mcp add $NAME -- $PROGRAM $ARGUMENTS",
 		addRemote: "codex mcp add $NAME --url $URL $BEARER",
-		omits:     "env_vars for the key, and the time limits",
+		omits:     "the time limits, and env_vars if the key is in a variable",
 		signIn:    "codex mcp login $NAME",
 
 		notes: []note{
 			{token, `The file holds no secret: $CLIENT takes $VARS from the environment that it
 				is started in.`},
-			{stdio, `Codex starts servers with an almost empty environment. env_vars names what
+			{key, `Codex starts servers with an almost empty environment. env_vars names what
 				it passes on; $VARS must be set where Codex is started.`},
 			{stdio, `Behind a proxy add HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE to env_vars, and
 				OPENAI_BASE_URL, MODEL_ANSWER and the like if you use them.`},
@@ -164,7 +167,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		reference: "${input:%s}",
 
 		content:   `{"inputs": $INPUTS, "servers": {"$NAME": $ENTRY}}`,
-		local:     `{"type": "stdio", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV}`,
+		local:     `{"type": "stdio", "command": $PROGRAM, "args": $ARGUMENTS$ENV}`,
 		remote:    endpoint,
 		add:       "code --add-mcp $JSON",
 		addRemote: "code --add-mcp $JSON",
@@ -191,7 +194,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		notes: []note{
 			inherited,
-			{stdio, `An extension of Cline that does not pass variables on needs "env": {"NAME":
+			{key, `An extension of Cline that does not pass variables on needs "env": {"NAME":
 				"${env:NAME}"} in the entry, for each of $VARS. The CLI does not replace that.`},
 			literalToken,
 			{always, `Configure MCP Servers in an editor opens the file that the extension reads.
@@ -207,7 +210,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		path:      "~/.copilot/mcp-config.json",
 		reference: "${%s}",
 
-		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS, "env": $ENV,
+		local: `{"type": "local", "command": $PROGRAM, "args": $ARGUMENTS$ENV,
 			"tools": ["*"]}`,
 		remote:    `{"type": "http", "url": $URL$AUTH, "tools": ["*"]}`,
 		add:       "copilot mcp add $NAME $ENV -- $PROGRAM $ARGUMENTS",
@@ -215,7 +218,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		notes: []note{
 			fromEnvironment,
-			{stdio, `The env entry is needed: Copilot CLI passes on few variables that no entry
+			{key, `The env entry is needed: Copilot CLI passes on few variables that no entry
 				names.`},
 			{always, `For one project only, the file is .mcp.json or .github/mcp.json in it.`},
 		},
@@ -240,7 +243,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 			fromEnvironment,
 			{always, `Gemini CLI starts servers only in folders that you trust: answer its
 				question at the first start in a folder, or use /permissions there.`},
-			{stdio, `The env entry is needed: Gemini CLI keeps variables that look like secrets
+			{key, `The env entry is needed: Gemini CLI keeps variables that look like secrets
 				from servers that do not name them.`},
 			{always, `For one project only, the file is .gemini/settings.json in it.`},
 		},
@@ -272,7 +275,8 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 		// The form of opencode 1, which opencode 2 reads too: https://opencode.ai/docs/migrate-v1
 
 		content: `{"mcp": {"$NAME": $ENTRY}}`,
-		local:   `{"type": "local", "command": $COMMAND, "enabled": true, "environment": $ENV}`,
+		local:   `{"type": "local", "command": $COMMAND, "enabled": true$ENV}`,
+		env:     `, "environment": $VALUES`,
 		remote:  `{"type": "remote", "url": $URL$AUTH, "enabled": true}`,
 		signIn:  "opencode mcp auth $NAME",
 
@@ -311,7 +315,7 @@ bearer_token_env_var = "` + tokenEnv + `"`,
 
 		notes: []note{
 			inherited,
-			{stdio, `Otherwise add env to the entry, as for Claude Desktop, and write the key
+			{key, `Otherwise add env to the entry, as for Claude Desktop, and write the key
 				there.`},
 			literalToken,
 			{always, `The timeout is in seconds and bounds a call; without it Zed gives up after
@@ -364,11 +368,12 @@ bearer_token_env_var = "` + tokenEnv + `"`,
     description: Web-searched, cited answers
     type: stdio
     cmd: $PROGRAM
-    args: $ARGUMENTS
-    env_keys: $NAMES
+    args: $ARGUMENTS$ENV
     enabled: true
     timeout: $SECONDS
 `,
+		env: `
+    env_keys: $NAMES`,
 		remote: `extensions:
   $NAME:
     name: $NAME

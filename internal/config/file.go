@@ -23,7 +23,10 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5.2).
 func (l *loader) fromFile(given *string) error {
-	inHome := filepath.Join(l.home, ".config")
+	inHome := ""
+	if l.home != "" {
+		inHome = filepath.Join(l.home, ".config")
+	}
 	for _, folder := range []string{l.environ["APPDATA"], inHome} {
 		if folder != "" { // only Windows has APPDATA
 			path := filepath.Join(folder, version.Name, "config.yaml")

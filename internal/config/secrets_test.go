@@ -93,15 +93,18 @@ func TestKey(t *testing.T) {
 		both  = "{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}"
 		mine  = "{api_key_env: MINE}"
 
-		key   = "OPENAI_API_KEY=sk-key"
-		file  = "OPENAI_API_KEY_FILE=~/key"
-		bad   = "reading the key: c/key is empty or has more than a key in it"
-		unset = " false <nil>"
-		set   = " true <nil>"
+		key  = "OPENAI_API_KEY=sk-key"
+		file = "OPENAI_API_KEY_FILE=~/key"
+		// where login stores a key
+		stored = "openai-responses-mcp/OPENAI_API_KEY"
+		bad    = "reading the key: c/key is empty or has more than a key in it"
+		unset  = " false <nil>"
+		set    = " true <nil>"
 	)
 
 	for _, tt := range []struct{ name, openai, environ, content, want string }{
-		{"no key", "{}", "", "", "OPENAI_API_KEY  " + unset},
+		{"no key", "{}", "", "", "OPENAI_API_KEY  c/.config/" + stored + unset},
+		{"no key, Windows", "{}", "APPDATA=c/data", "", "OPENAI_API_KEY  c/data/" + stored + unset},
 		{"key", "{}", key, "", "OPENAI_API_KEY sk-key " + set},
 		{"header", team, key + " TEAM=t", "", "OPENAI_API_KEY sk-key " + set},
 		{"api-key", azure, key + " AZURE=a", "", "AZURE  " + set},

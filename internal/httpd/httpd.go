@@ -146,6 +146,7 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 			"ready":              ready,
 			"max_calls":          o.MaxCalls,
 			"requests_in_flight": limit.all.requests,
+			"calls_running":      o.Server.Running(),
 			"requests_waiting":   o.Server.Waiting(),
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -134,7 +135,7 @@ func (a ask) answer(
 
 	select {
 	case <-time.After(a.takes):
-		meta := answer.Meta{Usage: llm.Usage{Input: 7}, Searches: 1}
+		meta := answer.Meta{Usage: llm.Usage{Input: 7, CacheWrite: 2}, Searches: 1}
 		return &answer.Answer{Text: a.text, Meta: meta}, nil
 	case <-ctx.Done():
 		time.Sleep(100 * time.Millisecond)
@@ -289,7 +290,8 @@ func TestCalls(t *testing.T) {
 			running := s.send(text)
 			waiting := s.send(text)
 			synctest.Wait()
-			s.metrics("requests_in_flight 2", "requests_waiting 1", "max_calls 1", "ready 1")
+			s.metrics("requests_in_flight 2", "calls_running 1", "requests_waiting 1",
+				"max_calls 1", "ready 1")
 
 			running.Close()
 			waiting.Close()
@@ -298,6 +300,7 @@ func TestCalls(t *testing.T) {
 				`calls_total{tool="answer",client="alice",outcome="ok"} 1`,
 				`calls_total{tool="answer",client="alice",outcome="cancelled"} 2`,
 				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="input"} 7`,
+				`tokens_total{tool="answer",client="alice",model="gpt-5.2",kind="cache_write"} 2`,
 				`searches_total{tool="answer",client="alice",model="gpt-5.2"} 1`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="30"} 0`,
 				`call_seconds_bucket{tool="answer",outcome="ok",le="60"} 1`,
@@ -416,7 +419,7 @@ func TestShutdownConnections(t *testing.T) {
 		if s.dial() != nil {
 			t.Error("the listener is open after the notice time")
 		}
-		if n, err := busy.Read(make([]byte, 1)); err != io.EOF {
+		if n, err := busy.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("after the stream: %d bytes, %v, want the end of the connection", n, err)
 		}
 		s.wait()

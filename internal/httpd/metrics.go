@@ -28,6 +28,7 @@ var families = []struct{ name, kind, help string }{
 	{"ready", "gauge", "1 while /readyz answers 200."},
 	{"max_calls", "gauge", "Requests that run at once."},
 	{"requests_in_flight", "gauge", "Requests that run or wait."},
+	{"calls_running", "gauge", "Calls that have a place, those without a request included."},
 	{"requests_waiting", "gauge", "Calls that wait, for others or for the API's rate limit."},
 	{"calls_total", "counter", "Calls that have ended."},
 	{"errors_total", "counter", "Calls without an answer."},
@@ -122,6 +123,9 @@ func (m *Metrics) Observe(c server.Ended) {
 	usage := c.Meta.Usage
 	tokens("input", usage.Input)
 	tokens("cached", usage.Cached)
+	if usage.CacheWrite > 0 {
+		tokens("cache_write", usage.CacheWrite)
+	}
 	tokens("output", usage.Output)
 	tokens("reasoning", usage.Reasoning)
 	m.add(float64(c.Meta.Searches), "searches_total{%s}", priced)

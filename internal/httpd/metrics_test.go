@@ -73,6 +73,9 @@ func TestManyClients(t *testing.T) {
 	if !strings.Contains(got, others) {
 		t.Errorf("the page lacks %s", others)
 	}
+	if strings.Contains(got, "cache_write") {
+		t.Error("the page has tokens that were written to the cache, want none")
+	}
 }
 
 // The alert rules and the dashboard use metrics that exist.

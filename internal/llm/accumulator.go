@@ -171,6 +171,9 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.running() && !r.hasState() {
+		return nil, notResponse(data)
+	}
 	if r.Running() {
 		a.setID(r)
 		if a.running() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/tidwall/gjson"
 )
 
 // A response with background: true runs at the API without a connection
@@ -20,20 +21,15 @@ const (
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
-var (
-	// ErrNoBackground: the API runs no response of the model in the background, or loses it.
-	ErrNoBackground = errors.New("the API does not run this response in the background")
-
-	// ErrDetached is the cause of a context that ends without cancelling its background response at
-	// the API.
-	ErrDetached = errors.New("the response goes on at the API")
-)
+// ErrDetached is the cause of a context that ends without cancelling its background response at the
+// API.
+var ErrDetached = errors.New("the response goes on at the API")
 
 // remote is the response of a request, as far as the API runs it in the background: it does while
 // the response has an id and no end.
 type remote struct {
-	asked   bool // the request asks for background
-	model   string
+	asked   bool      // the request asks for background
+	model   string    // that was asked; "" for Get
 	include []string  // of the request
 	id      string    // "": the API has not named it as a background response
 	ended   *Response // also one that failed; nil: it runs
@@ -54,21 +50,10 @@ func (r *remote) skips(ev *streamEvent) bool {
 	return isOld
 }
 
-// Start starts a response in the background and returns it, queued or in progress, or complete
-// where the API answers at once. The request is not a stream. Before Start returns a response that
-// runs, it has fetched it once. If ctx ends earlier, the response is cancelled.
-//
-// Every error is an *Error. It is ErrNoBackground where the API refuses background or does not find
-// the response that it named. Then the same request can be made with Create or Stream.
-func (c *Client) Start(ctx context.Context, call *Call, r Request) (*Response, error) {
-	r.Plain = true
-	r.Background = true
-	return c.do(ctx, call, r, true)
-}
-
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
 // see Response.Failure. include is that of the request. Get makes one request. Every error is an
-// *Error; Error.Lost tells that the API does not have the response any more.
+// *Error, which does not tell how the response is, unless Error.Lost says that the API does not have
+// it any more.
 func (c *Client) Get(
 	ctx context.Context, call *Call, id string, include []string,
 ) (*Response, error) {
@@ -111,11 +96,12 @@ func (c *Client) abandon(ctx context.Context, acc *accumulator) {
 	_ = c.Cancel(own, acc.call, acc.id) // logged
 }
 
-// follow waits until a response ends that runs at the API, or only until it is found if that is all
-// that the caller wants. broken is why its connection ended; nil: the API has said that it runs.
+// follow waits until a response ends that runs at the API. broken is why its connection ended; nil:
+// the API has said that it runs.
 //
 // It reads on after the last event, as often as the connection breaks. Where the API refuses that,
-// a connection brings nothing new, or none has broken, it asks for the state of the response.
+// a connection brings nothing new, or none has broken, it asks for the state of the response. A
+// refusal says nothing about the response: the key may be new, or a firewall may have answered.
 func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (*Response, error) {
 	delays := newDelays()
 	var failure *Error
@@ -141,14 +127,13 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		_ = sleep(ctx, wait) // if ctx has ended, the GET fails at once
 		var r *Response
 		r, failure = x.fetch(ctx, acc, isStream)
-		isEnd := !acc.running() || x.takesRunning
 		switch {
-		case failure == nil && isEnd:
+		case failure == nil && !acc.running():
 			return r, nil
 		case failure == nil:
-		case failure.Lost:
+		case failure.Lost, !acc.running():
 			return nil, failure
-		case !acc.running(), !isStream && !failure.retryable():
+		case ctx.Err() != nil, !isStream && failure.Kind == KindFailed: // too large, for example
 			x.abandon(ctx, acc)
 			return nil, failure
 		}
@@ -208,21 +193,25 @@ func (c *Client) fetch(
 	}
 
 	if acc.running() {
-		err = lostError(err)
+		_, found := c.found.Load(acc.model)
+		err = lostError(err, found || acc.model == "")
 	}
 	return acc.ended, c.failed(ctx, err, 1)
 }
 
-// lostError returns the error of a GET. If it shows that the API does not have the response, or has
-// no GET, the request can be made again as after a failure of the server.
-func lostError(err error) error {
+// lostError returns the error of a GET. If the API says that it does not have the response, the
+// request can be made again as after a failure of the server; and also if the API seems to have no
+// GET, because none has found a response of the model.
+func lostError(err error, found bool) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
-	isGone := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+	notFound := e.Status == http.StatusNotFound
+	isGone := notFound && gjson.Get(e.body, "error").IsObject() // not a proxy's page
 	isOther := e.Kind == KindBadResponse && e.Status < http.StatusBadRequest
-	if !isGone && !isOther {
+	noGet := notFound || isOther || e.Status == http.StatusMethodNotAllowed
+	if !isGone && (found || !noGet) {
 		return err
 	}
 

@@ -435,37 +435,6 @@ func TestOtherStreams(t *testing.T) {
 	}
 }
 
-// Start returns a response that can be fetched, or an answer. The tests of internal/answer have an API
-// without the background.
-func TestStart(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		steps    string
-		requests string
-		want     string
-	}{
-		{"runs", "slow=1s", "POST background, GET", "queued"},
-		{"complete when it is fetched", "ok", "POST background, GET", "completed"},
-		{"answered at once", "ignores-background", "POST background", "completed"},
-		{"429 for the state", "slow=1s 429", "POST background, GET, GET", "queued"},
-		{"rate limit", "429 slow=1s", "POST background, POST background, GET", "queued"},
-		{"the state is refused", "slow=1s 401", "POST background, GET, cancel", "auth"},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, tt.steps)
-			r, err := c.Start(t.Context(), &Call{}, question())
-			got := kindOf(t, err).Label()
-			if r != nil {
-				got = r.Status
-			}
-
-			wantEqual(t, "outcome", got, tt.want)
-
-			wantTraffic(t, api, tt.requests)
-		})
-	}
-}
-
 // A cancelled response is told from one that was complete before.
 func TestCancel(t *testing.T) {
 	for steps, want := range map[string]string{
@@ -474,14 +443,66 @@ func TestCancel(t *testing.T) {
 	} {
 		bubble(t, steps, func(t *testing.T) {
 			c, _, _ := newBackground(t, 0, steps)
-			started, err := c.Start(t.Context(), &Call{}, question())
-			wantSuccess(t, err)
-			err = c.Cancel(t.Context(), &Call{}, started.ID)
+			id := leave(t, c)
+			err := c.Cancel(t.Context(), &Call{}, id)
 			wantSuccess(t, err)
 
-			r, err := c.Get(t.Context(), &Call{}, started.ID, question().Include)
+			r, err := c.Get(t.Context(), &Call{}, id, question().Include)
 			wantSuccess(t, err)
 			wantEqual(t, "status", r.Status, want)
+		})
+	}
+}
+
+// leave begins a response in the background, which goes on, and returns its id.
+func leave(t *testing.T, c *Client) (id string) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	sink := func(ev Event) {
+		if created, ok := ev.(Created); ok {
+			id = created.ID
+			cancel(ErrDetached)
+		}
+	}
+	_, err := c.Create(ctx, &Call{Sink: sink}, backgroundQuestion())
+	if !errors.Is(err, ErrDetached) {
+		t.Fatalf("error %v, want %v", err, ErrDetached)
+	}
+	return id
+}
+
+// What is not of the API about this response does not end a call: it asks again.
+func TestStrangeGet(t *testing.T) {
+	const refused = `{"error":{"message":"no","type":"x"}}`
+	for _, tt := range []struct {
+		name string
+		step step
+	}{
+		{"unauthorized", answer(401, refused)},
+		{"forbidden", answer(403, refused)},
+		{"misdirected", answer(421, refused)},
+		{"unavailable for legal reasons", answer(451, refused)},
+		{"a parameter", answer(400, refused)},
+		{"method not allowed", answer(405, refused)},
+		{"a proxy's 404", answer(404, "<html>")},
+		{"a router's 404", answer(404, `{"message":"no route"}`)},
+		{"out of quota", answer(429, `{"error":{"code":"insufficient_quota"}}`)},
+		{"an empty object", answer(200, "{}")},
+		{"an array", answer(200, "[]")},
+		{"nothing", answer(200, "")},
+		{"an error object", answer(200, refused)},
+		{"a web page", answer(200, "<html>")},
+		{"another object", answer(200, `{"object":"list","output":[]}`)},
+		{"a redirect", answer(302, "", "Location", "https://login.example/")},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
+			c, api := newClient(0, running, running, tt.step, tt.step, answer(200, finished))
+			r := backgroundQuestion()
+			r.Plain = true
+			_, err := c.Create(t.Context(), &Call{}, r)
+			wantSuccess(t, err)
+			wantEqual(t, "requests", len(api.bodies), 5)
 		})
 	}
 }

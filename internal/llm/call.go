@@ -1,6 +1,10 @@
 package llm
 
-import "time"
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+)
 
 // Call is one call of a tool: whose it is, who watches it, and what it took. It is made where the
 // call comes in, by the MCP server or a command, and passed to all that works for it.
@@ -31,6 +35,15 @@ type Call struct {
 type Person struct {
 	ID   string // unique, with the namespace of the way to authenticate
 	Name string // for logs and metrics
+}
+
+// identifier returns the safety_identifier of a person, by which the API can block one person in
+// place of all (https://platform.openai.com/docs/guides/safety-checks); "" without an ID.
+func (p Person) identifier() string {
+	if p.ID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(p.ID)))
 }
 
 // Send passes an event to the sink.

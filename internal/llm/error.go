@@ -25,7 +25,7 @@ import (
 // that OpenAI's SDKs have for it, and as a label in metrics and logs.
 type Kind struct{ words, class, label string }
 
-// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last four are
+// The kinds of errors. KindRateLimit, KindServer and KindConnection are retried. The last five are
 // not about what the API says.
 var (
 	// KindMissingKey: nothing was sent.
@@ -82,6 +82,9 @@ var (
 	// KindArguments: the question is invalid and was not asked.
 	KindArguments = Kind{"invalid arguments", "", "arguments"}
 
+	// KindLimited: the person has started too many calls, and the question was not asked.
+	KindLimited = Kind{"limited", "", "limited"}
+
 	// KindInternal: a bug, or an error that names no kind.
 	KindInternal = Kind{"error", "", "internal"}
 )
@@ -96,6 +99,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindShutdown,
 		KindArguments,
+		KindLimited,
 		KindInternal,
 
 		KindMissingKey,
@@ -158,12 +162,11 @@ type Error struct {
 	RequestID  string // X-Request-Id header
 	Attempts   int    // tries made, the failing one included; 0 when nothing was sent
 	RetryAfter time.Duration
-	Lost       bool  // a GET did not find a background response: it was deleted, or there is no GET
+	Lost       bool  // the API does not have a background response any more, or has no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	wait  time.Duration // of the pacer, after a refusal
-	final bool          // not retried although its kind is
-	body  string        // the error body, for the debug log
+	final bool   // not retried although its kind is
+	body  string // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not show, for errors.Is.

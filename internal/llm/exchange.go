@@ -20,31 +20,9 @@ import (
 // attempt that fails in its middle is followed by Retrying and starts over. All events of a plain
 // answer come at its end: where r.Plain is set, where the organization may not stream, and from
 // servers that answer with JSON.
+//
+// Create is the only place where a request is repeated.
 func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, error) {
-	return c.do(ctx, call, r, false)
-}
-
-// exchange is a request with its attempts, which follow each other.
-type exchange struct {
-	*Client
-	call         *Call
-	takesRunning bool // a background response is returned as soon as it is found: see Start
-
-	model        string
-	body         body
-	instructions json.RawMessage
-	encoded      []byte // body with instructions
-
-	key     *string // that is in force when it begins
-	ticket  *pacer.Ticket
-	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
-	attempt int                         // number of the next attempt, from 1 on
-}
-
-// do makes a request until it is answered. It is the only place where a request is repeated.
-func (c *Client) do(
-	ctx context.Context, call *Call, r Request, takesRunning bool,
-) (*Response, error) {
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
@@ -54,9 +32,8 @@ func (c *Client) do(
 	x := &exchange{
 		Client:       c,
 		call:         call,
-		takesRunning: takesRunning,
 		model:        r.Model,
-		body:         c.newBody(r),
+		body:         c.newBody(call.Person, r),
 		instructions: r.Instructions,
 		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
 		key:          c.key.Load(),
@@ -89,6 +66,21 @@ func (c *Client) do(
 	}
 }
 
+// exchange is a request with its attempts, which follow each other.
+type exchange struct {
+	*Client
+	call         *Call
+	model        string
+	body         body
+	instructions json.RawMessage
+	encoded      []byte // body with instructions
+
+	key     *string // that is in force when it begins
+	ticket  *pacer.Ticket
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
+	attempt int                         // number of the next attempt, from 1 on
+}
+
 func (x *exchange) encode() (err error) {
 	x.encoded, err = x.body.encode(x.instructions)
 	return err
@@ -113,10 +105,6 @@ const (
 
 // try makes an attempt when the pacer lets it go, and tells the pacer how it ended.
 func (x *exchange) try(ctx context.Context) decision {
-	if x.takesRunning && !x.body.inBackground() {
-		failure := &Error{Kind: KindFailed, Err: ErrNoBackground}
-		return decision{next: fail, err: x.failed(ctx, failure, x.attempt-1)}
-	}
 	err := x.waitForTurn(ctx)
 	if err != nil {
 		return decision{next: fail, err: x.failed(ctx, err, x.attempt-1)}
@@ -201,9 +189,6 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	}
 	if failure.Lost {
 		x.lose(failure)
-		if x.takesRunning {
-			return decision{next: smaller} // which fails with ErrNoBackground
-		}
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}

@@ -43,7 +43,8 @@ type Options struct {
 	BaseURL      string            // with or without a trailing slash; "": OpenAI's
 	APIKey       string            // sent as a bearer token, see Client.SetKey
 	KeyEnv       string            // variable that the key comes from, for messages; "": OPENAI_API_KEY
-	KeyInFile    bool              // KeyEnv names the file of the key
+	KeyInFile    bool              // KeyEnv names the file of the key, unless there is Login
+	Login        string            // command that writes the file of the key, for messages
 	Organization string            // OpenAI-Organization header; "": none
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
@@ -139,7 +140,10 @@ func (c *Client) Ready() error {
 func (c *Client) missingKey() error {
 	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
 	message := "Missing API key: set " + variable
-	if c.o.KeyInFile {
+	switch {
+	case c.o.Login != "":
+		message += " or run " + c.o.Login
+	case c.o.KeyInFile:
 		message = "Missing API key: write it to the file of " + variable
 	}
 	return &Error{Kind: KindMissingKey, Message: message}

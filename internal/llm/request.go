@@ -17,7 +17,7 @@ import (
 )
 
 // Request is one question to a model. Empty and zero fields are not sent. The client adds store,
-// parallel_tool_calls, stream and, for reasoning models, encrypted reasoning; it leaves out what
+// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning; it leaves out what
 // the model does not take (CapabilityOf).
 type Request struct {
 	Model        string
@@ -56,12 +56,14 @@ func UserMessage(query string) json.RawMessage {
 // its own.
 type body map[string]any
 
-// newBody returns the body of r, without the parameters that the API is known to refuse.
-func (c *Client) newBody(r Request) body {
+// newBody returns the body of a person's request, without the parameters that the API is known to
+// refuse.
+func (c *Client) newBody(person Person, r Request) body {
 	b := body(nonZero(map[string]any{
 		"background":        r.Background,
 		"max_output_tokens": r.MaxOutputTokens,
 		"max_tool_calls":    r.MaxToolCalls,
+		"safety_identifier": person.identifier(),
 		"service_tier":      r.ServiceTier,
 		"stream":            !r.Plain,
 	}))
@@ -243,7 +245,7 @@ const encryptedReasoning = string(responses.ResponseIncludableReasoningEncrypted
 // question and the answer.
 var dispensable = []string{
 	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
-	"background",
+	"background", "safety_identifier",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 

@@ -101,7 +101,7 @@ func TestBody(t *testing.T) {
 
 func wantBody(t *testing.T, r Request, want map[string]any) {
 	t.Helper()
-	data, err := New(Options{}).newBody(r).encode(r.Instructions)
+	data, err := New(Options{}).newBody(Person{}, r).encode(r.Instructions)
 	if err != nil {
 		t.Fatal(err)
 	}

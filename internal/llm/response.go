@@ -11,13 +11,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Response is a finished response, or from Start and Get one that runs in the background
+// Response is a finished response, or from Get one that runs in the background
 // (https://platform.openai.com/docs/api-reference/responses/object).
 type Response struct {
 	ID                string
 	Model             string  // often a dated snapshot of the one that was asked
 	Status            string  // "completed" or "incomplete"; in the background any of the API's
 	Background        bool    // runs or ran in the background, says the API
+	ServiceTier       string  `json:"service_tier"` // that served it, "" if the API does not say
 	CreatedAt         float64 `json:"created_at"`   // Unix time in seconds
 	CompletedAt       float64 `json:"completed_at"` // 0: the API does not say
 	IncompleteDetails struct {
@@ -31,6 +32,12 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
+	Tools []struct { // of the request, if the API repeats them
+		Filters struct {
+			Blocked []string `json:"blocked_domains"`
+		}
+	}
+
 	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
 
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
@@ -41,12 +48,19 @@ type Response struct {
 // Running reports whether the response runs in the background.
 func (r *Response) Running() bool { return r.Status == "queued" || r.Status == "in_progress" }
 
+// hasState reports whether the status is one of a response in the background.
+func (r *Response) hasState() bool {
+	ends := []string{"completed", "incomplete", "failed", "cancelled"}
+	return r.Running() || slices.Contains(ends, r.Status)
+}
+
 // Item is an item of the output. Which fields are set depends on its type: "message",
 // "web_search_call", "reasoning", "function_call", "custom_tool_call" or another one.
 type Item struct {
-	Type string
-	ID   string
-	Raw  json.RawMessage `json:"-"` // as it was received
+	Type   string
+	ID     string
+	Status string
+	Raw    json.RawMessage `json:"-"` // as it was received
 
 	Phase   string // of a message: "commentary", "final_answer" or ""
 	Content []Part // of a message, or of reasoning
@@ -123,20 +137,22 @@ func (r *Response) InputItems() []json.RawMessage {
 	return items
 }
 
-// Usage counts tokens. Cached is part of Input, Reasoning is part of Output. Its JSON is that of the
-// event.
+// Usage counts tokens. Cached, which was read from the cache, and CacheWrite are parts of Input,
+// Reasoning is part of Output. Its JSON is that of the event.
 type Usage struct {
-	Input     int64 `json:"input_tokens"`
-	Cached    int64 `json:"-"`
-	Output    int64 `json:"output_tokens"`
-	Reasoning int64 `json:"-"`
-	Total     int64 `json:"total_tokens"`
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"-"`
+	CacheWrite int64 `json:"-"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"-"`
+	Total      int64 `json:"total_tokens"`
 }
 
 // Add adds v to u.
 func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Cached += v.Cached
+	u.CacheWrite += v.CacheWrite
 	u.Output += v.Output
 	u.Reasoning += v.Reasoning
 	u.Total += v.Total
@@ -152,6 +168,7 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 
 	u.Input = count("input_tokens")
 	u.Cached = count("input_tokens_details.cached_tokens")
+	u.CacheWrite = count("input_tokens_details.cache_write_tokens")
 	u.Output = count("output_tokens")
 	u.Reasoning = count("output_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)

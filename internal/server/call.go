@@ -86,10 +86,13 @@ func (s *Server) call(
 	began := time.Now()
 	call := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := question(name, args)
+	q, err := question(name, args, s.options.Defaults)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
+	if err == nil {
+		err = s.hour.take(call.Person.ID)
+	}
 	if err != nil {
 		s.observe(call, began, nil, err)
 		return s.failure(req, name, err)
@@ -211,6 +214,8 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 		end.Outcome = cancelled
 	case llm.KindOf(err) == llm.KindArguments:
 		end.Outcome = "invalid"
+	case llm.KindOf(err) == llm.KindLimited:
+		end.Outcome = "limited"
 	default:
 		end.Outcome = "error"
 	}

@@ -56,6 +56,9 @@ func research(
 		return nil, llm.KindNoText.Errorf("no output")
 	case "panic":
 		panic("bug")
+	case "instant":
+		call.Send(llm.Created{ID: "resp_1"})
+		duration = 0
 	case "named": // by the API
 		time.Sleep(time.Second)
 		call.Send(llm.Created{ID: "resp_1"})

@@ -13,10 +13,10 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// question returns the question of a call. The error is one line that names the argument, what is
-// allowed and what was sent. Unknown arguments are ignored, and null is as if absent, because models
-// write it for what they leave out.
-func question(tool string, args gjson.Result) (answer.Question, error) {
+// question returns the question of a call, whose default domains are those of d. The error is one
+// line that names the argument, what is allowed and what was sent. Unknown arguments are ignored, and
+// null is as if absent, because models write it for what they leave out.
+func question(tool string, args gjson.Result, d answer.Defaults) (answer.Question, error) {
 	var q answer.Question
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, llm.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
@@ -39,11 +39,21 @@ func question(tool string, args gjson.Result) (answer.Question, error) {
 		return q, nil
 	}
 
-	var recency, results, hosts error
+	var recency, results, hosts, exclude, filter error
 	q.RecencyDays, recency = number(args, "recency_days", 0, math.MaxFloat64)
 	q.MaxResults, results = number(args, "max_results", 1, maxResults)
-	q.Domains, hosts = domains(args.Get("domains"))
-	return q, cmp.Or(recency, results, hosts)
+	q.Domains, hosts = hostNames(args, "domains")
+	q.ExcludeDomains, exclude = hostNames(args, "exclude_domains")
+
+	v := args.Get("only_domains") // null is ""; models also send true as a string
+	q.OnlyDomains, filter = strconv.ParseBool(cmp.Or(v.String(), "false"))
+	switch {
+	case filter != nil:
+		filter = llm.KindArguments.Errorf("only_domains must be true or false, got %s", quote(v))
+	case q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0:
+		filter = llm.KindArguments.Errorf("only_domains needs domains, which has no default here")
+	}
+	return q, cmp.Or(recency, results, hosts, exclude, filter)
 }
 
 // number returns a number, which models also send as a string; nil if it is not there. A larger one
@@ -62,8 +72,9 @@ func number(args gjson.Result, name string, least, most float64) (*float64, erro
 	return new(min(n, most)), nil
 }
 
-// domains returns host names. Models also send one name without an array.
-func domains(v gjson.Result) ([]string, error) {
+// hostNames returns host names. Models also send one name without an array.
+func hostNames(args gjson.Result, argument string) ([]string, error) {
+	v := args.Get(argument)
 	if v.Type == gjson.Null {
 		return nil, nil
 	}
@@ -71,8 +82,8 @@ func domains(v gjson.Result) ([]string, error) {
 	names := []string{}
 	for _, name := range v.Array() { // v itself if it is not an array
 		if !text.IsHostName(name.Str) {
-			const rule = `domains must be host names with a dot, such as ["example.com"]`
-			return nil, llm.KindArguments.Errorf("%s, got %s", rule, quote(name))
+			const rule = `must be host names with a dot, such as ["example.com"]`
+			return nil, llm.KindArguments.Errorf("%s %s, got %s", argument, rule, quote(name))
 		}
 		names = append(names, name.Str)
 	}

@@ -67,9 +67,37 @@ var questionTests = []struct {
 		answer.Question{Query: "x", Style: "bullets"},
 	},
 	{
+		"filters",
+		"answer_detailed",
+		`{"query":"x","domains":"a.example","only_domains":true,"exclude_domains":["b.example"]}`,
+		answer.Question{
+			Query:          "x",
+			Domains:        []string{"a.example"},
+			OnlyDomains:    true,
+			ExcludeDomains: []string{"b.example"},
+		},
+	},
+	{
+		"filters as strings",
+		"answer",
+		`{"query":"x","domains":"a.example","only_domains":"True","exclude_domains":"b.example"}`,
+		answer.Question{
+			Query:          "x",
+			Domains:        []string{"a.example"},
+			OnlyDomains:    true,
+			ExcludeDomains: []string{"b.example"},
+		},
+	},
+	{
+		"no filters",
+		"answer",
+		`{"query":"x","only_domains":"false","exclude_domains":null}`,
+		answer.Question{Query: "x"},
+	},
+	{
 		"invalid values that the tool does not take",
 		"answer_quick",
-		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5}`,
+		`{"query":"x","recency_days":"soon","max_results":-1,"domains":5,"only_domains":"?"}`,
 		answer.Question{Query: "x"},
 	},
 }
@@ -77,7 +105,7 @@ var questionTests = []struct {
 func TestQuestion(t *testing.T) {
 	for _, tt := range questionTests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := question(tt.tool, gjson.Parse(tt.args))
+			got, err := question(tt.tool, gjson.Parse(tt.args), answer.Defaults{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,11 +163,34 @@ func TestInvalidArguments(t *testing.T) {
 
 		long: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 	} {
-		t.Run(args, func(t *testing.T) {
-			_, err := question("answer", gjson.Parse(args))
-			if err == nil || err.Error() != want {
-				t.Errorf("error %v, want %s", err, want)
-			}
-		})
+		wantInvalid(t, args, want)
 	}
+}
+
+func TestInvalidFilters(t *testing.T) {
+	const (
+		hosts   = `exclude_domains must be host names with a dot, such as ["example.com"], got `
+		only    = "only_domains must be true or false, got "
+		nowhere = "only_domains needs domains, which has no default here"
+	)
+	for args, want := range map[string]string{
+		`"exclude_domains":["a.example","*.b.example"]`: hosts + `"*.b.example"`,
+		`"exclude_domains":""`:                          hosts + `""`,
+		`"only_domains":"some"`:                         only + `"some"`,
+		`"only_domains":["a.example"]`:                  only + `["a.example"]`,
+		`"only_domains":true`:                           nowhere,
+		`"only_domains":true,"domains":[]`:              nowhere,
+	} {
+		wantInvalid(t, `{"query":"x",`+args+`}`, want)
+	}
+}
+
+// wantInvalid wants this error for arguments of answer.
+func wantInvalid(t *testing.T, args, want string) {
+	t.Run(args, func(t *testing.T) {
+		_, err := question("answer", gjson.Parse(args), answer.Defaults{})
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
 }

@@ -71,11 +71,12 @@ func (s *Server) result(
 
 // usage is how a result shows tokens.
 type usage struct {
-	Input     int64 `json:"input_tokens"`
-	Cached    int64 `json:"cached_tokens"`
-	Output    int64 `json:"output_tokens"`
-	Reasoning int64 `json:"reasoning_tokens"`
-	Total     int64 `json:"total_tokens"`
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens,omitempty"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens"`
+	Total      int64 `json:"total_tokens"`
 }
 
 // success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
@@ -87,6 +88,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	r := newResult(req, string(body), map[string]any{
 		"usage":          usage(a.Meta.Usage),
 		"resolved_model": clean(a.Meta.ResolvedModel),
+		"service_tier":   clean(a.Meta.ServiceTier),
 		"response_id":    clean(a.Meta.ResponseID),
 		"request_id":     clean(a.Meta.RequestID),
 		"searches":       a.Meta.Searches,

@@ -6,6 +6,7 @@
 //	question.go  the arguments of a call
 //	call.go      a call, from its request to its end
 //	result.go    its result and its errors, as clients see them
+//	hour.go      how many calls a person starts in an hour
 //	places.go    how many calls run at a time, of a person and of all
 //	tasks.go     the methods of tasks, which clients poll
 package server
@@ -20,6 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/time/rate"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -49,6 +51,7 @@ type Options struct {
 	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
 	MaxCalls int              // calls that run at the same time; others wait. 0: 256
 	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
+	PerHour  int              // calls that one person may start in an hour; 0: no limit
 	Timeout  time.Duration    // of a call, the wait for others included
 	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
 	Observe  func(Ended)      // if set, is called at the end of each call, also concurrently
@@ -58,7 +61,7 @@ type Options struct {
 // Ended says how a call of a tool ended.
 type Ended struct {
 	*llm.Call
-	Outcome  string // ok, error, invalid or cancelled
+	Outcome  string // ok, error, invalid, limited or cancelled
 	Duration time.Duration
 	Meta     answer.Meta // of a call without an answer only Retries
 	Err      error       // why there is no answer, of a kind that llm.KindOf returns; or nil
@@ -68,6 +71,7 @@ type Ended struct {
 type Server struct {
 	options Options
 	tools   []*mcp.Tool
+	hour    *hourLimit
 	places  *places
 	waiting atomic.Int64 // calls that have no place yet
 	tasks   *tasks.Tasks
@@ -82,6 +86,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o,
 		tools:   tools(o.Defaults, o.Structured),
+		hour:    &hourLimit{calls: o.PerHour, buckets: map[string]*rate.Limiter{}},
 		places: &places{
 			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
 			perPerson: o.PerUser,
@@ -97,6 +102,9 @@ func (s *Server) Close() { s.tasks.Close() }
 
 // Waiting counts the calls that wait, for others or for the API.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
+
+// Running counts the calls that have a place, those whose request has ended included.
+func (s *Server) Running() int { return len(s.places.all) }
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
 // cause. All servers that MCP returns share the limit of calls and the tasks.
@@ -116,6 +124,11 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
 		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
+		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+			if _, ok := req.(*mcp.ListToolsRequest); ok {
+				c.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
+			}
+		},
 	})
 
 	for _, t := range s.tools {

@@ -179,3 +179,17 @@ func TestTaskBytes(t *testing.T) {
 		}
 	})
 }
+
+// Tasks are named and end side by side. With the race detector this test finds what they share.
+func TestTaskRace(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		const n = 600
+		for range n {
+			p.send("tools/call", withTasks, detailedCall("instant"))
+		}
+		for range n {
+			p.want(p.receive(), `"resultType":"task"`)
+		}
+	}, a.overStdio)
+}

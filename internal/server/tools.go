@@ -101,6 +101,15 @@ const (
 				"description": "Host names of preferred sources, such as example.com, ` +
 		`without scheme, path or wildcard. An empty array means the default.",
 				"default": %s
+			},
+			"only_domains": {
+				"type": "boolean",
+				"description": "Search no other pages than those of domains."
+			},
+			"exclude_domains": {
+				"type": "array",
+				"items": {"type": "string"},
+				"description": "Host names whose pages are neither searched nor cited."
 			}
 		},
 		"required": ["query"]

@@ -21,8 +21,9 @@ type remote struct {
 
 	// turn holds a value while a request uses what follows. It is no Mutex, because the API may be
 	// asked meanwhile, and time in a bubble of testing/synctest goes on only where channels wait.
-	turn  chan struct{}
-	asked time.Time // when the API last said something
+	turn    chan struct{}
+	asked   time.Time // when the API was last asked
+	message string    // about the task then; "": it runs
 }
 
 func newRemote(s *Tasks, response string) *remote {
@@ -42,7 +43,7 @@ func (r *remote) look(ctx context.Context, t *Task, call *llm.Call) string {
 	if !isFresh && !t.hasEnded() {
 		r.askLocked(ctx, t, call)
 	}
-	return ""
+	return r.message
 }
 
 // askLocked asks the API. A response that runs beyond the time limit is cancelled, but only if the
@@ -50,6 +51,7 @@ func (r *remote) look(ctx context.Context, t *Task, call *llm.Call) string {
 func (r *remote) askLocked(ctx context.Context, t *Task, call *llm.Call) {
 	a, err := r.tasks.fetch(ctx, t, call, r.response)
 	r.asked = time.Now()
+	r.message = ""
 
 	limit := r.tasks.o.Timeout
 	isLate := time.Since(t.Created) >= limit
@@ -57,7 +59,9 @@ func (r *remote) askLocked(ctx context.Context, t *Task, call *llm.Call) {
 	switch {
 	case !runs:
 		r.tasks.end(t, a, err)
-	case isLate && !errors.Is(err, answer.ErrUnknown):
+	case errors.Is(err, answer.ErrUnknown):
+		r.message = "the API does not say whether the answer is complete"
+	case isLate:
 		r.cancelLocked(ctx, call)
 		r.tasks.end(t, nil, answer.TimeoutError(limit)) // even if the response goes on
 	}

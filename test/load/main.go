@@ -10,6 +10,7 @@
 //	main.go     many calls at once, and large and half-sent requests
 //	small.go    requests that are small and take much memory
 //	limit.go    people and an API with limits
+//	tasks.go    tasks that no client of their server asks about
 //	drain.go    the end of a server that is in use
 //	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
 //	server.go   a server, and calls of it
@@ -81,6 +82,9 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	}
 	if err := loaded(server, api, calls); err != nil {
 		return err
+	}
+	if err := outlive(server, api, dir); err != nil {
+		return fmt.Errorf("tasks: %w", err)
 	}
 
 	if err := api.Script("always", "ok+slow=20ms"); err != nil {

@@ -40,16 +40,23 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
-// start starts a server at an address.
-func (p program) start(address string, flags ...string) (*process, error) {
+// start starts a server at an address. Words with = are variables, others flags.
+func (p program) start(address string, words ...string) (*process, error) {
 	most := fmt.Sprint(maxCalls)
 	args := []string{"serve", "--http", address,
 		"--max-calls", most, "--max-calls-per-user", most}
-	cmd := exec.Command(p.binary, append(args, flags...)...)
+	cmd := exec.Command(p.binary, args...)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
 		"MCP_HTTP_TOKENS=alice:" + token("alice") + " bob:" + token("bob"),
+	}
+	for _, word := range words {
+		if strings.Contains(word, "=") {
+			cmd.Env = append(cmd.Env, word)
+		} else {
+			cmd.Args = append(cmd.Args, word)
+		}
 	}
 
 	stderr, err := cmd.StderrPipe()

@@ -43,6 +43,7 @@ type output struct{ begin, want string }
 var outputs = []output{
 	{"export |[A-Z]+=", ""},
 	{"(mkdir|printf|echo) .*config/secrets", ""},
+	{"printf %s token:alice ", "142cf5f743a90ad4"},
 	{"go install ./cmd/", ""},
 	{"go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", "Sources:"},
 	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},

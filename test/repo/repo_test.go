@@ -133,7 +133,7 @@ func TestErrorKinds(t *testing.T) {
 	exceptions := []string{"TunnelError", "QueuedError", "ErrRunning", "ErrUnknown", "unknownTool"}
 	const named = `(?m)^func \((?:\w+ )?\*?(\w+)\) `
 
-	for _, pkg := range []string{"llm", "answer", "server"} {
+	for _, pkg := range []string{"llm", "answer", "tasks", "server"} {
 		for _, name := range files(t, "internal/"+pkg+"/*.go") {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -14,6 +14,7 @@ _openai-responses-mcp() {
         'serve:serve MCP over HTTP, for teams'
         'ask:answer a question in the terminal'
         'smoke:run a session and ask once'
+        'login:store the API key'
         'doctor:check everything, and say what to do'
         'setup:print the configuration of an MCP client'
         'completion:print a script that completes commands and flags'
@@ -39,6 +40,7 @@ _openai-responses-mcp() {
             '--path[path of the MCP endpoint]:path:' \
             '--max-calls[requests that run at once]:number:' \
             '--max-calls-per-user[how many of them are of one user]:number:' \
+            '--calls-per-hour[calls that one user may start in an hour]:number:' \
             '--notice[how long everything stays open after SIGTERM]:duration:' \
             '--drain[how long calls may then finish]:duration:' \
             '--log-format[format of the log]:format:(text json)' \
@@ -55,6 +57,8 @@ _openai-responses-mcp() {
             '(--quick)--detailed[use the profile of answer_detailed]' \
             '(--detailed)--quick[use the profile of answer_quick]' \
             '--domains[prefer these domains]:domains:' \
+            '--only-domains[search no other domains]' \
+            '--exclude-domains[neither search nor cite these domains]:domains:' \
             '--recency-days[prefer pages of the last days]:days:' \
             '--max-results[look at up to so many results]:number:' \
             '(--events)--json[print the JSON that the tools return]' \
@@ -68,6 +72,12 @@ _openai-responses-mcp() {
             '--tool[tool to call]:tool:(answer answer_detailed answer_quick)' \
             '--ping[also send a ping]' \
             '--cancel[also cancel a call]'
+        ;;
+    login)
+        _arguments \
+            '--remove[delete the stored key]' \
+            '--config[YAML file]:file:_files' \
+            '--help[print the flags]'
         ;;
     doctor)
         _arguments $common \

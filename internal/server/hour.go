@@ -1,0 +1,42 @@
+package server
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// hourLimit bounds the calls that each person starts in an hour. A person has a bucket of that many
+// calls, which refills evenly.
+type hourLimit struct {
+	calls int // 0: no limit
+
+	mu      sync.Mutex               // guards buckets
+	buckets map[string]*rate.Limiter // by ID of the person; one that is not there is full
+}
+
+// take takes a call of a person from the bucket. The error is of llm.KindLimited.
+func (h *hourLimit) take(id string) error {
+	if h.calls == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	most := float64(h.calls)
+	maps.DeleteFunc(h.buckets, func(_ string, b *rate.Limiter) bool { return b.Tokens() >= most })
+	bucket := cmp.Or(h.buckets[id], rate.NewLimiter(rate.Limit(most/3600), h.calls))
+	h.buckets[id] = bucket
+	if bucket.Allow() {
+		return nil
+	}
+
+	minutes := (1 - bucket.Tokens()) * 60 / most
+	return llm.KindLimited.Errorf("limit of %d calls an hour reached; "+
+		"a call is possible in %v min", h.calls, math.Ceil(minutes))
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+// callAs calls answer, and returns the call as it was observed.
+func (s *Server) callAs(t *testing.T, name, query string, calls *[]Ended) Ended {
+	t.Helper()
+	req := request(query)
+	person := llm.Person{ID: "token:" + name, Name: name}
+	req.Extra.TokenInfo = &auth.TokenInfo{Extra: map[string]any{PersonKey: person}}
+	s.call(t.Context(), t.Context(), req)
+	return (*calls)[len(*calls)-1]
+}
+
+// A person who calls in a loop starts N calls, and then one whenever the bucket has one. That is
+// N + N/6 in ten minutes. Other people are not affected, and a full bucket is forgotten.
+func TestCallsPerHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(o *Options) { o.PerHour = 60 })
+		began := time.Now()
+		started := 0
+		for time.Since(began) <= 10*time.Minute {
+			if s.callAs(t, "alice", "brief", calls).Outcome == "ok" {
+				started++
+			}
+			time.Sleep(time.Second)
+		}
+		if started != 70 {
+			t.Errorf("%d calls started, want 70", started)
+		}
+		if got := s.callAs(t, "bob", "brief", calls).Outcome; got != "ok" {
+			t.Errorf("the call of another person is %s, want ok", got)
+		}
+
+		time.Sleep(time.Hour)
+		s.callAs(t, "carol", "brief", calls)
+		if n := len(s.hour.buckets); n != 1 {
+			t.Errorf("%d people are known, want only the last one", n)
+		}
+	})
+}
+
+// The error says when the next call is possible. Invalid arguments take nothing, failed calls do.
+func TestLimited(t *testing.T) {
+	const reached = "limit of 3 calls an hour reached; a call is possible in "
+	synctest.Test(t, func(t *testing.T) {
+		s, calls := newServer(func(o *Options) { o.PerHour = 3 })
+		for _, tt := range []struct {
+			after          time.Duration
+			query, outcome string
+			want           string // the error; "": none
+		}{
+			{0, "", "invalid", "query must not be empty"},
+			{0, "brief", "ok", ""},
+			{0, "panic", "error", "internal error"},
+			{0, "brief", "ok", ""},
+			{0, "brief", "limited", reached + "20 min"},
+			{0, "", "invalid", "query must not be empty"},
+			{18*time.Minute + 30*time.Second, "brief", "limited", reached + "2 min"},
+			{time.Minute, "brief", "limited", reached + "1 min"},
+			{30 * time.Second, "brief", "ok", ""},
+			{0, "brief", "limited", reached + "20 min"},
+		} {
+			time.Sleep(tt.after)
+			call := s.callAs(t, "alice", tt.query, calls)
+			if call.Outcome != tt.outcome {
+				t.Errorf("outcome %s, want %s", call.Outcome, tt.outcome)
+			}
+
+			got := ""
+			if call.Err != nil {
+				got = call.Err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("error %q, want %q", got, tt.want)
+			}
+		}
+	})
+}
+
+// A call that would be a task is refused at once. Requests about a task are no calls.
+func TestLimitedTask(t *testing.T) {
+	inSession(t, func(p *peer) {
+		id := p.start("why")
+		for range 3 {
+			p.wantTask(id, `"status":"working"`)
+		}
+		p.want(p.call(withTasks, "why"), `"isError":true`,
+			`"answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"`)
+	}, func(o *Options) { o.PerHour = 1 })
+}
