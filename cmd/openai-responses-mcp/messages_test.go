@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // line1 is a message as it is sent.
@@ -146,9 +148,7 @@ func TestIDs(t *testing.T) {
 			}
 
 			progress := `"progressToken":` + id
-			if !strings.Contains(c.output(), progress) {
-				t.Errorf("no message with %s:\n%s", progress, c.output())
-			}
+			compare.Contains(t, "output", c.output(), progress)
 		})
 	}
 }

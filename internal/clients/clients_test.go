@@ -134,9 +134,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
 	for _, v := range s.secrets() {
-		if !strings.Contains(text, v) {
-			t.Errorf("%s is named neither in the file nor in a note", v)
-		}
+		compare.Contains(t, "file and notes", text, v)
 	}
 }
 

@@ -39,9 +39,7 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 		"confirmed information is lacking",
 	} {
 		t.Run(want, func(t *testing.T) {
-			if !strings.Contains(builtin, want) {
-				t.Errorf("the policy lacks %q", want)
-			}
+			compare.Contains(t, "the policy", builtin, want)
 		})
 	}
 }

@@ -168,9 +168,7 @@ func TestFlagsAndKeys(t *testing.T) {
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {
 			for _, flag := range find(flagged, p.prose) {
-				if !strings.Contains(usage, flag) {
-					t.Errorf("%s is not in the usage texts", flag)
-				}
+				compare.Contains(t, "usage texts", usage, flag)
 			}
 
 			for _, key := range find(keyed, p.prose) {
