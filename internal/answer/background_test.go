@@ -93,6 +93,8 @@ func TestFetch(t *testing.T) {
 		{"a web page", slow + " garbage", 0, unknown},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
+		{"cancelled", slow, 0, "context canceled"},
+		{"cancelled when complete", slow, 5 * time.Minute, "<nil>"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +109,12 @@ func TestFetch(t *testing.T) {
 					id = "resp_of_yesterday"
 				}
 
-				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "background"}, id, began)
+				call := &llm.Call{Tool: "background"}
+				if strings.HasPrefix(tt.name, "cancelled") {
+					compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
+				}
+
+				got, err := a.Fetch(t.Context(), call, id, began)
 				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
 				}
