@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // A signal ends a session whose client does not read.
@@ -43,7 +44,7 @@ func TestNonblockingPipes(t *testing.T) {
 
 	r := bufio.NewReader(c.stdout)
 	for range 100 {
-		c.line(ping1)
+		c.line(ping("1"))
 		if m, err := readMessage(r); m.id != "1" {
 			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
@@ -70,9 +71,7 @@ func TestNonblockingPipes(t *testing.T) {
 	}
 
 	c.exit(0)
-	if answers != n {
-		t.Errorf("%d answers, want %d", answers, n)
-	}
+	compare.Equal(t, "answers", answers, n)
 }
 
 // Exit codes.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // The 257th call waits for one of 256.
@@ -90,9 +92,7 @@ func lane(t *testing.T, c *client, name string) {
 		want := strings.ReplaceAll(kind.want, "ID", call)
 		if want != "" && rand.IntN(5) > 0 {
 			m := c.want(id)
-			if !strings.Contains(m.raw, want) {
-				t.Errorf("%s: %s, want %s", kind.step, m.raw, want)
-			}
+			compare.Contains(t, "answer to "+kind.step, m.raw, want)
 			continue
 		}
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // connection is the error of a request without an answer.
@@ -103,9 +104,7 @@ func TestGatewayWithoutStreams(t *testing.T) {
 			v.Streams = tt.streams
 
 			_, hint := v.Advise("answer", tt.err)
-			if hint != tt.want {
-				t.Errorf("hint %q, want %q", hint, tt.want)
-			}
+			compare.Equal(t, "hint", hint, tt.want)
 		})
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var why = Question{Query: "why"}
@@ -93,6 +93,8 @@ func TestFetch(t *testing.T) {
 		{"a web page", slow + " garbage", 0, unknown},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
+		{"cancelled", slow, 0, "context canceled"},
+		{"cancelled when complete", slow, 5 * time.Minute, "<nil>"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,7 +109,12 @@ func TestFetch(t *testing.T) {
 					id = "resp_of_yesterday"
 				}
 
-				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "background"}, id, began)
+				call := &llm.Call{Tool: "background"}
+				if strings.HasPrefix(tt.name, "cancelled") {
+					compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
+				}
+
+				got, err := a.Fetch(t.Context(), call, id, began)
 				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
 					t.Fatalf("error %v, want %v", err, tt.want)
 				}
@@ -116,9 +123,7 @@ func TestFetch(t *testing.T) {
 				}
 
 				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
-				if diff := cmp.Diff(plain, got, figures); diff != "" {
-					t.Errorf("answer (-plain +fetched):\n%s", diff)
-				}
+				compare.Equal(t, "answer", got, plain, figures)
 			})
 		})
 	}
@@ -142,9 +147,7 @@ func TestFetchElapsed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := ans.Meta.Elapsed; got != tt.want {
-					t.Errorf("elapsed %v, want %v", got, tt.want)
-				}
+				compare.Equal(t, "elapsed", ans.Meta.Elapsed, tt.want)
 			})
 		})
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestInput(t *testing.T) {
@@ -57,9 +57,7 @@ func TestInput(t *testing.T) {
 				message := a.request(t.Context(), "answer", tt.q).Input[0]
 				got := gjson.GetBytes(message, "content.0.text").Str
 
-				if got != tt.want {
-					t.Errorf("input %q, want %q", got, tt.want)
-				}
+				compare.Equal(t, "input", got, tt.want)
 			})
 		})
 	}
@@ -91,9 +89,7 @@ func TestTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != tt.want {
-				t.Errorf("tool %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "tool", string(got), tt.want)
 		})
 	}
 }
@@ -135,9 +131,7 @@ func TestRequestLog(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, log.String()); diff != "" {
-					t.Errorf("log (-want +got):\n%s", diff)
-				}
+				compare.Equal(t, "log", log.String(), tt.want)
 			})
 		})
 	}

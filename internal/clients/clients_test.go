@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
@@ -56,9 +57,8 @@ func TestFind(t *testing.T) {
 		"":            "",
 	} {
 		t.Run(query, func(t *testing.T) {
-			if got, _ := Find(query); got.ID != want {
-				t.Errorf("Find(%q) = %q, want %q", query, got.ID, want)
-			}
+			got, _ := Find(query)
+			compare.Equal(t, "client", got.ID, want)
 		})
 	}
 }
@@ -117,9 +117,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			got := strings.Join(servers[title].command(), " ")
-			if got != want {
-				t.Errorf("command = %s, want %s", got, want)
-			}
+			compare.Equal(t, "command", got, want)
 		})
 	}
 }
@@ -163,9 +161,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
 	for _, v := range s.secrets() {
-		if !strings.Contains(text, v) {
-			t.Errorf("%s is named neither in the file nor in a note", v)
-		}
+		compare.Contains(t, "file and notes", text, v)
 	}
 }
 
@@ -196,9 +192,10 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	}
 
 	got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
-	if !strings.Contains(string(got), "\n"+want+"\n") {
-		t.Errorf("error %v, the words do not have %s:\n%s", err, want, got)
+	if err != nil {
+		t.Error(err)
 	}
+	compare.Contains(t, "words", string(got), "\n"+want+"\n")
 }
 
 // A client decodes the JSON in a link.
@@ -214,9 +211,7 @@ func TestLink(t *testing.T) {
 
 	got := []string{string(entry), named}
 	want := []string{cursor.entry(s), vscode.named(s)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Cursor and VS Code read (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "Cursor and VS Code read", got, want)
 }
 
 // The documents have the files of the clients, testdata/entries.md what setup prints.
@@ -253,9 +248,7 @@ func TestDocuments(t *testing.T) {
 				return
 			}
 
-			if diff := cmp.Diff(old, text); diff != "" {
-				t.Errorf("out of date, run go test ./internal/clients -update (-file +program):\n%s", diff)
-			}
+			compare.Equal(t, "out of date, run go test ./internal/clients -update:", old, text)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,25 @@ func refusedAs(param, message string) step {
 func apiBody(typ, code, param, message string) string {
 	const body = `{"error":{"type":%q,"code":%q,"param":%q,"message":%q}}`
 	return fmt.Sprintf(body, typ, code, param, message)
+}
+
+// table returns the columns of a table in testdata, by the first one. "#" begins a comment.
+func table(t *testing.T, name string) map[string][]string {
+	text, err := os.ReadFile("testdata/" + name + ".table")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rows := map[string][]string{}
+	values := strings.NewReplacer(`\r`, "\r", `\n`, "\n", "EMPTY", "")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if line != "" && line[0] != '#' {
+			row := strings.SplitN(values.Replace(line), " | ", 5)
+			rows[row[0]] = row[1:5]
+		}
+	}
+
+	return rows
 }
 
 // frames is a stream of payloads.

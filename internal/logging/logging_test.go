@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // key is a secret.
@@ -98,9 +99,7 @@ func TestDebug(t *testing.T) {
 
 			_, got, _ := strings.Cut(out.String(), " ") // without the time
 
-			if got != tt.want+"\n" {
-				t.Errorf("wrote %q, want %q", got, tt.want)
-			}
+			compare.Equal(t, "line", got, tt.want+"\n")
 		})
 	}
 }
@@ -126,8 +125,6 @@ func TestStderrNotRead(t *testing.T) {
 		if n := strings.Count(got, "DBG line\n"); n < queueLines {
 			t.Errorf("stderr got %d lines, want at least %d", n, queueLines)
 		}
-		if !strings.Contains(got, " lines dropped: stderr was not read\n") {
-			t.Errorf("stderr does not tell of dropped lines: %.300s", got)
-		}
+		compare.Contains(t, "stderr", got, " lines dropped: stderr was not read\n")
 	})
 }
