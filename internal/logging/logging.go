@@ -6,14 +6,13 @@
 package logging
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -44,13 +43,9 @@ const (
 // 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
 // even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
-	if !o.Debug {
-		return slog.New(o.handler(o.Stderr)), func() {}, nil
-	}
-
 	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
-	if o.File == "" {
+	if !o.Debug || o.File == "" {
 		return slog.New(h), flush, nil
 	}
 	f, err := openFile(o.File)
@@ -175,16 +170,19 @@ func openFile(path string) (*os.File, error) {
 }
 
 const (
-	queueLines = 256
-	flushTime  = 200 * time.Millisecond
+	queueBytes = 4 << 20 // of lines that wait, and one line more
+	flushTime  = 500 * time.Millisecond
 )
 
-// queue passes lines on to a goroutine that writes them. A client that does not read stderr would
+// queue passes lines on to a goroutine that writes them. A program that does not read stderr would
 // otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
 // and counted.
 type queue struct {
-	lines   chan []byte // nil ends the goroutine
-	dropped atomic.Int64
+	wake chan struct{} // has a value while something waits
+
+	mu      sync.Mutex // guards the fields below
+	lines   []byte
+	dropped int
 }
 
 // newQueue returns the queue and a function that waits at most flushTime until all is written.
@@ -193,38 +191,55 @@ func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
 	if asJSON {
 		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"
 	}
-	q = &queue{lines: make(chan []byte, queueLines)}
+	q = &queue{wake: make(chan struct{}, 1)}
+	end := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for line := <-q.lines; line != nil; line = <-q.lines {
-			_, _ = w.Write(line)
-			if n := q.dropped.Swap(0); n > 0 {
+		for isLast := false; !isLast; {
+			select {
+			case <-q.wake:
+			case <-end:
+				isLast = true
+			}
+			lines, n := q.take()
+			_, _ = w.Write(lines)
+			if n > 0 {
 				fmt.Fprintf(w, dropped, n)
 			}
 		}
 	}()
 
 	return q, func() {
-		timeout := time.After(flushTime)
-		select {
-		case q.lines <- nil:
-		case <-timeout:
-			return
-		}
-
+		close(end)
 		select {
 		case <-done:
-		case <-timeout:
+		case <-time.After(flushTime):
 		}
 	}
 }
 
 func (q *queue) Write(line []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.lines) > queueBytes {
+		q.dropped++
+		return len(line), nil
+	}
+
+	q.lines = append(q.lines, line...)
 	select {
-	case q.lines <- bytes.Clone(line):
+	case q.wake <- struct{}{}:
 	default:
-		q.dropped.Add(1)
 	}
 	return len(line), nil
+}
+
+// take returns what waits, and how many lines were dropped after it.
+func (q *queue) take() (lines []byte, dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lines, dropped = q.lines, q.dropped
+	q.lines, q.dropped = nil, 0
+	return lines, dropped
 }
