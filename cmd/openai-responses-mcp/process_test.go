@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,6 +168,29 @@ func TestCommandsEnd(t *testing.T) {
 				wantCancel(t, api, 3)
 			}
 		})
+	}
+}
+
+// SIGHUP does not end serve. The log has the limits at the start, and a last line.
+func TestServeSignals(t *testing.T) {
+	t.Parallel()
+	_, env := newAPI(t, "always", "ok")
+	r := newReplica(t, env, overHTTP+"--max-calls 8 --metrics 127.0.0.1:0")
+	begin := regexp.MustCompile(`/mcp version=\S+ metrics=http://127\.0\.0\.1:\d+/metrics ` +
+		`max_calls=8 max_calls_per_user=2 timeout=5m0s drain=5m0s\n`)
+	if !begin.MatchString(r.log()) {
+		t.Errorf("the log is %s, want %s", r.log(), begin)
+	}
+
+	r.cmd.Process.Signal(syscall.SIGHUP)
+	if got := r.post(t.Context(), alice, ask("1", "x")); !strings.Contains(got, `"result"`) {
+		t.Errorf("after SIGHUP the answer is %s", got)
+	}
+
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.end(0)
+	if !strings.HasSuffix(r.log(), " INF stopped\n") {
+		t.Errorf("the log ends with %s", r.log())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // tokensVariable has the bearer tokens of serve, see secretList.
@@ -62,7 +63,11 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
+	err = httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
+	if err == nil {
+		s.log.Info("stopped")
+	}
+	return err
 }
 
 // serveFlags are the flags of serve.
@@ -268,18 +273,29 @@ func (f *serveFlags) options(
 		s.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
-	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
-	err := s.ready()
-	if err != nil {
-		s.log.Warn("all calls fail: " + err.Error())
-	}
 	drain := f.drain
 	if !f.isGiven("drain") {
 		drain = s.config.Timeout()
 	}
+	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
+
+	scraped := ln
+	if metrics != nil {
+		scraped = metrics
+	}
+	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path),
+		"version", version.String(),
+		"metrics", fmt.Sprintf("http://%s/metrics", scraped.Addr()),
+		"max_calls", f.maxCalls,
+		"max_calls_per_user", perPerson(),
+		"timeout", s.config.Timeout().String(),
+		"drain", drain.String())
+	err := s.ready()
+	if err != nil {
+		s.log.Warn("all calls fail: " + err.Error())
+	}
 
 	counts := httpd.NewMetrics(s.profiles)
-	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 	s.server.MaxCalls = f.maxCalls
 	s.server.PerUser = perPerson
 	s.server.Observe = func(c server.Ended) {
@@ -328,6 +344,8 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),
 		"input_tokens", c.Meta.Usage.Input,
+		"cached_tokens", c.Meta.Usage.Cached,
 		"output_tokens", c.Meta.Usage.Output,
+		"reasoning_tokens", c.Meta.Usage.Reasoning,
 		"searches", c.Meta.Searches)
 }
