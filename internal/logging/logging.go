@@ -6,13 +6,14 @@
 package logging
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -170,19 +171,16 @@ func openFile(path string) (*os.File, error) {
 }
 
 const (
-	queueBytes = 4 << 20 // of lines that wait, and one line more
+	queueLines = 4096 // those of a burst of 1,000 calls, and more
 	flushTime  = 500 * time.Millisecond
 )
 
-// queue passes lines on to a goroutine that writes them. A program that does not read stderr would
+// queue passes lines on to a goroutine that writes them. A client that does not read stderr would
 // otherwise stop the server as soon as the pipe is full. Lines that find the queue full are dropped
 // and counted.
 type queue struct {
-	wake chan struct{} // has a value while something waits
-
-	mu      sync.Mutex // guards the fields below
-	lines   []byte
-	dropped int
+	lines   chan []byte // nil ends the goroutine
+	dropped atomic.Int64
 }
 
 // newQueue returns the queue and a function that waits at most flushTime until all is written.
@@ -191,55 +189,38 @@ func newQueue(w io.Writer, asJSON bool) (q *queue, flush func()) {
 	if asJSON {
 		dropped = `{"level":"WARN","msg":"lines dropped: stderr was not read","lines":%d}` + "\n"
 	}
-	q = &queue{wake: make(chan struct{}, 1)}
-	end := make(chan struct{})
+	q = &queue{lines: make(chan []byte, queueLines)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for isLast := false; !isLast; {
-			select {
-			case <-q.wake:
-			case <-end:
-				isLast = true
-			}
-			lines, n := q.take()
-			_, _ = w.Write(lines)
-			if n > 0 {
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			_, _ = w.Write(line)
+			if n := q.dropped.Swap(0); n > 0 {
 				fmt.Fprintf(w, dropped, n)
 			}
 		}
 	}()
 
 	return q, func() {
-		close(end)
+		timeout := time.After(flushTime)
+		select {
+		case q.lines <- nil:
+		case <-timeout:
+			return
+		}
+
 		select {
 		case <-done:
-		case <-time.After(flushTime):
+		case <-timeout:
 		}
 	}
 }
 
 func (q *queue) Write(line []byte) (int, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.lines) > queueBytes {
-		q.dropped++
-		return len(line), nil
-	}
-
-	q.lines = append(q.lines, line...)
 	select {
-	case q.wake <- struct{}{}:
+	case q.lines <- bytes.Clone(line):
 	default:
+		q.dropped.Add(1)
 	}
 	return len(line), nil
-}
-
-// take returns what waits, and how many lines were dropped after it.
-func (q *queue) take() (lines []byte, dropped int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	lines, dropped = q.lines, q.dropped
-	q.lines, q.dropped = nil, 0
-	return lines, dropped
 }

@@ -125,12 +125,12 @@ func TestStderrNotRead(t *testing.T) {
 				log.Warn("first")
 				synctest.Wait() // it is being written
 				for range tt.lines {
-					log.Warn(strings.Repeat("x", 220))
+					log.Warn("line")
 				}
 				end() // gives up
 
 				go func() {
-					synctest.Wait() // all was read
+					end()
 					_ = stderr.Close()
 				}()
 				out, _ := io.ReadAll(reader) // a pipe fails only when it is closed
