@@ -80,7 +80,7 @@ func (l *loader) resolveSecrets() {
 		}
 	}
 	l.KeySet = l.environ[l.KeyEnv] != "" && l.KeyErr == nil
-	delete(variables, l.KeyEnv)
+	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 
 	urls := []string{l.OpenAI.BaseURL}
@@ -136,9 +136,20 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// resolveHeader returns the value of a header that refers to a variable, or "" if the variable is
-// not set. A header with a credential replaces the API key, even then.
+// resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable
+// nor its file is set. A header with a credential replaces the API key, even then.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
+	value, path, err := Secret(l.lookup, variable)
+	if path != "" && err == nil {
+		variable += "_FILE"
+		var key []byte
+		key, err = ReadKey(l.expand(path))
+		value = string(key)
+	}
+	if err != nil {
+		l.report(variable, err.Error())
+	}
+
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 		l.KeyEnv = variable
 		l.KeyFile = ""
@@ -146,7 +157,6 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.APIKey = ""
 	}
 
-	value := l.lookup(variable)
 	isKey := scheme != "" || credential.MatchString(name)
 	if isKey || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)
