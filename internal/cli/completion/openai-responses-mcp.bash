@@ -10,8 +10,8 @@ _openai_responses_mcp() {
     case $command in
     serve)
         words="$common --http --metrics --path --max-calls --max-calls-per-user --notice --drain
-            --log-format --allowed-host --allow-anonymous --public-url --oauth-issuer
-            --oauth-audience --oauth-scope --oauth-user"
+            --log-format --allowed-host --trusted-proxy --allow-anonymous --public-url
+            --oauth-issuer --oauth-audience --oauth-scope --oauth-user"
         ;;
     ask)
         words="$common --detailed --quick --domains --recency-days --max-results --json --events
