@@ -10,7 +10,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,7 +201,8 @@ func TestServeWarnings(t *testing.T) {
 	t.Parallel()
 	args := strings.Fields(overHTTP + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
 	cmd := program(home(t, inBackground), append([]string{anyKey}, args...)...)
-	cmd.Args = slices.Concat([]string{"sh", "-c", `ulimit -n 256; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:])
+	shell := []string{"sh", "-c", `ulimit -n 256; exec "$0" "$@"`, cmd.Path}
+	cmd.Args = append(shell, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	r := &replica{client: start(t, cmd)}
 	r.logged("serving MCP on")

@@ -71,11 +71,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
-	if err == nil {
-		s.log.Info("stopped")
-	}
-	return err
+	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
 }
 
 // serveFlags are the flags of serve.

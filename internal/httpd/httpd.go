@@ -131,6 +131,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(end) // cancelled calls send their errors
+	o.Log.Info("stopped")
 	return nil
 }
 

@@ -119,8 +119,8 @@ func (t *tracker) drain() {
 	}
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each kind and person. An SDK
-// begins with a GET, whose 405 is not worth a line.
+// reject counts a rejected request, and logs it: at most one line a second for each kind and person.
+// An SDK begins with a GET, whose 405 is not worth a line.
 func (t *tracker) reject(kind rejection, remote string) {
 	t.o.Metrics.reject(1, kind)
 
