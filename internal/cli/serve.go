@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,9 +11,12 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -25,6 +29,9 @@ import (
 
 // tokensVariable has the bearer tokens of serve, see secretList.
 const tokensVariable = "MCP_HTTP_TOKENS"
+
+// denyVariable names the file with the people whom serve refuses in spite of a token.
+const denyVariable = "MCP_HTTP_DENY_FILE"
 
 const (
 	defaultMaxCalls = 256
@@ -89,7 +96,8 @@ type serveFlags struct {
 	http      string
 	metrics   string
 	path      string
-	hosts     []string // accepted Host headers
+	hosts     []string   // accepted Host headers
+	proxy     netip.Addr // zero: none is trusted
 	anonymous bool
 	oauth     oauth.Options
 	maxCalls  int
@@ -108,6 +116,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
+	f.TextVar(&f.proxy, "trusted-proxy", netip.Addr{}, "")
 	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
 	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
@@ -215,11 +224,16 @@ func (a *app) authenticate(
 	if err != nil {
 		return access, nil, usageError(f.seeHelp(), "%v", err)
 	}
+	denied, follow, err := a.denied(log)
+	if err != nil {
+		return access, nil, err
+	}
 	access = httpd.Access{
 		Loopback: httpd.IsLoopback(ln),
 		Hosts:    f.hosts,
 		Tokens:   tokens,
 		Resource: resource,
+		Denied:   denied,
 	}
 	if file != nil {
 		follow = append(follow, file.follow)
@@ -233,6 +247,8 @@ func (a *app) authenticate(
 	case access.Authenticates() && f.anonymous:
 		err = usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
 	case access.Authenticates():
+	case denied != nil:
+		err = usageError(f.seeHelp(), denyVariable+" needs "+ways)
 	case !access.Loopback && !f.anonymous:
 		err = usageError("or --allow-anonymous, to let any caller use the key",
 			"an address other than loopback needs "+ways)
@@ -284,10 +300,37 @@ func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 			if err != nil {
 				return err
 			}
-			log.Info("read the tokens again", "names", tokens.Names())
+			log.Info("read the tokens again", "names", len(tokens.Names()))
 			return nil
 		},
 	}, nil
+}
+
+// denied returns who is refused in spite of a token, nil if no file says so, and what follows it.
+func (a *app) denied(log *slog.Logger) (*atomic.Pointer[string], []func(context.Context), error) {
+	path := a.variable(denyVariable)
+	if path == "" {
+		return nil, nil, nil
+	}
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return nil, nil, usageError("names or subjects, one a line", "%s: %v", denyVariable, err)
+	}
+
+	list := &atomic.Pointer[string]{}
+	file := &watchedFile{
+		what:    "list of denied people",
+		path:    path,
+		log:     log,
+		current: newReading(data, nil),
+		read:    config.ReadFile,
+		accept: func(data []byte) error {
+			list.Store(new(string(data)))
+			log.Info("read the list of denied people")
+			return nil
+		},
+	}
+	return list, []func(context.Context){file.follow}, file.accept(data)
 }
 
 // options returns the options of the server on ln, and logs how it serves. metrics may be nil.
@@ -301,18 +344,25 @@ func (f *serveFlags) options(
 		s.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
-	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
-	err := s.ready()
-	if err != nil {
-		s.log.Warn("all calls fail: " + err.Error())
-	}
 	drain := f.drain
 	if !f.isGiven("drain") {
 		drain = s.config.Timeout()
 	}
+	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
+
+	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path),
+		"version", version.String(),
+		"metrics", cmp.Or(f.metrics, f.http),
+		"max_calls", f.maxCalls,
+		"max_calls_per_user", perPerson(),
+		"timeout", s.config.Timeout().String(),
+		"drain", drain.String())
+	err := s.ready()
+	if err != nil {
+		s.log.Warn("all calls fail: " + err.Error())
+	}
 
 	counts := httpd.NewMetrics(s.profiles)
-	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 	s.server.MaxCalls = f.maxCalls
 	s.server.PerUser = perPerson
 	s.server.PerHour = f.perHour
@@ -336,9 +386,24 @@ func (f *serveFlags) options(
 		Access:          access,
 		Metrics:         counts,
 		MetricsListener: metrics,
+		TrustedProxy:    f.proxy,
 		Background:      follow,
 		Log:             s.log,
 	}
+}
+
+// mendable are the kinds of errors that the operator can mend.
+var mendable = []llm.Kind{
+	llm.KindMissingKey,
+	llm.KindAuth,
+	llm.KindPermission,
+	llm.KindQuota,
+	llm.KindUnverified,
+	llm.KindModel,
+	llm.KindNotFound,
+	llm.KindParameter,
+	llm.KindConnection,
+	llm.KindBadResponse,
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
@@ -349,9 +414,17 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	}
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
 		"outcome", c.Outcome)
+	level := slog.LevelInfo
+	kind := llm.KindOf(c.Err)
 	if c.Err != nil {
-		log = log.With("kind", llm.KindOf(c.Err).Label())
+		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err)
+	}
+	if kind == llm.KindConnection {
+		log = log.With("cause", advice.Cause(c.Err))
+	}
+	if slices.Contains(mendable, kind) {
+		level = slog.LevelWarn
 	}
 
 	e, ok := errors.AsType[*llm.Error](c.Err)
@@ -361,12 +434,14 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-	log.Info("call",
+	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),
 		"input_tokens", c.Meta.Usage.Input,
+		"cached_tokens", c.Meta.Usage.Cached,
 		"output_tokens", c.Meta.Usage.Output,
+		"reasoning_tokens", c.Meta.Usage.Reasoning,
 		"searches", c.Meta.Searches)
 }

@@ -75,6 +75,7 @@ func TestServeFlags(t *testing.T) {
 		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},
 		{"--calls-per-hour 0", "--calls-per-hour 0 is below 1"},
 		{"--calls-per-hour -1", "--calls-per-hour -1 is below 1"},
+		{"--trusted-proxy proxy", `"proxy" for --trusted-proxy: `},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{"--public-url https://mcp.example.com/mcp", needIssuer},
@@ -118,6 +119,14 @@ func TestServeSecrets(t *testing.T) {
 		{
 			"no file of tokens", serve, "MCP_HTTP_TOKENS_FILE=no/such/file",
 			"reading MCP_HTTP_TOKENS_FILE: open ",
+		},
+		{
+			"no file of denied people", serve, "MCP_HTTP_DENY_FILE=no/such/file",
+			"MCP_HTTP_DENY_FILE: open ",
+		},
+		{
+			"denied people without tokens", serve, "MCP_HTTP_DENY_FILE=" + writeFile(t, "bob"),
+			"MCP_HTTP_DENY_FILE needs bearer tokens",
 		},
 		{
 			"a device", serve, "MCP_HTTP_TOKENS_FILE=" + os.DevNull,
