@@ -27,12 +27,12 @@ type Client struct {
 	Path        string // path of the file, with slashes; File replaces ~ and DATA
 	WindowsPath string `yaml:"windows_path"` // path on Windows if it is another one, or ""
 	Place       string // where a user enters the snippet if the client has no file, or ""
-	Reference   string // how an entry refers to a variable; %s stands for its name; "": YOUR_%s
+	Reference   string // how an entry refers to a variable; %s stands for its name
 
-	Content string // template of a JSON file, with $ENTRY in it; "": mcpServers
+	Content string // template of a JSON file, with $ENTRY in it; "": the entry is the whole file
 	Local   string // template of an entry that starts a program; "": the client starts none
 	Remote  string // template of an entry for a server over HTTP
-	Auth    string // template of the part of Remote that sends a token; "": headers
+	Auth    string // template of the part of Remote that sends a token
 
 	Add       string // template of the client's own command for Local, or ""
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
@@ -46,10 +46,15 @@ type Client struct {
 var table []byte
 
 // All returns the clients in the order of the documentation.
-func All() []Client {
-	var file struct{ Clients []Client }
-	_ = yaml.Unmarshal(table, &file) // a test decodes it too
-	return file.Clients
+func All() []Client { return load().Clients }
+
+// load reads the table, which a test reads too.
+func load() (file struct {
+	Clients []Client
+	Server  []note // hints of the ways to the server
+}) {
+	_ = yaml.Unmarshal(table, &file)
+	return file
 }
 
 // Web reports whether the client is a website. It starts no program, and connects to servers from

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -12,22 +11,15 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
-// The usual file and the usual way to send a token, as templates.
-const (
-	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
-	headers    = `, "headers": {"Authorization": "Bearer $TOKEN"}`
-)
-
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	entry := c.entry(s)
-	isObject := strings.HasPrefix(entry, "{")
-	if !isObject {
+	if c.Content == "" {
 		return entry
 	}
 
 	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
-	file := values.Replace(cmp.Or(c.Content, mcpServers))
+	file := values.Replace(c.Content)
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
@@ -37,7 +29,7 @@ func (c Client) Snippet(s Server) string {
 func (c Client) entry(s Server) string {
 	auth := ""
 	if s.sendsToken() {
-		auth = cmp.Or(c.Auth, headers)
+		auth = c.Auth
 	}
 	template := strings.Replace(s.choose(c.Local, c.Remote), "$AUTH", auth, 1)
 	return c.fill(template, s)
@@ -72,6 +64,8 @@ func (c Client) fill(template string, s Server) string {
 		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
+		"$PACKAGE", pinned,
+		"$IMAGE", image,
 		"$TOKEN", c.refer(tokenEnv),
 		"$CLIENT", c.Name,
 		"$VARS", strings.Join(secrets, ", "),
@@ -90,7 +84,7 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return fmt.Sprintf(cmp.Or(c.Reference, "YOUR_%s"), v) }
+func (c Client) refer(v string) string { return strings.Replace(c.Reference, "%s", v, 1) }
 
 // inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
