@@ -161,9 +161,8 @@ type Error struct {
 	Lost       bool  // a GET did not find a background response: it was deleted, or there is no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	wait  time.Duration // of the pacer, after a refusal
-	final bool          // not retried although its kind is
-	body  string        // the error body, for the debug log
+	final bool   // not retried although its kind is
+	body  string // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not show, for errors.Is.
