@@ -23,17 +23,17 @@ type Client struct {
 	Name   string // such as Claude Code
 	NoHTTP string `yaml:"no_http"` // why the client has no entry for a server over HTTP, or ""
 
-	Alias       string // another name that users type, or ""
-	Path        string // path of the file, with slashes; File replaces ~ and DATA
-	WindowsPath string `yaml:"windows_path"` // path on Windows if it is another one, or ""
-	Place       string // where a user enters the snippet if the client has no file, or ""
-	Reference   string // how an entry refers to a variable; %s stands for its name; "": YOUR_%s
+	Alias     string            // another name that users type, or ""
+	Path      string            // of the file
+	Paths     map[string]string // of the file, by GOOS, where it is not Path
+	Place     string            // where a user enters the snippet if the client has no file, or ""
+	Reference string            // how an entry refers to a variable; %s stands for its name
 
-	Content string // template of a JSON file, with $ENTRY in it; "": mcpServers
+	Content string // template of a JSON file, with $ENTRY in it; "": the entry is the whole file
 	Local   string // template of an entry that starts a program; "": the client starts none
 	Env     string // template of the part of Local that passes variables on; "": env
 	Remote  string // template of an entry for a server over HTTP
-	Auth    string // template of the part of Remote that sends a token; "": headers
+	Auth    string // template of the part of Remote that sends a token
 
 	Add       string // template of the client's own command for Local, or ""
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""
@@ -47,10 +47,15 @@ type Client struct {
 var table []byte
 
 // All returns the clients in the order of the documentation.
-func All() []Client {
-	var file struct{ Clients []Client }
-	_ = yaml.Unmarshal(table, &file) // a test decodes it too
-	return file.Clients
+func All() []Client { return load().Clients }
+
+// load reads the table, which a test reads too.
+func load() (file struct {
+	Clients []Client
+	Server  []note // hints of the ways to the server
+}) {
+	_ = yaml.Unmarshal(table, &file)
+	return file
 }
 
 // Web reports whether the client is a website. It starts no program, and connects to servers from
@@ -84,18 +89,5 @@ func (c Client) SignIn() string {
 	return strings.Replace(cmp.Or(c.Login, usual), "$NAME", name, 1)
 }
 
-// File returns the path of the client's file on a GOOS, or the place of the snippet. ~ stands for the
-// home directory and DATA for the directory in which Electron applications keep their settings.
-func (c Client) File(goos string) string {
-	if c.Place != "" {
-		return c.Place
-	}
-	switch goos {
-	case "windows":
-		folders := strings.NewReplacer("~", "%USERPROFILE%", "DATA", "%APPDATA%", "/", `\`)
-		return folders.Replace(cmp.Or(c.WindowsPath, c.Path))
-	case "darwin":
-		return strings.Replace(c.Path, "DATA", "~/Library/Application Support", 1)
-	}
-	return strings.Replace(c.Path, "DATA", "~/.config", 1)
-}
+// File returns the path of the client's file on a GOOS, or the place of the snippet.
+func (c Client) File(goos string) string { return cmp.Or(c.Place, c.Paths[goos], c.Path) }

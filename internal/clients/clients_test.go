@@ -28,6 +28,7 @@ func TestTable(t *testing.T) {
 	var file struct {
 		Templates []string
 		Hints     []note
+		Server    []note
 		Clients   []Client
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(table))
@@ -39,11 +40,13 @@ func TestTable(t *testing.T) {
 
 	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
 	known := append(conditions, Vias()...)
+	hints := file.Server
 	for _, c := range file.Clients {
-		for _, hint := range c.Hints {
-			if !slices.Contains(known, string(hint.When)) {
-				t.Errorf("%s: %q is no condition", c.ID, hint.When)
-			}
+		hints = append(hints, c.Hints...)
+	}
+	for _, hint := range hints {
+		if !slices.Contains(known, hint.When) {
+			t.Errorf("%q is no condition: %s", hint.When, hint.Text)
 		}
 	}
 }

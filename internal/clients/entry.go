@@ -12,23 +12,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
-// The usual file, and the usual ways to pass variables on and to send a token, as templates.
-const (
-	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
-	env        = `, "env": $VALUES`
-	headers    = `, "headers": {"Authorization": "Bearer $TOKEN"}`
-)
+// env is the usual part of an entry that passes variables on, as a template.
+const env = `, "env": $VALUES`
 
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	entry := c.entry(s)
-	isObject := strings.HasPrefix(entry, "{")
-	if !isObject {
+	if c.Content == "" {
 		return entry
 	}
 
 	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
-	file := values.Replace(cmp.Or(c.Content, mcpServers))
+	file := values.Replace(c.Content)
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
@@ -38,10 +33,10 @@ func (c Client) Snippet(s Server) string {
 func (c Client) entry(s Server) string {
 	auth := ""
 	if s.sendsToken() {
-		auth = cmp.Or(c.Auth, headers)
+		auth = c.Auth
 	}
 	passed := ""
-	if s.has(key) {
+	if s.has("key") {
 		passed = cmp.Or(c.Env, env)
 	}
 	parts := strings.NewReplacer("$AUTH", auth, "$ENV", passed)
@@ -77,6 +72,8 @@ func (c Client) fill(template string, s Server) string {
 		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
+		"$PACKAGE", pinned,
+		"$IMAGE", image,
 		"$TOKEN", c.refer(tokenEnv),
 		"$CLIENT", c.Name,
 		"$VARS", strings.Join(secrets, ", "),
@@ -95,7 +92,7 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return fmt.Sprintf(cmp.Or(c.Reference, "YOUR_%s"), v) }
+func (c Client) refer(v string) string { return strings.Replace(c.Reference, "%s", v, 1) }
 
 // inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
