@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -33,22 +32,20 @@ func TestRequestLog(t *testing.T) {
 			gpt4 + "off text.verbosity=off\"\n",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				a, _ := newAnswerer(func(o *Options) {
-					o.Profiles["answer"] = tt.profile
-					o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
-						Level:       slog.LevelDebug,
-						ReplaceAttr: withoutTime,
-					}))
-				}, completed(message("", "Yes.")))
-				_, err := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				compare.Equal(t, "log", log.String(), tt.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			a, _ := newAnswerer(func(o *Options) {
+				o.Profiles["answer"] = tt.profile
+				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+					Level:       slog.LevelDebug,
+					ReplaceAttr: withoutTime,
+				}))
+			}, completed(message("", "Yes.")))
+			_, err := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare.Equal(t, "log", log.String(), tt.want)
 		})
 	}
 }
