@@ -51,7 +51,7 @@ const (
 // a question, which answers quote. Without a response the call hangs until it is cancelled.
 var churn = []struct{ step, want string }{
 	{"ok", "ID;"},
-	{"weather", "ID;"},
+	{"search", "ID;"},
 	{"search+slow=1ms", "ID;"},
 	{"delay=20ms", "ID;"},
 	{"refuses=store", "ID;"},

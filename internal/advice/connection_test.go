@@ -3,9 +3,11 @@ package advice
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +49,10 @@ func TestConnection(t *testing.T) {
 			`cannot resolve "api.invalid"`,
 			"check the network, openai.base_url and HTTPS_PROXY",
 		},
+		connection("lookup api.invalid: dial udp: too many open files", nil): {
+			"this server has too many open files",
+			"raise its limit of open files (ulimit -n, LimitNOFILE)",
+		},
 		connection("", os.NewSyscallError("connectex", wsaRefused)): {
 			"connection refused by api.openai.com",
 			"check openai.base_url, HTTPS_PROXY and the firewall",
@@ -75,6 +81,25 @@ func TestConnection(t *testing.T) {
 		connection("", http.ErrSchemeMismatch): scheme,
 		connection("", llm.ErrPlainHTTP):       scheme,
 	})
+}
+
+// The cause of a failed connection is a word.
+func TestCause(t *testing.T) {
+	for want, err := range map[string]error{
+		"descriptors": connection("socket: too many open files", nil),
+		"proxy":       connection("", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
+		"dns":         connection("", &net.DNSError{}),
+		"refused":     connection("", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}),
+		"tls":         certificate(x509.HostnameError{}),
+		"timeout":     connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}),
+		"broken":      connection("", io.ErrUnexpectedEOF),
+	} {
+		t.Run(want, func(t *testing.T) {
+			if got := Cause(err); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
 }
 
 // A gateway that cannot pass a stream ends it early or fails.

@@ -288,11 +288,12 @@ func models(cfg *config.Config) map[string]advice.Setting {
 // keyFlaws are forms that a key does not have, as regular expressions, with what is wrong.
 var keyFlaws = [][2]string{
 	{`^$`, "it is empty"},
+	{`^YOUR_`, "it is the placeholder of the README"},
 	{`[\r\n]`, "it has several lines"},
 	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
 	{`\s`, "it has blanks, perhaps those of Bearer"},
 	{"[\"'`]", "it has quotes"},
-	{`^YOUR_|\*|\.\.\.`, "it stands for a key, or is shown in part"},
+	{`\*|\.\.\.`, "it is shown in part"},
 	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
 }
 

@@ -158,8 +158,9 @@ func (a *app) say(level slog.Level, prefix, line string) {
 		Stderr:   a.stderr,
 		Redactor: a.redactor,
 	}
-	log, _, _ := logging.New(o) // without a file nothing fails
+	log, flush, _ := logging.New(o) // without a file nothing fails
 	log.Log(context.Background(), level, line)
+	flush()
 }
 
 // note prints a line for the user.

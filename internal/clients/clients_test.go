@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,31 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
+
+// Each key of a client is a field, and each condition of a hint is known.
+func TestTable(t *testing.T) {
+	var file struct {
+		Templates []string
+		Hints     []note
+		Clients   []Client
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(table))
+	decoder.KnownFields(true)
+	err := decoder.Decode(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
+	known := append(conditions, Vias()...)
+	for _, c := range file.Clients {
+		for _, hint := range c.Hints {
+			if !slices.Contains(known, string(hint.When)) {
+				t.Errorf("%s: %q is no condition", c.ID, hint.When)
+			}
+		}
+	}
+}
 
 func TestFind(t *testing.T) {
 	for query, want := range map[string]string{
@@ -99,7 +126,7 @@ func TestCommandLine(t *testing.T) {
 func TestSetups(t *testing.T) {
 	for title, s := range servers {
 		for _, c := range All() {
-			if s.choose(c.local, c.remote) == "" || c.Web() && !s.OAuth {
+			if s.choose(c.Local, c.Remote) == "" || c.Web() && !s.OAuth {
 				continue
 			}
 
@@ -123,7 +150,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	for _, value := range values {
 		value = strings.TrimPrefix(value, " = ")
 		valid := json.Valid([]byte(value))
-		if c.whole {
+		if !strings.HasPrefix(snippet, "{") {
 			valid = yaml.Unmarshal([]byte(value), new(any)) == nil
 		}
 		if !valid {
@@ -247,7 +274,7 @@ func tables() map[string]string {
 	for _, c := range All() {
 		files += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
 			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
-		if c.signIn != "" {
+		if c.Login != "" {
 			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
 		}
 	}

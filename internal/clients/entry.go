@@ -12,15 +12,23 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
+// The usual file, and the usual ways to pass variables on and to send a token, as templates.
+const (
+	mcpServers = `{"mcpServers": {"$NAME": $ENTRY}}`
+	env        = `, "env": $VALUES`
+	headers    = `, "headers": {"Authorization": "Bearer $TOKEN"}`
+)
+
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	entry := c.entry(s)
-	if c.whole {
+	isObject := strings.HasPrefix(entry, "{")
+	if !isObject {
 		return entry
 	}
 
 	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
-	file := values.Replace(cmp.Or(c.content, mcpServers))
+	file := values.Replace(cmp.Or(c.Content, mcpServers))
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
@@ -30,21 +38,21 @@ func (c Client) Snippet(s Server) string {
 func (c Client) entry(s Server) string {
 	auth := ""
 	if s.sendsToken() {
-		auth = cmp.Or(c.auth, headers)
+		auth = cmp.Or(c.Auth, headers)
 	}
 	passed := ""
 	if s.has(key) {
-		passed = cmp.Or(c.env, env)
+		passed = cmp.Or(c.Env, env)
 	}
 	parts := strings.NewReplacer("$AUTH", auth, "$ENV", passed)
-	return c.fill(parts.Replace(s.choose(c.local, c.remote)), s)
+	return c.fill(parts.Replace(s.choose(c.Local, c.Remote)), s)
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
 func (c Client) Notes(s Server) (lines []string) {
-	for _, n := range c.notes {
-		if s.has(n.when) {
-			words := strings.Fields(c.fill(n.text, s))
+	for _, n := range c.Hints {
+		if s.has(n.When) {
+			words := strings.Fields(c.fill(n.Text, s))
 			lines = append(lines, strings.Join(words, " "))
 		}
 	}
@@ -87,7 +95,7 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return fmt.Sprintf(cmp.Or(c.reference, "YOUR_%s"), v) }
+func (c Client) refer(v string) string { return fmt.Sprintf(cmp.Or(c.Reference, "YOUR_%s"), v) }
 
 // inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
@@ -129,7 +137,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		" $BEARER", bearer,
 		" $JSON", quote(c.named(s)),
 	)
-	return values.Replace(s.choose(c.add, c.addRemote)), s.choose(c.omits, "")
+	return values.Replace(s.choose(c.Add, c.AddRemote)), s.choose(c.Omits, "")
 }
 
 // named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
@@ -146,7 +154,7 @@ func (c Client) Link(s Server) string {
 		"$BASE64", escape(entry),
 		"$JSON", escape(c.named(s)),
 	)
-	return values.Replace(c.link)
+	return values.Replace(c.Install)
 }
 
 // escape quotes text for the query of a URL, as encodeURIComponent of JavaScript does.

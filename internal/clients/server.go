@@ -141,12 +141,12 @@ var serverNotes = []note{
 }
 
 // Notes are what a user has to know about the way to the server. Each is a line.
-func (s Server) Notes() []string { return Client{notes: serverNotes}.Notes(s) }
+func (s Server) Notes() []string { return Client{Hints: serverNotes}.Notes(s) }
 
 // note is a text for the users of some servers: a template, on any number of lines.
 type note struct {
-	when condition
-	text string
+	When condition
+	Text string
 }
 
 // condition is a property of a Server. A value of --via is one, too.

@@ -99,7 +99,7 @@ type (
 	}
 
 	Request struct {
-		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" format:"ms" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
 		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}

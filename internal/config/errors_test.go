@@ -134,7 +134,7 @@ func TestBadEnvironment(t *testing.T) {
 		"OPENAI_API_KEY_FILE=file",
 	}
 	const want = `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL
-OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of at least 1
+OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of milliseconds of at least 1
 MODEL_QUICK: model_profiles.answer_quick.model: "\"gpt-5.2\"" is not a model id
 MAX_CITATIONS: policy.max_citations: 0 is not in 1..10
 SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0

@@ -67,8 +67,11 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		err := errors.New("not a regular file of at most 1 MiB")
-		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		problem := "not a regular file of at most 1 MiB"
+		if info.IsDir() {
+			problem = "a directory: name a file in it"
+		}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New(problem)}
 	}
 	return io.ReadAll(f)
 }

@@ -90,7 +90,7 @@ func (l *loader) resolveSecrets() {
 		}
 	}
 	l.KeySet = l.APIKey != "" || l.environ[l.KeyEnv] != "" && l.KeyErr == nil
-	delete(variables, l.KeyEnv)
+	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
 	if l.KeyStored() {
@@ -178,9 +178,20 @@ func (c *Config) ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// resolveHeader returns the value of a header that refers to a variable, or "" if the variable is
-// not set. A header with a credential replaces the API key, even then.
+// resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable
+// nor its file is set. A header with a credential replaces the API key, even then.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
+	value, path, err := Secret(l.lookup, variable)
+	if path != "" && err == nil {
+		variable += "_FILE"
+		var key []byte
+		key, err = l.ReadKey(l.expand(path))
+		value = string(key)
+	}
+	if err != nil {
+		l.report(variable, err.Error())
+	}
+
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 		l.KeyEnv = variable
 		l.KeyFile = ""
@@ -189,7 +200,6 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 		l.APIKey = ""
 	}
 
-	value := l.lookup(variable)
 	isKey := scheme != "" || credential.MatchString(name)
 	if isKey || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)

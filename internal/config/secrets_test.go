@@ -28,9 +28,13 @@ func TestHeaders(t *testing.T) {
 		"AZURE_KEY=azure-secret",
 		"TEAM= team-secret ",
 		"SHORT_1=one",
-		"SHORT_2=two",
+		"SHORT_2_FILE=c/short",
 		"SHORT_3=three",
 		"OPENAI_API_KEY=other-secret",
+	}
+
+	if err := os.WriteFile("c/short", []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 
 	want := []string{
@@ -117,6 +121,7 @@ func TestKey(t *testing.T) {
 		{"long", "{}", file, strings.Repeat("k", 1001), "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  c/key false " + bad},
+		{"api-key in a file", azure, "AZURE_FILE=c/key", "a", "AZURE_FILE  " + set},
 		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -90,7 +90,7 @@ func (p *probe) live(ctx context.Context) Check {
 	lacksKey := !p.Config.KeySet && !p.Offline
 	isUnreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || isUnreachable {
-		return warn("no question was asked", "fix the failures above")
+		return warn("no question was asked", "fix the failures")
 	}
 
 	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
@@ -220,7 +220,7 @@ func (p *probe) model(tool string) Check {
 	case isKnown:
 		return fail(profile.Model+": "+missing, hint)
 	default:
-		c = warn(profile.Model+" was not looked up", "see the checks above")
+		c = warn(profile.Model+" was not looked up", "see the other checks")
 	}
 	c.Text += "; " + sent(profile)
 	return c

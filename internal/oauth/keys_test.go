@@ -301,6 +301,29 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
+// A key that changed under its id is accepted 30 s after the last read. Wrong signatures cause a read
+// every 30 s.
+func TestChangedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(keyRSA)
+		r := start(t, w, "{}")
+		w.publish(home, otherRSA)
+		wait(trustTime - time.Millisecond)
+		r.check(401, otherRSA)
+		wait(time.Millisecond)
+		r.check(200, otherRSA)
+
+		w.fetches()
+		for range 60 {
+			r.check(401, keyRSA)
+			wait(time.Second)
+		}
+		if got := w.fetches(); len(got) != 1 {
+			t.Errorf("fetches in a minute: %q, want one", got)
+		}
+	})
+}
+
 // A removed key is refused, and the URL of the keys changes, with the next read of the metadata.
 func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

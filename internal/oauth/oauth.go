@@ -182,7 +182,8 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to. The error is an *Error. ctx bounds the wait for a key.
+// Verify returns who token was issued to, also if it lacks a scope. The error is an *Error. ctx bounds
+// the wait for a key.
 func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 	parsed, err := parse(token)
 	if err != nil {
@@ -199,28 +200,20 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 		return Identity{}, invalid("the token is from another issuer")
 	}
 
-	header := parsed.Headers[0]
-	keys, err := from.find(ctx, header)
+	err = from.verify(ctx, parsed)
 	if err != nil {
 		return Identity{}, err
 	}
-	signed := func(key jose.JSONWebKey) bool {
-		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		return fits && parsed.Claims(key.Key) == nil
-	}
-	if !slices.ContainsFunc(keys, signed) {
-		return Identity{}, invalid("the signature of the token is wrong")
-	}
-
-	err = r.accept(c, header, time.Now())
+	err = r.accept(c, parsed.Headers[0], time.Now())
 	if err != nil {
 		return Identity{}, err
 	}
-	return Identity{
+	who := Identity{
 		Issuer:  from.url,
 		Subject: c.Subject,
 		Name:    c.name(r.options.UserClaim),
-	}, nil
+	}
+	return who, r.checkScopes(c)
 }
 
 // parse parses a token and checks its header. The server bounds its length.

@@ -314,19 +314,22 @@ func TestFormat(t *testing.T) {
 	compare.Equal(t, "formatted", got, "one\n\ntwo\n")
 }
 
-// Neither links in each row nor rules nor sources make an answer long.
+// Neither links and headers in each row nor rules nor sources make an answer long.
 func TestWritten(t *testing.T) {
 	var many strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&many, "http://%x\n\n", i)
 	}
 	link := "[" + strings.Repeat("漢", 5000) + "](https://a.example/" + strings.Repeat("x", 2000) + ")"
+	records := "|" + strings.Repeat("x ", 8000) + "|b\n|-|-\n" + strings.Repeat("|a|b\n", 3000)
 
 	for name, body := range map[string]string{
 		"a long URL": "https://a.example/" + strings.Repeat("漢", 1000),
 		"long URLs":  strings.Repeat("https://a.example/"+strings.Repeat("漢", 600)+"\n\n", 100),
 		"short URLs": many.String(),
 		"a link":     link,
+		"a cell":     "|a|b\n|-|-\n|c|" + link,
+		"records":    records,
 		"rules":      strings.Repeat("---\n\n", 1000),
 	} {
 		for _, width := range []int{10, 300} {

@@ -50,7 +50,7 @@ var turnTests = []struct{ step, question, members, want, text string }{
 	},
 	{
 		"delay=0s", "東京の天気は？", searching,
-		searched, "オフライン",
+		opened, "オフライン",
 	},
 	{
 		"delay=0s", "Weather?", "",

@@ -182,6 +182,33 @@ func TestFlagsAndKeys(t *testing.T) {
 	}
 }
 
+// Each flag of a command is in its usage text.
+func TestUsageFlags(t *testing.T) {
+	const defined = `\bf\.\w+\((?:[^"\n]+, )?"([a-z-]+)", `
+	common := read(t, "internal/cli/flags.go")
+	for _, name := range files(t, "internal/cli/*.go") {
+		source := read(t, name)
+		command := strings.TrimSuffix(path.Base(name), ".go")
+		if strings.Contains(source, "newFlags(") {
+			source += common
+		}
+		flags := find(defined, source)
+		if len(flags) == 0 || strings.HasPrefix(command, "flags") {
+			continue
+		}
+
+		t.Run(command, func(t *testing.T) {
+			file := "internal/cli/usage_" + command + ".txt"
+			usage := find(`-([a-z][a-z-]*)`, read(t, strings.Replace(file, "_stdio", "", 1)))
+			for _, flag := range flags {
+				if !slices.Contains(usage, flag) {
+					t.Errorf("%s does not have %s", file, flag)
+				}
+			}
+		})
+	}
+}
+
 // The manual page and the usage texts have the same flags.
 func TestManual(t *testing.T) {
 	manual := read(t, "packaging/man/openai-responses-mcp.1")

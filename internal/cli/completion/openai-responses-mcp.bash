@@ -10,7 +10,7 @@ _openai_responses_mcp() {
     case $command in
     serve)
         words="$common --http --metrics --path --max-calls --max-calls-per-user --calls-per-hour
-            --notice --drain --log-format --allowed-host --allow-anonymous --public-url
+            --notice --drain --log-format --allowed-host --trusted-proxy --allow-anonymous --public-url
             --oauth-issuer --oauth-audience --oauth-scope --oauth-user"
         ;;
     ask)

@@ -35,6 +35,7 @@ complete -c openai-responses-mcp -n $in -l notice -x -d 'how long everything sta
 complete -c openai-responses-mcp -n $in -l drain -x -d 'how long calls may then finish'
 complete -c openai-responses-mcp -n $in -l log-format -x -a 'text json' -d 'format of the log'
 complete -c openai-responses-mcp -n $in -l allowed-host -x -d 'accepted Host header'
+complete -c openai-responses-mcp -n $in -l trusted-proxy -x -d 'proxy that names addresses of clients'
 complete -c openai-responses-mcp -n $in -l allow-anonymous -d 'no tokens on an address other than loopback'
 complete -c openai-responses-mcp -n $in -l public-url -x -d 'URL that clients connect to'
 complete -c openai-responses-mcp -n $in -l oauth-issuer -x -d 'issuer of access tokens'

@@ -45,6 +45,7 @@ _openai-responses-mcp() {
             '--drain[how long calls may then finish]:duration:' \
             '--log-format[format of the log]:format:(text json)' \
             '*--allowed-host[accepted Host header]:host:_hosts' \
+            '--trusted-proxy[proxy that names addresses of clients]:address:' \
             '--allow-anonymous[no tokens on an address other than loopback]' \
             '--public-url[URL that clients connect to]:url:' \
             '*--oauth-issuer[issuer of access tokens]:url:' \
