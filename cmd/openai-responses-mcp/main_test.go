@@ -1,5 +1,5 @@
 // The tests in this package run the program as its users do: through its command line, environment,
-// pipes and exit code, against the API of internal/apitest.
+// pipes and exit code, against the API of test/apitest.
 //
 //	main_test.go      the commands of the scripts in testdata
 //	client_test.go    the MCP client of scripts and tests

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -96,35 +95,33 @@ func TestFetch(t *testing.T) {
 		{"cancelled", slow, 0, "context canceled"},
 		{"cancelled when complete", slow, 5 * time.Minute, "<nil>"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				plainly := newBackground(t, tt.steps)
-				time.Sleep(23*time.Hour + 28*time.Minute) // two minutes before the next midnight
-				plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
-				a := newBackground(t, tt.steps)
-				began := time.Now()
-				id := leave(t, a)
-				time.Sleep(tt.after)
-				if tt.name == "deleted" {
-					id = "resp_of_yesterday"
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			plainly := newBackground(t, tt.steps)
+			time.Sleep(23*time.Hour + 28*time.Minute) // two minutes before the next midnight
+			plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
+			a := newBackground(t, tt.steps)
+			began := time.Now()
+			id := leave(t, a)
+			time.Sleep(tt.after)
+			if tt.name == "deleted" {
+				id = "resp_of_yesterday"
+			}
 
-				call := &llm.Call{Tool: "background"}
-				if strings.HasPrefix(tt.name, "cancelled") {
-					compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
-				}
+			call := &llm.Call{Tool: "background"}
+			if strings.HasPrefix(tt.name, "cancelled") {
+				compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
+			}
 
-				got, err := a.Fetch(t.Context(), call, id, began)
-				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
-					t.Fatalf("error %v, want %v", err, tt.want)
-				}
-				if err != nil {
-					return
-				}
+			got, err := a.Fetch(t.Context(), call, id, began)
+			if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
+				t.Fatalf("error %v, want %v", err, tt.want)
+			}
+			if err != nil {
+				return
+			}
 
-				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
-				compare.Equal(t, "answer", got, plain, figures)
-			})
+			figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
+			compare.Equal(t, "answer", got, plain, figures)
 		})
 	}
 }
@@ -138,17 +135,15 @@ func TestFetchElapsed(t *testing.T) {
 		"said":     {`"created_at":100,"completed_at":110,`, 10 * time.Second},
 		"not said": {`"created_at":100,`, time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				body := completed(message("", "Yes."))
-				a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
-				call := &llm.Call{Tool: "answer"}
-				ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
-				if err != nil {
-					t.Fatal(err)
-				}
-				compare.Equal(t, "elapsed", ans.Meta.Elapsed, tt.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			body := completed(message("", "Yes."))
+			a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
+			call := &llm.Call{Tool: "answer"}
+			ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare.Equal(t, "elapsed", ans.Meta.Elapsed, tt.want)
 		})
 	}
 }

@@ -74,22 +74,20 @@ func TestRequery(t *testing.T) {
 		{"text, then too long", 1, []string{uncited, silence}, 2, "Uncited."},
 		{"no text, then an error", 1, []string{textless, badParams}, 2, noText},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, api := newAnswerer(func(o *Options) {
-					o.RequeryAttempts = tt.attempts
-				}, tt.bodies...)
-				ctx, cancel := WithTimeout(t.Context(), time.Minute)
-				defer cancel()
+		bubble(t, tt.name, func(t *testing.T) {
+			a, api := newAnswerer(func(o *Options) {
+				o.RequeryAttempts = tt.attempts
+			}, tt.bodies...)
+			ctx, cancel := WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 
-				ans, err := a.Ask(ctx, &llm.Call{Tool: "answer"}, Question{Query: "?"})
-				got := fmt.Sprint(err)
-				if err == nil {
-					got = ans.Text
-				}
-				compare.Equal(t, "text or error", got, tt.want)
-				compare.Equal(t, "requests", len(api.sent), tt.requests)
-			})
+			ans, err := a.Ask(ctx, &llm.Call{Tool: "answer"}, Question{Query: "?"})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = ans.Text
+			}
+			compare.Equal(t, "text or error", got, tt.want)
+			compare.Equal(t, "requests", len(api.sent), tt.requests)
 		})
 	}
 }

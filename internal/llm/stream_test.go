@@ -136,7 +136,7 @@ func TestStreamRetries(t *testing.T) {
 		events, err := ask(t, c)
 		wantSuccess(t, err)
 		api.wantRequests(t, 3)
-		compare(t, events, `
+		wantEvents(t, events, `
 			start 0 text msg_1
 			delta 0 "Yes."
 			start 1 thinking rs_1
@@ -168,7 +168,7 @@ func TestPlainAnswers(t *testing.T) {
 				events, err := ask(t, c)
 
 				wantSuccess(t, err)
-				compare(t, events, yesScript)
+				wantEvents(t, events, yesScript)
 			})
 		}
 	}
