@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // The secrets that a program is given. Some need escapes in JSON and in URLs.
@@ -207,9 +209,7 @@ func TestSecrets(t *testing.T) {
 
 			log, _ := os.ReadFile(filepath.Join(home, "debug.log"))
 			checkOutput(t, "debug.log", string(log))
-			if !strings.Contains(string(log), "openai(client): request") {
-				t.Errorf("debug.log has no request:\n%s", log)
-			}
+			compare.Contains(t, "debug.log", string(log), "openai(client): request")
 		})
 	}
 }

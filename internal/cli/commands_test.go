@@ -16,6 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Each tool of the server has its profile, and ask has a flag for it: answer_quick has --quick.
@@ -30,9 +31,7 @@ func TestTools(t *testing.T) {
 
 	byTool := profiles(new(config.Config))
 
-	if len(tools) != len(byTool) {
-		t.Errorf("the server has %d tools, the configuration has %d profiles", len(tools), len(byTool))
-	}
+	compare.Equal(t, "tools, one for each profile", len(tools), len(byTool))
 
 	for _, tool := range tools {
 		t.Run(tool.Str, func(t *testing.T) {
@@ -136,9 +135,7 @@ func TestErrorLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained"))
 
-			if got := fmt.Sprint(got.Get("message"), " ", got.Get("code")); got != tt.want {
-				t.Errorf("the line has %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "the line", fmt.Sprint(got.Get("message"), " ", got.Get("code")), tt.want)
 		})
 	}
 }
@@ -157,9 +154,7 @@ func TestTemporary(t *testing.T) {
 		`C:\Users\u\go\bin\openai-responses-mcp.exe`:                                   false,
 	} {
 		t.Run(path, func(t *testing.T) {
-			if got := temporary.MatchString(path); got != want {
-				t.Errorf("temporary is %v, want %v", got, want)
-			}
+			compare.Equal(t, "temporary", temporary.MatchString(path), want)
 		})
 	}
 }
@@ -201,9 +196,7 @@ func TestSession(t *testing.T) {
 			var out strings.Builder
 			err := session(ctx, o, true, tt.requests, shown(&out))
 
-			if got := fmt.Sprint(err); got != tt.want {
-				t.Errorf("the error is %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "the error", fmt.Sprint(err), tt.want)
 			if strings.Contains(out.String(), `"error"`) {
 				t.Errorf("shown: %s", &out)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestParse(t *testing.T) {
@@ -37,9 +37,7 @@ func TestParse(t *testing.T) {
 			debug := *stdcmp.Or(f.config.Debug, new(""))
 			got := strings.Join(words, " ") + ", " + *via + ", " + debug
 
-			if got != want {
-				t.Errorf("words, via and debug are %q, want %q", got, want)
-			}
+			compare.Equal(t, "words, via and debug", got, want)
 		})
 	}
 }
@@ -154,9 +152,7 @@ func TestUsageErrors(t *testing.T) {
 
 			want := "openai-responses-mcp: error: " + tt.problem + "\nhint: " + tt.hint + "\n"
 
-			if diff := cmp.Diff(want, stderr); diff != "" {
-				t.Errorf("stderr (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "stderr", stderr, want)
 		})
 	}
 }
@@ -164,9 +160,7 @@ func TestUsageErrors(t *testing.T) {
 func checkExit(t *testing.T, code, want int) {
 	t.Helper()
 
-	if code != want {
-		t.Errorf("the exit code is %d, want %d", code, want)
-	}
+	compare.Equal(t, "the exit code", code, want)
 }
 
 func TestUsageTexts(t *testing.T) {
@@ -186,9 +180,7 @@ func TestUsageTexts(t *testing.T) {
 
 			want := "\nUsage:\n  openai-responses-mcp " + command
 
-			if !strings.Contains(stdout, want) {
-				t.Errorf("stdout lacks %q:\n%s", want, stdout)
-			}
+			compare.Contains(t, "stdout", stdout, want)
 		})
 	}
 }
@@ -229,9 +221,7 @@ func TestQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if got := f.question.Query; got != tt.want {
-				t.Errorf("the question is %q, want %q", got, tt.want)
-			}
+			compare.Equal(t, "the question", f.question.Query, tt.want)
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // writeFile returns the path of a new file.
@@ -37,9 +39,7 @@ func checkStart(t *testing.T, env []string, args, want string) (stderr string) {
 
 	checkExit(t, code, exitUsage)
 
-	if !strings.Contains(stderr, want) {
-		t.Errorf("stderr: %s, want %s", stderr, want)
-	}
+	compare.Contains(t, "stderr", stderr, want)
 
 	if n := strings.Count(stderr, "error: "); n != 1 {
 		t.Errorf("%d errors, want 1: %s", n, stderr)
@@ -191,9 +191,7 @@ func TestServeJSON(t *testing.T) {
 				}
 			}
 
-			if !strings.Contains(stderr.String(), tt.want) {
-				t.Errorf("stderr lacks %s:\n%s", tt.want, &stderr)
-			}
+			compare.Contains(t, "stderr", stderr.String(), tt.want)
 		})
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Without a secret for ids the start warns. The key of run has fewer than 24 characters.
@@ -56,9 +56,7 @@ func TestKeyring(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k.add(tt.key)
-			if diff := cmp.Diff(tt.want, k.list()); diff != "" {
-				t.Errorf("keys (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "keys", k.list(), tt.want)
 		})
 	}
 }

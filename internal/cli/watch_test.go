@@ -17,6 +17,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // change is what a file has from a time on. "" is no file, "broken" is not accepted.
@@ -48,9 +49,7 @@ func TestWatchedFile(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				accepted, log := follow(t, tt.changes)
 
-				if accepted != tt.accepted {
-					t.Errorf("new data is accepted after %v, want %v", accepted, tt.accepted)
-				}
+				compare.Equal(t, "time until new data is accepted", accepted, tt.accepted)
 				lines := strings.Count(log, "\n")
 
 				if !strings.Contains(log, tt.logged) || (lines > 0) != (tt.logged != "") || lines > 1 {
@@ -115,9 +114,7 @@ func TestWatchKey(t *testing.T) {
 		check := func(want string) {
 			t.Helper()
 			time.Sleep(2 * rereadTime)
-			if got := fmt.Sprint(client.Ready()); !strings.Contains(got, want) {
-				t.Errorf("the client's error is %s, want %s", got, want)
-			}
+			compare.Contains(t, "the client's error", fmt.Sprint(client.Ready()), want)
 		}
 		check("Missing API key")
 		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {

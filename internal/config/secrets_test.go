@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // A short value is a secret only where it is a key.
@@ -57,9 +57,7 @@ func TestHeaders(t *testing.T) {
 		fmt.Sprint(warnings),
 	}
 
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers, variables, secrets and warnings (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "headers, variables, secrets and warnings", got, want)
 
 	shown := string(c.Show("1")) + fmt.Sprintf("%v %+v %#v", c, *c, *c)
 	if strings.Contains(shown, "-secret") {
@@ -159,9 +157,7 @@ func TestPasswords(t *testing.T) {
 	} {
 		t.Run(variable, func(t *testing.T) {
 			got := fmt.Sprintf("%q", mustLoad(t, Flags{}, variable).Secrets)
-			if got != want {
-				t.Errorf("Secrets = %s, want %s", got, want)
-			}
+			compare.Equal(t, "Secrets", got, want)
 		})
 	}
 }

@@ -10,11 +10,11 @@ import (
 	_ "time/tzdata"
 
 	"github.com/caarlos0/env/v11"
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // row is a check, and its verdict and text.
@@ -30,9 +30,7 @@ func testRows(t *testing.T, rows []row) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			got := r.check.Verdict + ": " + r.check.Text
-			if got != r.want {
-				t.Errorf("got %s, want %s", got, r.want)
-			}
+			compare.Equal(t, "check", got, r.want)
 		})
 	}
 }
@@ -159,15 +157,11 @@ fail  http                   the server said [2J
       -> try again
 `
 
-	if diff := cmp.Diff(want, Text(checks)); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "text", Text(checks), want)
 
 	const members = "[verdict,checks.4.text,checks.0.details,checks.5.hint]"
 	const wantJSON = `["fail","c.yaml:3: ignored",["server.debug from c.yaml:1"],"try again"]`
 
 	got := gjson.Get(JSON(checks), members+"|@ugly").Raw
-	if got != wantJSON {
-		t.Errorf("JSON has %s, want %s", got, wantJSON)
-	}
+	compare.Equal(t, "JSON", got, wantJSON)
 }

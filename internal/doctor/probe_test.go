@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // api is a server with one answer for lookups of a model and one for questions.
@@ -209,9 +208,7 @@ func TestProbe(t *testing.T) {
 			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
 			got := varying.ReplaceAllString(Text(checks[asked:]), "$1$2$3")
 
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("checks (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "checks", got, tt.want)
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // to changes the host of a request.
@@ -181,9 +183,7 @@ func TestNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewTokens("test", []byte(name+":"+secret), func(string) {})
-			if got := fmt.Sprint(err); got != want {
-				t.Errorf("error %s, want %s", got, want)
-			}
+			compare.Equal(t, "error", fmt.Sprint(err), want)
 		})
 	}
 }
@@ -202,9 +202,7 @@ func TestRemote(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.RemoteAddr = tt.from
 			r.Header.Set("X-Forwarded-For", tt.forwarded)
-			if got := o.remote(r); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "address", o.remote(r), tt.want)
 		})
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // A request that does not arrive is not waited for.
@@ -460,9 +462,7 @@ func TestBodies(t *testing.T) {
 				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
-				if got := w.Body.String(); got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				compare.Equal(t, "body", w.Body.String(), want)
 			}
 
 			for range 2 {

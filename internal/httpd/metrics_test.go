@@ -12,6 +12,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page returns /metrics after n calls of different people.
@@ -49,9 +50,7 @@ func TestFirstPage(t *testing.T) {
 		prefix + `call_seconds_count{tool="answer",outcome="error"} 0`,
 	} {
 		t.Run(want, func(t *testing.T) {
-			if !strings.Contains(got, want+"\n") {
-				t.Errorf("the page lacks %s:\n%s", want, got)
-			}
+			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
 	for _, f := range families {
@@ -71,9 +70,7 @@ func TestManyClients(t *testing.T) {
 		t.Errorf("%d series of calls, want 2001", n)
 	}
 	const others = prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`
-	if !strings.Contains(got, others) {
-		t.Errorf("the page lacks %s", others)
-	}
+	compare.Contains(t, "the page", got, others)
 	if strings.Contains(got, "cache_write") {
 		t.Error("the page has tokens that were written to the cache, want none")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Two issuers, with one key, and the challenge to sign in at one of them.
@@ -137,15 +138,11 @@ func TestSignIn(t *testing.T) {
 
 			token := sign(t, home, tt.claims)
 			res, _ := s.request(strings.ReplaceAll(tt.request, "TOKEN", token), tt.want)
-			if got := res.Header.Get("WWW-Authenticate"); got != tt.header {
-				t.Errorf("WWW-Authenticate: %q, want %q", got, tt.header)
-			}
+			compare.Equal(t, "WWW-Authenticate", res.Header.Get("WWW-Authenticate"), tt.header)
 
 			_, problem, _ := strings.Cut(tt.header, "error_description=")
 			s.end() // clients do not show the challenge
-			if !strings.Contains(s.log.String(), problem) {
-				t.Errorf("the log lacks %s:\n%s", problem, &s.log)
-			}
+			compare.Contains(t, "the log", s.log.String(), problem)
 		})
 	}
 }
