@@ -11,6 +11,7 @@ work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 passed=0
 failed=0
+skipped=0
 
 # step TITLE COMMAND...: runs the command in a subshell with set -e and prints one
 # line. A step that fails prints the end of its output; the run goes on.
@@ -25,7 +26,7 @@ step() {
   code=$?
   case $code in
   0) passed=$((passed + 1)) ;;
-  77) result=skip ;;
+  77) skipped=$((skipped + 1)) result=skip ;;
   *) result=FAIL failed=$((failed + 1)) ;;
   esac
   printf '%-4s  %s (%ds)%s\n' "$result" "$title" $((SECONDS - begin)) "$(<"$work/note")"
@@ -43,6 +44,6 @@ skip() {
 
 # summary prints the counts and returns the result of the run.
 summary() {
-  echo "$passed passed, $failed failed"
+  echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }

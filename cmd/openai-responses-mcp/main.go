@@ -20,6 +20,10 @@ func main() {
 	// net/http writes to the standard log, which redacts no secrets.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	isServe := len(os.Args) > 1 && os.Args[1] == "serve"
+	if isServe { // to others it means to read files again, which serve does anyway
+		signal.Ignore(syscall.SIGHUP)
+	}
 	// Another signal ends the process at once, but not the copy of the first one
 	// that a launcher passes on.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })

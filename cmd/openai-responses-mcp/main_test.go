@@ -1,10 +1,11 @@
 // The tests in this package run the program as its users do: through its command line, environment,
-// pipes and exit code, against the API of internal/apitest.
+// pipes and exit code, against the API of test/apitest.
 //
 //	main_test.go      the commands of the scripts in testdata
 //	client_test.go    the MCP client of scripts and tests
 //	messages_test.go  input, well-formed and not, as a table
 //	process_test.go   signals and pipes
+//	terminal_test.go  what a terminal shows
 //	session_test.go   many calls in a session: the limit, and everything at once
 //	tasks_test.go     tasks, also of several processes, and calls over HTTP
 //	secrets_test.go   where the key must not be

@@ -1,210 +1,70 @@
 package main
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// Messages as they are sent.
-var (
-	ping1  = ping("1")
-	ping2  = ping("2")
-	line1  = ping1 + "\n"
-	line2  = ping2 + "\n"
-	frame1 = framed(ping1)
-	frame2 = framed(ping2)
-)
+// line1 is a message as it is sent.
+var line1 = ping("1") + "\n"
 
 // cut is where a test waits for the answers to what it has sent.
 const cut = "<cut>"
 
-// What many inputs end with.
-var (
-	nextLine    = "\n" + cut + line1
-	nextFrame   = cut + frame1
-	bodyAndNext = ping1 + cut + frame2
-)
+// input is what a client sends, and what it is answered, in the words of testdata/messages.table.
+type input struct{ name, want, in string }
 
-// inputs and what they are answered. want has a word for each piece: F or L for the framing, with the
-// id of a ping or the code of an error. "_" is no answer, "+" joins the answers to one piece. Only an
-// object or an array on a line shows that the client uses lines.
-var inputs = []struct{ name, want, in string }{
-	{"framed", "F1", frame1},
-	{"line", "L1", line1},
-	{"line without its end", "L1", ping1},
-	{"crlf lines", "L1 L2", ping1 + "\r\n" + cut + ping2 + "\r\n"},
-	{"blank lines", "L1", "\n\r\n \t\n" + ping1 + "\n\n"},
-	{"lines stay lines", "L1 L2", line1 + cut + frame2},
-	{
-		"framed until the first line", "F1 L2 L3",
-		frame1 + cut + line2 + cut + framed(ping("3")),
-	},
+//go:embed testdata/messages.table
+var table string
 
-	// Headers.
-	{"upper case", "F1", "CONTENT-LENGTH:40\r\n\r\n" + ping1},
-	{"bare line feeds", "F1", "Content-Length: 40\n\n" + ping1},
-	{
-		"other headers", "F1",
-		"X-A: b\r\nContent-Length: 40\r\nContent-Type: application/json\r\n\r\n" + ping1,
-	},
-	{
-		"no length", "F1 F2",
-		"Content-Type: application/json\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"length in words", "F1 F2",
-		"Content-Length: forty\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"negative length", "F1 F2",
-		"Content-Length: -1\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"length beyond 64 bits", "F1 F2",
-		"Content-Length: 99999999999999999999999\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"two lengths", "F1 F2",
-		"Content-Length: 7\r\nContent-Length: 40\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"blank line forgotten", "F1 F2",
-		"Content-Length: 40\r\n" + bodyAndNext,
-	},
-	{"header only", "F-32700", "Content-Length: 40\r\n\r\n"},
-	{"half a header", "F-32700", "Content-Len"},
+// readTable returns the rows of the table.
+func readTable() (rows []input) {
+	values := strings.NewReplacer(
+		`\r`, "\r",
+		`\n`, "\n",
+		`\t`, "\t",
+		"BOM", "\ufeff",
+		"PING1", ping("1"),
+		"PING2", ping("2"),
+		"FRAME1", framed(ping("1")),
+		"FRAME2", framed(ping("2")),
+	)
+	for line := range strings.SplitSeq(table, "\n") {
+		if line != "" && line[0] != '#' {
+			row := strings.SplitN(line, " | ", 3)
+			rows = append(rows, input{row[0], row[1], values.Replace(row[2])})
+		}
+	}
+	return rows
+}
 
-	// Lengths that are not those of the body. The first is the specification's example.
-	{
-		"the specification's ping", "F99 F2",
-		"Content-Length: 36\n\n" + ping("99") + "\n" + cut + frame2,
-	},
-	{"too large", "F1 F2", "Content-Length: 118\r\n\r\n" + bodyAndNext},
-	{"too small", "F1 F2", "Content-Length: 3\r\n\r\n" + bodyAndNext},
-	{"zero", "F1 F2", "Content-Length: 0\r\n\r\n" + bodyAndNext},
-	{
-		"99 GB", "F1 F2",
-		"Content-Length: 99000000000\r\n\r\n" + bodyAndNext,
-	},
-	{
-		"characters for bytes", "F1 F2",
-		"Content-Length: 63\r\n\r\n" +
-			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"日本語の文字"}}` + cut + frame2,
-	},
-
-	// Not JSON, and the message after it.
-	{"a line of text", "F-32700 L1", "hello" + nextLine},
-	{"text, framed", "F-32700 F1", framed("hello") + nextFrame},
-	{
-		"half a message, framed", "F-32700+F1",
-		framed(`{"jsonrpc":"2.0","id":`) + frame1,
-	},
-	{
-		"broken, with a short length", "F-32700+F-32700+F1+F2",
-		"Content-Length: 5\r\n\r\n{\"a\":{\"b\":1,}}" + frame1 + frame2,
-	},
-	{
-		"half a message, a line", "F-32700 L1",
-		`{"jsonrpc":"2.0","id":` + nextLine,
-	},
-	{"half a message, wrong already", "F-32700 L1", `{"a":x` + cut + "}\n" + line1},
-	{"open string", "F-32700+F1", framed(`{"a":"b`) + frame1},
-	{"wrong brackets", "F-32700 F1", framed(`{"a":[1}]`) + nextFrame},
-	{"balanced, but not JSON", "F-32700 F1", framed(`{"a":01}`) + nextFrame},
-	{"empty body", "F-32700+F1", framed("") + frame1},
-	{
-		"99 GB of text", "F-32700 F1",
-		"Content-Length: 99000000000\r\n\r\nhello\n" + nextFrame,
-	},
+// longInputs are not in the table.
+var longInputs = []input{
+	{"nothing", "", ""},
+	{"bytes that are not text", "F-32700 L1", "\x00\xff\xfe\x01\n" + cut + line1},
 	{
 		"an open body, wrong already", "F-32700 F-32700 F1",
 		"Content-Length: 500\r\n\r\n{\"a\":]" + cut +
-			strings.Repeat("x", 493) + "{\"a\":\n" + nextFrame,
-	},
-	{"bytes that are not text", "F-32700 L1", "\x00\xff\xfe\x01" + nextLine},
-	{"text before a header", "F-32700+F1", "gar bage" + frame1},
-	{"a log line", "F-32700 F1", "warning: it is late\n" + nextFrame},
-	{"a brace too many", "L1 L-32700 L2", ping1 + cut + "}\n" + cut + line2},
-	{
-		"HTTP", "F-32700 F1",
-		"POST / HTTP/1.1\r\n" + cut + "Host: localhost\r\nContent-Length: 40\r\n\r\n" + ping1,
+			strings.Repeat("x", 493) + "{\"a\":\n" + cut + framed(ping("1")),
 	},
 	{
 		"nested too deeply", "F-32700 L1",
-		strings.Repeat("[", 20000) + nextLine,
+		strings.Repeat("[", 20000) + "\n" + cut + line1,
 	},
-
-	// JSON that is not a request.
-	{"a number", "F-32600 L1", "42" + nextLine},
-	{"a framed number", "F-32600 F1", framed("42") + nextFrame},
-	{"null", "F-32600", "null\n"},
-	{"an empty array", "L-32600", "[]\n"},
 	{
 		"10,000 elements", "L-32600 L1",
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` +
-			strings.Repeat("{},", 5000) + "0]}}" + nextLine,
+			strings.Repeat("{},", 5000) + "0]}}\n" + cut + line1,
 	},
-	{"a batch", "L-32600", "[" + ping1 + "," + ping2 + "]\n"},
-	{"an empty object", "L-32600", "{}\n"},
-	{"no version", "L-32600", `{"id":1,"method":"ping"}`},
-	{"another version", "L-32600", `{"jsonrpc":"1.0","id":1,"method":"ping"}`},
-	{"version a number", "L-32600", `{"jsonrpc":2.0,"id":1,"method":"ping"}`},
-	{"no method", "L-32600", `{"jsonrpc":"2.0","id":1}`},
-	{"method a number", "L-32600", `{"jsonrpc":"2.0","id":1,"method":1}`},
-	{"names in capitals", "L-32600", `{"JSONRPC":"2.0","ID":1,"METHOD":"ping"}`},
-	{
-		"ids that are not ids", "L-32600+L-32600+L-32600",
-		ping("true") + "\n" + ping("{}") + "\n" + ping("[1]") + "\n",
-	},
-
-	// Nothing to answer.
-	{"a notification", "_ L1", initialized + nextLine},
-	{
-		"an unknown notification", "_ L1",
-		`{"jsonrpc":"2.0","method":"notifications/none"}` + nextLine,
-	},
-	{
-		"a response", "_ L1",
-		`{"jsonrpc":"2.0","id":1,"result":{}}` + nextLine,
-	},
-	{
-		"an error response", "_ L1",
-		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}` + nextLine,
-	},
-	{"nothing", "", ""},
-
-	// Byte order marks.
-	{"mark before a header", "F1", "\ufeff" + frame1},
-	{"mark before a line", "L1", "\ufeff" + line1},
-	{"mark in a body", "F1", framed("\ufeff" + ping1)},
-	{"mark before the second", "L1 L2", line1 + cut + "\ufeff" + line2},
-
-	// Unusual and valid.
-	{
-		"pretty printed", "F1",
-		framed("{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"method\": \"ping\"\n}\n"),
-	},
-	{
-		"braces in a string", "F1",
-		framed(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"}{\"}"}}`),
-	},
-	{
-		"unknown members", "L1",
-		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"extra":[1,null]}` + "\n",
-	},
-	{
-		"params null", "L1",
-		`{"jsonrpc":"2.0","id":1,"method":"ping","params":null}` + "\n",
-	},
-	{"two on a line", "L1+L2", ping1 + line2},
 	{
 		"3 MiB", "L1",
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` +
 			strings.Repeat("{長い} ", 3<<18) + `"}}` + "\n",
 	},
-
-	{"framed id", `F"日本"`, framed(ping(`"日本"`))},
 }
 
 // Every input gets its answers, and the message after it is understood. Input that arrives at once
@@ -213,7 +73,7 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	noFraming := strings.NewReplacer("F", "", "L", "")
 
-	for _, tt := range inputs {
+	for _, tt := range append(readTable(), longInputs...) {
 		pieces := strings.Split(tt.in, cut)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -288,9 +148,7 @@ func TestIDs(t *testing.T) {
 			}
 
 			progress := `"progressToken":` + id
-			if !strings.Contains(c.output(), progress) {
-				t.Errorf("no message with %s:\n%s", progress, c.output())
-			}
+			compare.Contains(t, "output", c.output(), progress)
 		})
 	}
 }

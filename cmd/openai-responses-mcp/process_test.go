@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // A signal ends a session whose client does not read.
@@ -43,7 +46,7 @@ func TestNonblockingPipes(t *testing.T) {
 
 	r := bufio.NewReader(c.stdout)
 	for range 100 {
-		c.line(ping1)
+		c.line(ping("1"))
 		if m, err := readMessage(r); m.id != "1" {
 			t.Fatalf("got %q, %v\n%s", m.raw, err, c.log())
 		}
@@ -70,9 +73,7 @@ func TestNonblockingPipes(t *testing.T) {
 	}
 
 	c.exit(0)
-	if answers != n {
-		t.Errorf("%d answers, want %d", answers, n)
-	}
+	compare.Equal(t, "answers", answers, n)
 }
 
 // Exit codes.
@@ -168,6 +169,53 @@ func TestCommandsEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// SIGHUP does not end serve. The log has the limits at the start, and a last line.
+func TestServeSignals(t *testing.T) {
+	t.Parallel()
+	_, env := newAPI(t, "always", "ok")
+	r := newReplica(t, env, overHTTP+"--max-calls 8 --metrics 127.0.0.1:0")
+	begin := regexp.MustCompile(`/mcp version=\S+ metrics=127\.0\.0\.1:0 ` +
+		`max_calls=8 max_calls_per_user=2 timeout=5m0s drain=5m0s\n`)
+	if !begin.MatchString(r.log()) {
+		t.Errorf("the log is %s, want %s", r.log(), begin)
+	}
+
+	r.cmd.Process.Signal(syscall.SIGHUP)
+	if got := r.post(t.Context(), alice, ask("1", "x")); !strings.Contains(got, `"result"`) {
+		t.Errorf("after SIGHUP the answer is %s", got)
+	}
+
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.end(0)
+	if !strings.HasSuffix(r.log(), " INF stopped\n") {
+		t.Errorf("the log ends with %s", r.log())
+	}
+}
+
+// The log warns of a low limit of open files, and has the cause of a failed connection and the address
+// that a trusted proxy names.
+func TestServeWarnings(t *testing.T) {
+	t.Parallel()
+	args := strings.Fields(overHTTP + "OPENAI_MAX_RETRIES=0 --trusted-proxy 127.0.0.1 " + nowhere)
+	cmd := program(home(t, inBackground), append([]string{anyKey}, args...)...)
+	shell := []string{"sh", "-c", `ulimit -n 256; exec "$0" "$@"`, cmd.Path}
+	cmd.Args = append(shell, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	r := &replica{client: start(t, cmd)}
+	r.logged("serving MCP on")
+	r.url = address.FindString(r.log())
+	if runtime.GOOS == "linux" {
+		r.logged(" limit=256 needed=1218\n")
+	}
+
+	r.header = http.Header{"X-Forwarded-For": {"6.6.6.6, 192.0.2.7"}}
+	r.post(t.Context(), "wrong", ping("1"))
+	r.logged(` INF rejected status=401 reason="invalid token" remote=192.0.2.7` + "\n")
+	r.post(t.Context(), alice, ask("1", "x"))
+	r.logged(" WRN call ")
+	r.logged(" outcome=error kind=connection cause=refused ")
 }
 
 // wantCancel wants that request n cancels a response.

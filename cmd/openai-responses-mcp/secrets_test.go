@@ -160,6 +160,7 @@ var commands = []string{
 	"smoke x",
 	"--show-config",
 	"setup codex",
+	"login",
 }
 
 // No command repeats a secret on stdout, on stderr or in a file, with any answer of the API, and
@@ -192,6 +193,9 @@ func TestSecrets(t *testing.T) {
 			for _, args := range commands {
 				cmd := program(home, slices.Concat(strings.Fields(args), words)...)
 				cmd.Stdin = strings.NewReader(session)
+				if args == "login" {
+					cmd.Stdin = strings.NewReader(key)
+				}
 
 				out, _ := cmd.CombinedOutput() // Most fail.
 				if len(out) == 0 {

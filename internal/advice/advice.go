@@ -34,7 +34,8 @@ const raiseTimeout = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 type Advisor struct {
 	BaseURL   Setting            // openai.base_url, without user and query
 	Key       string             // variable of the key, or of the name of its file
-	KeyInFile bool               // the key is in a file
+	KeyInFile bool               // Key names the file of the key, unless there is Login
+	Login     string             // command that writes the file of the key, or ""
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key
 	Models    map[string]Setting // by profile

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func advisorFor(base string) Advisor {
@@ -20,20 +21,18 @@ func advisorFor(base string) Advisor {
 }
 
 // advice is what an Advisor says of an error. The hint may be empty.
-type advice struct{ problem, hint string }
+type advice struct{ Problem, Hint string }
 
 // advises compares what an Advisor for OpenAI says.
 func advises(t *testing.T, errs map[error]advice) {
 	t.Helper()
 	v := advisorFor("https://api.openai.com/v1")
 	for err, want := range errs {
-		t.Run(want.problem, func(t *testing.T) {
+		t.Run(want.Problem, func(t *testing.T) {
 			problem, hint := v.Advise("answer", err)
 
 			got := advice{problem, hint}
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			compare.Equal(t, "advice", got, want)
 		})
 	}
 }
@@ -89,9 +88,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(message, func(t *testing.T) {
 			got := Advisor{}.Explain("answer", refused(llm.KindServer, 503, message))
-			if got != want {
-				t.Errorf("Explain = %q, want %q", got, want)
-			}
+			compare.Equal(t, "Explain", got, want)
 		})
 	}
 }

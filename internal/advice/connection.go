@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,23 +39,46 @@ func (v Advisor) proxyOrScheme(e *llm.Error) (problem, hint, message string) {
 	return "", "", ""
 }
 
+// Cause returns what went wrong with a connection in a word, for logs: it has nothing of the error.
+func Cause(err error) string {
+	op, isOp := errors.AsType[*net.OpError](err)
+	switch {
+	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
+		return "descriptors"
+	case isOp && op.Op == "proxyconnect", errors.As(err, new(llm.TunnelError)):
+		return "proxy"
+	case errors.As(err, new(*net.DNSError)):
+		return "dns"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
+		return "refused"
+	case isOp && op.Op == "remote error", errors.As(err, new(*tls.CertificateVerificationError)):
+		return "tls"
+	case isOp && op.Timeout():
+		return "timeout"
+	}
+	return "broken"
+}
+
 // connection explains a request that got no answer.
 func (v Advisor) connection(e *llm.Error) (problem, hint, message string) {
+	cause := Cause(e)
 	op, dialed := errors.AsType[*net.OpError](e)
-	dns, unresolved := errors.AsType[*net.DNSError](e)
-	refused := errors.Is(e, syscall.ECONNREFUSED) || errors.Is(e, wsaRefused)
+	dns, _ := errors.AsType[*net.DNSError](e)
 
 	_, unverified := errors.AsType[*tls.CertificateVerificationError](e)
 	_, otherHost := errors.AsType[x509.HostnameError](e)
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
 
 	switch {
-	case dialed && op.Op == "proxyconnect":
+	case cause == "descriptors":
+		hint = "raise its limit of open files (ulimit -n, LimitNOFILE)"
+		return "this server has too many open files", hint, ""
+	case cause == "proxy":
 		return "cannot reach the proxy", "check " + v.Proxy + " and NO_PROXY", e.Message
-	case unresolved:
+	case cause == "dns":
 		problem = "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60))
 		return problem, "check the network, openai.base_url and " + v.Proxy, ""
-	case refused:
+	case cause == "refused":
 		hint = "check openai.base_url, " + v.Proxy + " and the firewall"
 		return "connection refused by " + v.host(), hint, ""
 

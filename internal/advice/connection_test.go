@@ -3,13 +3,16 @@ package advice
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // connection is the error of a request without an answer.
@@ -46,6 +49,10 @@ func TestConnection(t *testing.T) {
 			`cannot resolve "api.invalid"`,
 			"check the network, openai.base_url and HTTPS_PROXY",
 		},
+		connection("lookup api.invalid: dial udp: too many open files", nil): {
+			"this server has too many open files",
+			"raise its limit of open files (ulimit -n, LimitNOFILE)",
+		},
 		connection("", os.NewSyscallError("connectex", wsaRefused)): {
 			"connection refused by api.openai.com",
 			"check openai.base_url, HTTPS_PROXY and the firewall",
@@ -76,6 +83,25 @@ func TestConnection(t *testing.T) {
 	})
 }
 
+// The cause of a failed connection is a word.
+func TestCause(t *testing.T) {
+	for want, err := range map[string]error{
+		"descriptors": connection("socket: too many open files", nil),
+		"proxy":       connection("", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
+		"dns":         connection("", &net.DNSError{}),
+		"refused":     connection("", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}),
+		"tls":         certificate(x509.HostnameError{}),
+		"timeout":     connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}),
+		"broken":      connection("", io.ErrUnexpectedEOF),
+	} {
+		t.Run(want, func(t *testing.T) {
+			if got := Cause(err); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // A gateway that cannot pass a stream ends it early or fails.
 func TestGatewayWithoutStreams(t *testing.T) {
 	const (
@@ -103,9 +129,7 @@ func TestGatewayWithoutStreams(t *testing.T) {
 			v.Streams = tt.streams
 
 			_, hint := v.Advise("answer", tt.err)
-			if hint != tt.want {
-				t.Errorf("hint %q, want %q", hint, tt.want)
-			}
+			compare.Equal(t, "hint", hint, tt.want)
 		})
 	}
 }

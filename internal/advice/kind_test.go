@@ -10,6 +10,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Each kind of error has advice of its own, and only a broken connection is called one. A canceled
@@ -56,9 +57,7 @@ func TestKinds(t *testing.T) {
 
 	got := len(llm.Kinds())
 	declared := strings.Count(string(source), " = Kind{")
-	if got != declared {
-		t.Errorf("llm.Kinds lists %d kinds, but error.go declares %d", got, declared)
-	}
+	compare.Equal(t, "kinds of llm.Kinds, and those that error.go declares", got, declared)
 }
 
 // Errors that the same request gets again.

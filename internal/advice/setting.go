@@ -73,7 +73,10 @@ func (v Advisor) newKey() string {
 
 // SetKey says where to put which key.
 func (v Advisor) SetKey(which string) string {
-	if v.KeyInFile {
+	switch {
+	case v.Login != "":
+		return "run " + v.Login + " with " + which + ", or set " + v.Key
+	case v.KeyInFile:
 		return "write " + which + " to the file of " + v.Key
 	}
 	return "set " + v.Key + " to " + which

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // The pages of OpenAI are of no use for another API.
@@ -21,9 +22,7 @@ func TestKeyOfAPI(t *testing.T) {
 			_, hint := advisorFor(base).Advise("answer", refused(llm.KindMissingKey, 0, ""))
 
 			want += "; --offline needs none"
-			if hint != want {
-				t.Errorf("hint %q, want %q", hint, want)
-			}
+			compare.Equal(t, "hint", hint, want)
 		})
 	}
 }
@@ -86,9 +85,7 @@ func TestSettings(t *testing.T) {
 		t.Run(tt.want, func(t *testing.T) {
 			_, got := tt.advisor.Advise("answer", tt.err)
 
-			if got != tt.want {
-				t.Errorf("hint %q, want %q", got, tt.want)
-			}
+			compare.Equal(t, "hint", got, tt.want)
 		})
 	}
 }

@@ -8,14 +8,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var why = Question{Query: "why"}
@@ -93,33 +92,36 @@ func TestFetch(t *testing.T) {
 		{"a web page", slow + " garbage", 0, unknown},
 		{"failed", slow + "+failed", 5 * time.Minute, "calling the Responses API: "},
 		{"no text", "empty+slow=1s", 5 * time.Minute, "no output"},
+		{"cancelled", slow, 0, "context canceled"},
+		{"cancelled when complete", slow, 5 * time.Minute, "<nil>"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				plainly := newBackground(t, tt.steps)
-				time.Sleep(23*time.Hour + 28*time.Minute) // two minutes before the next midnight
-				plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
-				a := newBackground(t, tt.steps)
-				began := time.Now()
-				id := leave(t, a)
-				time.Sleep(tt.after)
-				if tt.name == "deleted" {
-					id = "resp_of_yesterday"
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			plainly := newBackground(t, tt.steps)
+			time.Sleep(23*time.Hour + 28*time.Minute) // two minutes before the next midnight
+			plain, _ := plainly.Ask(t.Context(), &llm.Call{Tool: "answer"}, why)
+			a := newBackground(t, tt.steps)
+			began := time.Now()
+			id := leave(t, a)
+			time.Sleep(tt.after)
+			if tt.name == "deleted" {
+				id = "resp_of_yesterday"
+			}
 
-				got, err := a.Fetch(t.Context(), &llm.Call{Tool: "background"}, id, began)
-				if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
-					t.Fatalf("error %v, want %v", err, tt.want)
-				}
-				if err != nil {
-					return
-				}
+			call := &llm.Call{Tool: "background"}
+			if strings.HasPrefix(tt.name, "cancelled") {
+				compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
+			}
 
-				figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
-				if diff := cmp.Diff(plain, got, figures); diff != "" {
-					t.Errorf("answer (-plain +fetched):\n%s", diff)
-				}
-			})
+			got, err := a.Fetch(t.Context(), call, id, began)
+			if !strings.HasPrefix(fmt.Sprint(err), tt.want) {
+				t.Fatalf("error %v, want %v", err, tt.want)
+			}
+			if err != nil {
+				return
+			}
+
+			figures := cmpopts.IgnoreFields(Meta{}, "Elapsed", "ResponseID", "RequestID", "Retries")
+			compare.Equal(t, "answer", got, plain, figures)
 		})
 	}
 }
@@ -133,19 +135,15 @@ func TestFetchElapsed(t *testing.T) {
 		"said":     {`"created_at":100,"completed_at":110,`, 10 * time.Second},
 		"not said": {`"created_at":100,`, time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				body := completed(message("", "Yes."))
-				a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
-				call := &llm.Call{Tool: "answer"}
-				ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := ans.Meta.Elapsed; got != tt.want {
-					t.Errorf("elapsed %v, want %v", got, tt.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			body := completed(message("", "Yes."))
+			a, _ := newAnswerer(nil, "{"+tt.times+body[1:])
+			call := &llm.Call{Tool: "answer"}
+			ans, err := a.Fetch(t.Context(), call, "resp_1", time.Now().Add(-time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare.Equal(t, "elapsed", ans.Meta.Elapsed, tt.want)
 		})
 	}
 }

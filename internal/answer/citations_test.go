@@ -4,108 +4,79 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-const (
-	pageA   = "https://a.example/"
-	pageB   = "https://b.example/"
-	pageC   = "https://c.example/"
-	pageD   = "https://d.example/"
-	blocked = "https://www.bad.example/x" // by newAnswerer
+// pages are the words for pages in the rows of citationTests. BAD is blocked by newAnswerer. "~" is a
+// blank in a word.
+var pages = strings.NewReplacer(
+	"BAD", "https://www.bad.example/x",
+	"A", "https://a.example/",
+	"B", "https://b.example/",
+	"C", "https://c.example/",
+	"D", "https://d.example/",
+	"~", " ",
 )
 
-var commentary = message("commentary", "c", pageA)
+// citationTests have the items of a response and the citations of the answer. An item is search and
+// its sources, or the phase of a message if it has one, its text in a word, and the pages that it
+// cites.
+var citationTests = []struct{ name, items, want string }{
+	{"no search", "x", ""},
+	{"none", "search; x", ""},
+	{"cited", "search C D; x A B", "A B"},
+	{"twice", "x A A#part http://a.example B", "A B"},
+	{"at most three", "D A B C D", "D A B"},
+	{"found", "search A B; search B C; x", "A B C"},
+	{"cited, no page", "search A; x javascript:x", "A"},
 
-var citationTests = []struct {
-	name string
-	body string
-	want []string
-}{
-	{"no search", completed(message("", "x")), nil},
-	{"none", completed(search(), message("", "x")), nil},
-
-	{
-		"cited",
-		completed(search(pageC, pageD), message("", "x", pageA, pageB)),
-		[]string{pageA, pageB},
-	},
-	{
-		"twice",
-		completed(message("", "x", pageA, pageA+"#part", "http://a.example", pageB)),
-		[]string{pageA, pageB},
-	},
-	{
-		"at most three",
-		completed(message("", "See "+pageD, pageA, pageB, pageC, pageD)),
-		[]string{pageD, pageA, pageB},
-	},
-
-	{
-		"found",
-		completed(search(pageA, pageB), search(pageB, pageC), message("", "x")),
-		[]string{pageA, pageB, pageC},
-	},
-	{
-		"cited, no page",
-		completed(search(pageA), message("", "x", "javascript:x", "")),
-		[]string{pageA},
-	},
-
-	{
-		"name",
-		completed(search(pageB, "weather"), message("", "x", pageA)),
-		[]string{pageA, "weather"},
-	},
-	{
-		"name found",
-		completed(search("one", pageA, "one"), message("", "x")),
-		[]string{"one", pageA},
-	},
-
+	{"name", "search B weather; x A", "A weather"},
+	{"name found", "search one A one; x", "one A"},
 	{
 		"names that are none",
-		completed(search("javascript:alert(1)", "data:text/html,x", "https:/bad.example/a",
-			"[a](javascript:x)", "a b", "//bad.example", strings.Repeat("a", 65), "a-b_c.9"),
-			message("", "x")),
-		[]string{"a-b_c.9"},
+		"search javascript:alert(1) data:text/html,x https:/bad.example/a [a](javascript:x) a~b " +
+			"//bad.example " + strings.Repeat("a", 65) + " a-b_c.9; x",
+		"a-b_c.9",
 	},
 
-	{"blocked", completed(message("", "x", blocked, pageA)), []string{pageA}},
-	{
-		"blocked, with a backslash",
-		completed(message("", "x", `https://bad.example\x`, pageA)),
-		[]string{pageA},
-	},
-	{
-		"blocked, as a name",
-		completed(search("https://bad%2eexample/", "one"), message("", "x")),
-		[]string{"one"},
-	},
-	{"blocked, found", completed(search(blocked, pageA), message("", "x")), []string{pageA}},
-	{"blocked, all", completed(search("one"), message("", "x", blocked)), []string{"one"}},
+	{"blocked", "x BAD A", "A"},
+	{"blocked, with a backslash", `x https://bad.example\x A`, "A"},
+	{"blocked, as a name", "search https://bad%2eexample/ one; x", "one"},
+	{"blocked, found", "search BAD A; x", "A"},
+	{"blocked, all", "search one; x BAD", "one"},
 
 	// A commentary that cites a page proves a search. Its pages count if the answer cites none.
-	{"commentary", completed(commentary, message("final_answer", "f")), []string{pageA}},
-	{"commentary too", completed(commentary, message("final_answer", "f", pageB)), []string{pageB}},
-	{
-		"commentary, no page",
-		completed(commentary, message("final_answer", "f", "javascript:x")),
-		[]string{pageA},
-	},
-	{
-		"commentary and search",
-		completed(commentary, search(pageB), message("final_answer", "f")),
-		[]string{pageA},
-	},
+	{"commentary", "commentary c A; final_answer f", "A"},
+	{"commentary too", "commentary c A; final_answer f B", "B"},
+	{"commentary, no page", "commentary c A; final_answer f javascript:x", "A"},
+	{"commentary and search", "commentary c A; search B; final_answer f", "A"},
+}
+
+// items makes the items of a row.
+func items(row string) (all []string) {
+	for item := range strings.SplitSeq(row, "; ") {
+		words := strings.Split(item, " ")
+		for i, word := range words {
+			words[i] = pages.Replace(word)
+		}
+
+		switch words[0] {
+		case "search":
+			all = append(all, search(words[1:]...))
+		case "commentary", "final_answer":
+			all = append(all, message(words[0], words[1], words[2:]...))
+		default:
+			all = append(all, message("", words[0], words[1:]...))
+		}
+	}
+	return all
 }
 
 func TestCitations(t *testing.T) {
 	for _, tt := range citationTests {
 		t.Run(tt.name, func(t *testing.T) {
-			ans, err := ask(t, tt.body)
+			ans, err := ask(t, completed(items(tt.items)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,17 +84,13 @@ func TestCitations(t *testing.T) {
 			if ans.Citations == nil {
 				t.Error("citations are nil, which is null in JSON")
 			}
-			if want := tt.name != "no search"; ans.UsedSearch != want {
-				t.Errorf("used_search %t, want %t", ans.UsedSearch, want)
-			}
+			compare.Equal(t, "used_search", ans.UsedSearch, tt.name != "no search")
 
 			var got []string
 			for _, c := range ans.Citations {
 				got = append(got, c.URL)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("citations (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "citations", strings.Join(got, " "), pages.Replace(tt.want))
 		})
 	}
 }
@@ -143,7 +110,5 @@ func TestCitationFields(t *testing.T) {
 		{URL: "https://b.example/", Title: "T", PublishedAt: "2025-08-09", Accessed: true},
 		{URL: "oai-weather", Title: "api", PublishedAt: "2025-02-11"},
 	}
-	if diff := cmp.Diff(want, ans.Citations); diff != "" {
-		t.Errorf("citations (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "citations", ans.Citations, want)
 }

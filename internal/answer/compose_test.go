@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // said is a part of a message.
@@ -54,9 +55,7 @@ func TestText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ans.Text != tt.want {
-				t.Errorf("text %q, want %q", ans.Text, tt.want)
-			}
+			compare.Equal(t, "text", ans.Text, tt.want)
 		})
 	}
 }
@@ -84,9 +83,7 @@ func TestNoText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ask(t, tt.body)
 			got := fmt.Sprint(llm.KindOf(err), ": ", err)
-			if want := "no text: " + tt.want; got != want {
-				t.Errorf("error %q, want %q", got, want)
-			}
+			compare.Equal(t, "error", got, "no text: "+tt.want)
 		})
 	}
 }
@@ -110,7 +107,5 @@ func TestOddItems(t *testing.T) {
 	}
 
 	const want = "A.\n\nSources:\n- oai-finance (2025-08-09)"
-	if ans.Text != want {
-		t.Errorf("text %q, want %q", ans.Text, want)
-	}
+	compare.Equal(t, "text", ans.Text, want)
 }

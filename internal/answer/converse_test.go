@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -74,26 +74,20 @@ func TestRequery(t *testing.T) {
 		{"text, then too long", 1, []string{uncited, silence}, 2, "Uncited."},
 		{"no text, then an error", 1, []string{textless, badParams}, 2, noText},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a, api := newAnswerer(func(o *Options) {
-					o.RequeryAttempts = tt.attempts
-				}, tt.bodies...)
-				ctx, cancel := WithTimeout(t.Context(), time.Minute)
-				defer cancel()
+		bubble(t, tt.name, func(t *testing.T) {
+			a, api := newAnswerer(func(o *Options) {
+				o.RequeryAttempts = tt.attempts
+			}, tt.bodies...)
+			ctx, cancel := WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 
-				ans, err := a.Ask(ctx, &llm.Call{Tool: "answer"}, Question{Query: "?"})
-				got := fmt.Sprint(err)
-				if err == nil {
-					got = ans.Text
-				}
-				if got != tt.want {
-					t.Errorf("got %q, want %q", got, tt.want)
-				}
-				if len(api.sent) != tt.requests {
-					t.Errorf("%d requests, want %d", len(api.sent), tt.requests)
-				}
-			})
+			ans, err := a.Ask(ctx, &llm.Call{Tool: "answer"}, Question{Query: "?"})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = ans.Text
+			}
+			compare.Equal(t, "text or error", got, tt.want)
+			compare.Equal(t, "requests", len(api.sent), tt.requests)
 		})
 	}
 }
@@ -115,9 +109,7 @@ func TestRequeryIsStateless(t *testing.T) {
 		input := append(want["input"].([]any), gjson.Get(uncited, "output").Value().([]any)...)
 		want["input"] = append(input, better)
 
-		if diff := cmp.Diff(want, api.sent[2]); diff != "" {
-			t.Errorf("second request (-want +got):\n%s", diff)
-		}
+		compare.Equal(t, "second request", api.sent[2], want)
 
 		meta := Meta{
 			Usage: llm.Usage{
@@ -136,9 +128,7 @@ func TestRequeryIsStateless(t *testing.T) {
 			Retries:       1,
 			Elapsed:       ans.Meta.Elapsed,
 		}
-		if diff := cmp.Diff(meta, ans.Meta); diff != "" {
-			t.Errorf("Meta (-want +got):\n%s", diff)
-		}
+		compare.Equal(t, "Meta", ans.Meta, meta)
 		if ans.Meta.Elapsed < time.Millisecond {
 			t.Errorf("elapsed %v, want the time of the retry", ans.Meta.Elapsed)
 		}
@@ -168,7 +158,5 @@ func TestRequeryEvents(t *testing.T) {
 	}
 
 	want := []string{"0", "1", "2", "3", "Uncited.", "4", "Cited.", fmt.Sprint(ans.Meta.Usage), "resp_2"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "events", got, want)
 }

@@ -83,6 +83,11 @@ func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
 	return New(o), a
 }
 
+// bubble runs a subtest in a synctest bubble.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 // ask returns the answer to a response with this body.
 func ask(t *testing.T, body string) (ans *Answer, err error) {
 	t.Helper()

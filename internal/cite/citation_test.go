@@ -3,6 +3,8 @@ package cite
 import (
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const today = "2025-08-09"
@@ -40,9 +42,7 @@ func TestPage(t *testing.T) {
 		URL:   "https://a.example/",
 		Title: "A " + strings.Repeat("b", 297) + "…",
 	}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	compare.Equal(t, "page", got, want)
 }
 
 // The cut keeps pages of the text before others, and has places for names and pages.
@@ -78,9 +78,7 @@ func TestCitationsLimit(t *testing.T) {
 				got = append(got, c.URL)
 			}
 
-			if got := strings.Join(got, " "); got != tt.want {
-				t.Errorf("citations %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "citations", strings.Join(got, " "), tt.want)
 		})
 	}
 }

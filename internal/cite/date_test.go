@@ -3,6 +3,8 @@ package cite
 import (
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // noDate is what dateOf returns for the date of access.
@@ -120,9 +122,7 @@ func TestDateOfSource(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			got := dateOf("A.\n\nSources:\n"+entry, source)
 
-			if got != "2025-02-10" {
-				t.Errorf("date in %q is %q, want 2025-02-10", entry, got)
-			}
+			compare.Equal(t, "date in "+entry, got, "2025-02-10")
 		})
 	}
 }

@@ -3,6 +3,8 @@ package cite
 import (
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // closing checks whether texts end with a list of sources.
@@ -102,27 +104,7 @@ func TestHostileTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			doc := NewDocument(Clean(text))
 			got := doc.Citations(sources("https://a.example"), 3, today)
-			if len(got) != 1 {
-				t.Errorf("got %d citations, want 1", len(got))
-			}
+			compare.Equal(t, "citations", len(got), 1)
 		})
-	}
-}
-
-// BenchmarkDocument shows that the time for a text is linear: the ns/byte of one
-// text stay the same from 1 KB to 1 MB.
-func BenchmarkDocument(b *testing.B) {
-	for size, n := range map[string]int{"1KB": 1 << 10, "32KB": 1 << 15, "1MB": 1 << 20} {
-		for name, text := range hostile(n) {
-			b.Run(name+"/"+size, func(b *testing.B) {
-				for b.Loop() {
-					doc := NewDocument(Clean(text))
-					doc.Citations(sources("https://a.example"), 3, today)
-				}
-
-				perByte := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / float64(len(text))
-				b.ReportMetric(perByte, "ns/byte")
-			})
-		}
 	}
 }

@@ -3,6 +3,8 @@ package cite
 import (
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestPageURL(t *testing.T) {
@@ -83,9 +85,7 @@ func TestPageKey(t *testing.T) {
 			a := PageKey(tt.a)
 			b := PageKey(tt.b)
 
-			if (a == b) != tt.same {
-				t.Errorf("keys %q and %q, want the same: %t", a, b, tt.same)
-			}
+			compare.Equal(t, a+" is "+b, a == b, tt.same)
 		})
 	}
 }

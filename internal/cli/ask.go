@@ -37,17 +37,7 @@ func (a *app) ask(ctx context.Context, args []string) error {
 		return err
 	}
 
-	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
-	if f.color == "auto" && noColor {
-		f.color = "never"
-	}
-	screen := terminal.New(ctx, terminal.Options{
-		Stdout: a.stdout,
-		Stderr: a.stderr,
-		Term:   a.variable("TERM"),
-		Color:  f.color,
-		NoText: f.json,
-	})
+	screen := a.screen(ctx, f.color, f.json)
 	a.stderr = screen // warnings must not run into the status line
 
 	s, err := a.build(f.flags)
@@ -78,6 +68,21 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	return nil
 }
 
+// screen returns what shows a text in a terminal, unless noText is set.
+func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.Screen {
+	noColor := a.variable("NO_COLOR") != "" // https://no-color.org
+	if color == "auto" && noColor {
+		color = "never"
+	}
+	return terminal.New(ctx, terminal.Options{
+		Stdout: a.stdout,
+		Stderr: a.stderr,
+		Term:   a.variable("TERM"),
+		Color:  color,
+		NoText: noText,
+	})
+}
+
 // askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
 // answer, and --events does not need one: then it is nil.
 func (a *app) askOnce(
@@ -94,7 +99,7 @@ func (a *app) askOnce(
 		}
 	}()
 
-	done := false
+	var done *llm.Done // written with the answer, which follows it
 	write := func(data json.RawMessage) {
 		err := printJSON(a.stdout, data)
 		if err != nil {
@@ -102,11 +107,14 @@ func (a *app) askOnce(
 		}
 	}
 	watch := func(ev llm.Event) {
+		end, isDone := ev.(llm.Done)
+		if isDone {
+			done = &end
+		}
 		kind := eventType(ev)
 		if kind != "" {
 			write(line(kind, ev))
 		}
-		done = done || kind == "done"
 	}
 	if !f.events {
 		watch = screen.Watch
@@ -120,10 +128,16 @@ func (a *app) askOnce(
 	if !f.events {
 		screen.Finish(ans)
 	}
+	if done != nil {
+		write(line("done", struct {
+			llm.Done
+			*answer.Answer // as --json prints it, or nil
+		}{*done, ans}))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err == nil, done:
+	case err == nil, done != nil:
 		return ans, nil
 	}
 

@@ -144,7 +144,7 @@ func (a *app) watchKey(
 		log:     b.log,
 		what:    "key",
 		path:    cfg.KeyFile,
-		read:    config.ReadKey,
+		read:    cfg.ReadKey,
 		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))
@@ -201,6 +201,7 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 			APIKey:       cfg.APIKey,
 			KeyEnv:       cfg.KeyEnv,
 			KeyInFile:    cfg.KeyFile != "",
+			Login:        a.loginCommand(cfg),
 			Headers:      cfg.SentHeaders,
 			Store:        cfg.Responses.Store,
 			UserAgent:    version.Name + "/" + version.String(),
@@ -255,7 +256,8 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 		Streams:   cfg.Responses.Stream != "false",
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
-		KeyFlaw:   keyFlaw(key),
+		Login:     a.loginCommand(cfg),
+		KeyFlaw:   keyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none
 		Headers:   cfg.HeaderVariables,
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
@@ -283,16 +285,27 @@ func models(cfg *config.Config) map[string]advice.Setting {
 	return byTool
 }
 
-// notKey matches values that are not a key alone.
-var notKey = regexp.MustCompile("^[$%{]|^YOUR_|[^!-~]|[\"'`*]|\\.\\.\\.")
+// keyFlaws are forms that a key does not have, as regular expressions, with what is wrong.
+var keyFlaws = [][2]string{
+	{`^$`, "it is empty"},
+	{`^YOUR_`, "it is the placeholder of the README"},
+	{`[\r\n]`, "it has several lines"},
+	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
+	{`\s`, "it has blanks, perhaps those of Bearer"},
+	{"[\"'`]", "it has quotes"},
+	{`\*|\.\.\.`, "it is shown in part"},
+	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
+}
 
 // keyFlaw says why a key cannot be one, or "".
 func keyFlaw(key string) string {
-	if !notKey.MatchString(strings.TrimSpace(key)) {
-		return ""
+	for _, f := range keyFlaws {
+		matches, _ := regexp.MatchString(f[0], key)
+		if matches {
+			return f[1]
+		}
 	}
-	return "it has quotes, blanks, Bearer, the * of a key that is shown in part, " +
-		"or a reference such as ${NAME} that the client has not replaced"
+	return ""
 }
 
 // rootsFlaw says what is wrong with the file of SSL_CERT_FILE, or "". Go ignores such a file

@@ -9,6 +9,7 @@
 //	tasks.go    tasks that outlive the process, and their secrets
 //	watch.go    secrets in variables and files, which may change
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
+//	login.go    login, which stores the key
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
@@ -70,6 +71,7 @@ func (a *app) commands() map[string]func(context.Context, []string) error {
 		"serve":      a.serve,
 		"ask":        a.ask,
 		"smoke":      a.smoke,
+		"login":      a.login,
 		"doctor":     a.doctor,
 		"setup":      a.setup,
 		"completion": a.completion,
@@ -156,8 +158,9 @@ func (a *app) say(level slog.Level, prefix, line string) {
 		Stderr:   a.stderr,
 		Redactor: a.redactor,
 	}
-	log, _, _ := logging.New(o) // without a file nothing fails
+	log, flush, _ := logging.New(o) // without a file nothing fails
 	log.Log(context.Background(), level, line)
+	flush()
 }
 
 // note prints a line for the user.

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -19,7 +22,7 @@ import (
 func TestTools(t *testing.T) {
 	o := server.Options{Log: slog.New(slog.DiscardHandler)}
 	requests := firstRequests()
-	err := session(t.Context(), o, true, requests, io.Discard)
+	err := session(t.Context(), o, true, requests, shown(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +101,6 @@ var events = []struct {
 		llm.Usage{Input: 1, Cached: 9, Total: 3},
 		`{"type":"usage","input_tokens":1,"output_tokens":0,"total_tokens":3}`,
 	},
-	{llm.Done{Status: "completed"}, `{"type":"done","status":"completed"}`},
 }
 
 func TestEvents(t *testing.T) {
@@ -162,26 +164,48 @@ func TestTemporary(t *testing.T) {
 	}
 }
 
-// A session fails without its responses, and with one to a cancelled request.
+// shown returns a function for session that writes to w.
+func shown(w io.Writer) func(request) error {
+	return func(r request) error {
+		_, err := io.WriteString(w, r.response.Raw)
+		return err
+	}
+}
+
+// A session fails without its responses, and with one to a cancelled request. It shows nothing after
+// an interrupt.
 func TestSession(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		request request
-		want    string // the error
-	}{
-		{"no response", request{}, ": cancelled is false, answered is false"},
-		{
-			"cancelled",
-			request{method: "initialize", params: object{}, cancelled: true},
-			"initialize: cancelled is true, answered is true",
+	ctx, interrupt := context.WithCancel(t.Context())
+	o := server.Options{
+		Log:     slog.New(slog.DiscardHandler),
+		Timeout: time.Minute,
+		Ask: func(context.Context, *llm.Call, answer.Question) (*answer.Answer, error) {
+			interrupt()
+			return nil, ctx.Err()
 		},
+		Explain: func(_ string, err error) string { return err.Error() },
+	}
+	params := object{"name": "answer", "arguments": object{"query": "?"}}
+	call := request{method: "tools/call", params: params}
+	initialize := request{method: "initialize", params: object{}, cancelled: true}
+	for _, tt := range []struct {
+		name     string
+		requests []request
+		want     string // the error
+	}{
+		{"no response", []request{{}}, ": cancelled is false, answered is false"},
+		{"cancelled", []request{initialize}, "initialize: cancelled is true, answered is true"},
+		{"interrupted", append(firstRequests(), call), "context canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := server.Options{Log: slog.New(slog.DiscardHandler)}
-			err := session(t.Context(), o, true, []request{tt.request}, io.Discard)
+			var out strings.Builder
+			err := session(ctx, o, true, tt.requests, shown(&out))
 
 			if got := fmt.Sprint(err); got != tt.want {
 				t.Errorf("the error is %s, want %s", got, tt.want)
+			}
+			if strings.Contains(out.String(), `"error"`) {
+				t.Errorf("shown: %s", &out)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 )
 
 // doctor checks what a question needs and says what to do about each problem. It fails when a check does.
@@ -42,16 +43,18 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return a.reportChecks(checks, *asJSON)
+	screen := a.screen(ctx, "auto", *asJSON)
+	return a.reportChecks(checks, screen, *asJSON)
 }
 
 // reportChecks prints the checks. The error counts those that failed.
-func (a *app) reportChecks(checks []doctor.Check, asJSON bool) error {
+func (a *app) reportChecks(checks []doctor.Check, screen *terminal.Screen, asJSON bool) error {
 	format := doctor.Text
 	if asJSON {
 		format = doctor.JSON
 	}
-	_, err := io.WriteString(a.stdout, a.redactor.Redact(format(checks)))
+	report := a.redactor.Redact(format(checks))
+	_, err := io.WriteString(a.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

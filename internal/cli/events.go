@@ -44,8 +44,8 @@ func line(kind string, what any) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":%q,%s`, kind, members[1:])
 }
 
-// eventType is the type of the line of an event. It is "" if the event is not printed, such as a
-// retry.
+// eventType is the type of the line of an event. It is "" for Done, which is printed with the answer,
+// and for events that are not printed, such as a retry.
 func eventType(ev llm.Event) string {
 	switch ev.(type) {
 	case llm.BlockStart:
@@ -58,8 +58,6 @@ func eventType(ev llm.Event) string {
 		return "search"
 	case llm.Usage:
 		return "usage"
-	case llm.Done:
-		return "done"
 	}
 	return ""
 }

@@ -89,7 +89,7 @@ func (f *flags) parse(args []string) (words []string, err error) {
 			return nil, err
 		}
 		if err != nil {
-			return nil, usageError(f.seeHelp(), "%s", dashes.Replace(err.Error()))
+			return nil, usageError(f.hint(err), "%s", dashes.Replace(err.Error()))
 		}
 
 		rest := f.Args()
@@ -124,6 +124,22 @@ var dashes = strings.NewReplacer(
 	" for -", " for --",
 )
 
+// hint is what to do about an error of Parse.
+func (f *flags) hint(err error) string {
+	var names []string
+	f.VisitAll(func(known *flag.Flag) { names = append(names, known.Name) })
+	unknown := strings.TrimPrefix(err.Error(), "flag provided but not defined: -")
+	return suggest("--", text.Nearest(unknown, names), f.seeHelp())
+}
+
+// suggest puts the nearest name, if there is one, before a hint.
+func suggest(prefix, nearest, hint string) string {
+	if nearest != "" {
+		hint = "did you mean " + prefix + nearest + "? " + hint
+	}
+	return hint
+}
+
 // seeHelp is the hint that leads to the usage text.
 func (f *flags) seeHelp() string {
 	command := strings.TrimSpace(version.Name + " " + f.Name())
@@ -133,12 +149,8 @@ func (f *flags) seeHelp() string {
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
 // like a question.
 func (a *app) unknownCommand(name string) error {
-	hint := "see openai-responses-mcp --help"
 	known := append(slices.Sorted(maps.Keys(a.commands())), "--version")
-	nearest := text.Nearest(name, known)
-	if nearest != "" {
-		hint = "did you mean " + nearest + "? " + hint
-	}
+	hint := suggest("", text.Nearest(name, known), "see openai-responses-mcp --help")
 	if strings.ContainsFunc(name, inQuestion) {
 		hint = `questions go to openai-responses-mcp ask "QUESTION"`
 	}

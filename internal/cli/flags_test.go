@@ -66,6 +66,11 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"why?", `unknown command "why?"`, toAsk},
 	{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
 	{"ask -l", "unknown flag --l", seeAsk},
+	{"ask --ofline ?", "unknown flag --ofline", "did you mean --offline? " + seeAsk},
+	{
+		"setup codex-cli", `unknown client "codex-cli"`,
+		"did you mean codex? openai-responses-mcp setup lists the clients",
+	},
 	{
 		"ask --offline=maybe",
 		`invalid boolean value "maybe" for --offline: parse error`,
@@ -125,6 +130,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"ask \xff", "the question is not UTF-8 text", convert},
 	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
 	{"ask - < \n", "no question", example},
+	{"ask why? - < \n", "stdin is empty", "leave out - to ask without context"},
 	{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
 	{
 		"ask - < " + strings.Repeat("x", 1<<20+1),

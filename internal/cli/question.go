@@ -26,6 +26,9 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if strings.TrimSpace(s) == "" && query != "" {
+			return "", usageError("leave out - to ask without context", "stdin is empty")
+		}
 		query += "\n\n" + s
 	}
 	query = strings.TrimSpace(query)

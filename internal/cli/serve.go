@@ -1,16 +1,22 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -18,10 +24,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
 // tokensVariable has the bearer tokens of serve, see secretList.
 const tokensVariable = "MCP_HTTP_TOKENS"
+
+// denyVariable names the file with the people whom serve refuses in spite of a token.
+const denyVariable = "MCP_HTTP_DENY_FILE"
 
 const (
 	defaultMaxCalls = 256
@@ -35,14 +45,14 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 
-	ln, err := net.Listen("tcp", f.http)
+	ln, err := listen(f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var metrics net.Listener
 	if f.metrics != "" {
-		metrics, err = net.Listen("tcp", f.metrics)
+		metrics, err = listen(f.metrics)
 		if err != nil {
 			return err
 		}
@@ -54,6 +64,10 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
+	if s.config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.config.Show(version.String(), s.warnings...)
+		_ = printJSON(a.stderr, json.RawMessage(shown))
+	}
 	access, follow, err := a.authenticate(f, ln, s.log)
 	if err != nil {
 		return err
@@ -65,13 +79,25 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
 }
 
+// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network is
+// tcp4.
+func listen(address string) (net.Listener, error) {
+	network := "tcp"
+	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
+	if ip.Addr().Is4() {
+		network = "tcp4"
+	}
+	return net.Listen(network, address)
+}
+
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	*flags
 	http      string
 	metrics   string
 	path      string
-	hosts     []string // accepted Host headers
+	hosts     []string   // accepted Host headers
+	proxy     netip.Addr // zero: none is trusted
 	anonymous bool
 	oauth     oauth.Options
 	maxCalls  int
@@ -83,21 +109,22 @@ type serveFlags struct {
 
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
-	f := &serveFlags{flags: newFlags("serve")}
+	f := &serveFlags{flags: newFlags("serve"), notice: 2 * time.Second}
 	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
+	f.TextVar(&f.proxy, "trusted-proxy", netip.Addr{}, "")
 	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
 	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
 	f.StringVar(&f.path, "path", "/mcp", "")
-	f.DurationVar(&f.drain, "drain", 0, "") // not given: as long as a call may last
-	f.DurationVar(&f.notice, "notice", 2*time.Second, "")
+	f.Func("drain", "", duration(&f.drain)) // not given: as long as a call may last
+	f.Func("notice", "", duration(&f.notice))
 	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
 	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
 	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
@@ -138,13 +165,25 @@ func added(values *[]string) func(string) error {
 	}
 }
 
+// duration sets a flag that takes a duration.
+func duration(value *time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return errors.New("not a duration, such as 90s")
+		}
+		*value = d
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
 	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
 	problem := ""
 
 	switch {
-	case f.http == "":
+	case !strings.Contains(f.http, ":"):
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
 	case !cleanPath.MatchString(f.path):
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
@@ -157,8 +196,6 @@ func (f *serveFlags) check() error {
 			f.perPerson, f.maxCalls)
 	case f.isGiven("calls-per-hour") && f.perHour < 1:
 		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
-	case f.drain < 0, f.notice < 0:
-		problem = "--drain and --notice cannot be negative"
 	default:
 		return nil
 	}
@@ -187,11 +224,16 @@ func (a *app) authenticate(
 	if err != nil {
 		return access, nil, usageError(f.seeHelp(), "%v", err)
 	}
+	denied, follow, err := a.denied(log)
+	if err != nil {
+		return access, nil, err
+	}
 	access = httpd.Access{
 		Loopback: httpd.IsLoopback(ln),
 		Hosts:    f.hosts,
 		Tokens:   tokens,
 		Resource: resource,
+		Denied:   denied,
 	}
 	if file != nil {
 		follow = append(follow, file.follow)
@@ -205,6 +247,8 @@ func (a *app) authenticate(
 	case access.Authenticates() && f.anonymous:
 		err = usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
 	case access.Authenticates():
+	case denied != nil:
+		err = usageError(f.seeHelp(), denyVariable+" needs "+ways)
 	case !access.Loopback && !f.anonymous:
 		err = usageError("or --allow-anonymous, to let any caller use the key",
 			"an address other than loopback needs "+ways)
@@ -256,10 +300,37 @@ func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
 			if err != nil {
 				return err
 			}
-			log.Info("read the tokens again", "names", tokens.Names())
+			log.Info("read the tokens again", "names", len(tokens.Names()))
 			return nil
 		},
 	}, nil
+}
+
+// denied returns who is refused in spite of a token, nil if no file says so, and what follows it.
+func (a *app) denied(log *slog.Logger) (*atomic.Pointer[string], []func(context.Context), error) {
+	path := a.variable(denyVariable)
+	if path == "" {
+		return nil, nil, nil
+	}
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return nil, nil, usageError("names or subjects, one a line", "%s: %v", denyVariable, err)
+	}
+
+	list := &atomic.Pointer[string]{}
+	file := &watchedFile{
+		what:    "list of denied people",
+		path:    path,
+		log:     log,
+		current: newReading(data, nil),
+		read:    config.ReadFile,
+		accept: func(data []byte) error {
+			list.Store(new(string(data)))
+			log.Info("read the list of denied people")
+			return nil
+		},
+	}
+	return list, []func(context.Context){file.follow}, file.accept(data)
 }
 
 // options returns the options of the server on ln, and logs how it serves. metrics may be nil.
@@ -273,18 +344,25 @@ func (f *serveFlags) options(
 		s.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
-	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
-	err := s.ready()
-	if err != nil {
-		s.log.Warn("all calls fail: " + err.Error())
-	}
 	drain := f.drain
 	if !f.isGiven("drain") {
 		drain = s.config.Timeout()
 	}
+	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
+
+	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path),
+		"version", version.String(),
+		"metrics", cmp.Or(f.metrics, f.http),
+		"max_calls", f.maxCalls,
+		"max_calls_per_user", perPerson(),
+		"timeout", s.config.Timeout().String(),
+		"drain", drain.String())
+	err := s.ready()
+	if err != nil {
+		s.log.Warn("all calls fail: " + err.Error())
+	}
 
 	counts := httpd.NewMetrics(s.profiles)
-	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 	s.server.MaxCalls = f.maxCalls
 	s.server.PerUser = perPerson
 	s.server.PerHour = f.perHour
@@ -308,9 +386,24 @@ func (f *serveFlags) options(
 		Access:          access,
 		Metrics:         counts,
 		MetricsListener: metrics,
+		TrustedProxy:    f.proxy,
 		Background:      follow,
 		Log:             s.log,
 	}
+}
+
+// mendable are the kinds of errors that the operator can mend.
+var mendable = []llm.Kind{
+	llm.KindMissingKey,
+	llm.KindAuth,
+	llm.KindPermission,
+	llm.KindQuota,
+	llm.KindUnverified,
+	llm.KindModel,
+	llm.KindNotFound,
+	llm.KindParameter,
+	llm.KindConnection,
+	llm.KindBadResponse,
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
@@ -321,9 +414,17 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	}
 	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
 		"outcome", c.Outcome)
+	level := slog.LevelInfo
+	kind := llm.KindOf(c.Err)
 	if c.Err != nil {
-		log = log.With("kind", llm.KindOf(c.Err).Label())
+		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err)
+	}
+	if kind == llm.KindConnection {
+		log = log.With("cause", advice.Cause(c.Err))
+	}
+	if slices.Contains(mendable, kind) {
+		level = slog.LevelWarn
 	}
 
 	e, ok := errors.AsType[*llm.Error](c.Err)
@@ -333,12 +434,14 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-	log.Info("call",
+	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),
 		"input_tokens", c.Meta.Usage.Input,
+		"cached_tokens", c.Meta.Usage.Cached,
 		"output_tokens", c.Meta.Usage.Output,
+		"reasoning_tokens", c.Meta.Usage.Reasoning,
 		"searches", c.Meta.Searches)
 }

@@ -64,7 +64,10 @@ func TestServeFlags(t *testing.T) {
 		{"--path /metrics", "--path /metrics is taken"},
 		{"--path /.well-known", "--path /.well-known is not a path"},
 		{"--log-format xml", `"xml" for --log-format: not one of text, json`},
-		{"--drain -1s", "--drain and --notice cannot be negative"},
+		{"--drain -1s", "invalid value \"-1s\" for --drain: not a duration, such as 90s"},
+		{"--http bogus", "serve needs --http ADDRESS, such as 127.0.0.1:8080"},
+		{"--notice 90", "for --notice: not a duration, such as 90s"},
+
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is not in 1..16"},
@@ -72,6 +75,7 @@ func TestServeFlags(t *testing.T) {
 		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},
 		{"--calls-per-hour 0", "--calls-per-hour 0 is below 1"},
 		{"--calls-per-hour -1", "--calls-per-hour -1 is below 1"},
+		{"--trusted-proxy proxy", `"proxy" for --trusted-proxy: `},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{"--public-url https://mcp.example.com/mcp", needIssuer},
@@ -82,6 +86,19 @@ func TestServeFlags(t *testing.T) {
 		t.Run(tt.args, func(t *testing.T) {
 			checkStart(t, nil, serve+tt.args, tt.want)
 		})
+	}
+}
+
+// An address of IPv4 is listened on alone.
+func TestListen(t *testing.T) {
+	ln, err := listen("0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+
+	if got := ln.Addr().String(); !strings.HasPrefix(got, "0.0.0.0:") {
+		t.Errorf("it listens on %s, want 0.0.0.0", got)
 	}
 }
 
@@ -102,6 +119,14 @@ func TestServeSecrets(t *testing.T) {
 		{
 			"no file of tokens", serve, "MCP_HTTP_TOKENS_FILE=no/such/file",
 			"reading MCP_HTTP_TOKENS_FILE: open ",
+		},
+		{
+			"no file of denied people", serve, "MCP_HTTP_DENY_FILE=no/such/file",
+			"MCP_HTTP_DENY_FILE: open ",
+		},
+		{
+			"denied people without tokens", serve, "MCP_HTTP_DENY_FILE=" + writeFile(t, "bob"),
+			"MCP_HTTP_DENY_FILE needs bearer tokens",
 		},
 		{
 			"a device", serve, "MCP_HTTP_TOKENS_FILE=" + os.DevNull,
@@ -137,11 +162,13 @@ func TestServeSecrets(t *testing.T) {
 // With --log-format json every line of the start is JSON.
 func TestServeJSON(t *testing.T) {
 	empty := "OPENAI_API_KEY_FILE=" + writeFile(t, "")
+	shows := "--config " + writeFile(t, "server: {show_config_on_start: true}")
 	for _, tt := range []struct{ name, args, env, want string }{
 		{"wrong flag", "--bogus", "", `"level":"ERROR","msg":"unknown flag --bogus"`},
 		{"hint", "--bogus", "", `"level":"INFO","msg":"see openai-responses-mcp serve --help"`},
 		{"no tokens", "--http :0", "", `"level":"ERROR","msg":"an address other than`},
 		{"warning", "", "OPENAI_BASE_URL=http://api.example", `"level":"WARN","msg":"openai.base_url`},
+		{"configuration", shows, "", `"server.show_config_on_start":"`},
 		{"note", "--offline", "", `"level":"INFO","msg":"offline: answers are samples`},
 		{
 			"no key", "", "",

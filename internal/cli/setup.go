@@ -14,6 +14,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -58,8 +59,12 @@ func (a *app) setup(_ context.Context, args []string) error {
 func (f *setupFlags) client(name string) (c clients.Client, err error) {
 	c, ok := clients.Find(name)
 	if !ok {
-		return c, usageError("openai-responses-mcp setup lists the clients",
-			"unknown client %q", name)
+		var ids []string
+		for _, known := range clients.All() {
+			ids = append(ids, known.ID)
+		}
+		const hint = "openai-responses-mcp setup lists the clients"
+		return c, usageError(suggest("", text.Nearest(name, ids), hint), "unknown client %q", name)
 	}
 
 	f.Via = cmp.Or(f.Via, standardVia(c))
@@ -158,8 +163,15 @@ func (a *app) describe(f *setupFlags) error {
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
 	a.warn(warnings...)
-	f.Keys = append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 	f.Limit = cfg.Timeout()
+	f.Keys = cfg.HeaderVariables
+	_, err = os.Stat(cfg.StoredKey)
+	seesKey := f.Via == clients.ViaNPX || f.Via == clients.ViaBinary
+	if err == nil && seesKey {
+		a.note("the entry names no key: the server reads %s", cfg.StoredKey)
+	} else {
+		f.Keys = append([]string{cfg.KeyEnv}, f.Keys...)
+	}
 
 	file := *cmp.Or(f.config.Config, new(""))
 	if f.Via == clients.ViaDocker { // a container does not find the default file

@@ -15,15 +15,19 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // smoke runs a session as an MCP client does. It prints each response on a line of stdout (spec
-// §10) and the verdict on stderr, and uses the offline API when there is no key.
+// §10), in a terminal what it has, and the verdict on stderr. It uses the offline API when there is
+// no key.
 func (a *app) smoke(ctx context.Context, args []string) error {
 	f := newFlags("smoke")
 	f.keyless = true
 	lines := f.Bool("ldjson", false, "")
-	tool := f.String("tool", "answer", "")
+	tool := "answer"
+	f.Func("tool", "", oneOf(&tool, "answer", "answer_detailed", "answer_quick"))
 	ping := f.Bool("ping", false, "")
 	cancel := f.Bool("cancel", false, "")
 	words, err := f.parse(args)
@@ -39,12 +43,13 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 	requests := firstRequests()
 	if *ping {
-		requests = append(requests, request{method: "ping", params: object{}})
+		requests = append(requests, request{method: "ping", params: object{}, has: "result"})
 	}
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	call := request{
 		method: "tools/call",
-		params: object{"name": *tool, "arguments": object{"query": query}},
+		params: object{"name": tool, "arguments": object{"query": query}},
+		has:    "result.content.0.text",
 	}
 	if *cancel {
 		requests = append(requests, call)
@@ -53,7 +58,18 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	requests = append(requests, call)
 
 	start := time.Now()
-	err = session(ctx, s.server, *lines || s.config.LineMode, requests, a.stdout)
+	width := terminal.Columns(a.stdout)
+	show := func(r request) error {
+		if width == 0 {
+			return printJSON(a.stdout, json.RawMessage(r.response.Raw))
+		}
+		ms := time.Since(start).Milliseconds()
+		has := text.OneLine(r.response.Get(r.has).String())
+		line := fmt.Sprintf("%-10s %6d ms  %s", r.method, ms, has)
+		_, err := fmt.Fprintln(a.stdout, text.Truncate(line, width))
+		return err
+	}
+	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}
@@ -67,7 +83,8 @@ type object = map[string]any
 type request struct {
 	method    string
 	params    any
-	cancelled bool // right after it is sent: it must get no response
+	has       string // the path of what a terminal shows of the response
+	cancelled bool   // right after it is sent: it must get no response
 	response  gjson.Result
 }
 
@@ -78,19 +95,20 @@ const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 // firstRequests are those that a client begins with.
 func firstRequests() []request {
 	return []request{
-		{method: "initialize", params: json.RawMessage(hello)},
-		{method: "tools/list", params: object{}},
+		{method: "initialize", params: json.RawMessage(hello), has: "result.serverInfo"},
+		{method: "tools/list", params: object{}, has: "result.tools.#.name"},
 	}
 }
 
-// session sends requests to a server inside this process, all at once, and prints each response when
-// it arrives. It returns an error for the first request that has no result.
+// session sends requests to a server inside this process, all at once, and shows each response when
+// it arrives. It returns an error for the first request that has no result. After the end of ctx it
+// shows nothing: the server also answers the calls that the end has cancelled.
 func session(
 	ctx context.Context,
 	o server.Options,
 	lines bool,
 	requests []request,
-	stdout io.Writer,
+	show func(request) error,
 ) error {
 	responses, out := io.Pipe()
 	defer responses.Close()
@@ -105,15 +123,19 @@ func session(
 	in := stdio.NewReader(responses)
 	frame, err := in.Read()
 	for ; err == nil; frame, err = in.Read() {
-		err = printJSON(stdout, json.RawMessage(frame.Body))
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 
 		response := gjson.ParseBytes(frame.Body)
 		id := response.Get("id").Int()
-		if id > 0 {
-			requests[id-1].response = response
+		if id == 0 {
+			continue
+		}
+		requests[id-1].response = response
+		err = show(requests[id-1])
+		if err != nil {
+			return err
 		}
 	}
 	if !errors.Is(err, io.EOF) {

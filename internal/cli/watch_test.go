@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,28 +97,37 @@ func follow(t *testing.T, changes []change) (accepted time.Duration, logged stri
 	return accepted, log.String()
 }
 
-// A new key is in force and is redacted.
+// A key that login stores is in force and redacted after a second read, and one that it removes is not
+// in force any more.
 func TestWatchKey(t *testing.T) {
 	const key = "new-key-0123"
-	a := &app{redactor: redact.New()}
-	client := llm.New(llm.Options{KeyInFile: true})
-	cfg := &config.Config{Derived: &config.Derived{KeyFile: writeFile(t, key+"\n")}}
-	b := &backend{api: llm.Options{KeyInFile: true}, log: slog.New(slog.DiscardHandler)}
-	f := a.watchKey(b, cfg, client, newKeyring(""))
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "key")
+		a := &app{redactor: redact.New()}
+		o := llm.Options{KeyInFile: true}
+		client := llm.New(o)
+		cfg := &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
+		b := &backend{api: o, log: slog.New(slog.DiscardHandler)}
+		ctx, stop := context.WithCancel(t.Context())
+		go a.watchKey(b, cfg, client, newKeyring("")).follow(ctx)
+		defer stop()
 
-	data, err := f.read(f.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.accept(data); err != nil {
-		t.Error(err)
-	}
-
-	if err := client.Ready(); err != nil {
-		t.Errorf("not ready: %v", err)
-	}
-
-	if got := a.redactor.Line(key); got != redact.Redacted {
-		t.Errorf("the key is %q in the log", got)
-	}
+		check := func(want string) {
+			t.Helper()
+			time.Sleep(2 * rereadTime)
+			if got := fmt.Sprint(client.Ready()); !strings.Contains(got, want) {
+				t.Errorf("the client's error is %s, want %s", got, want)
+			}
+		}
+		check("Missing API key")
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("<nil>")
+		if got := a.redactor.Line(key); got != redact.Redacted {
+			t.Errorf("the key is %q in the log", got)
+		}
+		os.Remove(file)
+		check("Missing API key")
+	})
 }

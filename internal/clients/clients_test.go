@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
@@ -10,15 +11,45 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
+
+// Each key of a client is a field, and each condition of a hint is known.
+func TestTable(t *testing.T) {
+	var file struct {
+		Templates []string
+		Hints     []note
+		Server    []note
+		Clients   []Client
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(table))
+	decoder.KnownFields(true)
+	err := decoder.Decode(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
+	known := append(conditions, Vias()...)
+	hints := file.Server
+	for _, c := range file.Clients {
+		hints = append(hints, c.Hints...)
+	}
+	for _, hint := range hints {
+		if !slices.Contains(known, hint.When) {
+			t.Errorf("%q is no condition: %s", hint.When, hint.Text)
+		}
+	}
+}
 
 func TestFind(t *testing.T) {
 	for query, want := range map[string]string{
@@ -29,9 +60,8 @@ func TestFind(t *testing.T) {
 		"":            "",
 	} {
 		t.Run(query, func(t *testing.T) {
-			if got, _ := Find(query); got.ID != want {
-				t.Errorf("Find(%q) = %q, want %q", query, got.ID, want)
-			}
+			got, _ := Find(query)
+			compare.Equal(t, "client", got.ID, want)
 		})
 	}
 }
@@ -90,9 +120,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			got := strings.Join(servers[title].command(), " ")
-			if got != want {
-				t.Errorf("command = %s, want %s", got, want)
-			}
+			compare.Equal(t, "command", got, want)
 		})
 	}
 }
@@ -101,7 +129,7 @@ func TestCommandLine(t *testing.T) {
 func TestSetups(t *testing.T) {
 	for title, s := range servers {
 		for _, c := range All() {
-			if s.choose(c.local, c.remote) == "" || c.Web() && !s.OAuth {
+			if s.choose(c.Local, c.Remote) == "" || c.Web() && !s.OAuth {
 				continue
 			}
 
@@ -125,7 +153,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	for _, value := range values {
 		value = strings.TrimPrefix(value, " = ")
 		valid := json.Valid([]byte(value))
-		if c.whole {
+		if !strings.HasPrefix(snippet, "{") {
 			valid = yaml.Unmarshal([]byte(value), new(any)) == nil
 		}
 		if !valid {
@@ -136,9 +164,7 @@ func checkSnippet(t *testing.T, c Client, s Server) {
 	text := snippet + strings.Join(c.Notes(s), "\n")
 
 	for _, v := range s.secrets() {
-		if !strings.Contains(text, v) {
-			t.Errorf("%s is named neither in the file nor in a note", v)
-		}
+		compare.Contains(t, "file and notes", text, v)
 	}
 }
 
@@ -169,9 +195,10 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	}
 
 	got, err := exec.Command("sh", "-c", `printf '%s\n' `+command).Output()
-	if !strings.Contains(string(got), "\n"+want+"\n") {
-		t.Errorf("error %v, the words do not have %s:\n%s", err, want, got)
+	if err != nil {
+		t.Error(err)
 	}
+	compare.Contains(t, "words", string(got), "\n"+want+"\n")
 }
 
 // A client decodes the JSON in a link.
@@ -187,9 +214,7 @@ func TestLink(t *testing.T) {
 
 	got := []string{string(entry), named}
 	want := []string{cursor.entry(s), vscode.named(s)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Cursor and VS Code read (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "Cursor and VS Code read", got, want)
 }
 
 // The documents have the files of the clients, testdata/entries.md what setup prints.
@@ -226,9 +251,7 @@ func TestDocuments(t *testing.T) {
 				return
 			}
 
-			if diff := cmp.Diff(old, text); diff != "" {
-				t.Errorf("out of date, run go test ./internal/clients -update (-file +program):\n%s", diff)
-			}
+			compare.Equal(t, "out of date, run go test ./internal/clients -update:", old, text)
 		})
 	}
 }
@@ -254,7 +277,7 @@ func tables() map[string]string {
 	for _, c := range All() {
 		files += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
 			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
-		if c.signIn != "" {
+		if c.Login != "" {
 			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
 		}
 	}

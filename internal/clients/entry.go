@@ -12,15 +12,18 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
+// env is the usual part of an entry that passes variables on, as a template.
+const env = `, "env": $VALUES`
+
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
 	entry := c.entry(s)
-	if c.whole {
+	if c.Content == "" {
 		return entry
 	}
 
 	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
-	file := values.Replace(cmp.Or(c.content, mcpServers))
+	file := values.Replace(c.Content)
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
@@ -30,17 +33,21 @@ func (c Client) Snippet(s Server) string {
 func (c Client) entry(s Server) string {
 	auth := ""
 	if s.sendsToken() {
-		auth = cmp.Or(c.auth, headers)
+		auth = c.Auth
 	}
-	template := strings.Replace(s.choose(c.local, c.remote), "$AUTH", auth, 1)
-	return c.fill(template, s)
+	passed := ""
+	if s.has("key") {
+		passed = cmp.Or(c.Env, env)
+	}
+	parts := strings.NewReplacer("$AUTH", auth, "$ENV", passed)
+	return c.fill(parts.Replace(s.choose(c.Local, c.Remote)), s)
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
 func (c Client) Notes(s Server) (lines []string) {
-	for _, n := range c.notes {
-		if s.has(n.when) {
-			words := strings.Fields(c.fill(n.text, s))
+	for _, n := range c.Hints {
+		if s.has(n.When) {
+			words := strings.Fields(c.fill(n.Text, s))
 			lines = append(lines, strings.Join(words, " "))
 		}
 	}
@@ -51,20 +58,22 @@ func (c Client) Notes(s Server) (lines []string) {
 func (c Client) fill(template string, s Server) string {
 	line := s.command()
 	secrets := s.secrets()
-	env := map[string]string{}
+	references := map[string]string{}
 	for _, v := range secrets {
-		env[v] = c.refer(v)
+		references[v] = c.refer(v)
 	}
 
 	values := strings.NewReplacer(
 		"$PROGRAM", encode(line[0]),
 		"$ARGUMENTS", encode(line[1:]),
 		"$COMMAND", encode(line),
-		"$ENV", encode(env),
+		"$VALUES", encode(references),
 		"$NAMES", encode(secrets), // before $NAME, which it begins with
 		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
+		"$PACKAGE", pinned,
+		"$IMAGE", image,
 		"$TOKEN", c.refer(tokenEnv),
 		"$CLIENT", c.Name,
 		"$VARS", strings.Join(secrets, ", "),
@@ -83,7 +92,7 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return fmt.Sprintf(cmp.Or(c.reference, "YOUR_%s"), v) }
+func (c Client) refer(v string) string { return strings.Replace(c.Reference, "%s", v, 1) }
 
 // inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
@@ -105,9 +114,9 @@ func (c Client) Command(s Server) (command, omits string) {
 		return quoted
 	}
 	line := s.command()
-	var env []string
+	var passed []string
 	for _, v := range s.secrets() {
-		env = append(env, "--env", v+"="+c.refer(v))
+		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
 	var header, bearer string
 	if s.sendsToken() {
@@ -119,13 +128,13 @@ func (c Client) Command(s Server) (command, omits string) {
 		"$NAME", name,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
-		" $ENV", quote(env...),
+		" $ENV", quote(passed...),
 		" $URL", quote(s.URL),
 		" $HEADER", header,
 		" $BEARER", bearer,
 		" $JSON", quote(c.named(s)),
 	)
-	return values.Replace(s.choose(c.add, c.addRemote)), s.choose(c.omits, "")
+	return values.Replace(s.choose(c.Add, c.AddRemote)), s.choose(c.Omits, "")
 }
 
 // named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
@@ -142,7 +151,7 @@ func (c Client) Link(s Server) string {
 		"$BASE64", escape(entry),
 		"$JSON", escape(c.named(s)),
 	)
-	return values.Replace(c.link)
+	return values.Replace(c.Install)
 }
 
 // escape quotes text for the query of a URL, as encodeURIComponent of JavaScript does.

@@ -40,7 +40,7 @@ type Server struct {
 	Binary string        // full path of the program, for ViaBinary
 	URL    string        // of the MCP endpoint, for ViaHTTP
 	OAuth  bool          // the client signs in to the server at URL
-	Keys   []string      // variables of the API key and of openai.headers
+	Keys   []string      // variables of the API key, unless it is stored, and of openai.headers
 	Config string        // full path of a YAML file for the server, or ""
 	Limit  time.Duration // of a call, as the server is configured
 }
@@ -113,72 +113,34 @@ func (s Server) docker() []string {
 	return append(line, image)
 }
 
-// serverNotes are what a user has to know about each way to the server.
-var serverNotes = []note{
-	{ViaNPX, `The first start downloads the package, which a client may not wait for. Do it once
-		in a terminal: npx -y ` + pinned + ` --version`},
-	{ViaNPX, `The version is pinned; raise the number to update.`},
-	{ViaNPX, `Applications started from the desktop have a shorter PATH than a shell. If one does
-		not find npx (spawn npx ENOENT), install the program and run setup with --via binary:
-		that entry has its full path.`},
-	{ViaDocker, `Fetch the image before the first start, which may be too slow otherwise: docker
-		pull ` + image},
-	{ViaDocker, `The container has only the variables that -e names: behind a proxy add "-e",
-		"HTTPS_PROXY" and "-e", "NO_PROXY" in front of the image, and likewise OPENAI_BASE_URL,
-		MODEL_ANSWER and the like if you use them.`},
-	{ViaDocker, `In the container 127.0.0.1 is the container itself; of your files it sees only
-		the configuration's folder, as /config.`},
-	{ViaBinary, `The path is that of this program. Move the program to its final place first, or
-		correct the path.`},
-	{token, tokenEnv + ` is a token of the server's MCP_HTTP_TOKENS, without the name before the
-		colon.`},
-	{loopback, `The entry has no token, since a server on this machine needs none. If the server
-		has MCP_HTTP_TOKENS all the same, the client must send Authorization: Bearer TOKEN.`},
-	{oauth, `The server has to run with --oauth-issuer. If the sign-in asks for a client id,
-		register the client with your identity provider.`},
-	{plain, `Plain http sends the token and the questions unencrypted: use https unless the
-		server is on this machine.`},
-}
-
 // Notes are what a user has to know about the way to the server. Each is a line.
-func (s Server) Notes() []string { return Client{notes: serverNotes}.Notes(s) }
+func (s Server) Notes() []string { return Client{Hints: load().Server}.Notes(s) }
 
-// note is a text for the users of some servers: a template, on any number of lines.
+// note is a text for the users of some servers, a template.
 type note struct {
-	when condition
-	text string
+	When string // a condition, see Server.has; "": always
+	Text string
 }
 
-// condition is a property of a Server. A value of --via is one, too.
-type condition string
-
-const (
-	always   condition = ""
-	stdio    condition = "stdio"    // the client starts the server
-	secret   condition = "secret"   // the client passes a secret on
-	token    condition = "token"    // the entry has a bearer token
-	oauth    condition = "oauth"    // the user signs in
-	loopback condition = "loopback" // the server needs no token
-	plain    condition = "plain"    // what is sent can be read on its way
-)
-
-// has reports whether a condition holds for s.
-func (s Server) has(c condition) bool {
-	switch c {
-	case always:
+// has reports whether a condition holds for s. A value of --via is one, too.
+func (s Server) has(condition string) bool {
+	switch condition {
+	case "":
 		return true
-	case stdio:
+	case "stdio": // the client starts the server
 		return s.Via != ViaHTTP
-	case secret:
+	case "secret": // the client passes a secret on
 		return len(s.secrets()) > 0
-	case token:
+	case "key": // to a server that it starts
+		return s.Via != ViaHTTP && len(s.Keys) > 0
+	case "token": // the entry has a bearer token
 		return s.sendsToken()
-	case oauth:
+	case "oauth": // the user signs in
 		return s.OAuth
-	case loopback:
+	case "loopback": // the server needs no token
 		return s.onLoopback() && !s.OAuth
-	case plain:
+	case "plain": // what is sent can be read on its way
 		return strings.HasPrefix(s.URL, "http:") && !s.onLoopback()
 	}
-	return s.Via == string(c)
+	return s.Via == condition
 }

@@ -53,6 +53,7 @@ var formats = map[string]format{
 	"timezone":       {allowed: "an IANA time zone"},
 	"timezone|local": {allowed: "an IANA time zone or local"},
 	"hosts":          {allowed: "a list of host names"},
+	"ms":             {allowed: "a number of milliseconds"},
 	"headers":        {allowed: "a flat mapping of header names to values"},
 }
 

@@ -67,10 +67,11 @@ type Derived struct {
 
 	// KeyEnv is the variable of the credential: the one of the header that replaces the API key, the
 	// one that names KeyFile, or openai.api_key_env.
-	KeyEnv  string
-	KeySet  bool   // whether there is a credential
-	KeyFile string // the file with the API key, see ReadKey; "" if it is in a variable or a header
-	KeyErr  error  // why KeyFile has no key, or nil
+	KeyEnv    string
+	KeySet    bool   // whether there is a credential
+	KeyFile   string // see ReadKey; "" if the key is in a variable or a header
+	KeyErr    error  // why KeyFile has no key, or nil
+	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
@@ -90,7 +91,7 @@ type Derived struct {
 // The sections of the file.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key. The key itself is never read from the configuration."`
+		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key, or login stores it in a file of this name. The key itself is never read from the configuration."`
 		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
@@ -98,7 +99,7 @@ type (
 	}
 
 	Request struct {
-		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" format:"ms" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
 		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}

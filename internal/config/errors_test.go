@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // badFile is a file and the lines of the error of Load, without the path of the file.
@@ -121,9 +121,7 @@ func TestBadFile(t *testing.T) {
 
 			_, _, err := Load(write(t, tt.yaml), nil)
 
-			if got := fmt.Sprint(err); got != want {
-				t.Errorf("Load(%q)\n got %s\nwant %s", tt.yaml, got, want)
-			}
+			compare.Equal(t, "Load()", fmt.Sprint(err), want)
 		})
 	}
 }
@@ -140,7 +138,7 @@ func TestBadEnvironment(t *testing.T) {
 		"OPENAI_API_KEY_FILE=file",
 	}
 	const want = `OPENAI_BASE_URL: openai.base_url: [redacted] is not an absolute http or https URL
-OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of at least 1
+OPENAI_API_TIMEOUT: request.timeout_ms: "0x10" is not a number of milliseconds of at least 1
 MODEL_QUICK: model_profiles.answer_quick.model: "\"gpt-5.2\"" is not a model id
 MAX_CITATIONS: policy.max_citations: 0 is not in 1..10
 SEARCH_RECENCY_DAYS: search.defaults.recency_days: NaN is not a number of at least 0
@@ -149,9 +147,7 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 
 	_, _, err := Load(Flags{Model: new("")}, environ)
 
-	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
-		t.Errorf("Load() (-want +got):\n%s", diff)
-	}
+	compare.Equal(t, "Load()", fmt.Sprint(err), want)
 }
 
 // Package env names only the Go field of a value that it cannot parse. Other variables are not blamed.
@@ -168,9 +164,7 @@ func TestEachVariable(t *testing.T) {
 			_, _, err := Load(Flags{}, append(numbers, f.variable+`='a b'`))
 
 			want := f.variable + ": " + f.key + `: "'a b'" is not ` + allowed(f)
-			if got := fmt.Sprint(err); got != want {
-				t.Errorf("Load() = %s, want %s", got, want)
-			}
+			compare.Equal(t, "Load()", fmt.Sprint(err), want)
 		})
 	}
 }
@@ -178,7 +172,5 @@ func TestEachVariable(t *testing.T) {
 func TestManyProblems(t *testing.T) {
 	_, _, err := Load(write(t, strings.Repeat("key: 1\n", 1000)), nil)
 
-	if got := strings.Count(fmt.Sprint(err), "\n"); got != maxProblems {
-		t.Errorf("%d lines follow the first, want %d", got, maxProblems)
-	}
+	compare.Equal(t, "lines after the first", strings.Count(fmt.Sprint(err), "\n"), maxProblems)
 }

@@ -23,7 +23,10 @@ import (
 // fromFile applies the file of --config or, without that flag, the first default file that exists
 // (spec §5.2).
 func (l *loader) fromFile(given *string) error {
-	inHome := filepath.Join(l.home, ".config")
+	inHome := ""
+	if l.home != "" {
+		inHome = filepath.Join(l.home, ".config")
+	}
 	for _, folder := range []string{l.environ["APPDATA"], inHome} {
 		if folder != "" { // only Windows has APPDATA
 			path := filepath.Join(folder, version.Name, "config.yaml")
@@ -64,8 +67,11 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		err := errors.New("not a regular file of at most 1 MiB")
-		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		problem := "not a regular file of at most 1 MiB"
+		if info.IsDir() {
+			problem = "a directory: name a file in it"
+		}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New(problem)}
 	}
 	return io.ReadAll(f)
 }

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema, the reference page and testdata")
@@ -49,10 +50,7 @@ func golden(t *testing.T, file, got string) {
 		}
 	}
 
-	if diff := cmp.Diff(read(t, file), got); diff != "" {
-		const advice = "is out of date; go test ./internal/config -update rewrites it (-file +code)"
-		t.Errorf("%s %s:\n%s", file, advice, diff)
-	}
+	compare.Equal(t, file+" (-update rewrites it)", got, read(t, file))
 }
 
 // variable returns the variable of a key, or "".
@@ -228,10 +226,8 @@ func TestExample(t *testing.T) {
 	}
 
 	c := mustLoad(t, Flags{Config: new(exampleFile)})
-	diff := cmp.Diff(mustLoad(t, Flags{}), c, cmpopts.IgnoreFields(Config{}, "Derived"))
-	if diff != "" {
-		t.Errorf("the example (-default +example):\n%s", diff)
-	}
+	derived := cmpopts.IgnoreFields(Config{}, "Derived")
+	compare.Equal(t, "the example", c, mustLoad(t, Flags{}), derived)
 
 	whole := regexp.MustCompile(`(?m)^  #  (\w+:)`).ReplaceAllString(example, "    $1")
 	var doc map[string]any

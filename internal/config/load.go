@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -45,6 +46,9 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	l.checkTogether()
 	l.Location = location(l.Policy.Timezone)
 	l.resolveSecrets()
+	if len(l.problems) == 0 {
+		l.warnAlike()
+	}
 
 	redactor := redact.New(l.Secrets...)
 	for i, problem := range l.problems {
@@ -226,6 +230,25 @@ func (l *loader) inherit() {
 			}
 			f.value.Set(from.value)
 			l.origins[f.key] = origin
+		}
+	}
+}
+
+// warnAlike warns of tools that do the same: often a file sets one key of a profile, and the others
+// come from answer (see inherit).
+func (l *loader) warnAlike() {
+	const key = "model_profiles"
+	source := cmp.Or(l.origins[key], "ANSWER_EFFORT")
+	tools := map[string]string{} // by settings
+	for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
+		p := l.byKey[key+"."+tool].value.Interface().(Profile)
+		settings := fmt.Sprintf("model %s, effort %s and verbosity %s",
+			p.Model, p.ReasoningEffort, p.Verbosity)
+		like := tools[settings]
+		tools[settings] = cmp.Or(like, tool)
+		if like != "" {
+			l.warn(source, key, tool+" is like "+like+": "+settings+
+				"; what it leaves out comes from answer")
 		}
 	}
 }

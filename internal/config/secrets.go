@@ -2,10 +2,16 @@ package config
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -25,6 +31,10 @@ var (
 
 	// keyForm matches a key: it has no white space and only ASCII characters.
 	keyForm = regexp.MustCompile(`^[!-~]+$`)
+
+	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME} or {env:NAME}. A client that
+	// does not know its form passes it on as it is.
+	unreplaced = regexp.MustCompile(`^\$?\{[\w:.-]+\}$`)
 
 	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
 	// and the last @. The URL may lack a scheme, and need not be valid.
@@ -79,9 +89,13 @@ func (l *loader) resolveSecrets() {
 			l.SentHeaders[name] = value
 		}
 	}
-	l.KeySet = l.environ[l.KeyEnv] != "" && l.KeyErr == nil
-	delete(variables, l.KeyEnv)
+	l.KeySet = l.APIKey != "" || l.environ[l.KeyEnv] != "" && l.KeyErr == nil
+	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
+	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
+	if l.KeyStored() {
+		l.warnExposed()
+	}
 
 	urls := []string{l.OpenAI.BaseURL}
 	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
@@ -92,20 +106,33 @@ func (l *loader) resolveSecrets() {
 	}
 }
 
-// resolveKey looks up the API key, in its variable or in a file. A file without a key is no error: the
-// server starts, and reads it again.
+// resolveKey looks up the API key: in its variable, in the file that a variable names, or in the file
+// that login writes. A file without a key is no error: the server starts, and reads it again.
 func (l *loader) resolveKey() {
 	l.KeyEnv = l.OpenAI.APIKeyEnv
+	if len(l.DefaultFiles) > 0 {
+		l.StoredKey = filepath.Join(filepath.Dir(l.DefaultFiles[0]), l.KeyEnv)
+	}
+	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
+		if unreplaced.MatchString(l.environ[name]) {
+			l.warn(name, "ignored: it is a reference that the client has not replaced")
+			delete(l.environ, name)
+		}
+	}
+
 	value, path, err := Secret(l.lookup, l.KeyEnv)
 	l.APIKey = value
-
 	switch {
 	case err != nil:
 		l.report(err.Error(), "use one of them")
 	case path != "":
 		l.KeyEnv += "_FILE"
 		l.KeyFile = l.expand(path)
-		key, err := ReadKey(l.KeyFile)
+	case value == "":
+		l.KeyFile = l.StoredKey
+	}
+	if l.KeyFile != "" {
+		key, err := l.ReadKey(l.KeyFile)
 		l.APIKey = string(key)
 		l.KeyErr = err
 	}
@@ -122,9 +149,24 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 	return value, path, err
 }
 
+// warnExposed warns if other users can read the stored key. Windows has no modes.
+func (l *loader) warnExposed() {
+	info, err := os.Stat(l.KeyFile)
+	if err == nil && info.Mode()&0o044 != 0 && runtime.GOOS != "windows" {
+		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
+	}
+}
+
+// KeyStored reports whether KeyFile is the file that login writes, which may not exist yet.
+func (c *Config) KeyStored() bool { return c.KeyFile != "" && c.KeyFile == c.StoredKey }
+
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.
-func ReadKey(path string) ([]byte, error) {
+// It returns no key if login has not written the file.
+func (c *Config) ReadKey(path string) ([]byte, error) {
 	data, err := ReadFile(path)
+	if path == c.StoredKey && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)
 	}
@@ -136,17 +178,28 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// resolveHeader returns the value of a header that refers to a variable, or "" if the variable is
-// not set. A header with a credential replaces the API key, even then.
+// resolveHeader returns the value of a header that refers to a variable, or "" if neither the variable
+// nor its file is set. A header with a credential replaces the API key, even then.
 func (l *loader) resolveHeader(name, scheme, variable string) string {
+	value, path, err := Secret(l.lookup, variable)
+	if path != "" && err == nil {
+		variable += "_FILE"
+		var key []byte
+		key, err = l.ReadKey(l.expand(path))
+		value = string(key)
+	}
+	if err != nil {
+		l.report(variable, err.Error())
+	}
+
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "api-key") {
 		l.KeyEnv = variable
 		l.KeyFile = ""
+		l.StoredKey = ""
 		l.KeyErr = nil
 		l.APIKey = ""
 	}
 
-	value := l.lookup(variable)
 	isKey := scheme != "" || credential.MatchString(name)
 	if isKey || len(value) >= minSecret {
 		l.Secrets = append(l.Secrets, value)

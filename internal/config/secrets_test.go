@@ -28,9 +28,13 @@ func TestHeaders(t *testing.T) {
 		"AZURE_KEY=azure-secret",
 		"TEAM= team-secret ",
 		"SHORT_1=one",
-		"SHORT_2=two",
+		"SHORT_2_FILE=c/short",
 		"SHORT_3=three",
 		"OPENAI_API_KEY=other-secret",
+	}
+
+	if err := os.WriteFile("c/short", []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 
 	want := []string{
@@ -93,15 +97,18 @@ func TestKey(t *testing.T) {
 		both  = "{headers: {authorization: 'Bearer ${TOKEN}', api-key: '${AZURE}'}}"
 		mine  = "{api_key_env: MINE}"
 
-		key   = "OPENAI_API_KEY=sk-key"
-		file  = "OPENAI_API_KEY_FILE=~/key"
-		bad   = "reading the key: c/key is empty or has more than a key in it"
-		unset = " false <nil>"
-		set   = " true <nil>"
+		key  = "OPENAI_API_KEY=sk-key"
+		file = "OPENAI_API_KEY_FILE=~/key"
+		// where login stores a key
+		stored = "openai-responses-mcp/OPENAI_API_KEY"
+		bad    = "reading the key: c/key is empty or has more than a key in it"
+		unset  = " false <nil>"
+		set    = " true <nil>"
 	)
 
 	for _, tt := range []struct{ name, openai, environ, content, want string }{
-		{"no key", "{}", "", "", "OPENAI_API_KEY  " + unset},
+		{"no key", "{}", "", "", "OPENAI_API_KEY  c/.config/" + stored + unset},
+		{"no key, Windows", "{}", "APPDATA=c/data", "", "OPENAI_API_KEY  c/data/" + stored + unset},
 		{"key", "{}", key, "", "OPENAI_API_KEY sk-key " + set},
 		{"header", team, key + " TEAM=t", "", "OPENAI_API_KEY sk-key " + set},
 		{"api-key", azure, key + " AZURE=a", "", "AZURE  " + set},
@@ -114,6 +121,7 @@ func TestKey(t *testing.T) {
 		{"long", "{}", file, strings.Repeat("k", 1001), "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"two lines", "{}", file, "sk-a\nsk-b", "OPENAI_API_KEY_FILE  c/key false " + bad},
 		{"not ASCII", "{}", file, "sk-ключ", "OPENAI_API_KEY_FILE  c/key false " + bad},
+		{"api-key in a file", azure, "AZURE_FILE=c/key", "a", "AZURE_FILE  " + set},
 		{"api-key and file", azure, file + " AZURE=a", "", "AZURE  " + set},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"runtime"
@@ -115,22 +116,31 @@ func Count(checks []Check, verdict string) (n int) {
 	return n
 }
 
-// Text returns a line for each check, with details and hint indented below:
+// Text returns a line for each check, failures last, with details and hint indented below:
 //
 //	fail  model answer           gpt-9: model not found
 //	      -> model_profiles.answer.model is gpt-9 (config.yaml:3): name another model there
 func Text(checks []Check) string {
 	var b strings.Builder
-	for _, c := range checks {
-		fmt.Fprintf(&b, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
-		for _, detail := range c.Details {
-			fmt.Fprintf(&b, "      %s\n", detail)
-		}
-		if c.Hint != "" {
-			fmt.Fprintf(&b, "      -> %s\n", c.Hint)
+	for _, verdict := range []string{"ok", "warn", "fail"} {
+		for _, c := range checks {
+			if c.Verdict == verdict {
+				c.write(&b)
+			}
 		}
 	}
 	return b.String()
+}
+
+// write writes the lines of a check.
+func (c Check) write(w io.Writer) {
+	fmt.Fprintf(w, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
+	for _, detail := range c.Details {
+		fmt.Fprintf(w, "      %s\n", detail)
+	}
+	if c.Hint != "" {
+		fmt.Fprintf(w, "      -> %s\n", c.Hint)
+	}
 }
 
 // JSON returns one object: the version, the worst verdict and the checks.

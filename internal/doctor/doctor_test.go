@@ -148,13 +148,13 @@ func TestReport(t *testing.T) {
 
 	const want = `ok    config                 read c.yaml
       server.debug from c.yaml:1
-fail  config                 c.yaml:1: a
-fail  config                 c.yaml:2: b
 warn  config                 the rest was not checked
       -> correct the configuration (config/config.yaml.example has every key) and run doctor again
 warn  config                 c.yaml:3: ignored
       -> correct it or remove it; a variable that it names must be set ` +
 		`where the client starts the server
+fail  config                 c.yaml:1: a
+fail  config                 c.yaml:2: b
 fail  http                   the server said [2J
       -> try again
 `

@@ -90,7 +90,7 @@ func (p *probe) live(ctx context.Context) Check {
 	lacksKey := !p.Config.KeySet && !p.Offline
 	isUnreachable := p.fault != nil && p.fault.Status == 0
 	if lacksKey || isUnreachable {
-		return warn("no question was asked", "fix the failures above")
+		return warn("no question was asked", "fix the failures")
 	}
 
 	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
@@ -141,6 +141,16 @@ func (p *probe) keyIsRefused() bool {
 	return p.fault != nil && p.fault.Kind == llm.KindAuth && !p.keyMayNotRead()
 }
 
+// CheckKey asks the API for the models, as Run does. It returns whether the API refuses the key, and
+// the check of the key or of the connection.
+func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
+	p := newProbe(ctx, o)
+	if p.keyIsRefused() {
+		return fail(p.Advisor.Advise("", p.fault)), true
+	}
+	return p.http(), false
+}
+
 // key checks whether there is a key and whether the API accepts it.
 func (p *probe) key() Check {
 	variable := p.Advisor.Key
@@ -148,16 +158,22 @@ func (p *probe) key() Check {
 		return pass("none is needed with --offline")
 	}
 	if p.Config.KeyErr != nil {
-		hint := "correct the path in " + variable + ", or " + p.Advisor.GetKey()
+		hint := p.Advisor.GetKey()
+		if !p.Config.KeyStored() {
+			hint = "correct the path in " + variable + ", or " + hint
+		}
 		return fail(p.Config.KeyErr.Error(), hint)
 	}
 	if !p.Config.KeySet {
-		hint := p.Advisor.GetKey() + " where the client starts the server; " +
-			"setup CLIENT shows how, --offline needs none"
+		hint := p.Advisor.GetKey() +
+			"; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", hint)
 	}
 
 	set := variable + " is set"
+	if p.Config.KeyStored() {
+		set = variable + " is stored in " + p.Config.KeyFile
+	}
 	switch {
 	case p.fault == nil:
 		return pass(set + " and accepted")
@@ -204,7 +220,7 @@ func (p *probe) model(tool string) Check {
 	case isKnown:
 		return fail(profile.Model+": "+missing, hint)
 	default:
-		c = warn(profile.Model+" was not looked up", "see the checks above")
+		c = warn(profile.Model+" was not looked up", "see the other checks")
 	}
 	c.Text += "; " + sent(profile)
 	return c

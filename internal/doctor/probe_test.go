@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,14 +45,14 @@ func (a api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The results of the checks that ask the API, with one blank between columns.
+// The results of the checks that ask the API, failures last, with one blank between columns.
 const (
 	answers   = "ok http answers\n"
 	accepted  = "ok key K is set and accepted\n"
 	keySet    = "ok key K is set\n"
 	neither   = "; effort and verbosity are not sent: it takes neither\n"
 	isThere   = "ok model answer x is there" + neither
-	isUnknown = "warn model answer x was not looked up" + neither + " -> see the checks above\n"
+	isUnknown = "warn model answer x was not looked up" + neither + " -> see the other checks\n"
 
 	noAPI = " -> check openai.base_url (Y): it ends with the version, " +
 		"as in https://api.openai.com/v1"
@@ -89,27 +89,27 @@ var probes = []struct {
 			o.Config.KeyErr = errors.New("reading the key: f is empty")
 			o.Advisor.KeyInFile = true
 		},
-		want: "fail key reading the key: f is empty\n -> correct the path in K, " +
+		want: answers + isUnknown +
+			"fail key reading the key: f is empty\n -> correct the path in K, " +
 			"or write a key for api.example to the file of K " +
-			"(any text if that server needs none)\n" +
-			answers + isUnknown,
+			"(any text if that server needs none)\n",
 	},
 
 	{
 		name: "refused key",
 		api:  api{status: 401, body: refusedKey},
-		want: "fail key K is set, but the API refused the key (401)\n" +
-			" -> set K to a complete and current key for api.example\n" +
-			answers + isUnknown,
+		want: answers + isUnknown +
+			"fail key K is set, but the API refused the key (401)\n" +
+			" -> set K to a complete and current key for api.example\n",
 	},
 
 	{
 		name:   "key in quotes and no connection",
 		change: func(o *Options) { o.Advisor.KeyFlaw = "it has quotes around it" },
 		want: "warn key K is set, but it has quotes around it\n -> set K to the key alone\n" +
+			isUnknown +
 			"fail http connection failed\n" +
-			" -> check the network, openai.base_url, HTTPS_PROXY and the firewall\n" +
-			isUnknown,
+			" -> check the network, openai.base_url, HTTPS_PROXY and the firewall\n",
 	},
 
 	{
@@ -124,18 +124,16 @@ var probes = []struct {
 	{
 		name: "server without models",
 		api:  api{status: 404},
-		want: keySet + "fail http not found (404): Not Found\n" + noAPI +
-			", or see with --live whether it answers questions\n" +
-			isUnknown,
+		want: keySet + isUnknown + "fail http not found (404): Not Found\n" + noAPI +
+			", or see with --live whether it answers questions\n",
 	},
 
 	{
 		name: "server that answers lookups with something else",
 		api:  api{status: 200, body: `{"error":"unexpected endpoint"}`},
-		want: keySet +
+		want: keySet + isUnknown +
 			"fail http not an answer of the Responses API: GET /models/x returned no model; " +
-			"see with --live whether questions are answered\n -> check openai.base_url (Y)\n" +
-			isUnknown,
+			"see with --live whether questions are answered\n -> check openai.base_url (Y)\n",
 	},
 
 	{
@@ -160,10 +158,10 @@ var probes = []struct {
 		name: "no answer, which ends the lookups",
 		api:  api{status: hangs},
 		live: true,
-		want: keySet + "fail http no answer within 15s\n" +
-			" -> check the network, the firewall, openai.base_url and HTTPS_PROXY; try again later\n" +
-			isUnknown +
-			"warn live no question was asked\n -> fix the failures above\n",
+		want: keySet + isUnknown +
+			"warn live no question was asked\n -> fix the failures\n" +
+			"fail http no answer within 15s\n" +
+			" -> check the network, the firewall, openai.base_url and HTTPS_PROXY; try again later\n",
 	},
 
 	{
@@ -207,8 +205,9 @@ func TestProbe(t *testing.T) {
 				tt.change(&o)
 			}
 
-			text := varying.ReplaceAllString(Text(Run(ctx, o)), "$1$2$3")
-			_, got, _ := strings.Cut(text, "ok proxy none\n")
+			checks := Run(ctx, o)
+			asked := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "key" })
+			got := varying.ReplaceAllString(Text(checks[asked:]), "$1$2$3")
 
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("checks (-want +got):\n%s", diff)

@@ -2,11 +2,11 @@
 // requests about responses in the background, and GET /models/{id} in the shapes of the real one.
 // It serves --offline. The tests of the program use it through test/apitest, which makes it fail.
 //
-// A turn of the model is described once, as a finished response, from which its stream is derived.
+// A turn of the model is a sample of a finished response, from which its stream is derived.
 //
 //	fakeapi.go     the API, on a port of this machine
 //	exchange.go    the answer to a request: the endpoints
-//	turn.go        what the model says
+//	turn.go        what the model says: samples.json, with what the request asks for
 //	stream.go      the events of a response
 //	background.go  responses that run without a connection
 //
@@ -33,7 +33,7 @@ type API struct {
 type Step struct {
 	Delay time.Duration // time before anything is sent
 	Slow  time.Duration // time between two events
-	Turn  string        // what the model says: ok, search, weather, uncited; "": it decides
+	Turn  string        // what the model says: ok, search, uncited; "": it decides
 
 	// Edit changes the finished response, as JSON; nil: it stays.
 	Edit func(response []byte) []byte

@@ -2,6 +2,7 @@ package fakeapi
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -9,29 +10,21 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// object is a JSON object of the API, such as an output item.
+// object is a JSON object of the API, such as an event.
 type object = map[string]any
 
-// page is a page that an answer cites, on a host that RFC 2606 reserves for examples.
-type page struct{ host, url, title string }
-
-var (
-	docs = page{
-		host:  "example.com",
-		url:   "https://example.com/docs/web-search",
-		title: "Example documentation: web search",
-	}
-	forecast = page{
-		host:  "example.org",
-		url:   "https://example.org/weather/forecast",
-		title: "Example weather forecast",
-	}
-)
-
-func (p page) source() object { return object{"type": "url", "url": p.url} }
+// samples has a finished response without its output, the output by the name of a turn, and the
+// words in it by language. An item has the prefix of its id. The cited pages are on hosts that RFC
+// 2606 reserves for examples.
+//
+//go:embed samples.json
+var samples string
 
 // question is the last user message, without the hints that the client appends.
 func (x *exchange) question() string {
@@ -56,167 +49,96 @@ func (x *exchange) id(prefix string) string {
 
 // response returns the finished response.
 func (x *exchange) response() []byte {
-	output := x.turn(cmp.Or(x.step.Turn, x.judge()))
-	model := x.body.Get("model").String()
-	// The API bills searches, not the pages that are opened.
-	searches := strings.Count(string(encode(output)), `"type":"search"`)
+	final := []byte(gjson.Get(samples, "response").Raw)
+	set := func(path string, v any) {
+		final, _ = sjson.SetBytes(final, path, v) // the paths are valid
+	}
 
-	return encode(object{
-		"id":                 x.id("resp"),
-		"object":             "response",
-		"created_at":         time.Now().Unix(),
-		"model":              strings.Replace(model, "gpt-5.2", "gpt-5.2-2025-12-11", 1),
-		"status":             "completed",
-		"error":              nil,
-		"incomplete_details": nil,
-		"output":             output,
-		"tool_usage":         object{"web_search": object{"num_requests": searches}},
-		"usage": json.RawMessage(`{"input_tokens":1200,"input_tokens_details":{"cached_tokens":0},
-			"output_tokens":300,"output_tokens_details":{"reasoning_tokens":64},"total_tokens":1500}`),
-	})
+	model := x.body.Get("model").String()
+	set("id", x.id("resp"))
+	set("created_at", time.Now().Unix())
+	set("model", strings.Replace(model, "gpt-5.2", "gpt-5.2-2025-12-11", 1))
+
+	searches := 0 // the API does not bill the pages that are opened
+	for _, item := range x.turn() {
+		if item.Get("type").Str == "reasoning" && !x.includes("reasoning.encrypted_content") {
+			continue // the client asks for it where the model reasons
+		}
+		if item.Get("action.type").Str == "search" {
+			searches++
+		}
+		set("output.-1", json.RawMessage(x.item(item)))
+	}
+	set("tool_usage.web_search.num_requests", searches)
+	return final
 }
 
 // A model searches for what it cannot know. Words are whole words: "knowledge" does not contain
 // "now".
-var (
-	aboutWeather = regexp.MustCompile(`(?i)\b(weather|forecast)\b|天気|気温|降水`)
-	aboutNews    = regexp.MustCompile(
-		`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
-			`yesterday|tomorrow|prices?|news|version|released?|search)\b|` +
-			`今日|本日|明日|昨日|現在|最新|最近|価格|ニュース|検索`)
-)
+var aboutNews = regexp.MustCompile(
+	`(?i)\b(today|now|current(ly)?|latest|newest|recent(ly)?|this (week|month|year)|` +
+		`yesterday|tomorrow|weather|forecast|prices?|news|version|released?|search)\b|` +
+		`今日|本日|明日|昨日|現在|最新|最近|天気|気温|降水|価格|ニュース|検索`)
 
 // judge returns the turn of a model: it searches for what changes from day to day, if it is offered
 // a search, and answers the rest.
 func (x *exchange) judge() string {
-	question := x.question()
 	canSearch := x.body.Get(`tools.#(type=="web_search")`).Exists()
-	switch {
-	case canSearch && aboutWeather.MatchString(question):
-		return "weather"
-	case canSearch && aboutNews.MatchString(question):
+	if canSearch && aboutNews.MatchString(x.question()) {
 		return "search"
 	}
 	return "ok"
 }
 
-// turn returns what the model says, by the word of a step.
-func (x *exchange) turn(name string) []object {
-	switch name {
-	case "weather":
-		feed := object{"type": "api", "name": "oai-weather"} // the API's own, without a URL
-		return x.thought(x.search(feed, forecast.source()), x.said(&forecast))
-	case "search":
-		open := x.search()
-		open["action"] = object{"type": "open_page", "url": docs.url}
-		first := x.thought(x.search(docs.source()))
-		return append(first, x.thought(open, x.said(&docs))...)
-	case "uncited":
-		return x.thought(x.search(), x.said(nil)) // The sources are null, as the API sends them.
-	}
-	return x.thought(x.said(nil))
-}
-
-// thought puts a reasoning item before the others if the model reasons: the client asks for the
-// encrypted content of models that do.
-func (x *exchange) thought(then ...object) []object {
-	if !x.includes("reasoning.encrypted_content") {
-		return then
-	}
-
-	item := object{
-		"id":                x.id("rs"),
-		"type":              "reasoning",
-		"summary":           []object{},
-		"encrypted_content": x.id("gAAAAAB"),
-	}
-	if x.body.Get("reasoning.summary").Exists() {
-		summary := "**Answering offline**\n\nNo API was asked."
-		item["summary"] = []object{{"type": "summary_text", "text": summary}}
-	}
-	return append([]object{item}, then...)
-}
-
-// search is the call of a search, with its sources if the request asks for them.
-func (x *exchange) search(sources ...object) object {
-	query := x.title()
-	action := object{
-		"type":    "search",
-		"query":   query,
-		"queries": []string{query},
-	}
-	if x.includes("web_search_call.action.sources") {
-		action["sources"] = sources
-	}
-	return object{
-		"id":     x.id("ws"),
-		"type":   "web_search_call",
-		"status": "completed",
-		"action": action,
-	}
-}
-
-// wording is the text of an answer in a language.
-type wording struct {
-	lead    string
-	samples string // before the link to a page
-	advice  string
-}
-
-var (
-	english = wording{
-		lead: "This is an **offline answer**: no API was asked.",
-		samples: "The search and its sources are samples; " +
-			"a real answer rests on pages like this one. ",
-		advice: "Set an API key and leave out `--offline` for a real answer.",
-	}
-	japanese = wording{
-		lead: "**オフラインの回答**です。API には問い合わせていません。",
-		samples: "検索の結果も引用も見本です。" +
-			"実際の回答はこのようなページに基づきます。",
-		advice: "API キーを設定し `--offline` を外すと、実際の回答が得られます。",
-	}
-)
-
 var japaneseText = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
-// said is the message of an answer, in the language of the question. It cites a page, if there is
-// one, as the API does: a link in the text, and an annotation of its span, counted in characters.
-func (x *exchange) said(cited *page) object {
-	question := x.title()
-	words := english
+// turn returns the output of the turn, in the language of the question.
+func (x *exchange) turn() []gjson.Result {
+	question := string(encode(x.title()))
+	language := "english"
 	if japaneseText.MatchString(question) {
-		words = japanese
+		language = "japanese"
 	}
 
-	answer := words.lead + "\n\n> " + question + "\n\n"
-	annotations := []object{}
+	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
+	words := []string{"$QUESTION", inner(question)}
+	for word, translation := range gjson.Get(samples, language).Map() {
+		words = append(words, word, inner(translation.Raw))
+	}
+	output := gjson.Get(samples, cmp.Or(x.step.Turn, x.judge())).Raw
+	return gjson.Parse(strings.NewReplacer(words...).Replace(output)).Array()
+}
 
-	if cited != nil {
-		url := cited.url + "?utm_source=openai" // The API appends it to the pages that it cites.
-		link := "([" + cited.host + "](" + url + "))"
-		answer += words.samples
-		start := utf8.RuneCountInString(answer)
-		annotations = append(annotations, object{
-			"type":        "url_citation",
-			"title":       cited.title,
-			"url":         url,
-			"start_index": start,
-			"end_index":   start + utf8.RuneCountInString(link),
-		})
-		answer += link + "\n\n"
+// item completes an item of the output: its id, and what the request asks for. An annotation spans
+// the link at the end of a text, counted in characters.
+func (x *exchange) item(sample gjson.Result) string {
+	item := sample.Raw
+	set := func(path string, v any) {
+		item, _ = sjson.Set(item, path, v) // the paths are valid
 	}
+	set("id", x.id(sample.Get("id").Str))
 
-	part := object{
-		"type":        "output_text",
-		"annotations": annotations,
-		"text":        answer + words.advice,
+	switch sample.Get("type").Str {
+	case "reasoning":
+		set("encrypted_content", x.id("gAAAAAB"))
+		if !x.body.Get("reasoning.summary").Exists() {
+			set("summary", []object{})
+		}
+	case "web_search_call":
+		if !x.includes("web_search_call.action.sources") {
+			item, _ = sjson.Delete(item, "action.sources")
+		}
+	case "message":
+		const annotation = "content.0.annotations.0"
+		if !sample.Get(annotation).Exists() {
+			break
+		}
+		text := sample.Get("content.0.text").Str
+		begin := strings.LastIndex(text, "([")
+		link, _, _ := strings.Cut(text[begin:], "))")
+		start := utf8.RuneCountInString(text[:begin])
+		set(annotation+".start_index", start)
+		set(annotation+".end_index", start+utf8.RuneCountInString(link+"))"))
 	}
-	return object{
-		"id":      x.id("msg"),
-		"type":    "message",
-		"status":  "completed",
-		"role":    "assistant",
-		"content": []object{part},
-	}
+	return item
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
@@ -27,6 +28,10 @@ type Access struct {
 	Tokens   *Tokens         // that the operator hands out; nil: none
 	Resource *oauth.Resource // accepts the tokens of people who sign in; nil: they do not
 
+	// Denied are the names and subjects of people who are refused in spite of a valid token, one a
+	// line, which may change; nil: none.
+	Denied *atomic.Pointer[string]
+
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
 	// loopback address; otherwise all names when requests need a token, and IP addresses and names
 	// without a dot when they do not. In any case that of the public URL of Resource is accepted.
@@ -40,7 +45,7 @@ func (a Access) Authenticates() bool { return a.Tokens != nil || a.Resource != n
 // if most is 0. The result is 0, for no bound but maxCalls, if most is 0 and all requests are of one
 // person, at least for now: none needs a token, or all tokens have the same name.
 func (a Access) CallsPerPerson(maxCalls, most int) int {
-	isOneName := a.Tokens == nil || a.Tokens.Names() == 1
+	isOneName := a.Tokens == nil || len(a.Tokens.Names()) == 1
 	isAlone := a.Resource == nil && isOneName
 	if most == 0 && isAlone {
 		return 0
@@ -89,10 +94,18 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
+		res := responseOf(w)
+		res.client = person.Name
 		if err != nil {
-			a.refuse(responseOf(w), err)
+			a.refuse(res, err)
 			return
 		}
+		if a.denies(person) {
+			res.reason = "denied"
+			http.Error(w, "the operator has denied you access", http.StatusForbidden)
+			return
+		}
+		res.tracker.o.Metrics.client(person.Name)
 		if !strings.HasPrefix(person.ID, namespace) {
 			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return
@@ -106,6 +119,21 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
 	})
+}
+
+// denies reports whether a person with a valid token is refused.
+func (a Access) denies(p llm.Person) bool {
+	if a.Denied == nil {
+		return false
+	}
+	_, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
+	for line := range strings.Lines(*a.Denied.Load()) {
+		entry := strings.Trim(line, "\ufeff \t\r\n")
+		if entry != "" && (entry == p.Name || entry == subject) {
+			return true
+		}
+	}
+	return false
 }
 
 // authenticate returns the person whose bearer token r has. Only a header can have one: the
@@ -132,13 +160,12 @@ func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
 	return person, err
 }
 
-// signedIn returns the person of an access token. The error is an [oauth.Error].
+// signedIn returns the person of an access token, also if it only lacks a scope. The error is an
+// [oauth.Error].
 func (a Access) signedIn(ctx context.Context, token string) (person llm.Person, err error) {
 	identity, err := a.Resource.Verify(ctx, token)
-	if err == nil {
-		person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
-		person.Name = identity.Name
-	}
+	person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
+	person.Name = identity.Name
 	return person, err
 }
 

@@ -2,6 +2,9 @@ package httpd
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,7 +151,7 @@ func TestTokensChange(t *testing.T) {
 		first, _ := tokens.Authenticate(secret)
 		second, _ := tokens.Authenticate(bob)
 
-		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", tokens.Names())
+		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", len(tokens.Names()))
 		if got != step.want {
 			t.Errorf("%s: got %s, want %s", step.name, got, step.want)
 		}
@@ -185,6 +188,27 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Only a trusted proxy says where a request is from.
+func TestRemote(t *testing.T) {
+	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
+	for _, tt := range []struct{ name, from, forwarded, want string }{
+		{"trusted", "10.0.0.2:5000", "6.6.6.6, 192.0.2.7", "192.0.2.7"},
+		{"IPv4 in IPv6", "[::ffff:10.0.0.2]:5000", "2001:db8::7", "2001:db8::7"},
+		{"another proxy", "10.0.0.3:5000", "192.0.2.7", "10.0.0.3:5000"},
+		{"not an address", "10.0.0.2:5000", "192.0.2.7, unknown", "10.0.0.2:5000"},
+		{"no header", "10.0.0.2:5000", "", "10.0.0.2:5000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = tt.from
+			r.Header.Set("X-Forwarded-For", tt.forwarded)
+			if got := o.remote(r); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 // Rejected requests are counted, and logged at most once a second for each kind. The GET with
 // which an SDK begins is not worth a line.
 func TestRejections(t *testing.T) {
@@ -203,7 +227,7 @@ func TestRejections(t *testing.T) {
 		s.metrics(
 			`rejected_requests_total{status="401",reason="no bearer token"} 6`,
 			`rejected_requests_total{status="404",reason="Not Found"} 6`,
-			`rejected_requests_total{status="405",reason="Method Not Allowed"} 6`,
+			`rejected_requests_total{status="405",reason="Method Not Allowed",client="alice"} 6`,
 		)
 
 		s.end()

@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +60,8 @@ type Options struct {
 	Access    Access
 	Metrics   *Metrics
 
+	TrustedProxy netip.Addr // whose X-Forwarded-For has the address of a client for the log
+
 	// MetricsListener, if not nil, serves /metrics without a token in place of the other listener.
 	MetricsListener net.Listener
 
@@ -77,6 +80,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer background.Wait()
 	defer cancel(nil)
 
+	checkDescriptors(o)
 	t := &tracker{
 		o:         o,
 		ctx:       ctx,
@@ -127,6 +131,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = srv.Shutdown(end) // cancelled calls send their errors
+	o.Log.Info("stopped")
 	return nil
 }
 
@@ -149,6 +154,14 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 			"calls_running":      o.Server.Running(),
 			"requests_waiting":   o.Server.Waiting(),
 		}
+	}
+
+	clients := []string{"anonymous"}
+	if o.Access.Tokens != nil {
+		clients = o.Access.Tokens.Names()
+	}
+	for _, name := range clients {
+		o.Metrics.client(name)
 	}
 
 	guarded := http.NewServeMux()

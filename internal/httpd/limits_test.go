@@ -415,8 +415,12 @@ func TestPlaces(t *testing.T) {
 
 			time.Sleep(10 * time.Second)
 
-			const line = `rejected_requests_total{status="429",reason=%q} %d`
-			s.metrics(fmt.Sprintf(line, tt.reason, crowd+1-tt.accepted))
+			client := `,client="alice"`
+			if !s.access.Authenticates() {
+				client = ""
+			}
+			const line = `rejected_requests_total{status="429",reason=%q%s} %d`
+			s.metrics(fmt.Sprintf(line, tt.reason, client, crowd+1-tt.accepted))
 			s.end()
 			s.logged("msg=rejected status=429 reason="+tt.reason, 1)
 		})

@@ -63,21 +63,13 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m.add(1, "build_info{version=%q}", version.String())
 
 	// Zeros, so that the first one is an increase.
-	for _, kind := range []rejection{
-		{http.StatusUnauthorized, "invalid token"},
-		{http.StatusForbidden, "Forbidden"},
-		{http.StatusTooManyRequests, "person"},
-		{http.StatusTooManyRequests, "server"},
-		{http.StatusTooManyRequests, "bytes"},
-	} {
-		m.reject(0, kind)
-	}
+	m.reject(0, rejection{http.StatusUnauthorized, "invalid token", ""})
+	m.reject(0, rejection{http.StatusForbidden, "Forbidden", ""})
+	m.rejectNone("")
 	for tool := range profiles {
 		for _, kind := range llm.Kinds() {
 			m.add(0, "errors_total{tool=%q,kind=%q}", tool, kind.Label())
 		}
-		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "ok"})
-		m.observeTimes(0, server.Ended{Call: &llm.Call{Tool: tool}, Outcome: "error"})
 	}
 	return m
 }
@@ -95,22 +87,39 @@ func (m *Metrics) add(n float64, format string, labels ...any) {
 	m.values[series] += n
 }
 
-// client returns the name of a client, or other for those after the first maxClients.
+// client returns the name of a client, or other for those after the first maxClients. The series of a
+// new one begin with zeros, so that the first call is an increase.
 func (m *Metrics) client(name string) string {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	isKnown := m.clients[name]
+	isFull := len(m.clients) == maxClients
+	if !isFull {
+		m.clients[name] = true
+	}
+	m.mu.Unlock()
 
-	if !m.clients[name] && len(m.clients) == maxClients {
+	switch {
+	case isKnown:
+		return name
+	case isFull:
 		return "other"
 	}
-	m.clients[name] = true
+	m.rejectNone(name)
+	for tool := range m.profiles {
+		call := &llm.Call{Tool: tool, Person: llm.Person{Name: name}}
+		m.count(0, server.Ended{Call: call, Outcome: "ok"})
+		m.count(0, server.Ended{Call: call, Outcome: "error"})
+	}
 	return name
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Ended) {
+func (m *Metrics) Observe(c server.Ended) { m.count(1, c) }
+
+// count counts n calls, of which only one can have figures.
+func (m *Metrics) count(n float64, c server.Ended) {
 	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.client(c.Person.Name))
-	m.add(1, "calls_total{%s,outcome=%q}", caller, c.Outcome)
+	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
 		m.add(1, "errors_total{tool=%q,kind=%q}", c.Tool, llm.KindOf(c.Err).Label())
@@ -130,7 +139,7 @@ func (m *Metrics) Observe(c server.Ended) {
 	tokens("reasoning", usage.Reasoning)
 	m.add(float64(c.Meta.Searches), "searches_total{%s}", priced)
 
-	m.observeTimes(1, c)
+	m.observeTimes(n, c)
 }
 
 // observeTimes adds the times of a call to the histograms, n times.
@@ -160,7 +169,34 @@ func (m *Metrics) observe(n float64, name, labels string, took time.Duration) {
 
 // reject counts n requests that were refused.
 func (m *Metrics) reject(n float64, kind rejection) {
-	m.add(n, "rejected_requests_total{status=\"%d\",reason=%q}", kind.status, kind.reason)
+	labels := fmt.Sprintf("status=\"%d\",reason=%q", kind.status, kind.reason)
+	if kind.client != "" {
+		labels += fmt.Sprintf(",client=%q", m.client(kind.client))
+	}
+	m.add(n, "rejected_requests_total{%s}", labels)
+}
+
+// rejectNone adds zeros for the limits of a client.
+func (m *Metrics) rejectNone(client string) {
+	for _, reason := range []string{"person", "server", "bytes"} {
+		m.reject(0, rejection{http.StatusTooManyRequests, reason, client})
+	}
+}
+
+// checkDescriptors logs whether the process may not open enough files and connections: one for each
+// request that runs or waits, and one to the API for each that runs.
+func checkDescriptors(o Options) {
+	var page bytes.Buffer
+	metrics.WriteFDMetrics(&page)
+	limit := 0
+	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
+
+	const others = 50 // files, listeners, idle connections
+	needed := 3*o.MaxCalls + maxStrangers + others
+	if n == 1 && limit < needed {
+		o.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
+			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
+	}
 }
 
 // ServeHTTP is GET /metrics. Each family has its description.
@@ -185,5 +221,6 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Unlock()
 
 	metrics.WriteProcessMetrics(&page)
+	metrics.WriteFDMetrics(&page) // not part of them: it reads a directory
 	_, _ = page.WriteTo(w)
 }

@@ -23,6 +23,7 @@ func page(n int) string {
 		call := &llm.Call{Tool: "answer", Person: person}
 		m.Observe(server.Ended{Call: call, Outcome: "ok"})
 	}
+	m.client("anonymous")
 
 	res := httptest.NewRecorder()
 	m.ServeHTTP(res, nil)
@@ -66,8 +67,8 @@ func TestFirstPage(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	got := page(1100)
 
-	if n := strings.Count(got, prefix+"calls_total{"); n != 1001 {
-		t.Errorf("%d series of calls, want 1001", n)
+	if n := strings.Count(got, prefix+"calls_total{"); n != 2001 { // also 0 errors
+		t.Errorf("%d series of calls, want 2001", n)
 	}
 	const others = prefix + `calls_total{tool="answer",client="other",outcome="ok"} 100`
 	if !strings.Contains(got, others) {

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +41,7 @@ type tracker struct {
 type rejection struct {
 	status int
 	reason string // such as person, server or bytes of a 429
+	client string // the name of the person, "" if unknown
 }
 
 // track passes requests to next with a response of the tracker.
@@ -48,7 +51,7 @@ func (t *tracker) track(next http.Handler) http.Handler {
 			w:       w,
 			control: http.NewResponseController(w),
 			tracker: t,
-			remote:  r.RemoteAddr,
+			remote:  t.o.remote(r),
 			header:  http.Header{},
 		}
 		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
@@ -59,6 +62,19 @@ func (t *tracker) track(next http.Handler) http.Handler {
 		defer res.end()
 		next.ServeHTTP(res, r)
 	})
+}
+
+// remote returns the address of a client for the log: the one that a trusted proxy has added to
+// X-Forwarded-For, or that of the connection.
+func (o Options) remote(r *http.Request) string {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
+	last, _ := netip.ParseAddr(strings.TrimSpace(list[strings.LastIndex(list, ",")+1:]))
+	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	if !isTrusted || !last.IsValid() {
+		return r.RemoteAddr
+	}
+	return last.String()
 }
 
 // watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
@@ -103,8 +119,8 @@ func (t *tracker) drain() {
 	}
 }
 
-// reject counts a rejected request, and logs it: at most one line a second for each kind. An SDK
-// begins with a GET, whose 405 is not worth a line.
+// reject counts a rejected request, and logs it: at most one line a second for each kind and person.
+// An SDK begins with a GET, whose 405 is not worth a line.
 func (t *tracker) reject(kind rejection, remote string) {
 	t.o.Metrics.reject(1, kind)
 
@@ -118,7 +134,11 @@ func (t *tracker) reject(kind rejection, remote string) {
 	if kind.status == http.StatusMethodNotAllowed {
 		log = t.o.Log.Debug
 	}
-	log("rejected", "status", kind.status, "reason", kind.reason, "remote", remote)
+	values := []any{"status", kind.status, "reason", kind.reason}
+	if kind.client != "" {
+		values = append(values, "client", kind.client)
+	}
+	log("rejected", append(values, "remote", remote)...)
 }
 
 // response is a response of a tracker. A client that takes nothing of it for writeTime loses its
@@ -129,6 +149,7 @@ type response struct {
 	tracker *tracker
 	remote  string
 	reason  string // of a rejection; "": the text of its status
+	client  string // the name of the person, "" until it is known
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
@@ -175,7 +196,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
 		reason := cmp.Or(r.reason, http.StatusText(status))
-		r.tracker.reject(rejection{status, reason}, r.remote)
+		r.tracker.reject(rejection{status, reason, r.client}, r.remote)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +190,37 @@ func TestPeople(t *testing.T) {
 		if len(ids) != 3 {
 			t.Errorf("%d people, want 3: %v", len(ids), ids)
 		}
+	})
+}
+
+// A valid token is no use to people on the list, by name or subject. Their refusals have their name,
+// and so has that of a token without a scope. The series of all people begin with 0.
+func TestDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := &atomic.Pointer[string]{}
+		list.Store(new("\ufeffbob\r\n carol \n"))
+		s := serve(t, slow, signIn, func(o *Options) { o.Access.Denied = list })
+		synctest.Wait()
+		s.metrics(`tokens_total{tool="answer",client="bob",model="gpt-5.2",kind="output"} 0`)
+
+		const denied = "the operator has denied you access\n"
+		s.request(by(bob, message), 403, denied)
+		s.request(by(sign(t, home, `{"sub":"carol","email":"c@x.jp"}`), message), 403, denied)
+		s.request(by(sign(t, home, `{"email":"dave","scope":""}`), message), 403)
+		s.request(by(sign(t, home, "{}"), message), 200)
+		s.metrics(
+			`rejected_requests_total{status="403",reason="denied",client="bob"} 1`,
+			`rejected_requests_total{status="403",reason="denied",client="c@x.jp"} 1`,
+			`rejected_requests_total{status="403",reason="the token lacks a scope",client="dave"} 1`,
+			`rejected_requests_total{status="429",reason="person",client="alice"} 0`,
+			`searches_total{tool="answer",client="alice",model="gpt-5.2"} 0`,
+		)
+
+		list.Store(new("\n"))
+		s.request(by(bob, message), 200)
+		s.end()
+		s.logged("msg=rejected status=403 reason=denied client=bob remote=:", 1)
+		s.logged("msg=rejected status=403 reason=denied client=c@x.jp", 1)
 	})
 }
 

@@ -3,6 +3,8 @@ package httpd
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,7 +28,7 @@ type Tokens struct {
 // holders are the people who have tokens. They do not change.
 type holders struct {
 	byHash map[[sha256.Size]byte]string // names: the time of a lookup reveals nothing about a token
-	names  int                          // different ones
+	names  []string                     // different ones, sorted
 }
 
 // NewTokens returns the tokens in data: name:token, separated by commas or white space. source names
@@ -46,8 +48,8 @@ func (t *Tokens) Authenticate(token string) (llm.Person, error) {
 	return llm.Person{ID: tokenHolder + name, Name: name}, nil
 }
 
-// Names counts the names of the holders.
-func (t *Tokens) Names() int {
+// Names returns the names of the holders.
+func (t *Tokens) Names() []string {
 	return t.holders.Load().names
 }
 
@@ -77,8 +79,8 @@ func (t *Tokens) Set(data []byte) error {
 		names[name] = true
 	}
 
-	next.names = len(names)
-	if next.names == 0 {
+	next.names = slices.Sorted(maps.Keys(names))
+	if len(names) == 0 {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
 	t.holders.Store(next)

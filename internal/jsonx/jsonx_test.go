@@ -3,6 +3,8 @@ package jsonx
 import (
 	"math"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestMarshalIndent(t *testing.T) {
@@ -17,12 +19,8 @@ func TestMarshalIndent(t *testing.T) {
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			got, err := MarshalIndent(tt.v, tt.indent)
-			if string(got) != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-			if (err != nil) != (tt.want == "") {
-				t.Errorf("error %v", err)
-			}
+			compare.Equal(t, "JSON", string(got), tt.want)
+			compare.Equal(t, "success", err == nil, tt.want != "")
 		})
 	}
 }

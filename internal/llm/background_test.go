@@ -435,74 +435,35 @@ func TestOtherStreams(t *testing.T) {
 	}
 }
 
-// A cancelled response is told from one that was complete before.
-func TestCancel(t *testing.T) {
-	for steps, want := range map[string]string{
-		"slow=1s": "cancelled",
-		"ok":      "completed",
-	} {
-		bubble(t, steps, func(t *testing.T) {
-			c, _, _ := newBackground(t, 0, steps)
-			id := leave(t, c)
-			err := c.Cancel(t.Context(), &Call{}, id)
-			wantSuccess(t, err)
-
-			r, err := c.Get(t.Context(), &Call{}, id, question().Include)
-			wantSuccess(t, err)
-			wantEqual(t, "status", r.Status, want)
-		})
-	}
-}
-
-// leave begins a response in the background, which goes on, and returns its id.
-func leave(t *testing.T, c *Client) (id string) {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	sink := func(ev Event) {
-		if created, ok := ev.(Created); ok {
-			id = created.ID
-			cancel(ErrDetached)
-		}
-	}
-	_, err := c.Create(ctx, &Call{Sink: sink}, backgroundQuestion())
-	if !errors.Is(err, ErrDetached) {
-		t.Fatalf("error %v, want %v", err, ErrDetached)
-	}
-	return id
-}
-
 // What is not of the API about this response does not end a call: it asks again.
 func TestStrangeGet(t *testing.T) {
 	const refused = `{"error":{"message":"no","type":"x"}}`
-	for _, tt := range []struct {
-		name string
-		step step
-	}{
-		{"unauthorized", answer(401, refused)},
-		{"forbidden", answer(403, refused)},
-		{"misdirected", answer(421, refused)},
-		{"unavailable for legal reasons", answer(451, refused)},
-		{"a parameter", answer(400, refused)},
-		{"method not allowed", answer(405, refused)},
-		{"a proxy's 404", answer(404, "<html>")},
-		{"a router's 404", answer(404, `{"message":"no route"}`)},
-		{"out of quota", answer(429, `{"error":{"code":"insufficient_quota"}}`)},
-		{"an empty object", answer(200, "{}")},
-		{"an array", answer(200, "[]")},
-		{"nothing", answer(200, "")},
-		{"an error object", answer(200, refused)},
-		{"a web page", answer(200, "<html>")},
-		{"another object", answer(200, `{"object":"list","output":[]}`)},
-		{"a redirect", answer(302, "", "Location", "https://login.example/")},
+	for name, strange := range map[string]step{
+		"unauthorized":                  answer(401, refused),
+		"forbidden":                     answer(403, refused),
+		"misdirected":                   answer(421, refused),
+		"unavailable for legal reasons": answer(451, refused),
+		"a parameter":                   answer(400, refused),
+		"method not allowed":            answer(405, refused),
+		"a proxy's 404":                 answer(404, "<html>"),
+		"a router's 404":                answer(404, `{"message":"no route"}`),
+		"out of quota":                  answer(429, `{"error":{"code":"insufficient_quota"}}`),
+		"an empty object":               answer(200, "{}"),
+		"an array":                      answer(200, "[]"),
+		"nothing":                       answer(200, ""),
+		"an error object":               answer(200, refused),
+		"a web page":                    answer(200, "<html>"),
+		"another object":                answer(200, `{"object":"list","output":[]}`),
+		"a redirect":                    answer(302, "", "Location", "https://login.example/"),
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
-			c, api := newClient(0, running, running, tt.step, tt.step, answer(200, finished))
+			c, api := newClient(0, running, running, strange, strange, answer(200, finished))
 			r := backgroundQuestion()
 			r.Plain = true
 			_, err := c.Create(t.Context(), &Call{}, r)
 			wantSuccess(t, err)
-			wantEqual(t, "requests", len(api.bodies), 5)
+			api.wantRequests(t, 5)
 		})
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // A cancelled call is described, too: its requests, its wait for the rate limit apart from the time
@@ -42,9 +43,6 @@ func TestCall(t *testing.T) {
 			Waited:    10 * time.Second,
 			RequestID: strings.Repeat("r", 95) + "[red…",
 		}
-		diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Call{}))
-		if diff != "" {
-			t.Errorf("call (-want +got):\n%s", diff)
-		}
+		compare.Equal(t, "call", got, want, cmpopts.IgnoreUnexported(Call{}))
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -58,6 +58,25 @@ func refusedAs(param, message string) step {
 func apiBody(typ, code, param, message string) string {
 	const body = `{"error":{"type":%q,"code":%q,"param":%q,"message":%q}}`
 	return fmt.Sprintf(body, typ, code, param, message)
+}
+
+// table returns the columns of a table in testdata, by the first one. "#" begins a comment.
+func table(t *testing.T, name string) map[string][]string {
+	text, err := os.ReadFile("testdata/" + name + ".table")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rows := map[string][]string{}
+	values := strings.NewReplacer(`\r`, "\r", `\n`, "\n", "EMPTY", "")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if line != "" && line[0] != '#' {
+			row := strings.SplitN(values.Replace(line), " | ", 5)
+			rows[row[0]] = row[1:5]
+		}
+	}
+
+	return rows
 }
 
 // frames is a stream of payloads.
@@ -133,9 +152,7 @@ func newClientOf(url string, api http.RoundTripper, retries int, log io.Writer) 
 // wantEqual compares a value with what it should be.
 func wantEqual(t testing.TB, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	compare.Equal(t, what, got, want)
 }
 
 // asError returns err as an *Error, or ends the test.
@@ -162,10 +179,7 @@ func kindOf(t testing.TB, err error) Kind {
 // wantKind checks the kind of an error; Kind{}: success.
 func wantKind(t testing.TB, err error, want Kind) {
 	t.Helper()
-	got := kindOf(t, err)
-	if got != want {
-		t.Errorf("error %v is %q, want %q", err, got, want)
-	}
+	wantEqual(t, fmt.Sprint("kind of ", err), kindOf(t, err).Label(), want.Label())
 }
 
 func wantSuccess(t testing.TB, err error) {
@@ -263,8 +277,8 @@ func script(events []Event) string {
 	return b.String()
 }
 
-// compare compares events with a script that is indented by tabs.
-func compare(t *testing.T, events []Event, want string) {
+// wantEvents compares events with a script that is indented by tabs.
+func wantEvents(t *testing.T, events []Event, want string) {
 	t.Helper()
 	want = strings.ReplaceAll(strings.TrimLeft(want, "\n"), "\t", "")
 	wantEqual(t, "events", script(events), want)

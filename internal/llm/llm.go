@@ -19,7 +19,6 @@ package llm
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -40,10 +39,11 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // Options configures a Client.
 type Options struct {
-	BaseURL      string            // with or without a trailing slash; "": OpenAI's
+	BaseURL      string            // a URL, with or without a trailing slash; "": OpenAI's
 	APIKey       string            // sent as a bearer token, see Client.SetKey
 	KeyEnv       string            // variable that the key comes from, for messages; "": OPENAI_API_KEY
-	KeyInFile    bool              // KeyEnv names the file of the key
+	KeyInFile    bool              // KeyEnv names the file of the key, unless there is Login
+	Login        string            // command that writes the file of the key, for messages
 	Organization string            // OpenAI-Organization header; "": none
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
@@ -69,7 +69,6 @@ type Client struct {
 	header      http.Header // of every request, without the key
 	bearer      bool        // requests carry key
 	key         atomic.Pointer[string]
-	baseErr     error // what is wrong with the base URL, or nil
 	o           Options
 	unsupported sync.Map // set of modelParam
 	found       sync.Map // set of the models of which a GET found a background response
@@ -77,12 +76,12 @@ type Client struct {
 	refusal     atomic.Pointer[refusal]
 }
 
-// New returns a Client. It never fails: a missing key or a bad base URL is the error of every call,
-// so a server can start without a key.
+// New returns a Client. It never fails: a missing key is the error of every call, so a server can
+// start without one.
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
-	base, rawQuery, err := parseBase(o.BaseURL)
+	base, rawQuery := splitBase(o.BaseURL)
 	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
 	httpClient.CheckRedirect = checkRedirect
 
@@ -95,15 +94,6 @@ func New(o Options) *Client {
 		bearer: bearer,
 	}
 	c.SetKey(o.APIKey)
-
-	if err != nil {
-		c.baseErr = &Error{
-			Kind:    KindConnection,
-			Message: o.Redactor.Redact(err.Error()), // the URL may have a password
-			Err:     err,
-			final:   true,
-		}
-	}
 
 	c.o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
@@ -132,14 +122,17 @@ func (c *Client) Ready() error {
 		const message = "the key contains a line break or another control character"
 		return &Error{Kind: KindAuth, Message: message}
 	}
-	return c.baseErr
+	return nil
 }
 
 // missingKey says where to put the key.
 func (c *Client) missingKey() error {
 	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
 	message := "Missing API key: set " + variable
-	if c.o.KeyInFile {
+	switch {
+	case c.o.Login != "":
+		message += " or run " + c.o.Login
+	case c.o.KeyInFile:
 		message = "Missing API key: write it to the file of " + variable
 	}
 	return &Error{Kind: KindMissingKey, Message: message}
@@ -164,23 +157,16 @@ func (o *Options) header() http.Header {
 	return header
 }
 
-// parseBase splits a base URL at its query.
-func parseBase(address string) (base, rawQuery string, err error) {
-	address = cmp.Or(strings.TrimSpace(address), defaultBaseURL)
-
-	u, err := url.Parse(address)
+// splitBase splits a base URL at its query. No request can be made with one that is not a URL.
+func splitBase(address string) (base, rawQuery string) {
+	u, err := url.Parse(cmp.Or(strings.TrimSpace(address), defaultBaseURL))
 	if err != nil {
-		return "", "", fmt.Errorf("reading base URL %q: %w", address, err)
-	}
-	isHTTP := u.Scheme == "http" || u.Scheme == "https"
-	if !isHTTP || u.Host == "" {
-		const format = "reading base URL %q: it must start with http:// or https:// and name a host"
-		return "", "", fmt.Errorf(format, address)
+		return "", ""
 	}
 
 	rawQuery = u.Query().Encode()
 	u.RawQuery = ""
-	return strings.TrimSuffix(u.String(), "/"), rawQuery, nil
+	return strings.TrimSuffix(u.String(), "/"), rawQuery
 }
 
 // pacer returns what the calls of a model share.

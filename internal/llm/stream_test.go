@@ -46,164 +46,71 @@ func failedStep(members string) step {
 // eventStep is a stream with an event after the start of a text.
 func eventStep(body string) step { return sseStep(eventCreated, eventItem, eventPart, body) }
 
-func answerSSE(body string) step { return answer(200, body, "Content-Type", eventStream) }
-
 // broken is a request without an answer.
 func broken(err error) step {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-const (
-	cutOff     = "the answer was cut off: "
-	endedEarly = cutOff + "the stream ended before the response did"
-	noObject   = "the answer is not a response object: "
-	noOutput   = "the response has no output"
-)
+const cutOff = "the answer was cut off: "
 
-// failureRows have answers that are not responses, and responses that fail.
-var failureRows = []struct {
-	name    string
-	kind    Kind
+// brokenRows are connections that break.
+var brokenRows = map[string]struct {
 	message string
 	step    step
 }{
-	{
-		"nested", KindQuota, "No.",
-		eventStep(`{"type":"error","error":{"type":"insufficient_quota","code":"insufficient_quota","message":"No.","param":null}}`),
-	},
-	{
-		"flat", KindServer, "Oh.",
-		eventStep(`{"type":"error","sequence_number":3,"code":"server_error","message":"Oh.","param":null}`),
-	},
-
-	{
-		"by type", KindServer, "Oh.",
-		eventStep(`{"type":"error","error":{"type":"server_error","code":null,"message":"Oh."}}`),
-	},
-	{
-		"rate limit", KindRateLimit, "Slow.",
-		eventStep(`{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow."}}`),
-	},
-
-	{
-		"status as code", KindServer, "Bad upstream",
-		eventStep(`{"error":{"code":502,"message":"Bad upstream"}}`),
-	},
-	{
-		"a text", KindFailed, "overloaded",
-		eventStep(`{"type":"error","error":"overloaded"}`),
-	},
-	{
-		"nothing in it", KindFailed, "the stream ended with an error",
-		eventStep(`{"type":"error"}`),
-	},
-
-	{
-		"failed", KindServer, "Oh.",
-		failedStep(`"error":{"code":"server_error","message":"Oh."}`),
-	},
-	{
-		"failed for nothing", KindFailed, "the response failed",
-		failedStep(`"error":null`),
-	},
-	{
-		"failed, error beside it", KindQuota, "No.",
-		eventStep(`{"type":"response.failed","error":{"code":"insufficient_quota","message":"No."}}`),
-	},
-	{
-		"failed, bare", KindFailed, "the response failed",
-		sseStep(`{"type":"response.failed"}`),
-	},
-	{
-		"no output at all", KindBadResponse, noOutput,
-		sseStep(`{"type":"response.completed","response":{"id":"resp_1"}}`),
-	},
-
-	{
-		"cut", KindConnection, endedEarly,
+	"cut": {
+		cutOff + "the stream ended before the response did",
 		sseStep(eventCreated, eventItem, eventPart, eventDelta),
 	},
-	{
-		"broken off", KindConnection, cutOff + "unexpected EOF",
+	"broken off": {
+		cutOff + "unexpected EOF",
 		cutStream(eventCreated, eventItem, eventPart),
 	},
-	{
-		"half an event",
-		KindConnection, cutOff + `reading an event: invalid character '\n' in string literal`,
-		answerSSE("data: " + eventCompleted[:50]),
+	"half an event": {
+		cutOff + `reading an event: invalid character '\n' in string literal`,
+		answer(200, "data: "+eventCompleted[:50], "Content-Type", eventStream),
 	},
-
-	{
-		"empty", KindConnection, endedEarly,
-		answerSSE(""),
-	},
-	{
-		"HTML", KindBadResponse, noObject + "<html>Log in</html>",
-		answerSSE("<html>Log in</html>"),
-	},
-
-	{
-		"plain: empty", KindBadResponse, "the answer is empty",
-		answer(200, ""),
-	},
-	{
-		"plain: not JSON", KindBadResponse, noObject + `{"id": oops}`,
-		answer(200, `{"id": oops}`),
-	},
-
-	{
-		"plain: object as output", KindBadResponse, noOutput,
-		answer(200, `{"output":{}}`),
-	},
-
-	{
-		"plain: queued", KindBadResponse, "the response is still queued",
-		answer(200, `{"status":"queued","output":[]}`),
-	},
-	{
-		"plain: truncated", KindConnection, cutOff + "unexpected end of JSON input",
-		answer(200, `{"id":"resp_1","output":[`),
-	},
-
-	{
-		"plain: cancelled", KindFailed, "the response failed",
-		answer(200, `{"status":"cancelled","output":[]}`),
-	},
-	{
-		"plain: only an error", KindFailed, "boom",
-		answer(200, `{"error":"boom"}`),
-	},
-
-	{
-		"refused connection", KindConnection, "connection refused",
-		broken(syscall.ECONNREFUSED),
-	},
-	{
-		"closed connection", KindConnection, "the server closed the connection without an answer",
-		broken(io.EOF),
-	},
+	"refused":  {"connection refused", broken(syscall.ECONNREFUSED)},
+	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
 }
 
 // Each failure has its kind and its message. Those that may be temporary are tried once more.
 func TestFailures(t *testing.T) {
-	for _, tt := range failureRows {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api := newClient(1, tt.step)
-			events, err := ask(t, c)
-
-			e := wantError(t, err, tt.kind, tt.message)
-			checkBlocks(t, events)
-
-			want := 1
-			switch tt.kind {
-			case KindServer, KindConnection, KindRateLimit:
-				want = 2
-			}
-
-			api.wantRequests(t, want)
-			wantEqual(t, "attempts", e.Attempts, want)
+	forms := map[string]func(string) step{
+		"event":  eventStep,
+		"failed": failedStep,
+		"stream": func(body string) step { return answer(200, body, "Content-Type", eventStream) },
+		"plain":  func(body string) step { return answer(200, body) },
+	}
+	for name, row := range table(t, "failures") {
+		bubble(t, name, func(t *testing.T) {
+			checkFailure(t, forms[row[0]](row[3]), row[1], row[2])
 		})
 	}
+	for name, row := range brokenRows {
+		bubble(t, name, func(t *testing.T) {
+			checkFailure(t, row.step, "connection", row.message)
+		})
+	}
+}
+
+func checkFailure(t *testing.T, fail step, kind, message string) {
+	c, api := newClient(1, fail)
+	events, err := ask(t, c)
+
+	e := asError(t, err)
+	wantEqual(t, "kind", e.Kind.Label(), kind)
+	wantEqual(t, "message", e.Message, message)
+	checkBlocks(t, events)
+
+	want := 1
+	switch kind {
+	case "server", "connection", "rate_limit":
+		want = 2
+	}
+
+	api.wantRequests(t, want)
+	wantEqual(t, "attempts", e.Attempts, want)
 }
 
 // cutStream is a stream whose connection breaks.
@@ -229,7 +136,7 @@ func TestStreamRetries(t *testing.T) {
 		events, err := ask(t, c)
 		wantSuccess(t, err)
 		api.wantRequests(t, 3)
-		compare(t, events, `
+		wantEvents(t, events, `
 			start 0 text msg_1
 			delta 0 "Yes."
 			start 1 thinking rs_1
@@ -261,7 +168,7 @@ func TestPlainAnswers(t *testing.T) {
 				events, err := ask(t, c)
 
 				wantSuccess(t, err)
-				compare(t, events, yesScript)
+				wantEvents(t, events, yesScript)
 			})
 		}
 	}

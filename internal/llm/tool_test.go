@@ -76,7 +76,7 @@ func TestRunFailures(t *testing.T) {
 	events, err := watch(t.Context(), c, question(), tools...)
 	wantSuccess(t, err)
 
-	compare(t, events, `
+	wantEvents(t, events, `
 		start 0 thinking rs_0
 		stop 0
 		start 1 thinking rs_1

@@ -44,13 +44,9 @@ const (
 // 0600; its folder must exist. The error says why the file cannot be written. The logger is usable
 // even then and writes to stderr only.
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
-	if !o.Debug {
-		return slog.New(o.handler(o.Stderr)), func() {}, nil
-	}
-
 	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
-	if o.File == "" {
+	if !o.Debug || o.File == "" {
 		return slog.New(h), flush, nil
 	}
 	f, err := openFile(o.File)
@@ -175,8 +171,8 @@ func openFile(path string) (*os.File, error) {
 }
 
 const (
-	queueLines = 256
-	flushTime  = 200 * time.Millisecond
+	queueLines = 4096 // those of a burst of 1,000 calls, and more
+	flushTime  = 500 * time.Millisecond
 )
 
 // queue passes lines on to a goroutine that writes them. A client that does not read stderr would

@@ -38,8 +38,8 @@ type claims struct {
 	all map[string]any // the others, too
 }
 
-// accept checks the claims of a token with a valid signature. A missing scope comes last: a client
-// with a bad token has to sign in again, with or without the scopes.
+// accept checks the claims of a token with a valid signature. The scopes come after it: a client with
+// a bad token has to sign in again, with or without them.
 func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool { return slices.Contains(r.options.Audiences, audience) }
 	switch {
@@ -58,7 +58,11 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	case !c.ofAccessToken(header.ExtraHeaders[jose.HeaderType]):
 		return invalid("the token is not an access token")
 	}
+	return nil
+}
 
+// checkScopes returns an error unless the token has all scopes.
+func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
 	for _, scope := range r.options.Scopes {
 		if !r.grants(granted, scope) {

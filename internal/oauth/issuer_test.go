@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -209,6 +212,13 @@ func inBubble(t *testing.T, name string, test func(*testing.T)) {
 func wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+// warned fails unless the log has so many warnings.
+func (r *resource) warned(want int) {
+	r.t.Helper()
+	log := r.log.String()
+	compare.Equal(r.t, "warnings in "+log, strings.Count(log, "level=WARN"), want)
 }
 
 // check fails unless a token with changed claims has the wanted status now.

@@ -13,13 +13,17 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 const (
 	refreshTime = 10 * time.Minute
 	// RetryTime is the least time between two reads, after a failure and for unknown keys. A
 	// response with the status 503 has it as Retry-After.
-	RetryTime  = 5 * time.Second
+	RetryTime = 5 * time.Second
+	// trustTime is how long keys are not read again because of a wrong signature: an issuer may have
+	// changed a key under its id.
+	trustTime  = 30 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
 
@@ -29,6 +33,7 @@ const (
 
 var (
 	errUnknownKey  = invalid("the key of the token is unknown")
+	errSignature   = invalid("the signature of the token is wrong")
 	errUnavailable = &Error{
 		Status:      http.StatusServiceUnavailable,
 		Description: "the keys of the issuer cannot be read",
@@ -59,48 +64,52 @@ type issuer struct {
 // published is what the reads so far have found. It does not change.
 type published struct {
 	keys []jose.JSONWebKey // nil until they were read once, then never again
+	read time.Time         // when they were read
 
 	// unknown is the error for other keys: errUnavailable after a failed read, because the issuer
 	// may have them.
 	unknown error
 }
 
-// find returns the keys that may have made the signature of a token.
-func (p *published) find(header jose.Header) ([]jose.JSONWebKey, error) {
-	var found []jose.JSONWebKey
+// verify returns an error unless one of the keys has made the signature of a token.
+func (p *published) verify(token *jwt.JSONWebToken) error {
+	header := token.Headers[0]
+	isKnown := false
 	for _, key := range p.keys {
 		isNamed := header.KeyID == "" || header.KeyID == key.KeyID
-		if isNamed {
-			found = append(found, key)
+		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
+		if isNamed && fits && token.Claims(key.Key) == nil {
+			return nil
 		}
+		isKnown = isKnown || isNamed
 	}
 
-	if found == nil {
-		return nil, p.unknown
+	if isKnown && time.Since(p.read) < trustTime {
+		return errSignature
 	}
-	return found, nil
+	return p.unknown
 }
 
-// find returns the keys that may have made the signature of a token. For an unknown one it waits
-// until the read that starts next has ended, because issuers change their keys.
-func (i *issuer) find(ctx context.Context, header jose.Header) ([]jose.JSONWebKey, error) {
-	keys, err := i.published.Load().find(header)
+// verify returns an error unless the issuer has made the signature of a token. For an unknown key it
+// waits until the read that starts next has ended, because issuers change their keys.
+func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
+	err := i.published.Load().verify(token)
 	if !errors.Is(err, errUnknownKey) {
-		return keys, err
+		return err
 	}
 
 	done := make(chan struct{})
 	select {
 	case i.waiting <- done:
 	default:
-		return nil, errReading // too many wait
+		return errReading // too many wait
 	}
 
 	select {
 	case <-done:
-		return i.published.Load().find(header)
+		return i.published.Load().verify(token)
 	case <-ctx.Done():
-		return nil, errUnavailable
+		return errUnavailable
 	}
 }
 
@@ -115,7 +124,8 @@ func (i *issuer) run(ctx context.Context) {
 		arrived := len(i.waiting)
 		ignored, err := i.read(ctx, full)
 		if err != nil {
-			i.published.Store(&published{i.published.Load().keys, errUnavailable})
+			last := i.published.Load()
+			i.published.Store(&published{last.keys, last.read, errUnavailable})
 		}
 		if first != nil {
 			close(first)
@@ -187,7 +197,7 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 			keys = append(keys, key)
 		}
 	}
-	i.published.Store(&published{keys, errUnknownKey})
+	i.published.Store(&published{keys, time.Now(), errUnknownKey})
 	return ignored, nil
 }
 

@@ -14,6 +14,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // The metadata of the issuer is at a path.
@@ -51,9 +55,7 @@ func TestDiscovery(t *testing.T) {
 			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, home+tt.issuer))
 
 			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
-			if got != tt.want {
-				t.Errorf("fetched %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "fetched", got, tt.want)
 		})
 	}
 }
@@ -79,9 +81,7 @@ func TestKeysURL(t *testing.T) {
 			w.pages.Store(tt.keys, body(`{"keys":[]}`))
 
 			r := start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, tt.issuer))
-			if ready := r.Ready() == nil; ready != tt.want {
-				t.Errorf("ready: %t, want %t", ready, tt.want)
-			}
+			compare.Equal(t, "ready", r.Ready() == nil, tt.want)
 		})
 	}
 }
@@ -129,16 +129,12 @@ func TestHostileIssuers(t *testing.T) {
 			r := start(t, w, twoIssuers)
 			wait(5*time.Second + time.Millisecond)
 
-			if got := r.log.String(); !strings.Contains(got, tt.want) {
-				t.Errorf("log %s, want %s", got, tt.want)
-			}
+			compare.Contains(t, "log", r.log.String(), tt.want)
 			r.check(200, keyP256)
 			r.check(503, keyP256, `{"iss":"`+other+`"}`)
 
 			wait(time.Minute)
-			if got := strings.Count(r.log.String(), "level=WARN"); got != 1 {
-				t.Errorf("%d warnings in a minute, want 1:\n%s", got, &r.log)
-			}
+			r.warned(1)
 		})
 	}
 }
@@ -185,13 +181,8 @@ func TestDecodeKeys(t *testing.T) {
 			r.check(200, keyP256)
 
 			isAccepted := len(r.issuers[home].published.Load().keys) == 2
-			if isAccepted != (want == accepted) {
-				t.Errorf("accepted: %t", isAccepted)
-			}
-
-			if got := r.log.String(); !strings.Contains(got, want) {
-				t.Errorf("log %s, want %s", got, want)
-			}
+			compare.Equal(t, "accepted", isAccepted, want == accepted)
+			compare.Contains(t, "log", r.log.String(), want)
 		})
 	}
 }
@@ -271,9 +262,8 @@ func TestUnknownKeys(t *testing.T) {
 			if got := w.fetches(); len(got) < tt.least || len(got) > tt.most {
 				t.Errorf("fetches %q, want %d to %d", got, tt.least, tt.most)
 			}
-			if got, want := again.Load(), max(0, tt.requests-maxWaiting); got != int64(want) {
-				t.Errorf("%d requests may come again, want %d", got, want)
-			}
+			most := max(0, tt.requests-maxWaiting)
+			compare.Equal(t, "requests that may come again", again.Load(), int64(most))
 		})
 	}
 }
@@ -311,6 +301,29 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
+// A key that changed under its id is accepted 30 s after the last read. Wrong signatures cause a read
+// every 30 s.
+func TestChangedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(keyRSA)
+		r := start(t, w, "{}")
+		w.publish(home, otherRSA)
+		wait(trustTime - time.Millisecond)
+		r.check(401, otherRSA)
+		wait(time.Millisecond)
+		r.check(200, otherRSA)
+
+		w.fetches()
+		for range 60 {
+			r.check(401, keyRSA)
+			wait(time.Second)
+		}
+		if got := w.fetches(); len(got) != 1 {
+			t.Errorf("fetches in a minute: %q, want one", got)
+		}
+	})
+}
+
 // A removed key is refused, and the URL of the keys changes, with the next read of the metadata.
 func TestRemovedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -344,9 +357,7 @@ func TestUnavailable(t *testing.T) {
 
 		began := time.Now()
 		r.check(503, keyP256)
-		if took := time.Since(began); took > 0 {
-			t.Errorf("refused after %s, want at once", took)
-		}
+		compare.Equal(t, "time until it is refused", time.Since(began), 0)
 
 		w.publish(home, keyP256)
 		wait(time.Minute)
@@ -359,12 +370,8 @@ func TestUnavailable(t *testing.T) {
 		r.check(200, keyP256)
 		r.check(503, keyP384)
 
-		if err := r.Ready(); err != nil {
-			t.Errorf("Ready() = %v, want nil", err)
-		}
-		if got := strings.Count(r.log.String(), "level=WARN"); got != 2 {
-			t.Errorf("%d warnings, want one for each time that it was down:\n%s", got, &r.log)
-		}
+		compare.Equal(t, "Ready()", r.Ready(), nil)
+		r.warned(2) // one for each time that it was down
 	})
 }
 
@@ -393,12 +400,8 @@ func TestWaitEnds(t *testing.T) {
 
 			began := time.Now()
 			_, err := r.Verify(until(tt.call), keyP384.sign())
-			if !errors.Is(err, errUnavailable) {
-				t.Errorf("error %v, want %v", err, errUnavailable)
-			}
-			if took := time.Since(began); took != time.Second {
-				t.Errorf("the wait lasted %s, want 1 s", took)
-			}
+			compare.Equal[error](t, "error", err, errUnavailable, cmpopts.EquateErrors())
+			compare.Equal(t, "time", time.Since(began), time.Second)
 		})
 	}
 }

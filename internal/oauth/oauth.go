@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -124,7 +125,7 @@ func (o Options) check() error {
 		return errors.New(`--oauth-audience "" is empty`)
 	}
 	for _, scope := range o.Scopes {
-		if scope == "" || strings.ContainsFunc(scope, notQuotable) {
+		if !quotable.MatchString(scope) {
 			return fmt.Errorf("--oauth-scope %q is not a scope: no blanks, no quotes", scope)
 		}
 	}
@@ -137,7 +138,7 @@ func (o Options) check() error {
 
 // checkURL returns an error unless s, the value of a flag, can be an issuer or a public URL.
 func checkURL(flag, s string) error {
-	plain := !strings.ContainsFunc(s, notQuotable) && !strings.ContainsAny(s, "?#'")
+	plain := quotable.MatchString(s) && !strings.ContainsAny(s, "?#'")
 	u, err := url.Parse(s)
 	if err == nil && plain && u.Hostname() != "" && u.User == nil {
 		if u.Scheme == "https" || onLoopback(u) {
@@ -148,11 +149,8 @@ func checkURL(flag, s string) error {
 	return fmt.Errorf("%s %q is not a URL with %s", flag, s, want)
 }
 
-// notQuotable reports whether r cannot be part of a quoted string of a header (RFC 6749 section
-// 3.3).
-func notQuotable(r rune) bool {
-	return r <= ' ' || r > '~' || r == '"' || r == '\\'
-}
+// quotable matches what can be a part of a quoted string of a header (RFC 6749 section 3.3).
+var quotable = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 
 // onLoopback reports whether u is http on this machine, which needs no TLS.
 func onLoopback(u *url.URL) bool {
@@ -182,7 +180,8 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to. The error is an *Error. ctx bounds the wait for a key.
+// Verify returns who token was issued to, also if it lacks a scope. The error is an *Error. ctx bounds
+// the wait for a key.
 func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 	parsed, err := parse(token)
 	if err != nil {
@@ -199,28 +198,20 @@ func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
 		return Identity{}, invalid("the token is from another issuer")
 	}
 
-	header := parsed.Headers[0]
-	keys, err := from.find(ctx, header)
+	err = from.verify(ctx, parsed)
 	if err != nil {
 		return Identity{}, err
 	}
-	signed := func(key jose.JSONWebKey) bool {
-		fits := key.Algorithm == "" || key.Algorithm == header.Algorithm
-		return fits && parsed.Claims(key.Key) == nil
-	}
-	if !slices.ContainsFunc(keys, signed) {
-		return Identity{}, invalid("the signature of the token is wrong")
-	}
-
-	err = r.accept(c, header, time.Now())
+	err = r.accept(c, parsed.Headers[0], time.Now())
 	if err != nil {
 		return Identity{}, err
 	}
-	return Identity{
+	who := Identity{
 		Issuer:  from.url,
 		Subject: c.Subject,
 		Name:    c.name(r.options.UserClaim),
-	}, nil
+	}
+	return who, r.checkScopes(c)
 }
 
 // parse parses a token and checks its header. The server bounds its length.

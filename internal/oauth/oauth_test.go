@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // newKeys returns a network where home has all keys.
@@ -56,9 +58,7 @@ func verify(t *testing.T, token, want string) {
 	t.Helper()
 	_, err := start(t, newKeys(), "{}").Verify(t.Context(), token)
 
-	if got := fmt.Sprint(err); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	compare.Equal(t, "error", fmt.Sprint(err), want)
 }
 
 func TestClaims(t *testing.T) {
@@ -190,10 +190,8 @@ func TestNames(t *testing.T) {
 			claims := must(json.Marshal(map[string]string{"email": claim}))
 			token := keyP256.sign(string(claims))
 
-			got, err := start(t, newKeys(), "{}").Verify(t.Context(), token)
-			if want := (Identity{home, "alice", want}); got != want {
-				t.Errorf("%+v, error %v, want %+v", got, err, want)
-			}
+			got, _ := start(t, newKeys(), "{}").Verify(t.Context(), token)
+			compare.Equal(t, "identity", got, Identity{home, "alice", want})
 		})
 	}
 }
@@ -225,10 +223,7 @@ func TestURLs(t *testing.T) {
 			o.PublicURL = u
 
 			_, err := New(o)
-
-			if got := err == nil; got != isValid {
-				t.Errorf("accepted: %t (%v), want %t", got, err, isValid)
-			}
+			compare.Equal(t, "accepted", err == nil, isValid)
 		})
 	}
 }
@@ -274,9 +269,7 @@ func TestChallenge(t *testing.T) {
 			o.PublicURL = u
 
 			want := fmt.Sprintf(`Bearer resource_metadata="%s"`, want)
-			if got := must(New(o)).Challenge(nil); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			compare.Equal(t, "challenge", must(New(o)).Challenge(nil), want)
 		})
 	}
 }

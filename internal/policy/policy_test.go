@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // digest belongs to Revision. A change of policy.md changes both.
@@ -12,9 +14,7 @@ const digest = "bb3e7d942e46a53c"
 
 func TestRevision(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(builtin)))[:16]
-	if sum != digest {
-		t.Errorf("policy.md has digest %s, want %s: update Revision and digest", sum, digest)
-	}
+	compare.Equal(t, "digest of policy.md (update Revision, too)", sum, digest)
 }
 
 // The rules of spec §4 and §9 must survive an edit.
@@ -39,9 +39,7 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 		"confirmed information is lacking",
 	} {
 		t.Run(want, func(t *testing.T) {
-			if !strings.Contains(builtin, want) {
-				t.Errorf("the policy lacks %q", want)
-			}
+			compare.Contains(t, "the policy", builtin, want)
 		})
 	}
 }
@@ -62,17 +60,13 @@ func TestLoad(t *testing.T) {
 
 			text, warning := Load(tt.source, "p.md", tt.mode, read)
 
-			if text != tt.want {
-				t.Errorf("text = %.40q, want %.40q", text, tt.want)
-			}
+			compare.Equal(t, "text", text, tt.want)
 
 			want := `reading policy "p.md": ` + tt.problem + "; using the built-in policy (" + Revision + ")"
 			if tt.problem == "" {
 				want = ""
 			}
-			if warning != want {
-				t.Errorf("warning = %q, want %q", warning, want)
-			}
+			compare.Equal(t, "warning", warning, want)
 		})
 	}
 }

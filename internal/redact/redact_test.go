@@ -1,6 +1,10 @@
 package redact
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
 
 func TestRedact(t *testing.T) {
 	r := New("abcd", "abcdefgh", "xyz", `q"uo<te`)
@@ -26,9 +30,7 @@ func TestRedact(t *testing.T) {
 		{"word", "sk-learn", "sk-learn"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := r.Redact(tt.in); got != tt.want {
-				t.Errorf("Redact(%q) = %q, want %q", tt.in, got, tt.want)
-			}
+			compare.Equal(t, tt.in, r.Redact(tt.in), tt.want)
 		})
 	}
 }
@@ -36,7 +38,5 @@ func TestRedact(t *testing.T) {
 func TestNilRedactor(t *testing.T) {
 	var none *Redactor
 
-	if got := none.Redact("sk-0123456789 abcd"); got != "[redacted] abcd" {
-		t.Errorf("got %q, want the key redacted", got)
-	}
+	compare.Equal(t, "text", none.Redact("sk-0123456789 abcd"), "[redacted] abcd")
 }

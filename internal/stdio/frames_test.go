@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -128,9 +130,7 @@ func TestReader(t *testing.T) {
 			"with EOF at once": iotest.DataErrReader(strings.NewReader(tt.in)),
 		} {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
-				if got := strings.Join(readAll(in), " "); got != tt.want {
-					t.Errorf("read %s, want %s", got, tt.want)
-				}
+				compare.Equal(t, "read", strings.Join(readAll(in), " "), tt.want)
 			})
 		}
 	}
@@ -215,23 +215,4 @@ func FuzzFrames(f *testing.F) {
 			t.Fatalf("the message at the end is read as %q", last)
 		}
 	})
-}
-
-func BenchmarkReader(b *testing.B) {
-	for name, part := range map[string]string{
-		"lines":      ping + "\n",
-		"framed":     framed(ping),
-		"long lines": `{"a":"` + long + `"}` + "\n",
-		"bad lines":  "{x}\n",
-	} {
-		in := strings.Repeat(part, 1<<20/len(part))
-
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(in)))
-			b.ReportAllocs()
-			for b.Loop() {
-				readAll(strings.NewReader(in))
-			}
-		})
-	}
 }

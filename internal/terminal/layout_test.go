@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // rendered returns the rows of Markdown.
@@ -22,9 +22,7 @@ func renders(t *testing.T, rows map[string][2]string) {
 		t.Run(name, func(t *testing.T) {
 			got := sequences.ReplaceAllString(rendered(row[0], 40), "")
 
-			if diff := cmp.Diff(row[1]+"\n", got); diff != "" {
-				t.Errorf("rendered (-want +got):\n%s\n%s", diff, got)
-			}
+			compare.Equal(t, "rendered", got, row[1]+"\n")
 		})
 	}
 }
@@ -226,11 +224,7 @@ func TestAsIs(t *testing.T) {
 		"a[^1] b\n\n[^1]: c [^2",
 	} {
 		t.Run(block, func(t *testing.T) {
-			got := rendered(block, 40)
-
-			if want := block + "\n"; got != want {
-				t.Errorf("rendered as\n%s\nwant\n%s", got, want)
-			}
+			compare.Equal(t, "rendered", rendered(block, 40), block+"\n")
 		})
 	}
 }
@@ -251,9 +245,7 @@ func styles(t *testing.T, rows map[string]string) {
 		t.Run(in, func(t *testing.T) {
 			got := short.Replace(rendered(in, 40))
 
-			if got != want+"\n" {
-				t.Errorf("rendered as\n%s\nwant\n%s", got, want)
-			}
+			compare.Equal(t, "rendered", got, want+"\n")
 		})
 	}
 }

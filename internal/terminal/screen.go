@@ -1,10 +1,11 @@
-// Package terminal shows a question and its answer in a terminal.
+// Package terminal shows a question and its answer in a terminal, and the report of doctor.
 //
 //	screen.go     the status line, and the answer while it is written
 //	markdown.go   Markdown as blocks, and the limits of what is parsed
 //	layout.go     blocks as rows
 //	table.go      tables as rows
 //	inline.go     the text of a block, with its links
+//	report.go     the checks of doctor as rows
 //	sources.go    the numbers of pages, and the list of sources
 //	styled.go     text with styles and links: its width, rows and control sequences
 //	console_*.go  control sequences in the console of Windows
@@ -90,20 +91,20 @@ func New(ctx context.Context, o Options) *Screen {
 	}
 
 	obeys := o.Term != "dumb" && understandsSequences()
-	if columns(o.Stderr) > 0 && obeys {
+	if Columns(o.Stderr) > 0 && obeys {
 		s.status = o.Stderr
 	}
 	formats := obeys || o.Color == "always"
-	s.shows = columns(o.Stdout) > 0 && formats && !o.NoText
+	s.shows = Columns(o.Stdout) > 0 && formats && !o.NoText
 	s.width = func() int {
-		return cmp.Or(columns(o.Stdout), columns(o.Stderr), defaultWidth)
+		return cmp.Or(Columns(o.Stdout), Columns(o.Stderr), defaultWidth)
 	}
 
 	return s
 }
 
-// columns returns the width of the terminal w in cells, or 0 if w is not one.
-func columns(w io.Writer) int {
+// Columns returns the width of the terminal w in cells, or 0 if w is not one.
+func Columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0

@@ -8,11 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // newTestScreen returns a Screen for a terminal of that width.
@@ -57,9 +56,7 @@ func TestStatusLine(t *testing.T) {
 
 			s.drawStatus()
 			want := "\r  \r⠋ 0s " + want
-			if got := out.String(); got != want {
-				t.Errorf("the status line is %q, want %q", got, want)
-			}
+			compare.Equal(t, "the status line", out.String(), want)
 		})
 	}
 }
@@ -82,9 +79,7 @@ func TestRefresh(t *testing.T) {
 
 		const line = " 1s asking\x1b[0m\r             \r"
 		const want = "\r  \r\x1b[0;2m⠋" + line + "\x1b[0;2m⠙" + line + "warning\n\r  \r\x1b[0;2m⠹" + line
-		if got := out.String(); got != want {
-			t.Errorf("the terminal got %q, want %q", got, want)
-		}
+		compare.Equal(t, "the terminal", out.String(), want)
 	})
 }
 
@@ -165,9 +160,7 @@ func shows(t *testing.T, calls map[string]call) {
 			}
 
 			got := sequences.ReplaceAllString(out.String(), "")
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("the terminal differs (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "the terminal", got, tt.want)
 		})
 	}
 }
@@ -309,9 +302,7 @@ func TestNoColor(t *testing.T) {
 	s.stdout = &out
 	s.shows = true
 	s.showMarkdown("# one\n\n**two** [three](https://a.example/1)")
-	if got, want := out.String(), "one\n\ntwo three[1]\n"; got != want {
-		t.Errorf("the terminal got %q, want %q", got, want)
-	}
+	compare.Equal(t, "the terminal", out.String(), "one\n\ntwo three[1]\n")
 }
 
 // Format has the whole answer, also what came as a stream.
@@ -320,24 +311,25 @@ func TestFormat(t *testing.T) {
 	message("one\n\ntw")(s)
 
 	got := s.Format(&answer.Answer{Text: "one\n\ntwo"})
-	if want := "one\n\ntwo\n"; got != want {
-		t.Errorf("formatted as %q, want %q", got, want)
-	}
+	compare.Equal(t, "formatted", got, "one\n\ntwo\n")
 }
 
-// Neither links in each row nor rules nor sources make an answer long.
+// Neither links and headers in each row nor rules nor sources make an answer long.
 func TestWritten(t *testing.T) {
 	var many strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&many, "http://%x\n\n", i)
 	}
 	link := "[" + strings.Repeat("漢", 5000) + "](https://a.example/" + strings.Repeat("x", 2000) + ")"
+	records := "|" + strings.Repeat("x ", 8000) + "|b\n|-|-\n" + strings.Repeat("|a|b\n", 3000)
 
 	for name, body := range map[string]string{
 		"a long URL": "https://a.example/" + strings.Repeat("漢", 1000),
 		"long URLs":  strings.Repeat("https://a.example/"+strings.Repeat("漢", 600)+"\n\n", 100),
 		"short URLs": many.String(),
 		"a link":     link,
+		"a cell":     "|a|b\n|-|-\n|c|" + link,
+		"records":    records,
 		"rules":      strings.Repeat("---\n\n", 1000),
 	} {
 		for _, width := range []int{10, 300} {

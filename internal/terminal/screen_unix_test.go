@@ -5,6 +5,8 @@ package terminal
 import (
 	"os"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // What a terminal shows: the answer and the status line, where it understands control sequences.
@@ -15,7 +17,7 @@ func TestTerminals(t *testing.T) {
 	}
 	defer tty.Close()
 
-	type shown struct{ text, status bool }
+	type shown struct{ Text, Status bool }
 	for _, tt := range []struct {
 		name    string
 		options Options
@@ -31,9 +33,7 @@ func TestTerminals(t *testing.T) {
 			tt.options.Stderr = tty
 			s := New(t.Context(), tt.options)
 			got := shown{s.ShowsText(), s.status != nil}
-			if got != tt.want {
-				t.Errorf("shown are %v, want %v", got, tt.want)
-			}
+			compare.Equal(t, "shown", got, tt.want)
 
 			s.Configure(nil, true)
 			if s.ShowsText() || s.status != nil {

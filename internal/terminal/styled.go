@@ -40,6 +40,9 @@ const (
 	italic     = ";3"
 	underlined = ";4"
 	struck     = ";9"
+	red        = ";31"
+	green      = ";32"
+	yellow     = ";33"
 	code       = ";36"
 	linked     = ";4;94"
 )

@@ -1,8 +1,11 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // At every width the rows fit, and break nothing that belongs together.
@@ -34,9 +37,7 @@ func TestWrap(t *testing.T) {
 
 				all := strings.Join(lines, "\n")
 				for _, s := range unbroken {
-					if !strings.Contains(all, s) {
-						t.Errorf("at %d the rows break %q:\n%s", width, s, all)
-					}
+					compare.Contains(t, fmt.Sprint("rows of ", width), all, s)
 				}
 			}
 		})

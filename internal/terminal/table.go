@@ -10,11 +10,9 @@ import (
 const (
 	gap       = "  " // between two columns
 	minColumn = 8    // cells of a column whose text is wrapped
-	maxRepeat = 4    // bytes of a shown table for each byte of its Markdown
 )
 
-// table shows a table in columns, or as records if they would be too narrow. A table that would
-// repeat headers or URLs again and again is shown as it is.
+// table shows a table in columns, or as records if they would be too narrow.
 func (r *renderer) table(t *markdown.Table) {
 	source := r.lines[t.StartLine-1 : t.EndLine]
 	tooLong := func(line string) bool { // the parser drops the cells that the header does not have
@@ -33,27 +31,11 @@ func (r *renderer) table(t *markdown.Table) {
 	}
 
 	widths := columnWidths(rows, r.room())
-	var wrapped [][][]styled
-	left := maxRepeat * len(strings.Join(source, "\n")) // bytes
-	for _, row := range rows {
-		lines := [][]styled{rows[0]} // a record repeats the headers
-		if widths != nil {
-			lines = wrapCells(row, widths)
-		}
-		wrapped = append(wrapped, lines)
-
-		left -= size(slices.Concat(lines...))
-		if left < 0 {
-			r.asIs(t)
-			return
-		}
-	}
-
 	if widths == nil {
 		r.records(rows)
 		return
 	}
-	r.columns(wrapped, widths, t.Align)
+	r.columns(rows, widths, t.Align)
 }
 
 // tableRow returns the cells of a row.
@@ -62,21 +44,6 @@ func (r *renderer) tableRow(row []*markdown.Text, sgr string) (list []styled) {
 		list = append(list, r.inline(cell, sgr))
 	}
 	return list
-}
-
-// size returns the number of bytes in cells and in the URLs of their links.
-func size(list []styled) (n int) {
-	for _, s := range list {
-		page := ""
-		for _, c := range s {
-			if c.page != page {
-				n += len(c.page)
-				page = c.page
-			}
-			n++
-		}
-	}
-	return n
 }
 
 // columnWidths returns the width of each column: that of its widest cell, or for wider columns an
@@ -130,18 +97,24 @@ func wrapCells(row []styled, widths []int) [][]styled {
 
 // columns shows the cells of a table side by side. An empty row is before and after a row that has
 // several lines.
-func (r *renderer) columns(rows [][][]styled, widths []int, align []string) {
+func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
 	var rule []styled // below the header
 	for _, w := range widths {
 		rule = append(rule, in(dim, strings.Repeat("─", w)))
 	}
-	rows[0] = append(rows[0], rule)
 
+	previous := 0 // lines of the row above
 	for i, row := range rows {
-		if i > 1 && len(row)+len(rows[i-1]) > 2 {
+		lines := wrapCells(row, widths)
+		if i == 0 {
+			lines = append(lines, rule)
+		}
+		if i > 1 && len(lines)+previous > 2 {
 			r.row(nil)
 		}
-		for _, parts := range row {
+		previous = len(lines)
+
+		for _, parts := range lines {
 			var line styled
 			for k, part := range parts {
 				line.addCell(part, widths[k], align[k])
@@ -163,9 +136,12 @@ func (s *styled) addCell(cell styled, width int, align string) {
 }
 
 // records shows each cell of a table as a paragraph behind the header of its column. The first row
-// has the headers.
+// has the headers. They are repeated in each row, so it ends when the block is too long.
 func (r *renderer) records(rows [][]styled) {
 	for i, row := range rows[1:] {
+		if r.isFull() {
+			return
+		}
 		if i > 0 {
 			r.row(nil)
 		}

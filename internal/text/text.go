@@ -110,7 +110,8 @@ func Nearest(s string, names []string) string {
 		last := name[strings.LastIndex(name, ".")+1:]
 		distance := levenshtein.ComputeDistance(strings.ToLower(s), last)
 		isPart := len(s) > 2 && strings.Contains(last, s)
-		if isPart {
+		isLonger := strings.HasPrefix(s, last+"-") // codex-cli, codex
+		if isPart || isLonger {
 			distance = min(distance, 1)
 		}
 

@@ -1,6 +1,10 @@
 package text
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
 
 func TestTruncate(t *testing.T) {
 	for _, tt := range []struct {
@@ -16,9 +20,7 @@ func TestTruncate(t *testing.T) {
 		{"ab", 1, "…"},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
-			if got := Truncate(tt.in, tt.n); got != tt.want {
-				t.Errorf("Truncate(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-			}
+			compare.Equal(t, tt.in, Truncate(tt.in, tt.n), tt.want)
 		})
 	}
 }
@@ -48,17 +50,13 @@ func TestPrintable(t *testing.T) {
 		"한국어 \u1112\u1161\u11ab":       "한국어 \u1112\u1161\u11ab",
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := Printable(in); got != want {
-				t.Errorf("Printable(%q) = %q, want %q", in, got, want)
-			}
+			compare.Equal(t, in, Printable(in), want)
 
 			pieces := ""
 			for _, r := range in {
 				pieces += Printable(string(r))
 			}
-			if pieces != want {
-				t.Errorf("Printable of the characters of %q = %q, want %q", in, pieces, want)
-			}
+			compare.Equal(t, "the characters of "+in, pieces, want)
 		})
 	}
 }
@@ -67,9 +65,7 @@ func TestPrintable(t *testing.T) {
 func TestPrintableVariant(t *testing.T) {
 	const in = "葛\U000e0100城\U000e0101\U000e0102市 辻\U000e01ef"
 	const want = "葛\U000e0100城\U000e0101市 辻\U000e01ef"
-	if got := Printable(in); got != want {
-		t.Errorf("Printable(%+q) = %+q, want %+q", in, got, want)
-	}
+	compare.Equal(t, in, Printable(in), want)
 }
 
 func TestOneLine(t *testing.T) {
@@ -82,9 +78,7 @@ func TestOneLine(t *testing.T) {
 		"":                            "",
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := OneLine(in); got != want {
-				t.Errorf("OneLine(%q) = %q, want %q", in, got, want)
-			}
+			compare.Equal(t, in, OneLine(in), want)
 		})
 	}
 }
@@ -105,9 +99,7 @@ func TestIsHostName(t *testing.T) {
 	} {
 		for _, name := range names {
 			t.Run(name, func(t *testing.T) {
-				if got := IsHostName(name); got != want {
-					t.Errorf("IsHostName(%q) = %t, want %t", name, got, want)
-				}
+				compare.Equal(t, "is a host name", IsHostName(name), want)
 			})
 		}
 	}

@@ -1,6 +1,10 @@
 package version
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
 
 func TestDescribe(t *testing.T) {
 	const commit = "v1.3.1-0.20261122052352-a515ba238ce8"
@@ -14,15 +18,11 @@ func TestDescribe(t *testing.T) {
 		"":                       Version + "-dev",
 	} {
 		t.Run(module, func(t *testing.T) {
-			if got := describe("", module); got != want {
-				t.Errorf("describe(%q) = %q, want %q", module, got, want)
-			}
+			compare.Equal(t, "version", describe("", module), want)
 		})
 	}
 }
 
 func TestRelease(t *testing.T) {
-	if got := describe("true", "(devel)"); got != Version {
-		t.Errorf("a release is %q, want %q", got, Version)
-	}
+	compare.Equal(t, "a release", describe("true", "(devel)"), Version)
 }

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
 
 func TestSection(t *testing.T) {
 	const text = `# Changelog
@@ -29,9 +33,7 @@ func TestSection(t *testing.T) {
 				got += "error: " + err.Error()
 			}
 
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			compare.Equal(t, "section", got, want)
 		})
 	}
 }

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
 
 func TestFill(t *testing.T) {
 	const (
@@ -19,9 +23,7 @@ func TestFill(t *testing.T) {
 				got += "error: " + err.Error()
 			}
 
-			if got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
+			compare.Equal(t, "entry", got, tt.want)
 		})
 	}
 }

@@ -38,14 +38,14 @@ type step struct {
 }
 
 var (
-	turns  = []string{"ok", "search", "weather", "uncited"}
+	turns  = []string{"ok", "search", "uncited"}
 	faults = []string{"hang", "cut", "truncated", "redirect", "garbage"}
 )
 
 // Script adds steps for the next requests, one request each. The step after the word "always" is
 // for all requests that find no other step. Parts of a step that are joined by "+" apply together.
 //
-//	ok, search, weather, uncited, empty   what the model says
+//	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
 //	incomplete, failed                    the status of the response

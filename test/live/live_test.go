@@ -1,11 +1,11 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestQuestions(t *testing.T) {
@@ -34,13 +34,9 @@ func TestQuestions(t *testing.T) {
 			s := newSession(api.URL, key, "gpt-5-mini")
 			q.ask(s)
 
-			if got, want := s.different, different[q.name]; !slices.Equal(got, want) {
-				t.Errorf("checks that differ\ngot  %q\nwant %q", got, want)
-			}
+			compare.Equal(t, "checks that differ", s.different, different[q.name])
 			log := s.log.String()
-			if !strings.Contains(log, `"gpt-5-mini"`) {
-				t.Error("the traffic has no request")
-			}
+			compare.Contains(t, "the traffic", log, `"gpt-5-mini"`)
 			if strings.Contains(log, key) {
 				t.Error("the traffic has the key")
 			}

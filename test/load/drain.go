@@ -3,8 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,14 +24,16 @@ func drain(server program) error {
 	var users sync.WaitGroup
 	for range 20 {
 		users.Go(func() {
-			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+			var c net.Conn
 			for !over.Load() {
-				status, body, err := post(client, s.address)
+				var response string
+				var err error
+				c, response, err = post(c, s.address, "alice", "load")
 				switch {
 				case err != nil: // the server is gone, or closed the connection first
-				case status == http.StatusServiceUnavailable:
+				case strings.HasPrefix(response, "503"):
 					refused.Add(1)
-				case strings.Contains(body, `"content":[`):
+				case isAnswer(response):
 					answered.Add(1)
 				default:
 					lost.Add(1)
@@ -52,22 +53,4 @@ func drain(server program) error {
 		err = errors.Join(err, fmt.Errorf("%d calls were accepted and killed", lost.Load()))
 	}
 	return err
-}
-
-// post makes a call on a connection that client keeps.
-func post(client *http.Client, address string) (status int, body string, err error) {
-	req, err := http.NewRequest(http.MethodPost, "http://"+address+"/mcp", strings.NewReader(message("load")))
-	if err != nil {
-		return 0, "", err
-	}
-	for name, value := range headers("alice") {
-		req.Header.Set(name, value)
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	return res.StatusCode, string(data), err
 }

@@ -17,7 +17,6 @@ import (
 type scenario struct {
 	name        string
 	rate, burst float64       // requests a second, and at once; 0: no limit
-	others      float64       // requests a second of other programs
 	counts      bool          // a refused request takes what is left of the burst
 	loops       int           // calls that alice repeats until the crowds have their answers
 	isRefused   bool          // all requests of alice are refused
@@ -54,16 +53,13 @@ func scenarios() (all []scenario) {
 	// A rate that calls share.
 	five := scenario{rate: 5, burst: 10, answers: 2 * second}
 	add(five, "60 calls", sixty(19*second))
-	silent := five
-	silent.header = unnamed
-	add(silent, "60 calls, the API names no time", sixty(22*second))
-	counting := five
-	counting.counts = true
-	add(counting, "60 calls, refused requests count", sixty(22*second))
-	shared := five
-	shared.others = 2
-	add(shared, "60 calls, others use 2 of the 5", sixty(33*second))
-
+	five.header = unnamed
+	add(five, "60 calls, the API names no time", sixty(22*second))
+	five.header = ""
+	five.counts = true
+	add(five, "60 calls, refused requests count", sixty(22*second))
+	shared := scenario{rate: 3, burst: 10, answers: 2 * second} // others use 2 of 5
+	add(shared, "60 calls, others use a part", sixty(33*second))
 	two := scenario{rate: 2, burst: 2}
 	once := crowd{person: "bob", start: second, calls: 1, within: 6 * second}
 	add(two, "60 calls at 2 a second, and another", sixty(45*second), once)
@@ -178,13 +174,12 @@ func (a *limitedAPI) take(person string) float64 {
 	}
 
 	now := time.Now()
-	a.left = min(a.burst, a.left+(a.rate-a.others)*now.Sub(a.filled).Seconds())
+	a.left = min(a.burst, a.left+a.rate*now.Sub(a.filled).Seconds())
 	a.filled = now
 	if a.left >= 1 {
 		a.left--
 		return 0
 	}
-
 	wait := (1 - a.left) / a.rate
 	if a.counts {
 		a.left = 0

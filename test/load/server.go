@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -149,13 +149,24 @@ func (s *process) call(user, query string, within time.Duration) error {
 	return err
 }
 
-// ask calls the tool answer on c, or on a new connection if c is nil. The response must be a result.
-// It returns the connection if it can be used again.
+// ask makes a call, as post does. The response must be a result.
 func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
+	kept, response, err := post(c, address, user, query)
+	if err == nil && !isAnswer(response) {
+		err = errors.New(response)
+	}
+	return kept, err
+}
+
+func isAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
+
+// post calls the tool answer on c, or on a new connection if c is nil. It returns the connection if it
+// can be used again, and status and body of the response.
+func post(c net.Conn, address, user, query string) (kept net.Conn, response string, err error) {
 	if c == nil {
 		c, err = net.Dial("tcp", address)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	defer func() {
@@ -164,54 +175,23 @@ func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
 		}
 	}()
 
-	if err := send(c, user, query); err != nil {
-		return nil, err
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
+		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
+	if _, err := fmt.Fprintf(c, header, token(user), len(body), body); err != nil {
+		return nil, "", err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
+	text, err := io.ReadAll(res.Body)
+	if err == nil && !res.Close {
+		kept = c
 	}
-
-	if !bytes.Contains(body, []byte(`"content":[`)) {
-		return nil, fmt.Errorf("status %d: %s", res.StatusCode, body)
-	}
-	if res.Close {
-		return nil, nil
-	}
-	return c, nil
+	return kept, res.Status + ": " + string(text), err
 }
 
-// send writes the request of a call.
-func send(c net.Conn, user, query string) error {
-	body := message(query)
-	header := []string{
-		"POST /mcp HTTP/1.1",
-		"Host: localhost",
-		fmt.Sprintf("Content-Length: %d", len(body)),
-	}
-	for name, value := range headers(user) {
-		header = append(header, name+": "+value)
-	}
-	_, err := io.WriteString(c, strings.Join(header, "\r\n")+"\r\n\r\n"+body)
-	return err
-}
-
-// message is a call of the tool answer.
-func message(query string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer",`+
-		`"arguments":{"query":"%s"},"_meta":{"progressToken":1}}}`, query)
-}
-
-// headers are those of a call, without its length.
-func headers(user string) map[string]string {
-	return map[string]string{
-		"Authorization":        "Bearer " + token(user),
-		"Content-Type":         "application/json",
-		"Accept":               "application/json, text/event-stream",
-		"Mcp-Protocol-Version": "2025-06-18",
-	}
-}
+// header is that of a call, with its token, its length and its body.
+const header = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n" +
+	"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+	"Mcp-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s"

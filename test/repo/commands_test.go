@@ -45,7 +45,7 @@ var outputs = []output{
 	{"(mkdir|printf|echo) .*config/secrets", ""},
 	{"printf %s token:alice ", "142cf5f743a90ad4"},
 	{"go install ./cmd/", ""},
-	{"go run ./cmd/openai-responses-mcp ask |git diff \\| go run ", "Sources:"},
+	{"go run ./cmd/openai-responses-mcp ask |cat go.mod \\| go run ", "Sources:"},
 	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},
 	{"openai-responses-mcp ask ", "tokens"},
 	{"openai-responses-mcp doctor", "policy"},

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // page is a Markdown file with its fenced blocks cut out.
@@ -169,9 +168,7 @@ func TestFlagsAndKeys(t *testing.T) {
 	for _, p := range pages(t, everywhere...) {
 		t.Run(p.name, func(t *testing.T) {
 			for _, flag := range find(flagged, p.prose) {
-				if !strings.Contains(usage, flag) {
-					t.Errorf("%s is not in the usage texts", flag)
-				}
+				compare.Contains(t, "usage texts", usage, flag)
 			}
 
 			for _, key := range find(keyed, p.prose) {
@@ -185,12 +182,37 @@ func TestFlagsAndKeys(t *testing.T) {
 	}
 }
 
+// Each flag of a command is in its usage text.
+func TestUsageFlags(t *testing.T) {
+	const defined = `\bf\.\w+\((?:[^"\n]+, )?"([a-z-]+)", `
+	common := read(t, "internal/cli/flags.go")
+	for _, name := range files(t, "internal/cli/*.go") {
+		source := read(t, name)
+		command := strings.TrimSuffix(path.Base(name), ".go")
+		if strings.Contains(source, "newFlags(") {
+			source += common
+		}
+		flags := find(defined, source)
+		if len(flags) == 0 || strings.HasPrefix(command, "flags") {
+			continue
+		}
+
+		t.Run(command, func(t *testing.T) {
+			file := "internal/cli/usage_" + command + ".txt"
+			usage := find(`-([a-z][a-z-]*)`, read(t, strings.Replace(file, "_stdio", "", 1)))
+			for _, flag := range flags {
+				if !slices.Contains(usage, flag) {
+					t.Errorf("%s does not have %s", file, flag)
+				}
+			}
+		})
+	}
+}
+
 // The manual page and the usage texts have the same flags.
 func TestManual(t *testing.T) {
 	manual := read(t, "packaging/man/openai-responses-mcp.1")
 	want := find(`-(-[a-z][a-z-]+)`, readAll(t, "internal/cli/usage*.txt"))
 	got := find(`Fl (-[a-z][a-z-]+)`, manual)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flags (-usage +manual):\n%s", diff)
-	}
+	compare.Equal(t, "flags", got, want)
 }

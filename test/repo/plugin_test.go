@@ -1,61 +1,48 @@
 package repo_test
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// Agent Plugins 1.0.0 allows these members only: https://agent-plugins.org/schemas/1.0.0/.
+// Agent Plugins 1.0.0 allows these members only: https://agent-plugins.org/schemas/1.0.0/. Each client
+// has a name for the folder of the plugin. Without --prefix npx would start a package of the project
+// that the client works on.
 func TestPlugin(t *testing.T) {
-	for _, tt := range []struct{ file, path, members string }{
-		{"plugin.json", "@this", "$schema name version description author homepage repository " +
-			"license keywords"},
-		{"plugin.json", "author", "name url"},
-		{"mcp.json", "@this", "$schema mcpServers"},
-		{"mcp.json", "mcpServers", "openai-responses"},
-		{"mcp.json", "mcpServers.openai-responses", "type command args"},
+	const (
+		market = ".claude-plugin/marketplace.json"
+		gemini = "gemini-extension.json"
+		server = "mcpServers.openai-responses"
+		start  = `"npx" ["--prefix","${%s}","-y","` +
+			version.Name + "@" + version.Version + `","--stdio"]`
+	)
+	for _, tt := range []struct{ file, path, want string }{
+		{"plugin.json", "@keys", `["$schema","name","version","description","author","homepage",` +
+			`"repository","license","keywords"]`},
+		{"plugin.json", "author.@keys", `["name","url"]`},
+		{"mcp.json", "@keys", `["$schema","mcpServers"]`},
+		{"mcp.json", "mcpServers.@keys", `["openai-responses"]`},
+		{"mcp.json", server + ".@keys", `["type","command","args"]`},
+		{"mcp.json", server, fmt.Sprintf(start, "PLUGIN_ROOT")},
+		{gemini, server, fmt.Sprintf(start, "extensionPath")},
+		{market, "plugins.0." + server, fmt.Sprintf(start, "CLAUDE_PLUGIN_ROOT")},
 	} {
 		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
-			var got []string
-			for _, key := range gjson.Get(read(t, tt.file), tt.path+".@keys").Array() {
-				got = append(got, key.String())
+			value := gjson.Get(read(t, tt.file), tt.path)
+			got := value.Get("@ugly").Raw
+			if value.IsObject() {
+				got = value.Get("command").Raw + " " + value.Get("args|@ugly").Raw
 			}
-
-			if diff := cmp.Diff(strings.Fields(tt.members), got); diff != "" {
-				t.Errorf("members (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// Each client has a name for the folder of the plugin. Without --prefix npx would start a package
-// of the project that the client works on.
-func TestPluginServer(t *testing.T) {
-	for _, tt := range []struct{ file, path, folder string }{
-		{"mcp.json", "mcpServers", "PLUGIN_ROOT"},
-		{".claude-plugin/marketplace.json", "plugins.0.mcpServers", "CLAUDE_PLUGIN_ROOT"},
-		{"gemini-extension.json", "mcpServers", "extensionPath"},
-	} {
-		t.Run(tt.file, func(t *testing.T) {
-			server := gjson.Get(read(t, tt.file), tt.path+".openai-responses")
-			got := []string{server.Get("command").String()}
-			for _, arg := range server.Get("args").Array() {
-				got = append(got, arg.String())
-			}
-
-			pinned := version.Name + "@" + version.Version
-			want := []string{"npx", "--prefix", "${" + tt.folder + "}", "-y", pinned, "--stdio"}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("command (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "value", got, tt.want)
 		})
 	}
 }
@@ -72,9 +59,7 @@ func TestSkills(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if want := path.Base(path.Dir(name)); skill.Name != want {
-				t.Errorf("name = %q, want that of the folder, %q", skill.Name, want)
-			}
+			compare.Equal(t, "name", skill.Name, path.Base(path.Dir(name)))
 			if n := len(skill.Description); n < 40 || n > 1024 {
 				t.Errorf("the description has %d bytes, want 40 to 1024", n)
 			}
@@ -85,9 +70,7 @@ func TestSkills(t *testing.T) {
 				t.Errorf("it has %d bytes, want less than 6000", len(text))
 			}
 			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
-				if !strings.Contains(text, "`"+tool+"`") {
-					t.Errorf("it does not name %s", tool)
-				}
+				compare.Contains(t, "the text", text, "`"+tool+"`")
 			}
 		})
 	}
@@ -116,22 +99,14 @@ func TestDockerEntry(t *testing.T) {
 	if err := d.Decode(&e); err != nil {
 		t.Fatal(err)
 	}
-	// The catalog wants a capital at the beginning of each word.
-	isTitle := regexp.MustCompile(`^([A-Z]\S+( |$))+$`).MatchString(e.About.Title)
-
 	secret := e.Config.Secrets[0]
+	got := []string{e.Image, secret.Name, secret.Env}
+	want := []string{"mcp/" + e.Name, e.Name + ".api_key", "OPENAI_API_KEY"}
+	compare.Equal(t, "image, secret and variable", got, want)
 
-	for name, ok := range map[string]bool{
-		"the image has the name": e.Image == "mcp/"+e.Name,
-		"the title":              isTitle,
-		"the name of the secret": secret.Name == e.Name+".api_key",
-		"the variable":           secret.Env == "OPENAI_API_KEY",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if !ok {
-				t.Errorf("wrong: %+v", e)
-			}
-		})
+	// The catalog wants a capital at the beginning of each word.
+	if !regexp.MustCompile(`^([A-Z]\S+( |$))+$`).MatchString(e.About.Title) {
+		t.Errorf("title %q, want words with capitals", e.About.Title)
 	}
 }
 

@@ -24,11 +24,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -207,9 +207,7 @@ func TestVersions(t *testing.T) {
 		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
 			text := read(t, tt.file)
 			if tt.path == "" {
-				if !strings.Contains(text, tt.want) {
-					t.Errorf("it does not have %q", tt.want)
-				}
+				compare.Contains(t, "text", text, tt.want)
 				return
 			}
 
@@ -217,9 +215,7 @@ func TestVersions(t *testing.T) {
 				text, _ = sjson.Set(text, tt.path, tt.want) // paths without # are valid
 				write(t, tt.file, text)
 			}
-			if got := gjson.Get(text, tt.path).String(); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			compare.Equal(t, "value", gjson.Get(text, tt.path).String(), tt.want)
 		})
 	}
 }
@@ -237,9 +233,7 @@ func TestNamedVersions(t *testing.T) {
 				return
 			}
 
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("another version (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "versions", got, want)
 		})
 	}
 }

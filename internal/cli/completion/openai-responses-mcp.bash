@@ -4,13 +4,13 @@
 _openai_responses_mcp() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' words=''
     local common="--config --model --offline --debug --help"
-    local commands="serve ask smoke doctor setup completion help"
+    local commands="serve ask smoke login doctor setup completion help"
     [ "$COMP_CWORD" -eq 1 ] || command=${COMP_WORDS[1]}
 
     case $command in
     serve)
         words="$common --http --metrics --path --max-calls --max-calls-per-user --calls-per-hour
-            --notice --drain --log-format --allowed-host --allow-anonymous --public-url
+            --notice --drain --log-format --allowed-host --trusted-proxy --allow-anonymous --public-url
             --oauth-issuer --oauth-audience --oauth-scope --oauth-user"
         ;;
     ask)
@@ -18,6 +18,7 @@ _openai_responses_mcp() {
             --max-results --json --events --usage --color"
         ;;
     smoke) words="$common --ldjson --tool --ping --cancel" ;;
+    login) words="--remove --config --help" ;;
     doctor) words="$common --live --json" ;;
     setup)
         words="--via --url --oauth --config --help"

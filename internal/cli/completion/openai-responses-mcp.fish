@@ -1,12 +1,13 @@
 # Completion of openai-responses-mcp for fish.
 
-set -l commands serve ask smoke doctor setup completion help
+set -l commands serve ask smoke login doctor setup completion help
 set -l first "not __fish_seen_subcommand_from $commands"
 
 complete -c openai-responses-mcp -f
 complete -c openai-responses-mcp -n $first -a serve -d 'serve MCP over HTTP, for teams'
 complete -c openai-responses-mcp -n $first -a ask -d 'answer a question in the terminal'
 complete -c openai-responses-mcp -n $first -a smoke -d 'run a session and ask once'
+complete -c openai-responses-mcp -n $first -a login -d 'store the API key'
 complete -c openai-responses-mcp -n $first -a doctor -d 'check everything, and say what to do'
 complete -c openai-responses-mcp -n $first -a setup -d 'print the configuration of an MCP client'
 complete -c openai-responses-mcp -n $first -a completion -d 'print a script that completes commands and flags'
@@ -14,7 +15,7 @@ complete -c openai-responses-mcp -n $first -a help -d 'print the flags of a comm
 
 complete -c openai-responses-mcp -l help -d 'print the flags'
 complete -c openai-responses-mcp -n 'not __fish_seen_subcommand_from completion help' -l config -r -F -d 'YAML file'
-set -l common 'not __fish_seen_subcommand_from setup completion help'
+set -l common 'not __fish_seen_subcommand_from login setup completion help'
 complete -c openai-responses-mcp -n $common -l model -x -d 'model of the profile'
 complete -c openai-responses-mcp -n $common -l offline -d 'answer from a built-in fake API'
 complete -c openai-responses-mcp -n $common -l debug -d 'log to stderr, and to a file'
@@ -34,6 +35,7 @@ complete -c openai-responses-mcp -n $in -l notice -x -d 'how long everything sta
 complete -c openai-responses-mcp -n $in -l drain -x -d 'how long calls may then finish'
 complete -c openai-responses-mcp -n $in -l log-format -x -a 'text json' -d 'format of the log'
 complete -c openai-responses-mcp -n $in -l allowed-host -x -d 'accepted Host header'
+complete -c openai-responses-mcp -n $in -l trusted-proxy -x -d 'proxy that names addresses of clients'
 complete -c openai-responses-mcp -n $in -l allow-anonymous -d 'no tokens on an address other than loopback'
 complete -c openai-responses-mcp -n $in -l public-url -x -d 'URL that clients connect to'
 complete -c openai-responses-mcp -n $in -l oauth-issuer -x -d 'issuer of access tokens'
@@ -59,6 +61,9 @@ complete -c openai-responses-mcp -n $in -l ldjson -d 'one JSON value a line'
 complete -c openai-responses-mcp -n $in -l tool -x -a 'answer answer_detailed answer_quick' -d 'tool to call'
 complete -c openai-responses-mcp -n $in -l ping -d 'also send a ping'
 complete -c openai-responses-mcp -n $in -l cancel -d 'also cancel a call'
+
+set -l in '__fish_seen_subcommand_from login'
+complete -c openai-responses-mcp -n $in -l remove -d 'delete the stored key'
 
 set -l in '__fish_seen_subcommand_from doctor'
 complete -c openai-responses-mcp -n $in -l live -d 'also ask the API one short question'

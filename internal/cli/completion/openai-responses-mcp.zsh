@@ -14,6 +14,7 @@ _openai-responses-mcp() {
         'serve:serve MCP over HTTP, for teams'
         'ask:answer a question in the terminal'
         'smoke:run a session and ask once'
+        'login:store the API key'
         'doctor:check everything, and say what to do'
         'setup:print the configuration of an MCP client'
         'completion:print a script that completes commands and flags'
@@ -44,6 +45,7 @@ _openai-responses-mcp() {
             '--drain[how long calls may then finish]:duration:' \
             '--log-format[format of the log]:format:(text json)' \
             '*--allowed-host[accepted Host header]:host:_hosts' \
+            '--trusted-proxy[proxy that names addresses of clients]:address:' \
             '--allow-anonymous[no tokens on an address other than loopback]' \
             '--public-url[URL that clients connect to]:url:' \
             '*--oauth-issuer[issuer of access tokens]:url:' \
@@ -71,6 +73,12 @@ _openai-responses-mcp() {
             '--tool[tool to call]:tool:(answer answer_detailed answer_quick)' \
             '--ping[also send a ping]' \
             '--cancel[also cancel a call]'
+        ;;
+    login)
+        _arguments \
+            '--remove[delete the stored key]' \
+            '--config[YAML file]:file:_files' \
+            '--help[print the flags]'
         ;;
     doctor)
         _arguments $common \

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// newTerminal returns both ends of a pseudo-terminal.
+func newTerminal(t *testing.T) (user, program *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { user.Close() })
+	user.SetReadDeadline(time.Now().Add(patience)) // Fd would take that back.
+
+	number := 0
+	conn, _ := user.SyscallConn()
+	conn.Control(func(fd uintptr) {
+		number, _ = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+	})
+	if err == nil {
+		program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return user, program
+}
+
+// isEchoing reports whether a terminal shows what its user types.
+func isEchoing(t *testing.T, terminal *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings.Lflag&unix.ECHO != 0
+}
+
+// A terminal shows no key: it echoes nothing from before the prompt until login ends.
+func TestLoginTerminal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, typed string
+		code        int
+		want        string // on the terminal, after the prompt
+	}{
+		{"key", key + "\r", 0, "warning: the key was not checked"},
+		{"corrected", "x\x7f" + key + "\r", 0, "warning: the key was not checked"},
+		{"nothing", "\r", 1, "it is empty"},
+		{"Ctrl-C", key + "\x03", interrupted, "no key was entered"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			user, terminal := newTerminal(t)
+			cmd := program(t.TempDir(), "login")
+			cmd.Stdin = terminal
+			cmd.Stderr = terminal
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+			defer late.Stop()
+
+			const prompt = "API key (OPENAI_API_KEY, it is not shown): "
+			shown := readUntil(t, user, prompt)
+			if isEchoing(t, terminal) {
+				t.Error("the terminal echoes after the prompt")
+			}
+			user.WriteString(tt.typed)
+			cmd.Wait()
+
+			if !isEchoing(t, terminal) {
+				t.Error("the terminal does not echo after login")
+			}
+			if code := cmd.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			clean(t, shown+readUntil(t, user, tt.want))
+		})
+	}
+}
+
+// readUntil reads from a terminal until it has shown a text.
+func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
+	t.Helper()
+	b := make([]byte, 1024)
+	for !strings.Contains(shown, text) {
+		n, err := terminal.Read(b)
+		shown += string(b[:n])
+		if err != nil {
+			t.Fatalf("no %q on the terminal: %q, %v", text, shown, err)
+		}
+	}
+	return shown
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// login stores the API key beside the default configuration, or removes it. Desktop programs pass on
+// no variables.
+func (a *app) login(ctx context.Context, args []string) error {
+	f := newConfigFlag("login")
+	remove := f.Bool("remove", false, "")
+	err := f.parseAll(args)
+	if err != nil {
+		return err
+	}
+	s, err := a.build(f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+
+	path := s.config.StoredKey
+	variable := s.config.OpenAI.APIKeyEnv
+	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
+	if path == "" {
+		const problem = "there is no home directory for the key, or openai.headers replaces it"
+		return &failure{exitFailed, problem, elsewhere}
+	}
+	if *remove {
+		err = os.Remove(path)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			_, err = fmt.Fprintln(a.stdout, "no key is stored in", path)
+		}
+		return err
+	}
+	key, err := a.enterKey(ctx, variable)
+	if err == nil {
+		err = a.checkKey(ctx, s, key)
+	}
+	if err != nil {
+		return err
+	}
+
+	err = store(path, key+"\n")
+	if err != nil {
+		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
+	}
+	_, err = fmt.Fprintln(a.stdout, "stored the key in", path)
+	return err
+}
+
+// enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end, or
+// all of a pipe. name is the variable that the key would be in.
+func (a *app) enterKey(ctx context.Context, name string) (string, error) {
+	in, _ := a.stdin.(*os.File)
+	terminal := int(in.Fd()) // -1 for nil
+	if term.IsTerminal(terminal) {
+		echoing, err := term.MakeRaw(terminal)
+		if err != nil {
+			return "", err
+		}
+		defer term.Restore(terminal, echoing)
+
+		screen := struct {
+			io.Reader
+			io.Writer
+		}{in, a.stderr}
+		line, w := io.Pipe()
+		a.stdin = line
+		go func() {
+			question := "API key (" + name + ", it is not shown): "
+			s, err := term.NewTerminal(screen, "").ReadPassword(question)
+			if err != nil { // Ctrl-C is no signal in raw mode
+				err = &failure{exitInterrupted, "no key was entered", ""}
+			}
+			_, _ = io.WriteString(w, s)
+			w.CloseWithError(err)
+		}()
+	}
+
+	key, err := a.readStdin(ctx)
+	if err != nil {
+		return "", err
+	}
+	key = strings.TrimSuffix(strings.TrimSuffix(key, "\n"), "\r")
+	flaw := keyFlaw(key)
+	if flaw != "" {
+		return "", &failure{exitFailed, "this is not a key: " + flaw, "enter the key alone"}
+	}
+	return key, nil
+}
+
+// checkKey returns why the API refuses a key. Without an answer of the API it warns.
+func (a *app) checkKey(ctx context.Context, s *service, key string) error {
+	a.redactor.Add(key)
+	s.config.KeySet = true
+	s.api.APIKey = key
+	check, refused := doctor.CheckKey(ctx, doctor.Options{
+		Config:   s.config,
+		Client:   s.api,
+		Advisor:  s.advisor,
+		Profiles: s.profiles,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case refused:
+		return &failure{exitFailed, check.Text, "enter a complete and current key"}
+	case check.Verdict != "ok":
+		a.warn("the key was not checked: " + check.Text)
+	}
+	return nil
+}
+
+// store writes a file that only the user can read, in place of an older one. Until it is complete it
+// is next to its folder: a killed login leaves nothing beside the configuration.
+func store(path, data string) error {
+	folder := filepath.Dir(path)
+	err := os.MkdirAll(folder, 0o700)
+	if err != nil {
+		return err
+	}
+
+	temporary := fmt.Sprint(folder, "-", os.Getpid())
+	err = os.WriteFile(temporary, []byte(data), 0o600)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary)
+	}
+	return err
+}
+
+// loginCommand is the command line that stores the key which the server uses, or "" if that key is
+// elsewhere. npx and npm leave no command behind.
+func (a *app) loginCommand(cfg *config.Config) string {
+	const command = version.Name + " login"
+	switch {
+	case !cfg.KeyStored():
+		return ""
+	case strings.Contains(a.variable("npm_lifecycle_script"), version.Name):
+		return "npx " + command
+	}
+	return command
+}

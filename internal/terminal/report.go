@@ -1,0 +1,42 @@
+package terminal
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
+	// a name with two blanks or more after each.
+	reportLabel = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	verdict     = regexp.MustCompile(`(?m)^(ok|warn|fail)\b`)
+	colors      = map[string]string{"ok": green, "warn": yellow, "fail": red}
+)
+
+// Report returns the lines of doctor as rows that fit the terminal, in a narrow one without the
+// column of names. They stay as they are if the Screen shows no text.
+func (s *Screen) Report(lines string) string {
+	if !s.ShowsText() {
+		return lines
+	}
+
+	r := renderer{width: s.width()}
+	for line := range strings.Lines(lines) {
+		label := reportLabel.FindString(line)
+		words := line[len(label):]
+		if len(label) > r.width/2 {
+			name := strings.TrimSpace(label[len("fail  "):])
+			label = label[:len("fail  ")]
+			words = name + ": " + words
+		}
+		r.nest(label, strings.Repeat(" ", len(label)), func() {
+			r.paragraph(in("", words))
+		})
+	}
+	if s.mono {
+		return r.out.String()
+	}
+	return verdict.ReplaceAllStringFunc(r.out.String(), func(word string) string {
+		return in(colors[word], word).paint()
+	})
+}

@@ -1,0 +1,25 @@
+// Package compare compares values in tests.
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Equal fails a test unless a value is what it should be. what names the value.
+func Equal[T any](t testing.TB, what string, got, want T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Contains fails a test unless a text has a part.
+func Contains(t testing.TB, what, got, part string) {
+	t.Helper()
+	if !strings.Contains(got, part) {
+		t.Errorf("%s = %q, want %q in it", what, got, part)
+	}
+}
