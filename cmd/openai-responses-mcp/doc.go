@@ -34,6 +34,7 @@
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
+//	which calls are late                   server   Server.ask
 //	what outlives its request              tasks    Tasks.Start
 //	who may see a task                     tasks    Tasks.Find
 //	what an error says and advises         advice   Advisor.Advise

@@ -53,7 +53,9 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 		Out:   a.stdout,
 		Lines: s.config.LineMode,
 		Log:   s.log,
+		EOF:   make(chan struct{}),
 	}
+	s.server.Last = t.EOF
 	err := a.outlive(s, false)
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ const (
 	minSealingKey = 24 // those of an API key in its place; the warning says so
 )
 
-// outlive sets which calls are tasks. They outlive the process where the configuration runs
-// answer_detailed in the background and there is a secret for their ids. If requests are shared
-// among processes, there are no other tasks.
+// outlive sets which calls outlive their request: tasks and late answers. They outlive the process
+// where the configuration runs their tool in the background and there is a secret for their ids. If
+// requests are shared among processes, there are no others.
 func (a *app) outlive(s *service, shared bool) error {
 	secrets, err := a.taskSecrets()
 	if err != nil {
@@ -24,10 +24,19 @@ func (a *app) outlive(s *service, shared bool) error {
 	}
 
 	takesTasks := s.config.Server.Tasks
+	within := time.Duration(s.config.Server.AnswerWithinMS) * time.Millisecond
 	s.server.Shared = shared
-	s.server.Tasks = takesTasks && !shared
-	inBackground := s.profiles["answer_detailed"].Background
-	if !inBackground || !takesTasks {
+	if !shared {
+		s.server.Tasks = takesTasks
+		s.server.Within = within
+	}
+
+	isLate := false // some tool is, in the background
+	for _, p := range s.profiles {
+		isLate = isLate || within > 0 && p.Background
+	}
+	isTask := takesTasks && s.profiles["answer_detailed"].Background
+	if !isTask && !isLate {
 		return nil
 	}
 	list := func() []string { return secrets }
@@ -45,7 +54,8 @@ func (a *app) outlive(s *service, shared bool) error {
 	if s.config.Responses.Store {
 		keep = time.Hour // of a month
 	}
-	s.server.Tasks = true
+	s.server.Tasks = s.server.Tasks || isTask
+	s.server.Within = within
 	s.server.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
 		Cancel:  s.answerer.CancelResponse,

@@ -47,6 +47,7 @@ var formats = map[string]format{
 		pattern: regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
 		allowed: "a path (in double quotes a backslash starts an escape, use single quotes)",
 	},
+	"0 or":           {allowed: "0 or"}, // the bounds follow
 	"id":             {pattern: word, allowed: "an id"},
 	"word":           {pattern: word, allowed: "a word"},
 	"timezone":       {allowed: "an IANA time zone"},
@@ -87,8 +88,12 @@ func check(f field) (problems []string) {
 	return problems
 }
 
-// inBounds reports whether a number is finite and between the tags min and max.
+// inBounds reports whether a number is finite and between the tags min and max, or the 0 that its
+// format takes.
 func inBounds(tag reflect.StructTag, x float64) bool {
+	if tag.Get("format") == "0 or" && x == 0 {
+		return true
+	}
 	low, _ := strconv.ParseFloat(tag.Get("min"), 64)
 	high, _ := strconv.ParseFloat(cmp.Or(tag.Get("max"), "1e308"), 64)
 

@@ -24,6 +24,10 @@ var badFiles = []badFile{
 		"1: search.defaults.recency_days: NaN is not a number of at least 0"},
 	{"fraction for a whole number", "policy: {max_citations: 1.5}",
 		"1: policy.max_citations: 1.5 is not a whole number in 1..10"},
+	{"neither 0 nor in bounds", "server: {answer_within_ms: 999}",
+		"1: server.answer_within_ms: 999 is not 0 or in 1000..3600000"},
+	{"word for 0 or a number", "server: {answer_within_ms: soon}",
+		`1: server.answer_within_ms: "soon" is not 0 or in 1000..3600000`},
 	{"word for a switch", "server: {debug: maybe}",
 		`1: server.debug: "maybe" is not true or false`},
 	{"string for a list", "search: {defaults: {domains: a.example}}",
@@ -149,7 +153,8 @@ OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set: use one of them`
 // Package env names only the Go field of a value that it cannot parse. Other variables are not blamed.
 func TestEachVariable(t *testing.T) {
 	numbers := []string{"OPENAI_API_TIMEOUT=5", "OPENAI_MAX_RETRIES=5", "MAX_CITATIONS=5",
-		"REQUERY_ATTEMPTS=5", "SEARCH_RECENCY_DAYS=5", "SEARCH_MAX_RESULTS=5"}
+		"REQUERY_ATTEMPTS=5", "SEARCH_RECENCY_DAYS=5", "SEARCH_MAX_RESULTS=5",
+		"ANSWER_WITHIN_MS=5000"}
 
 	for _, f := range newLoader(nil).fields {
 		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a file

@@ -131,7 +131,11 @@ func describe(f field) map[string]any {
 		description["pattern"] = pattern.String()
 	}
 
+	bounds := description
 	switch f.Tag.Get("format") {
+	case "0 or":
+		bounds = map[string]any{}
+		description["anyOf"] = []any{map[string]any{"const": 0}, bounds}
 	case "headers":
 		description["propertyNames"] = map[string]any{"pattern": headerName.String()}
 		scalars := []string{"string", "number", "boolean", "null"}
@@ -142,7 +146,7 @@ func describe(f field) map[string]any {
 
 	for _, bound := range []string{"min", "max"} {
 		if limit := f.Tag.Get(bound); limit != "" {
-			description[bound+"imum"] = json.Number(limit)
+			bounds[bound+"imum"] = json.Number(limit)
 		}
 	}
 	description["default"] = effective(f)

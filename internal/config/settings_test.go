@@ -78,6 +78,7 @@ var settings = map[string]setting{
 	"server.show_config_on_start": {value: `true`},
 	"server.structured_content":   {value: `true`},
 	"server.tasks":                {value: `false`},
+	"server.answer_within_ms":     {value: `1000`},
 	"server.tool_errors":          {value: `"protocol"`, question: "400"},
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -16,6 +17,7 @@ const keepTime = 8 * time.Minute
 // api is an API that runs one question in the background for a minute, unless the question says
 // something else. Any server can ask it.
 type api struct {
+	tool      string // that is called; "": answer_detailed
 	question  string
 	created   time.Time
 	cancelled int
@@ -26,7 +28,7 @@ type api struct {
 func (a *api) ask(
 	ctx context.Context, call *llm.Call, q answer.Question,
 ) (*answer.Answer, error) {
-	if q.Query == "brief" {
+	if q.Query == "brief" || q.Query == "foreground" {
 		return research(ctx, call, q)
 	}
 	a.question = q.Query
@@ -47,7 +49,7 @@ func (a *api) fetch(
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := call.Tool == detailed && response == "resp_1" && created.Equal(a.created)
+	isSame := call.Tool == cmp.Or(a.tool, detailed) && response == "resp_1" && created.Equal(a.created)
 	switch {
 	case !isSame:
 		return nil, errors.New("not the task that was started")
@@ -238,6 +240,23 @@ func TestBackgroundPlace(t *testing.T) {
 			p.Errorf("there is a place after %v, want %v", got, time.Minute)
 		}
 	}, (&api{}).overHTTP, onePlace)
+}
+
+// A server that ends neither cancels a task of the API nor observes its end.
+func TestClose(t *testing.T) {
+	a := &api{}
+	inSession(t, func(p *peer) {
+		p.start("why")
+		p.server.Close()
+		time.Sleep(time.Second)
+
+		if n := len(*p.calls); n > 0 || a.cancelled > 0 {
+			p.Errorf("%d calls observed and %d cancelled, want none", n, a.cancelled)
+		}
+		if n := p.server.Running(); n > 0 {
+			p.Errorf("%d calls run", n)
+		}
+	}, a.overHTTP)
 }
 
 // Over stdio a task is returned when the API has named its response, or after two seconds. Then its

@@ -86,10 +86,18 @@ func (s *Server) call(
 	began := time.Now()
 	call := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := question(name, args, s.options.Defaults)
+	var q answer.Question
+	var err error
+	isFetch := name == fetch
+	if !isFetch {
+		q, err = question(name, args, s.options.Defaults)
+	}
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
+	if isFetch {
+		return s.await(ctx, req, call, args.Get("id").Str)
+	}
 	if err == nil {
 		err = s.hour.take(call.Person.ID)
 	}
@@ -98,10 +106,13 @@ func (s *Server) call(
 		return s.failure(req, name, err)
 	}
 	task, a, err := s.ask(ctx, req, call, q)
-	if task != nil {
+	switch {
+	case task == nil:
+		return s.result(req, name, a, err)
+	case s.canBeTask(req.Params):
 		return created(task), nil
 	}
-	return s.result(req, name, a, err)
+	return s.working(req, task.ID), nil
 }
 
 // ask answers a question, or returns the task that goes on with it: one of the three results is
@@ -109,8 +120,13 @@ func (s *Server) call(
 func (s *Server) ask(
 	ctx context.Context, req *mcp.CallToolRequest, call *llm.Call, q answer.Question,
 ) (*tasks.Task, *answer.Answer, error) {
-	if !s.canBeTask(req.Params) {
-		defer watch(ctx, req, call)() // before the result is sent
+	isTask := s.canBeTask(req.Params)
+	if !isTask && s.options.Within == 0 {
+		progress := tasks.NewProgress()
+		if isWatched(req) {
+			call.Sink = progress.Add
+		}
+		defer watch(ctx, req, progress)() // before the result is sent
 		a, err := s.run(ctx, call, q)
 		return nil, a, err
 	}
@@ -118,8 +134,15 @@ func (s *Server) ask(
 	task, keep := s.tasks.Start(ctx, call, func(ctx context.Context) (*answer.Answer, error) {
 		return s.run(ctx, call, q)
 	})
-	if keep() {
+	if isTask && keep(nameTime) {
 		return task, nil, nil
+	}
+	if !isTask {
+		defer watch(ctx, req, task.Progress)()
+		state := s.tasks.Wait(ctx, task, call, s.options.Within)
+		if state.Works() && keep(0) {
+			return task, nil, nil
+		}
 	}
 	end := s.tasks.Look(ctx, task, call)
 	return nil, end.Answer, end.Err
@@ -171,19 +194,26 @@ func (s *Server) guarded(api *tasks.API) *tasks.API {
 	return &guarded
 }
 
-// watch sends messages about a call to its client, if the client asks for them. They end before stop
-// returns.
-func watch(ctx context.Context, req *mcp.CallToolRequest, call *llm.Call) (stop func()) {
-	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
-	switch p.ProgressToken.(type) {
+// isWatched reports whether the client of a request asks for messages about its call.
+func isWatched(req *mcp.CallToolRequest) bool {
+	switch req.Params.GetProgressToken().(type) {
 	case string, float64: // as the protocol has it
-	default:
+		return true
+	}
+	return false
+}
+
+// watch sends messages about a call to the client of a request, if the client asks for them. They
+// end before stop returns.
+func watch(
+	ctx context.Context, req *mcp.CallToolRequest, progress *tasks.Progress,
+) (stop func()) {
+	if !isWatched(req) {
 		return func() {}
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
-	progress := tasks.NewProgress()
-	call.Sink = progress.Add
+	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
 	var messages sync.WaitGroup
 	messages.Go(func() {
 		progress.Watch(ctx, func(message string) error {
@@ -198,8 +228,11 @@ func watch(ctx context.Context, req *mcp.CallToolRequest, call *llm.Call) (stop 
 	}
 }
 
-// observe reports how a call ended.
+// observe reports how a call ended, unless it goes on at the API.
 func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err error) {
+	if errors.Is(err, llm.ErrDetached) {
+		return
+	}
 	end := Ended{Call: call, Outcome: "ok", Duration: time.Since(began), Err: err}
 	if a != nil {
 		end.Meta = a.Meta

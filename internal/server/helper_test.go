@@ -44,6 +44,9 @@ func research(
 	case "brief":
 		duration = time.Second
 	case "fail":
+		if second == "late" {
+			time.Sleep(duration)
+		}
 		return nil, &llm.Error{
 			Kind:      llm.KindServer,
 			Status:    503,
@@ -122,10 +125,11 @@ func withoutLimit(o *Options) {
 // peer is the client's side of a session.
 type peer struct {
 	*testing.T
-	in    io.Writer
-	out   *bufio.Reader
-	calls *[]Ended // that were observed
-	sent  int      // requests
+	server *Server
+	in     io.Writer
+	out    *bufio.Reader
+	calls  *[]Ended // that were observed
+	sent   int      // requests
 }
 
 // inSession runs a test in a session, which ends with the test.
@@ -145,7 +149,7 @@ func newPeer(t *testing.T, changes ...func(*Options)) *peer {
 		input.Close()
 	})
 	go s.MCP(ctx).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-	return &peer{T: t, in: input, out: bufio.NewReader(output), calls: calls}
+	return &peer{T: t, server: s, in: input, out: bufio.NewReader(output), calls: calls}
 }
 
 // initialize begins a session of 2025-06-18.

@@ -9,6 +9,7 @@
 //	hour.go      how many calls a person starts in an hour
 //	places.go    how many calls run at a time, of a person and of all
 //	tasks.go     the methods of tasks, which clients poll
+//	late.go      the tool answer_result, which returns answers that take long
 package server
 
 import (
@@ -42,6 +43,11 @@ type Options struct {
 	Tasks  bool       // clients can run answer_detailed as a task
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server
 	Shared bool       // requests about a task may reach another process, see tasks.Options
+
+	// Within is how long a call and answer_result wait for an answer before they return an id. 0: a
+	// call waits for its end, and there is no answer_result.
+	Within time.Duration
+	Last   <-chan struct{} // of tasks.Options
 
 	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
 	// the protocol version of the request decides.
@@ -85,7 +91,7 @@ func New(o Options) *Server {
 
 	s := &Server{
 		options: o,
-		tools:   tools(o.Defaults, o.Structured),
+		tools:   tools(o),
 		hour:    &hourLimit{calls: o.PerHour, buckets: map[string]*rate.Limiter{}},
 		places: &places{
 			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
@@ -93,7 +99,12 @@ func New(o Options) *Server {
 			people:    map[string]*person{},
 		},
 	}
-	s.tasks = tasks.New(tasks.Options{Timeout: o.Timeout, API: s.guarded(o.API), Shared: o.Shared})
+	s.tasks = tasks.New(tasks.Options{
+		Timeout: o.Timeout,
+		API:     s.guarded(o.API),
+		Shared:  o.Shared,
+		Last:    o.Last,
+	})
 	return s
 }
 
@@ -118,7 +129,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	program := &mcp.Implementation{Name: version.Name, Version: version.String()}
 	m := mcp.NewServer(program, &mcp.ServerOptions{
 		Logger:       log,
-		Instructions: instructions,
+		Instructions: s.options.instructions(),
 		// Exactly {"tools":{}}: the SDK would add logging and listChanged.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		// initialize agrees on the second one for any request (spec §2.3). The first is for

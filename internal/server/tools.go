@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
@@ -23,8 +22,17 @@ const (
 	maxResults = 10                // upper bound of max_results, as in the configuration
 )
 
-// tools returns the tools of spec §3.1. A tool has the name of its profile.
-func tools(d answer.Defaults, structured bool) []*mcp.Tool {
+// instructions tell models how to use the tools.
+func (o Options) instructions() string {
+	if o.Within > 0 {
+		return instructions + lateInstructions
+	}
+	return instructions
+}
+
+// tools returns the tools of spec §3.1. A tool that asks has the name of its profile.
+func tools(o Options) []*mcp.Tool {
+	d := o.Defaults
 	hosts, _ := jsonx.Marshal(append([]string{}, d.Domains...)) // strings are always valid JSON
 	search := fmt.Appendf(nil, searchSchema, d.RecencyDays, maxResults, d.MaxResults, hosts)
 
@@ -52,10 +60,15 @@ func tools(d answer.Defaults, structured bool) []*mcp.Tool {
 		},
 	}
 
+	output := outputSchema
+	if o.Within > 0 {
+		all = append(all, lateTool)
+		output = lateSchema
+	}
 	for _, t := range all {
 		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
-		if structured {
-			t.OutputSchema = json.RawMessage(outputSchema)
+		if o.Structured {
+			t.OutputSchema = json.RawMessage(output)
 		}
 	}
 	return all
@@ -115,9 +128,7 @@ const (
 		"required": ["query"]
 	}`
 
-	outputSchema = `{
-		"type": "object",
-		"properties": {
+	answerProperties = `
 			"answer": {"type": "string"},
 			"used_search": {"type": "boolean"},
 			"citations": {
@@ -132,8 +143,11 @@ const (
 					"required": ["url", "published_at"]
 				}
 			},
-			"model": {"type": "string"}
-		},
+			"model": {"type": "string"}`
+
+	outputSchema = `{
+		"type": "object",
+		"properties": {` + answerProperties + `},
 		"required": ["answer", "used_search", "citations", "model"]
 	}`
 )

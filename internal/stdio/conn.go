@@ -27,6 +27,7 @@ type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
 	in      chan jsonrpc.Message // for the SDK
+	eof     chan struct{}        // of the Transport, may be nil
 	out     io.Writer
 	log     *slog.Logger
 	lines   atomic.Bool // answer in lines
@@ -55,6 +56,9 @@ type request struct {
 // input. So the SDK learns of the end when all requests are answered.
 func (c *conn) scan(r *Reader) {
 	defer c.done()
+	if c.eof != nil {
+		defer close(c.eof)
+	}
 	for {
 		f, err := r.Read()
 		if err != nil && !errors.As(err, new(parseError)) {

@@ -33,7 +33,8 @@ type Transport struct {
 	Out io.Writer
 	// Lines makes all answers lines (MCP_LINE_MODE=1), not only those after the first line.
 	Lines bool
-	Log   *slog.Logger // gets the stages of transports.md §1.6 at debug level
+	EOF   chan struct{} // if not nil, is closed when In has ended
+	Log   *slog.Logger  // gets the stages of transports.md §1.6 at debug level
 }
 
 // Connect starts reading In. The connection ends when In has ended and every call is answered, when
@@ -45,6 +46,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		end:      end,
 		in:       make(chan jsonrpc.Message),
 		out:      retrying{t},
+		eof:      t.EOF,
 		log:      t.Log,
 		requests: map[int64]request{},
 		numbers:  map[string]int64{},

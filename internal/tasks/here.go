@@ -23,14 +23,14 @@ type here struct {
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
 // and ends with Tasks.
 //
-// keep may wait until the API names the response of the call. If only what the API runs becomes a
-// task, keep waits until the API finds the response. It returns false if the call ends before, and
-// that it has ended is in the state of t.
+// keep waits for a time until the API names the response of the call. If only what the API runs
+// becomes a task, keep waits until the API finds the response. It returns false if the call has ended
+// before.
 func (s *Tasks) Start(
 	request context.Context,
 	call *llm.Call,
 	run func(context.Context) (*answer.Answer, error),
-) (t *Task, keep func() bool) {
+) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
 	h := &here{tasks: s, stop: stop, named: make(chan struct{})}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
@@ -49,12 +49,12 @@ func (s *Tasks) Start(
 		s.end(t, a, err)
 	}()
 
-	return t, func() bool {
-		if !h.isTask(t, &asks) {
+	return t, func(wait time.Duration) bool {
+		if !h.isTask(t, &asks, wait) || !leave() {
+			<-t.done
 			return false
 		}
 		h.kept.Store(true)
-		leave()
 		s.add(t, h)
 		return true
 	}
@@ -80,7 +80,7 @@ func (h *here) isNamed() bool {
 }
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
-func (h *here) isTask(t *Task, call *llm.Call) bool {
+func (h *here) isTask(t *Task, call *llm.Call, wait time.Duration) bool {
 	switch {
 	case h.tasks.o.Shared:
 		return h.isFound(t, call)
@@ -88,7 +88,7 @@ func (h *here) isTask(t *Task, call *llm.Call) bool {
 		select {
 		case <-h.named:
 		case <-t.done:
-		case <-time.After(nameTime):
+		case <-time.After(wait):
 		}
 	}
 	return true
@@ -111,7 +111,6 @@ func (h *here) isFound(t *Task, call *llm.Call) bool {
 		case errors.Is(err, answer.ErrRunning):
 			return true
 		default: // it has ended, or is not there
-			<-t.done
 			return false
 		}
 		select {

@@ -24,8 +24,8 @@ const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxHeld  = 64 << 20         // bytes of the answers of those that have ended, unless the last one has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
-	nameTime = 2 * time.Second  // for the API to name the response of a task
 	findTime = 5 * time.Second  // between two attempts to find it
+	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
 	askTime  = 10 * time.Second // for the API to answer
 )
 
@@ -39,6 +39,10 @@ type Options struct {
 	// Shared says that requests about a task may reach another process, as over HTTP. Then only
 	// calls whose response the API runs become tasks.
 	Shared bool
+
+	// Last, if set, is closed when no request can follow those that are there, which then wait for
+	// the end of their tasks.
+	Last <-chan struct{}
 }
 
 // API is what tasks need of an API that runs responses in the background.
@@ -155,6 +159,31 @@ func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
 		return t.end
 	}
 	return State{Updated: now(), Message: message}
+}
+
+// Wait waits until a task has ended, or for a time, and returns its state.
+func (s *Tasks) Wait(
+	ctx context.Context, t *Task, call *llm.Call, most time.Duration,
+) State {
+	isOver := time.After(most)
+	last := s.o.Last
+	for {
+		state := s.Look(ctx, t, call)
+		if !state.Works() {
+			return state
+		}
+		select {
+		case <-t.done:
+		case <-time.After(waitTime):
+		case <-last:
+			last = nil
+			isOver = nil
+		case <-isOver:
+			return state
+		case <-ctx.Done():
+			return state
+		}
+	}
 }
 
 // Cancel ends a task unless it has ended.

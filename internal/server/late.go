@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+)
+
+const (
+	fetch    = "answer_result" // the tool that returns the answers of late calls
+	nameTime = 2 * time.Second // for the API to name the response of a task
+	maxFetch = 1_000_000       // working results of a call
+)
+
+const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
+	"with its id, as often as it takes."
+
+// lateTool is the tool for answers that take longer than a call may.
+var lateTool = &mcp.Tool{
+	Name:  fetch,
+	Title: "Wait for an answer",
+	Description: "Wait for the answer of a call that returned status working and an id, and " +
+		"return it. If it is not ready, the result has status working and the next id.",
+	InputSchema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"id": {"type": "string", "description": "The id of the last result, unchanged."}
+		},
+		"required": ["id"]
+	}`),
+}
+
+// lateSchema describes answers and working results.
+const lateSchema = `{
+	"type": "object",
+	"properties": {` + answerProperties + `,
+		"status": {"type": "string"},
+		"id": {"type": "string"},
+		"message": {"type": "string"}
+	}
+}`
+
+// working is the result of a call that goes on. Nothing in it is of the API: web pages write parts of
+// that.
+func (s *Server) working(req mcp.Request, id string) *result {
+	body, _ := jsonx.Marshal(struct {
+		Status  string `json:"status"`
+		ID      string `json:"id"`
+		Message string `json:"message"`
+	}{working, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
+		"returns the answer. Do not ask the question again, and do not answer without it."})
+
+	r := newResult(req, string(body), nil)
+	if s.options.Structured {
+		r.Structured = body
+	}
+	return r
+}
+
+// await waits for the answer of the late call with an id, and returns what the call would have
+// returned.
+func (s *Server) await(
+	ctx context.Context, req *mcp.CallToolRequest, call *llm.Call, id string,
+) (mcp.Result, error) {
+	id, next := nextID(id)
+	task := s.tasks.Find(id, call.Person.ID)
+	if task == nil {
+		err := llm.KindArguments.Errorf("the id is not known, or has expired")
+		return s.failure(req, fetch, err)
+	}
+
+	call.Tool = task.Tool
+	defer watch(ctx, req, task.Progress)()
+	end := s.tasks.Wait(ctx, task, call, s.options.Within)
+	if end.Works() {
+		return s.working(req, next), nil
+	}
+	return s.result(req, task.Tool, end.Answer, end.Err)
+}
+
+// nextID returns the id of a task, and the id that follows one that was given for it: X, X.2, X.3.
+// Clients end loops of calls that are all the same. The first id has no dot; "" is that of no task.
+func nextID(given string) (id, next string) {
+	id, number, hasNumber := strings.Cut(given, ".")
+	n := 1
+	if hasNumber {
+		n, _ = strconv.Atoi(number)
+		if n < 2 || n > maxFetch || strconv.Itoa(n) != number {
+			return "", ""
+		}
+	}
+	return id, id + "." + strconv.Itoa(n+1)
+}

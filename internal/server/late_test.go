@@ -1,0 +1,208 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+const within = 25 * time.Second
+
+func late(o *Options) { o.Within = within }
+
+// ask calls answer, and returns the result with the JSON object of its text.
+func (p *peer) ask(query string) (result, object gjson.Result) {
+	p.Helper()
+	params := strings.Replace(detailedCall(query), "_detailed", "", 1)
+	result = p.request("tools/call", withTasks, params)
+	return result, gjson.Parse(result.Get("content.0.text").Str)
+}
+
+// await calls answer_result.
+func (p *peer) await(id string) (result, object gjson.Result) {
+	p.Helper()
+	params := `"name":"answer_result","arguments":{"id":"` + id + `"}`
+	result = p.request("tools/call", withTasks, params)
+	return result, gjson.Parse(result.Get("content.0.text").Str)
+}
+
+// A call without a result in time returns an id, and answer_result waits as long for what the call
+// would have returned. Each working result has another id, all of them stay, and the call is
+// observed once.
+func TestLate(t *testing.T) {
+	for _, tt := range []struct{ query, want string }{
+		{"why", `\"answer\":\"why\"`},
+		{"fail late", `"isError":true`},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				r, working := p.ask(tt.query)
+				id := working.Get("id").Str
+				p.want(working, `{"status":"working","id":"`+id+`","message":"The answer is not`)
+				if d := time.Since(began); d != within || r.Get("isError").Exists() {
+					p.Errorf("%s after %v, want no error after %v", r, d, within)
+				}
+				if len(id) < 22 || len(id) > 64 {
+					p.Errorf("id %q, want 22 to 64 characters", id)
+				}
+
+				_, second := p.await(id)
+				p.want(second, `"status":"working","id":"`+id+`.2"`)
+				over, _ := p.await(id + ".2")
+				if d := time.Since(began); d != time.Minute {
+					p.Errorf("the result after %v, want %v", d, time.Minute)
+				}
+				p.want(over, tt.want)
+				for _, id := range []string{id, id + ".2", id + ".7"} {
+					again, _ := p.await(id)
+					if again.Raw != over.Raw {
+						p.Errorf("%s returns %s, want %s", id, again, over)
+					}
+				}
+
+				if n := len(*p.calls); n != 1 {
+					p.Errorf("%d calls observed, want 1", n)
+				}
+				time.Sleep(limit + time.Hour)
+				p.wantUnknown(id)
+			}, late)
+		})
+	}
+}
+
+// wantUnknown wants that answer_result refuses an id.
+func (p *peer) wantUnknown(id string) {
+	p.Helper()
+	r, _ := p.await(id)
+	p.want(r, `"isError":true`,
+		`"answer_result: invalid arguments: the id is not known, or has expired"`)
+}
+
+// A result in time is that of a plain call. The client that takes tasks gets one for
+// answer_detailed, whose id is also one for answer_result.
+func TestInTime(t *testing.T) {
+	inSession(t, func(p *peer) {
+		r, _ := p.ask("brief")
+		p.want(r, `\"answer\":\"brief\"`)
+		id := p.start("why")
+		_, working := p.await(id)
+		p.want(working, `"status":"working","id":"`+id+`.2"`)
+
+		for _, id := range []string{"", "x", id + ".1", id + ".02", id + ".-2", id + ".x",
+			id + ".2.2", id + ".9999999999999999999"} {
+			p.wantUnknown(id)
+		}
+	}, late)
+}
+
+// The time limit counts from the start of the call, also if nothing asks for its result.
+func TestLateTimeout(t *testing.T) {
+	inSession(t, func(p *peer) {
+		_, working := p.ask("why")
+		time.Sleep(time.Hour)
+		r, _ := p.await(working.Get("id").Str)
+		p.want(r, `"isError":true`, "answer failed: timed out after 40 s")
+		if got := (*p.calls)[0].Duration; got != 40*time.Second {
+			p.Errorf("the call took %v", got)
+		}
+	}, late, func(o *Options) { o.Timeout = 40 * time.Second })
+}
+
+// When no request can follow, those that are there wait for their answers.
+func TestLast(t *testing.T) {
+	last := make(chan struct{})
+	inSession(t, func(p *peer) {
+		time.AfterFunc(within/2, func() { close(last) })
+		r, _ := p.ask("why")
+		p.want(r, `\"answer\":\"why\"`)
+	}, late, func(o *Options) {
+		last = make(chan struct{}) // of the bubble
+		o.Last = last
+	})
+}
+
+// Over HTTP only what the API runs is late. Any server knows its id, and the place of the call is
+// free at its end.
+func TestLateOverHTTP(t *testing.T) {
+	a := &api{tool: "answer"}
+	onePlace := func(o *Options) { o.MaxCalls = 1 }
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		r, _ := p.ask("foreground")
+		p.want(r, `\"answer\":\"`)
+		if d := time.Since(began); d != time.Minute {
+			p.Errorf("a call in the foreground takes %v, want %v", d, time.Minute)
+		}
+
+		began = time.Now()
+		_, working := p.ask("why")
+		id := working.Get("id").Str
+		if len(id) > 160 {
+			p.Errorf("id %q, want at most 160 characters", id)
+		}
+		plain, _ := p.ask("brief")
+		p.want(plain, `\"answer\":\"brief\"`)
+		if d := time.Since(began).Round(time.Second); d != time.Minute+time.Second {
+			p.Errorf("another call has ended after %v, want 61 s", d)
+		}
+
+		other := newPeer(p.T, a.overHTTP, late)
+		over, _ := other.await(id)
+		p.want(over, plain.Get("content").Raw)
+		if n := len(*other.calls); n > 0 {
+			p.Errorf("%d calls observed, want none", n)
+		}
+	}, a.overHTTP, late, onePlace)
+}
+
+// What clients load when calls can be late, and what it says with structuredContent.
+func TestLateTool(t *testing.T) {
+	structured := func(o *Options) { o.Structured = true }
+	inSession(t, func(p *peer) {
+		p.want(p.request("server/discover", withTasks, `"x":1`), `call answer_result with its id`)
+		list := p.request("tools/list", withTasks, `"x":1`)
+		tools := list.Get("tools").Array()
+		if n := len(tools); n != 4 || tools[3].Get("name").Str != fetch {
+			t.Fatalf("%d tools: %s", n, list)
+		}
+		for _, tool := range tools {
+			schema := tool.Get("outputSchema")
+			p.want(schema, `"answer":`, `"status":`)
+			if schema.Get("required").Exists() || schema.Raw != tools[0].Get("outputSchema").Raw {
+				t.Errorf("schema %s, want one without required", schema)
+			}
+		}
+		r, working := p.ask("why")
+		if got := r.Get("structuredContent").Raw; got != working.Raw {
+			t.Errorf("structuredContent %s, want %s", got, working)
+		}
+	}, late, structured)
+}
+
+// The call and answer_result get the progress of the call, each until its result.
+func TestLateProgress(t *testing.T) {
+	inSession(t, func(p *peer) {
+		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
+		params := strings.Replace(detailedCall("named"), "_detailed", "", 1)
+		for range 2 {
+			p.send("tools/call", meta, params)
+			messages := ""
+			r := p.receive()
+			for ; r.Get("method").Str != ""; r = p.receive() {
+				messages += r.Get("params.message").Str + "\n"
+			}
+			if !strings.HasPrefix(messages, "thinking\nsearching: a\n") && p.sent == 1 {
+				p.Errorf("messages of the call: %q", messages)
+			}
+			if !strings.HasPrefix(messages, "searching: a\nsearching: a\n") && p.sent == 2 {
+				p.Errorf("messages of answer_result: %q", messages)
+			}
+			id := gjson.Get(r.Get("content.0.text").Str, "id").Str
+			params = `"name":"answer_result","arguments":{"id":"` + id + `"}`
+		}
+		p.want(p.request("nope", withTasks, `"x":1`), `"id":3`) // no message came after a result
+	}, late)
+}
