@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ type limits struct {
 	others  float64       // requests a second that other programs make
 	counts  bool          // a refused request takes what is left of the limit
 	drops   bool          // a tenth of the rate from the 3rd to the 43rd second
+	random  float64       // share of the requests that are refused at random
+	well    time.Duration // end of the refusals at random; 0: none
 	latency time.Duration // from a request to its refusal; 0: 40 ms
 	answers time.Duration // from a request to its answer
 	header  string        // of a refusal: a key of headers, or a Retry-After
@@ -54,6 +57,7 @@ type simulation struct {
 	begin  time.Time
 
 	mu       sync.Mutex
+	chance   *rand.Rand
 	tokens   float64
 	filled   time.Time            // when tokens was right
 	accepted []time.Time          // in the last second
@@ -124,6 +128,11 @@ func (s *simulation) take(person string) time.Duration {
 		}
 	}
 
+	isWell := s.well > 0 && at >= s.well
+	if !isWell && s.chance.Float64() < s.random {
+		return time.Second
+	}
+
 	rate := s.rate
 	if s.drops && at > 3*time.Second && at < 43*time.Second {
 		rate /= 10
@@ -172,6 +181,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		limits:   l,
 		crowds:   crowds,
 		begin:    time.Now(),
+		chance:   rand.New(rand.NewPCG(1, 2)),
 		tokens:   l.burst,
 		filled:   time.Now(),
 		requests: map[string]int{},

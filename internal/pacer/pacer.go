@@ -1,5 +1,5 @@
-// Package pacer lets people share the rate limit of an API. It decides when a request may go out from
-// when the API refused and accepted others, and makes none itself.
+// Package pacer lets people share the rate limit of an API. It decides when a request may go out
+// from when the API refused and accepted others, and makes none itself.
 package pacer
 
 import (
@@ -17,8 +17,10 @@ const (
 	minGap      = 10 * time.Millisecond
 	maxGap      = 30 * time.Second
 
-	firstPause = 500 * time.Millisecond // after a refusal that names no time; each further one doubles it
+	firstPause = 500 * time.Millisecond // after a refusal that names no time; each one doubles it
 	maxPause   = 8 * time.Second
+
+	soon = 6 // accepted requests between two counted refusals; at the right gap there are more
 
 	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
 	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
@@ -29,8 +31,8 @@ const (
 //
 // The requests of a person go out at once until the API refuses one of them. From then on the
 // person is limited, and the calls wait in a queue that the limited people share. The queue sends
-// one request after each gap. Points in time are durations since begin. While the lock is free, this
-// holds:
+// one request after each gap. Points in time are durations since begin. While the lock is free,
+// this holds:
 //
 //   - A call is in the list of its person exactly while it waits for its turn.
 //   - The people in the map are limited. Each has a waiting call, or was refused within the last
@@ -50,7 +52,11 @@ type Pacer struct {
 	rising  bool          // the gap is a guess, and no counted refusal has followed
 	untried bool          // the gap is from the API, and no counted refusal has followed
 	grown   time.Duration // when the rate rose last; only while rising
-	slowest time.Duration // the longest time from a request to its refusal since the limit is known; 0: none
+	run     int           // accepted requests that were sent after the last counted refusal
+	latest  time.Duration // when the last of these was accepted, or the limit became known
+	spacing time.Duration // mean time between them, of the last 8 or so; 0: not known yet
+	vain    int           // growths in a row that were in vain; below 0: see growLocked
+	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
 }
 
 // person is the state of a limited person.
@@ -96,8 +102,8 @@ func (p *Pacer) Waiting() int {
 }
 
 // Wait returns when the call may send its next request. The last request of a call goes out a gap
-// later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many calls
-// are ahead, first at once and then when the number has changed.
+// later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
+// calls are ahead, first at once and then when the number has changed.
 //
 // If ctx ends first, Wait returns its error. The call then keeps its place until Ended.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
@@ -217,8 +223,8 @@ func (t *Ticket) Ended() {
 	t.decideLocked() // in case its turn has just come
 }
 
-// Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the calls
-// of its person before it, and as many of each other person.
+// Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the
+// calls of its person before it, and as many of each other person.
 func (t *Ticket) Ahead() int {
 	p := t.pacer
 	p.lock()
@@ -265,6 +271,14 @@ func (t *Ticket) accept(sent time.Duration) {
 	if owner == nil {
 		return // a request without a limit says nothing about the queue
 	}
+	now := p.now()
+	if sent > p.counted {
+		p.run++
+		between := now - p.latest
+		p.spacing = cmp.Or(p.spacing, between)
+		p.spacing += (between - p.spacing) / 8
+		p.latest = now
+	}
 	outage := owner.pause == maxPause
 	owner.refusals = 0
 	owner.pause = 0
@@ -278,10 +292,10 @@ func (t *Ticket) accept(sent time.Duration) {
 	case outage:
 		p.gap = min(p.gap, firstGap/2)
 		p.rising = true
-		p.grown = p.now()
+		p.grown = now
 	case p.rising && sent > p.grown:
 		p.gap = max(minGap, p.gap*3/4)
-		p.grown = p.now()
+		p.grown = now
 	case p.rising:
 	case sent > p.counted:
 		p.gap = max(minGap, p.gap*19/20)
@@ -317,14 +331,15 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	t.ready = now + wait
 
 	owner := p.people[t.person]
-	if owner == nil {
+	queued := owner != nil
+	if !queued {
 		owner = &person{latest: t}
 		p.people[t.person] = owner
 	}
 	owner.refusals++
 	switch {
 	case owner.refusals == 1:
-		p.countLocked(t.sent, asked)
+		p.countLocked(t.sent, asked, queued)
 	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
 		owner.pause = nextPause(owner.pause)
 	}
@@ -332,9 +347,10 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	return wait
 }
 
-// countLocked makes the gap longer after a refusal of a request that was sent at sent. Of requests
-// that were on their way together only the first refusal does.
-func (p *Pacer) countLocked(sent, asked time.Duration) {
+// countLocked counts a refusal of a request that was sent at sent. The first one starts the queue.
+// A further one makes the gap longer if the request came from the queue and was sent after the last
+// counted refusal.
+func (p *Pacer) countLocked(sent, asked time.Duration, queued bool) {
 	now := p.now()
 	switch {
 	case p.gap == 0:
@@ -342,14 +358,45 @@ func (p *Pacer) countLocked(sent, asked time.Duration) {
 		p.rising = asked == 0
 		p.untried = asked > 0
 		p.grown = now
+		p.latest = now
+		p.spacing = 0
+		p.vain = -1
 		p.next = now + p.gap
-	case sent > p.counted:
-		p.gap = min(p.gap*3/2, maxGap)
+	case queued && sent > p.counted:
+		p.growLocked()
 		p.rising = false
 		p.untried = false
 		p.next = now + p.gap
 	}
 	p.counted = now
+}
+
+// growLocked makes the gap longer, as far as that helps. It does not where other programs use up
+// the limit, or a gateway refuses a share of all requests:
+//
+//   - The gap grows to 5/4 of the time between accepted requests at most. The API has accepted
+//     faster ones, so that a longer gap would only delay the calls.
+//   - A growth was in vain if the next counted refusal comes soon, although the gap is at least 0.55
+//     of that time. After two such growths in a row the gap becomes a sixth of it. Then one counted
+//     refusal is ignored, and the refusal after the next one is the first that may show it again.
+func (p *Pacer) growLocked() {
+	isLong := p.spacing > 0 && p.gap >= p.spacing*11/20
+	wasVain := p.run < soon && isLong
+	p.run = 0
+	if p.vain < 0 || wasVain {
+		p.vain++
+	} else {
+		p.vain = 0
+	}
+
+	switch {
+	case p.vain == 2:
+		p.gap = max(minGap, min(p.gap, p.spacing/6))
+		p.vain = -2
+	case p.vain >= 0:
+		longest := cmp.Or(p.spacing*5/4, maxGap)
+		p.gap = max(p.gap, min(p.gap*3/2, longest, maxGap))
+	}
 }
 
 func nextPause(pause time.Duration) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -122,14 +123,14 @@ var timesRows = []struct {
 	},
 
 	{
-		"and at most 30 s",
+		"and at most 5/4 of the time between accepted requests; after two growths in vain a sixth of it",
 		time.Second, "RARARARARARARARARARARARA",
 		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
 			"20 alice, 20 alice, 20 alice, 20 alice",
-		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 6910 alice, 8941 alice, 11844 alice, " +
-			"14738 alice, 18871 alice, 22995 alice, 28881 alice, 34757 alice, 43140 alice, 51513 alice, " +
-			"63455 alice, 75387 alice, 92399 alice, 109402 alice, 133641 alice, 157870 alice, " +
-			"187880 alice, 217880 alice, 247890 alice, 277890 alice, 306390 alice",
+		"0 alice, 1010 alice, 2010 alice, 3282 alice, 4545 alice, 6014 alice, 7474 alice, 7711 alice, " +
+			"7938 alice, 8164 alice, 8380 alice, 8698 alice, 9005 alice, 9454 alice, 9892 alice, " +
+			"10527 alice, 11151 alice, 12052 alice, 12942 alice, 14220 alice, 15488 alice, " +
+			"15716 alice, 15933 alice, 16149 alice, 16498 alice, 16943 alice",
 	},
 
 	{
@@ -141,11 +142,11 @@ var timesRows = []struct {
 
 	{
 		"nor one that refusals made longer",
-		time.Second, "RARARARA RAAA",
+		time.Second, "RARARAA RAAA",
 		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
 			"5000 bob, 5000 bob, 5000 bob, 5000 bob",
-		"0 alice, 1010 alice, 2010 alice, 3445 alice, 4870 alice, 5000 bob, 5000 bob, 5000 bob, " +
-			"5000 bob, 8055 alice, 11101 bob, 13995 alice, 18128 alice, 22252 alice, 26169 alice",
+		"0 alice, 1010 alice, 2010 alice, 3282 alice, 4545 alice, 5000 bob, 5000 bob, 5000 bob, " +
+			"5000 bob, 6014 alice, 7474 bob, 8861 alice, 10178 alice, 11430 alice",
 	},
 
 	{
@@ -265,6 +266,89 @@ func TestTimes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A refusal of a person whose calls did not wait yet says nothing about the gap.
+func TestFirstRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		for i := range 100 {
+			ticket := p.Ticket(fmt.Sprint(i))
+			_ = ticket.Wait(t.Context(), false, nil)
+			time.Sleep(time.Millisecond)
+			ticket.Refused(0)
+		}
+
+		start := time.Now()
+		ticket := p.Ticket("0")
+		_ = ticket.Wait(t.Context(), false, nil)
+		if wait := time.Since(start); wait > firstGap {
+			t.Errorf("a call waits %v, want at most the first gap, %v", wait, firstGap)
+		}
+	})
+}
+
+// Calls of people who are refused at random, with odd waits, and cancelled all end, and nothing of
+// them is left.
+func TestRace(t *testing.T) {
+	odd := []time.Duration{0, 1, -time.Second, time.Millisecond, 20 * time.Millisecond, 24 * time.Hour}
+	p := New()
+	var calls sync.WaitGroup
+	for i := range 2000 {
+		calls.Go(func() {
+			chance := rand.New(rand.NewPCG(uint64(i), 0))
+			time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
+			most := time.Duration(1+chance.IntN(400)) * time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), most)
+			defer cancel()
+
+			ticket := p.Ticket(fmt.Sprint(i % 7))
+			for attempt := range 4 {
+				err := ticket.Wait(ctx, attempt == 3, func(int) { p.Waiting() })
+				switch {
+				case err != nil, chance.IntN(10) == 0:
+					ticket.Ended()
+					return
+				case chance.IntN(3) > 0:
+					ticket.Accepted()
+					return
+				}
+				ticket.Refused(odd[chance.IntN(len(odd))])
+			}
+		})
+	}
+
+	calls.Wait()
+	if n := p.Waiting(); n != 0 {
+		t.Errorf("%d calls wait, want 0", n)
+	}
+}
+
+// Each call gets its turn while the API refuses a third of the requests at random.
+func TestNoCallStarves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		var calls sync.WaitGroup
+		for i := range 300 {
+			calls.Go(func() {
+				chance := rand.New(rand.NewPCG(uint64(i), 0))
+				ticket := p.Ticket(fmt.Sprint(i % 5))
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+				defer cancel()
+				for ticket.Wait(ctx, false, nil) == nil {
+					time.Sleep(10 * time.Millisecond)
+					if chance.IntN(3) > 0 {
+						ticket.Accepted()
+						return
+					}
+					ticket.Refused(0)
+				}
+				t.Errorf("call %d gets no answer", i)
+			})
+		}
+
+		calls.Wait() // the bubble fails if a goroutine is left
+	})
 }
 
 // bubble runs a subtest in a synctest bubble.
