@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,15 +128,7 @@ func TestLateOutlives(t *testing.T) {
 			}
 
 			b.answered(id, "why is it so")
-			posts := 0
-			for _, r := range api.Requests() {
-				if r.Method == http.MethodPost {
-					posts++
-				}
-			}
-			if posts != 1 {
-				t.Errorf("%d questions and cancels, want one", posts)
-			}
+			wantOnePost(t, api)
 		})
 	}
 }

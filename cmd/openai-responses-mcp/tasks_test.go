@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
 // Tokens and secrets. None of them may be logged.
@@ -200,15 +202,7 @@ func TestTaskOutlives(t *testing.T) {
 			b.completed(id, "why is it so")
 			c.completed(id, "why is it so")
 
-			posts := 0
-			for _, r := range api.Requests() {
-				if r.Method == http.MethodPost {
-					posts++
-				}
-			}
-			if posts != 1 {
-				t.Errorf("%d questions and cancels, want one", posts)
-			}
+			wantOnePost(t, api)
 			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
 				t.Errorf("the log has the id of the task:\n%s", log)
 			}
@@ -233,6 +227,20 @@ func TestTaskExcludes(t *testing.T) {
 	answer := b.task(alice, "get", id).Get("result.result.content.0.text").Str
 	if strings.Contains(answer, "b.example") {
 		t.Errorf("the answer cites an excluded page: %s", answer)
+	}
+}
+
+// wantOnePost wants that an API was asked once, and cancelled nothing.
+func wantOnePost(t *testing.T, api *apitest.Server) {
+	t.Helper()
+	posts := 0
+	for _, r := range api.Requests() {
+		if r.Method == http.MethodPost {
+			posts++
+		}
+	}
+	if posts != 1 {
+		t.Errorf("%d questions and cancels, want one", posts)
 	}
 }
 

@@ -33,7 +33,12 @@ func (a *api) ask(
 	}
 	a.question = q.Query
 	a.created = time.Now()
-	call.Send(llm.Created{ID: "resp_1"})
+	if q.Query == "nameless" {
+		call.Send(llm.Created{})
+		call.Send(llm.Created{}) // of a retry
+	} else {
+		call.Send(llm.Created{ID: "resp_1"})
+	}
 	return research(ctx, call, answer.Question{Query: "why"})
 }
 
@@ -193,7 +198,7 @@ func TestCancelBackground(t *testing.T) {
 
 // Calls that the API answers at once, or whose response it does not find, are plain ones.
 func TestBackgroundPlain(t *testing.T) {
-	for _, query := range []string{"brief", "echo"} {
+	for _, query := range []string{"brief", "echo", "nameless"} {
 		t.Run(query, func(t *testing.T) {
 			inSession(t, func(p *peer) {
 				r := p.call(withTasks, query)

@@ -63,7 +63,7 @@ func (s *Tasks) Start(
 // name notes the response that an event names first. Others are retries.
 func (h *here) name(ev llm.Event) {
 	created, ok := ev.(llm.Created)
-	if ok && h.response == "" {
+	if ok && created.ID != "" && h.response == "" {
 		h.response = created.ID
 		close(h.named)
 	}
