@@ -181,7 +181,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		limits:   l,
 		crowds:   crowds,
 		begin:    time.Now(),
-		chance:   rand.New(rand.NewPCG(1, 2)),
+		chance:   rand.New(rand.NewPCG(1, 8)),
 		tokens:   l.burst,
 		filled:   time.Now(),
 		requests: map[string]int{},

@@ -56,6 +56,7 @@ type Pacer struct {
 	latest  time.Duration // when the last of these was accepted, or the limit became known
 	spacing time.Duration // mean time between them, of the last 8 or so; 0: not known yet
 	vain    int           // growths in a row that were in vain; below 0: see growLocked
+	beside  int           // requests that did not wait, since the last counted refusal
 	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
 }
 
@@ -198,6 +199,7 @@ func (t *Ticket) enter(last bool) bool {
 	t.last = last
 	owner := p.people[t.person]
 	if owner == nil {
+		p.beside++
 		t.sendLocked()
 		return true
 	}
@@ -377,11 +379,13 @@ func (p *Pacer) countLocked(sent, asked time.Duration, queued bool) {
 //   - The gap grows to 5/4 of the time between accepted requests at most. The API has accepted
 //     faster ones, so that a longer gap would only delay the calls.
 //   - A growth was in vain if the next counted refusal comes soon, although the gap is at least 0.55
-//     of that time. After two such growths in a row the gap becomes a sixth of it. Then one counted
+//     of that time, and few requests of other people went out beside the queue. After two such growths in a row the gap becomes a sixth of it. Then one counted
 //     refusal is ignored, and the refusal after the next one is the first that may show it again.
 func (p *Pacer) growLocked() {
 	isLong := p.spacing > 0 && p.gap >= p.spacing*11/20
-	wasVain := p.run < soon && isLong
+	isAlone := p.beside <= soon/2
+	p.beside = 0
+	wasVain := p.run < soon && isLong && isAlone
 	p.run = 0
 	if p.vain < 0 || wasVain {
 		p.vain++
