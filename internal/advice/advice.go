@@ -43,7 +43,9 @@ type Advisor struct {
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
 	RootsFile string             // value of SSL_CERT_FILE
-	RootsFlaw func() string      // why RootsFile is unusable: "it cannot be read"; "": it is usable
+
+	// RootsFlaw says why a file such as RootsFile is unusable: "it cannot be read"; "": it is usable.
+	RootsFlaw func(file string) string
 }
 
 // Setting is a value of the configuration and its origin.

@@ -114,7 +114,7 @@ func (v Advisor) trust() string {
 		return "set SSL_CERT_FILE to a file with the CA of your network"
 	}
 
-	flaw := v.RootsFlaw()
+	flaw := v.RootsFlaw(v.RootsFile)
 	if flaw != "" {
 		return "correct SSL_CERT_FILE: it names " + v.RootsFile + ", and " + flaw
 	}

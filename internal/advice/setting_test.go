@@ -32,7 +32,7 @@ func withRoots(goos, file, flaw string) Advisor {
 	return Advisor{
 		GOOS:      goos,
 		RootsFile: file,
-		RootsFlaw: func() string { return flaw },
+		RootsFlaw: func(string) string { return flaw },
 	}
 }
 
