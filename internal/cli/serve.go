@@ -99,7 +99,6 @@ type serveFlags struct {
 	metrics   string
 	anonymous bool
 	oauth     oauth.Options
-	perPerson int // of MaxCalls
 	perHour   int // of one person; 0: no limit
 }
 
@@ -123,7 +122,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.Func("drain", "", duration(&f.Drain)) // not given: as long as a call may last
 	f.Func("notice", "", duration(&f.Notice))
 	f.IntVar(&f.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
+	f.IntVar(&f.PerPerson, "max-calls-per-user", 0, "")
 	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
@@ -176,7 +175,7 @@ func duration(value *time.Duration) func(string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
-	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.MaxCalls
+	isPerPersonBad := f.PerPerson < 1 || f.PerPerson > f.MaxCalls
 	problem := ""
 
 	switch {
@@ -190,7 +189,7 @@ func (f *serveFlags) check() error {
 		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.MaxCalls, highestMaxCalls)
 	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
-			f.perPerson, f.MaxCalls)
+			f.PerPerson, f.MaxCalls)
 	case f.isGiven("calls-per-hour") && f.perHour < 1:
 		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	default:
@@ -235,7 +234,7 @@ func (a *app) authenticate(f *serveFlags) error {
 	case !f.Access.Loopback && !f.anonymous:
 		return usageError("or --allow-anonymous, to let any caller use the key",
 			"an address other than loopback needs "+ways)
-	case f.perPerson > 0:
+	case f.PerPerson > 0:
 		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}
@@ -328,13 +327,12 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	if !f.isGiven("drain") {
 		f.Drain = s.config.Timeout()
 	}
-	f.PerPerson = func() int { return f.Access.CallsPerPerson(f.MaxCalls, f.perPerson) }
 
 	f.Log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path),
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
 		"max_calls", f.MaxCalls,
-		"max_calls_per_user", f.PerPerson(),
+		"max_calls_per_user", f.CallsPerPerson(),
 		"timeout", s.config.Timeout().String(),
 		"drain", f.Drain.String())
 	err := s.ready()
@@ -345,7 +343,7 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	f.Ready = s.ready
 	f.Metrics = httpd.NewMetrics(s.profiles)
 	s.server.MaxCalls = f.MaxCalls
-	s.server.PerUser = f.PerPerson
+	s.server.PerUser = f.CallsPerPerson
 	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		f.Metrics.Observe(c)

@@ -170,9 +170,6 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	for _, change := range set {
 		change(&o)
 	}
-	if o.PerPerson == nil {
-		o.PerPerson = func() int { return o.Access.CallsPerPerson(o.MaxCalls, 0) }
-	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,
 		Explain:  func(_ string, err error) string { return err.Error() },
@@ -180,7 +177,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Waiting:  func() int { return 0 },
 		Timeout:  time.Hour,
 		MaxCalls: o.MaxCalls,
-		PerUser:  o.PerPerson,
+		PerUser:  o.CallsPerPerson,
 		Log:      slog.New(slog.DiscardHandler),
 	})
 
