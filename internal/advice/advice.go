@@ -42,10 +42,7 @@ type Advisor struct {
 	Streams   bool               // requests ask for a stream
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
-	RootsFile string             // value of SSL_CERT_FILE
-
-	// RootsFlaw says why a file such as RootsFile is unusable: "it cannot be read"; "": it is usable.
-	RootsFlaw func(file string) string
+	RootsFile string             // value of SSL_CERT_FILE, which is read for a hint
 }
 
 // Setting is a value of the configuration and its origin.

@@ -3,12 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -269,7 +267,6 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
 		RootsFile: a.variable("SSL_CERT_FILE"),
-		RootsFlaw: rootsFlaw,
 	}
 }
 
@@ -304,16 +301,6 @@ func keyFlaw(key string) string {
 		}
 	}
 	return ""
-}
-
-// rootsFlaw says what is wrong with a file of root certificates, or "". Go ignores such a file
-// without an error.
-func rootsFlaw(file string) string {
-	pem, _ := os.ReadFile(file)
-	if x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return ""
-	}
-	return "it cannot be read or has no certificate in PEM form"
 }
 
 // proxyVariable is the variable that names the proxy for base, as package net/http reads it.
