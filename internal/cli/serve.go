@@ -207,7 +207,7 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 // cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
-// authenticate completes who may send requests. An address that others reach needs a way to
+// authenticate sets who may send requests. An address that others reach needs a way to
 // authenticate.
 func (a *app) authenticate(f *serveFlags) error {
 	err := a.addTokens(f)
@@ -270,14 +270,15 @@ func (a *app) addTokens(f *serveFlags) error {
 	}
 
 	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
+	accept := func(list []byte) error {
+		err := tokens.Set(list)
+		if err == nil {
+			f.Log.Info("read the tokens again", "names", len(tokens.Names()))
+		}
+		return err
+	}
 	if inFile {
-		f.watch("tokens", source, list, func(list []byte) error {
-			err := tokens.Set(list)
-			if err == nil {
-				f.Log.Info("read the tokens again", "names", len(tokens.Names()))
-			}
-			return err
-		})
+		f.watch(source, list, accept, "tokens")
 	}
 	f.Access.Tokens = tokens
 	return err
@@ -301,12 +302,13 @@ func (a *app) addDenied(f *serveFlags) error {
 		return nil
 	}
 	f.Access.Denied = list
-	f.watch("list of denied people", path, data, accept)
+	f.watch(path, data, accept, "list of denied people")
 	return accept(data)
 }
 
-// watch reads a file again while the server runs. data is what it has now.
-func (f *serveFlags) watch(what, path string, data []byte, accept func([]byte) error) {
+// watch reads a file again while the server runs. data is what the file has now, and what is its name
+// in the log.
+func (f *serveFlags) watch(path string, data []byte, accept func([]byte) error, what string) {
 	file := &watchedFile{
 		what:    what,
 		path:    path,
@@ -318,7 +320,7 @@ func (f *serveFlags) watch(what, path string, data []byte, accept func([]byte) e
 	f.Background = append(f.Background, file.follow)
 }
 
-// complete completes the options for the server on ln, and logs how it serves.
+// complete sets the other options of the server on ln, and logs how it serves.
 func (f *serveFlags) complete(s *service, ln net.Listener) {
 	if f.MetricsListener == nil && f.Access.Authenticates() {
 		f.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +

@@ -55,7 +55,8 @@ type Options struct {
 	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
 	MaxCalls int
 
-	// PerPerson is how many of them are of one person, as many again may wait; 0: see CallsPerPerson.
+	// PerPerson is how many of them are of one person, and as many again may wait. If it is 0,
+	// CallsPerPerson decides.
 	PerPerson int
 	Access    Access
 	Metrics   *Metrics
@@ -71,9 +72,10 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// CallsPerPerson returns how many calls one person runs at a time: PerPerson, or without it a quarter
-// of all. The result is 0, for no bound but MaxCalls, without PerPerson and if all requests are of one
-// person, at least for now: none needs a token, or all tokens have the same name.
+// CallsPerPerson returns how many calls one person runs at a time: PerPerson, or a quarter of
+// MaxCalls if PerPerson is 0. The result is 0, for no bound but MaxCalls, if PerPerson is 0 and all
+// requests are of one person, at least for now: none needs a token, or all tokens have the same
+// name.
 func (o Options) CallsPerPerson() int {
 	tokens := o.Access.Tokens
 	isOneName := tokens == nil || len(tokens.Names()) == 1
