@@ -306,8 +306,8 @@ func (a *app) addDenied(f *serveFlags) error {
 	return accept(data)
 }
 
-// watch reads a file again while the server runs. data is what the file has now, and what is its name
-// in the log.
+// watch reads a file again while the server runs. data is what the file has now, and what is the
+// name of the file in the log.
 func (f *serveFlags) watch(path string, data []byte, accept func([]byte) error, what string) {
 	file := &watchedFile{
 		what:    what,
