@@ -42,8 +42,7 @@ type Advisor struct {
 	Streams   bool               // requests ask for a stream
 	Proxy     string             // variable of the proxy
 	GOOS      string             // decides where root certificates are
-	RootsFile string             // value of SSL_CERT_FILE
-	RootsFlaw func() string      // why RootsFile is unusable: "it cannot be read"; "": it is usable
+	RootsFile string             // value of SSL_CERT_FILE, which is read for a hint
 }
 
 // Setting is a value of the configuration and its origin.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,9 +115,10 @@ func (v Advisor) trust() string {
 		return "set SSL_CERT_FILE to a file with the CA of your network"
 	}
 
-	flaw := v.RootsFlaw()
-	if flaw != "" {
-		return "correct SSL_CERT_FILE: it names " + v.RootsFile + ", and " + flaw
+	pem, _ := os.ReadFile(v.RootsFile) // Go ignores such a file without an error
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return "correct SSL_CERT_FILE: it names " + v.RootsFile +
+			", and it cannot be read or has no certificate in PEM form"
 	}
 	return add + v.RootsFile + " (SSL_CERT_FILE): it has no CA that signed this"
 }

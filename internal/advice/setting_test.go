@@ -2,6 +2,9 @@ package advice
 
 import (
 	"crypto/x509"
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -27,12 +30,16 @@ func TestKeyOfAPI(t *testing.T) {
 	}
 }
 
-// withRoots returns an Advisor for a system, and what SSL_CERT_FILE names there.
-func withRoots(goos, file, flaw string) Advisor {
-	return Advisor{
-		GOOS:      goos,
-		RootsFile: file,
-		RootsFlaw: func() string { return flaw },
+// writeRoots writes ca.pem, a file with a root certificate, to a new current folder.
+func writeRoots(t *testing.T) {
+	srv := httptest.NewTLSServer(nil)
+	defer srv.Close()
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}
+
+	t.Chdir(t.TempDir())
+	err := os.WriteFile("ca.pem", pem.EncodeToMemory(block), 0o600)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -45,6 +52,7 @@ func TestSettings(t *testing.T) {
 		"answer": {"model_profiles.answer.model", "gpt-9", "/etc/config.yaml:12"},
 	}
 	noKey := refused(llm.KindAuth, 401, "")
+	writeRoots(t)
 	untrusted := certificate(x509.UnknownAuthorityError{})
 
 	for _, tt := range []struct {
@@ -69,17 +77,18 @@ func TestSettings(t *testing.T) {
 			"model_profiles.answer.model is gpt-9 (/etc/config.yaml:12): name another model there",
 		},
 
-		{withRoots("darwin", "/ca.pem", ""), untrusted, store},
-		{withRoots("windows", "", ""), untrusted, store},
+		{Advisor{GOOS: "darwin", RootsFile: "ca.pem"}, untrusted, store},
+		{Advisor{GOOS: "windows"}, untrusted, store},
 		{
-			withRoots("linux", "/ca.pem", "it cannot be read"),
+			Advisor{RootsFile: "no.pem"},
 			untrusted,
-			"correct SSL_CERT_FILE: it names /ca.pem, and it cannot be read",
+			"correct SSL_CERT_FILE: it names no.pem, " +
+				"and it cannot be read or has no certificate in PEM form",
 		},
 		{
-			withRoots("linux", "/ca.pem", ""),
+			Advisor{RootsFile: "ca.pem"},
 			untrusted,
-			"add the CA of your network to /ca.pem (SSL_CERT_FILE): it has no CA that signed this",
+			"add the CA of your network to ca.pem (SSL_CERT_FILE): it has no CA that signed this",
 		},
 	} {
 		t.Run(tt.want, func(t *testing.T) {

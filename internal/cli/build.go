@@ -2,12 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"crypto/x509"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -35,7 +34,8 @@ type service struct {
 	server   server.Options // what stdio and HTTP share
 	ready    func() error   // why calls cannot be answered, or nil
 	keys     *keyring
-	keyFile  *watchedFile // nil: the key is not in a file
+	// followKey reads the file of the key again until its context ends.
+	followKey func(context.Context)
 }
 
 // build loads the configuration, prints its warnings, unless f.show, and connects the packages.
@@ -104,12 +104,12 @@ func (a *app) connect(
 	})
 
 	return &service{
-		backend:  b,
-		config:   cfg,
-		warnings: warnings,
-		answerer: answerer,
-		keys:     keys,
-		keyFile:  a.watchKey(b, cfg, client, keys),
+		backend:   b,
+		config:    cfg,
+		warnings:  warnings,
+		answerer:  answerer,
+		keys:      keys,
+		followKey: a.watchKey(b, cfg, client, keys),
 		ready: func() error {
 			err := client.Ready()
 			if err != nil {
@@ -132,15 +132,15 @@ func (a *app) connect(
 	}
 }
 
-// watchKey returns the file of the key, whose changes reach the client and the ids of tasks; nil if
-// the key is not in a file.
+// watchKey returns what follows the file of the key, if there is one. Its changes reach the client
+// and the ids of tasks.
 func (a *app) watchKey(
 	b *backend, cfg *config.Config, client *llm.Client, keys *keyring,
-) *watchedFile {
+) func(context.Context) {
 	if !b.api.KeyInFile {
-		return nil
+		return func(context.Context) {}
 	}
-	return &watchedFile{
+	file := &watchedFile{
 		log:     b.log,
 		what:    "key",
 		path:    cfg.KeyFile,
@@ -154,6 +154,7 @@ func (a *app) watchKey(
 			return nil
 		},
 	}
+	return file.follow
 }
 
 // backend says how the API is reached.
@@ -249,10 +250,14 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 	if cfg.KeyFile != "" {
 		key = cfg.APIKey
 	}
-	roots := a.variable("SSL_CERT_FILE")
+	models := map[string]advice.Setting{}
+	for tool, p := range profiles(cfg) {
+		models[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
+	}
+
 	return advice.Advisor{
 		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
-		Models:    models(cfg),
+		Models:    models,
 		Streams:   cfg.Responses.Stream != "false",
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
@@ -261,8 +266,7 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 		Headers:   cfg.HeaderVariables,
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),
 		GOOS:      runtime.GOOS,
-		RootsFile: roots,
-		RootsFlaw: func() string { return rootsFlaw(roots) },
+		RootsFile: a.variable("SSL_CERT_FILE"),
 	}
 }
 
@@ -274,15 +278,6 @@ func setting(cfg *config.Config, key, value string) advice.Setting {
 		Value: value,
 		From:  cmp.Or(origin, "the default"),
 	}
-}
-
-// models are the settings of the models, by tool.
-func models(cfg *config.Config) map[string]advice.Setting {
-	byTool := make(map[string]advice.Setting)
-	for tool, p := range profiles(cfg) {
-		byTool[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
-	}
-	return byTool
 }
 
 // keyFlaws are forms that a key does not have, as regular expressions, with what is wrong.
@@ -306,16 +301,6 @@ func keyFlaw(key string) string {
 		}
 	}
 	return ""
-}
-
-// rootsFlaw says what is wrong with the file of SSL_CERT_FILE, or "". Go ignores such a file
-// without an error.
-func rootsFlaw(file string) string {
-	pem, _ := os.ReadFile(file)
-	if file == "" || x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return ""
-	}
-	return "it cannot be read or has no certificate in PEM form"
 }
 
 // proxyVariable is the variable that names the proxy for base, as package net/http reads it.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 )
 
-// doctor checks what a question needs and says what to do about each problem. It fails when a check does.
+// doctor checks what a question needs and says what to do about each problem. It fails when a check
+// does: the error counts those that failed.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	f := newFlags("doctor")
 	asJSON := f.Bool("json", false, "")
@@ -43,18 +43,13 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	screen := a.screen(ctx, "auto", *asJSON)
-	return a.reportChecks(checks, screen, *asJSON)
-}
-
-// reportChecks prints the checks. The error counts those that failed.
-func (a *app) reportChecks(checks []doctor.Check, screen *terminal.Screen, asJSON bool) error {
 	format := doctor.Text
-	if asJSON {
+	if *asJSON {
 		format = doctor.JSON
 	}
 	report := a.redactor.Redact(format(checks))
-	_, err := io.WriteString(a.stdout, screen.Report(report))
+	screen := a.screen(ctx, "auto", *asJSON)
+	_, err = io.WriteString(a.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

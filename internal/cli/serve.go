@@ -50,13 +50,12 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer ln.Close()
-	var metrics net.Listener
 	if f.metrics != "" {
-		metrics, err = listen(f.metrics)
+		f.MetricsListener, err = listen(f.metrics)
 		if err != nil {
 			return err
 		}
-		defer metrics.Close()
+		defer f.MetricsListener.Close()
 	}
 
 	s, err := a.build(f.flags)
@@ -68,15 +67,17 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		shown := s.config.Show(version.String(), s.warnings...)
 		_ = printJSON(a.stderr, json.RawMessage(shown))
 	}
-	access, follow, err := a.authenticate(f, ln, s.log)
+	f.Log = s.log
+	f.Access.Loopback = httpd.IsLoopback(ln)
+	err = a.authenticate(f)
+	if err == nil {
+		err = a.outlive(s, true)
+	}
 	if err != nil {
 		return err
 	}
-	err = a.outlive(s, true)
-	if err != nil {
-		return err
-	}
-	return httpd.Serve(ctx, ln, f.options(s, access, follow, ln, metrics))
+	f.complete(s, ln)
+	return httpd.Serve(ctx, ln, f.Options)
 }
 
 // listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network is
@@ -90,43 +91,38 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// serveFlags are the flags of serve.
+// serveFlags are the flags of serve, and the server that they describe.
 type serveFlags struct {
 	*flags
+	httpd.Options
 	http      string
 	metrics   string
-	path      string
-	hosts     []string   // accepted Host headers
-	proxy     netip.Addr // zero: none is trusted
 	anonymous bool
 	oauth     oauth.Options
-	maxCalls  int
-	perPerson int // of maxCalls
 	perHour   int // of one person; 0: no limit
-	notice    time.Duration
-	drain     time.Duration
 }
 
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
-	f := &serveFlags{flags: newFlags("serve"), notice: 2 * time.Second}
+	f := &serveFlags{flags: newFlags("serve")}
+	f.Notice = 2 * time.Second
 	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
 	f.StringVar(&f.http, "http", "", "")
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
-	f.TextVar(&f.proxy, "trusted-proxy", netip.Addr{}, "")
+	f.TextVar(&f.TrustedProxy, "trusted-proxy", netip.Addr{}, "")
 	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
 	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
 	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
 	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
-	f.StringVar(&f.path, "path", "/mcp", "")
-	f.Func("drain", "", duration(&f.drain)) // not given: as long as a call may last
-	f.Func("notice", "", duration(&f.notice))
-	f.IntVar(&f.maxCalls, "max-calls", defaultMaxCalls, "")
-	f.IntVar(&f.perPerson, "max-calls-per-user", 0, "")
+	f.StringVar(&f.Path, "path", "/mcp", "")
+	f.Func("drain", "", duration(&f.Drain)) // not given: as long as a call may last
+	f.Func("notice", "", duration(&f.Notice))
+	f.IntVar(&f.MaxCalls, "max-calls", defaultMaxCalls, "")
+	f.IntVar(&f.PerPerson, "max-calls-per-user", 0, "")
 	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
@@ -153,7 +149,7 @@ func (f *serveFlags) allowHost(s string) error {
 	if host == "" || strings.Contains(s, "/") {
 		return errors.New("not a host")
 	}
-	f.hosts = append(f.hosts, host)
+	f.Access.Hosts = append(f.Access.Hosts, host)
 	return nil
 }
 
@@ -179,21 +175,21 @@ func duration(value *time.Duration) func(string) error {
 
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
-	isPerPersonBad := f.perPerson < 1 || f.perPerson > f.maxCalls
+	isPerPersonBad := f.PerPerson < 1 || f.PerPerson > f.MaxCalls
 	problem := ""
 
 	switch {
 	case !strings.Contains(f.http, ":"):
 		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !cleanPath.MatchString(f.path):
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
-	case httpd.IsReserved(f.path):
-		problem = fmt.Sprintf("--path %s is taken", f.path)
-	case f.maxCalls < 1, f.maxCalls > highestMaxCalls:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
+	case !cleanPath.MatchString(f.Path):
+		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.Path)
+	case httpd.IsReserved(f.Path):
+		problem = fmt.Sprintf("--path %s is taken", f.Path)
+	case f.MaxCalls < 1, f.MaxCalls > highestMaxCalls:
+		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.MaxCalls, highestMaxCalls)
 	case f.isGiven("max-calls-per-user") && isPerPersonBad:
 		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
-			f.perPerson, f.maxCalls)
+			f.PerPerson, f.MaxCalls)
 	case f.isGiven("calls-per-hour") && f.perHour < 1:
 		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	default:
@@ -211,185 +207,155 @@ func (f *serveFlags) isGiven(prefix string) (given bool) {
 // cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
-// authenticate returns who may send requests to ln, and what follows the sources of tokens. An
-// address that others reach needs a way to authenticate.
-func (a *app) authenticate(
-	f *serveFlags, ln net.Listener, log *slog.Logger,
-) (access httpd.Access, follow []func(context.Context), err error) {
-	tokens, file, err := a.tokens(log)
+// authenticate sets who may send requests. An address that others reach needs a way to
+// authenticate.
+func (a *app) authenticate(f *serveFlags) error {
+	err := a.addTokens(f)
 	if err != nil {
-		return access, nil, usageError("name:token, separated by commas or blanks", "%v", err)
+		return usageError("name:token, separated by commas or blanks", "%v", err)
 	}
-	resource, err := f.resource(log)
+	err = f.addResource()
 	if err != nil {
-		return access, nil, usageError(f.seeHelp(), "%v", err)
+		return usageError(f.seeHelp(), "%v", err)
 	}
-	denied, follow, err := a.denied(log)
+	err = a.addDenied(f)
 	if err != nil {
-		return access, nil, err
-	}
-	access = httpd.Access{
-		Loopback: httpd.IsLoopback(ln),
-		Hosts:    f.hosts,
-		Tokens:   tokens,
-		Resource: resource,
-		Denied:   denied,
-	}
-	if file != nil {
-		follow = append(follow, file.follow)
-	}
-	if resource != nil {
-		follow = append(follow, resource.Run)
+		return err
 	}
 
 	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
+	authenticates := f.Access.Authenticates()
 	switch {
-	case access.Authenticates() && f.anonymous:
-		err = usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
-	case access.Authenticates():
-	case denied != nil:
-		err = usageError(f.seeHelp(), denyVariable+" needs "+ways)
-	case !access.Loopback && !f.anonymous:
-		err = usageError("or --allow-anonymous, to let any caller use the key",
+	case authenticates && f.anonymous:
+		return usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
+	case authenticates:
+	case f.Access.Denied != nil:
+		return usageError(f.seeHelp(), denyVariable+" needs "+ways)
+	case !f.Access.Loopback && !f.anonymous:
+		return usageError("or --allow-anonymous, to let any caller use the key",
 			"an address other than loopback needs "+ways)
-	case f.isGiven("max-calls-per-user"):
-		err = usageError("without tokens all calls are of one user, and --max-calls bounds them",
+	case f.PerPerson > 0:
+		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}
-	return access, follow, err
+	return nil
 }
 
-// resource returns what accepts the tokens of people who sign in, or nil if no flag says where.
-func (f *serveFlags) resource(log *slog.Logger) (*oauth.Resource, error) {
+// addResource accepts the tokens of people who sign in, if a flag says where.
+func (f *serveFlags) addResource() (err error) {
 	if !f.isGiven("public-url") && !f.isGiven("oauth-") {
-		return nil, nil
+		return nil
 	}
 
 	f.oauth.Client = llm.NewHTTPClient()
-	f.oauth.Log = log
-	resource, err := oauth.New(f.oauth)
-	if err == nil && len(f.oauth.Scopes) == 0 {
-		log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
+	f.oauth.Log = f.Log
+	f.Access.Resource, err = oauth.New(f.oauth)
+	if err != nil {
+		return err
 	}
-	return resource, err
+	if len(f.oauth.Scopes) == 0 {
+		f.Log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
+	}
+	f.Background = append(f.Background, f.Access.Resource.Run)
+	return nil
 }
 
-// tokens returns the bearer tokens of the environment, nil without any, and their file, nil if they
-// are in a variable. The redactor knows all of them.
-func (a *app) tokens(log *slog.Logger) (*httpd.Tokens, *watchedFile, error) {
+// addTokens accepts the bearer tokens of the environment. The redactor knows all of them.
+func (a *app) addTokens(f *serveFlags) error {
 	source, list, err := a.secretList(tokensVariable)
 	inFile := source != tokensVariable
 	isSet := inFile || len(list) > 0
 	if err != nil || !isSet {
-		return nil, nil, err
+		return err
 	}
 
-	learn := func(secret string) { a.redactor.Add(secret) }
-	tokens, err := httpd.NewTokens(source, list, learn)
-	if err != nil || !inFile {
-		return tokens, nil, err
+	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
+	accept := func(list []byte) error {
+		err := tokens.Set(list)
+		if err == nil {
+			f.Log.Info("read the tokens again", "names", len(tokens.Names()))
+		}
+		return err
 	}
-	return tokens, &watchedFile{
-		what:    "tokens",
-		path:    source,
-		log:     log,
-		current: newReading(list, nil),
-		read:    config.ReadFile,
-		accept: func(list []byte) error {
-			err := tokens.Set(list)
-			if err != nil {
-				return err
-			}
-			log.Info("read the tokens again", "names", len(tokens.Names()))
-			return nil
-		},
-	}, nil
+	if inFile {
+		f.watch(source, list, accept, "tokens")
+	}
+	f.Access.Tokens = tokens
+	return err
 }
 
-// denied returns who is refused in spite of a token, nil if no file says so, and what follows it.
-func (a *app) denied(log *slog.Logger) (*atomic.Pointer[string], []func(context.Context), error) {
+// addDenied refuses the people in a file in spite of a token.
+func (a *app) addDenied(f *serveFlags) error {
 	path := a.variable(denyVariable)
 	if path == "" {
-		return nil, nil, nil
+		return nil
 	}
 	data, err := config.ReadFile(path)
 	if err != nil {
-		return nil, nil, usageError("names or subjects, one a line", "%s: %v", denyVariable, err)
+		return usageError("names or subjects, one a line", "%s: %v", denyVariable, err)
 	}
 
 	list := &atomic.Pointer[string]{}
-	file := &watchedFile{
-		what:    "list of denied people",
-		path:    path,
-		log:     log,
-		current: newReading(data, nil),
-		read:    config.ReadFile,
-		accept: func(data []byte) error {
-			list.Store(new(string(data)))
-			log.Info("read the list of denied people")
-			return nil
-		},
+	accept := func(data []byte) error {
+		list.Store(new(string(data)))
+		f.Log.Info("read the list of denied people")
+		return nil
 	}
-	return list, []func(context.Context){file.follow}, file.accept(data)
+	f.Access.Denied = list
+	f.watch(path, data, accept, "list of denied people")
+	return accept(data)
 }
 
-// options returns the options of the server on ln, and logs how it serves. metrics may be nil.
-func (f *serveFlags) options(
-	s *service, access httpd.Access, follow []func(context.Context), ln, metrics net.Listener,
-) httpd.Options {
-	if s.keyFile != nil {
-		follow = append(follow, s.keyFile.follow)
+// watch reads a file again while the server runs. data is what the file has now, and what is the
+// name of the file in the log.
+func (f *serveFlags) watch(path string, data []byte, accept func([]byte) error, what string) {
+	file := &watchedFile{
+		what:    what,
+		path:    path,
+		read:    config.ReadFile,
+		accept:  accept,
+		log:     f.Log,
+		current: newReading(data, nil),
 	}
-	if metrics == nil && access.Authenticates() {
-		s.log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
+	f.Background = append(f.Background, file.follow)
+}
+
+// complete sets the other options of the server on ln, and logs how it serves.
+func (f *serveFlags) complete(s *service, ln net.Listener) {
+	if f.MetricsListener == nil && f.Access.Authenticates() {
+		f.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
-	drain := f.drain
 	if !f.isGiven("drain") {
-		drain = s.config.Timeout()
+		f.Drain = s.config.Timeout()
 	}
-	perPerson := func() int { return access.CallsPerPerson(f.maxCalls, f.perPerson) }
 
-	s.log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path),
+	f.Log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path),
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
-		"max_calls", f.maxCalls,
-		"max_calls_per_user", perPerson(),
+		"max_calls", f.MaxCalls,
+		"max_calls_per_user", f.CallsPerPerson(),
 		"timeout", s.config.Timeout().String(),
-		"drain", drain.String())
+		"drain", f.Drain.String())
 	err := s.ready()
 	if err != nil {
-		s.log.Warn("all calls fail: " + err.Error())
+		f.Log.Warn("all calls fail: " + err.Error())
 	}
 
-	counts := httpd.NewMetrics(s.profiles)
-	s.server.MaxCalls = f.maxCalls
-	s.server.PerUser = perPerson
+	f.Ready = s.ready
+	f.Metrics = httpd.NewMetrics(s.profiles)
+	s.server.MaxCalls = f.MaxCalls
+	s.server.PerUser = f.CallsPerPerson
 	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
-		counts.Observe(c)
-		logCall(s.log, c, s.profiles[c.Tool].Model)
+		f.Metrics.Observe(c)
+		logCall(f.Log, c, s.profiles[c.Tool].Model)
 	}
-	srv := server.New(s.server)
-	follow = append(follow, func(ctx context.Context) {
+	f.Server = server.New(s.server)
+	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {
 		<-ctx.Done()
-		srv.Close()
+		f.Server.Close()
 	})
-	return httpd.Options{
-		Server:          srv,
-		Path:            f.path,
-		Ready:           s.ready,
-		Notice:          f.notice,
-		Drain:           drain,
-		MaxCalls:        f.maxCalls,
-		PerPerson:       perPerson,
-		Access:          access,
-		Metrics:         counts,
-		MetricsListener: metrics,
-		TrustedProxy:    f.proxy,
-		Background:      follow,
-		Log:             s.log,
-	}
 }
 
 // mendable are the kinds of errors that the operator can mend.

@@ -63,9 +63,7 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	if s.keyFile != nil {
-		go s.keyFile.follow(session)
-	}
+	go s.followKey(session)
 	srv := server.New(s.server)
 	defer srv.Close()
 	mcp := srv.MCP(session)

@@ -108,7 +108,7 @@ func TestWatchKey(t *testing.T) {
 		cfg := &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
 		b := &backend{api: o, log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithCancel(t.Context())
-		go a.watchKey(b, cfg, client, newKeyring("")).follow(ctx)
+		go a.watchKey(b, cfg, client, newKeyring(""))(ctx)
 		defer stop()
 
 		check := func(want string) {

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,18 +39,6 @@ type Access struct {
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
 func (a Access) Authenticates() bool { return a.Tokens != nil || a.Resource != nil }
-
-// CallsPerPerson returns how many of maxCalls one person runs at a time: most, or a quarter of them
-// if most is 0. The result is 0, for no bound but maxCalls, if most is 0 and all requests are of one
-// person, at least for now: none needs a token, or all tokens have the same name.
-func (a Access) CallsPerPerson(maxCalls, most int) int {
-	isOneName := a.Tokens == nil || len(a.Tokens.Names()) == 1
-	isAlone := a.Resource == nil && isOneName
-	if most == 0 && isAlone {
-		return 0
-	}
-	return cmp.Or(most, max(1, maxCalls/4))
-}
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
 // under a name of its own.
@@ -154,18 +141,12 @@ func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
 	if a.Tokens != nil {
 		person, err = a.Tokens.Authenticate(fields[1])
 	}
-	if err != nil && a.Resource != nil { // which says more of why
-		person, err = a.signedIn(r.Context(), fields[1])
+	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
+		var identity oauth.Identity
+		identity, err = a.Resource.Verify(r.Context(), fields[1])
+		person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
+		person.Name = identity.Name
 	}
-	return person, err
-}
-
-// signedIn returns the person of an access token, also if it only lacks a scope. The error is an
-// [oauth.Error].
-func (a Access) signedIn(ctx context.Context, token string) (person llm.Person, err error) {
-	identity, err := a.Resource.Verify(ctx, token)
-	person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
-	person.Name = identity.Name
 	return person, err
 }
 

@@ -119,7 +119,7 @@ func TestMetricsListener(t *testing.T) {
 func TestTokensChange(t *testing.T) {
 	learned := ""
 	list := "alice:" + secret
-	tokens, err := NewTokens("test", []byte(list), func(s string) { learned += s + " " })
+	tokens, err := NewTokens("test", []byte(list), func(s ...string) { learned += s[0] + " " })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestNames(t *testing.T) {
 		"a\xffb":            refused,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewTokens("test", []byte(name+":"+secret), func(string) {})
+			_, err := NewTokens("test", []byte(name+":"+secret), func(...string) {})
 			compare.Equal(t, "error", fmt.Sprint(err), want)
 		})
 	}

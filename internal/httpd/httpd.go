@@ -15,6 +15,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,9 @@ type Options struct {
 	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
 	MaxCalls int
 
-	// PerPerson returns how many of them are of one person; 0: there is no such bound. As many again
-	// may wait. It changes when tokens do, see Access.CallsPerPerson.
-	PerPerson func() int
+	// PerPerson is how many of them are of one person, and as many again may wait. If it is 0,
+	// CallsPerPerson decides.
+	PerPerson int
 	Access    Access
 	Metrics   *Metrics
 
@@ -69,6 +70,20 @@ type Options struct {
 	// files of tokens and of the key.
 	Background []func(context.Context)
 	Log        *slog.Logger
+}
+
+// CallsPerPerson returns how many calls one person runs at a time: PerPerson, or a quarter of
+// MaxCalls if PerPerson is 0. The result is 0, for no bound but MaxCalls, if PerPerson is 0 and all
+// requests are of one person, at least for now: none needs a token, or all tokens have the same
+// name.
+func (o Options) CallsPerPerson() int {
+	tokens := o.Access.Tokens
+	isOneName := tokens == nil || len(tokens.Names()) == 1
+	isAlone := o.Access.Resource == nil && isOneName
+	if o.PerPerson == 0 && isAlone {
+		return 0
+	}
+	return cmp.Or(o.PerPerson, max(1, o.MaxCalls/4))
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its

@@ -145,7 +145,7 @@ func (a ask) answer(
 
 // tokensOf makes the tokens of a list the only way to authenticate.
 func tokensOf(list string) func(*Options) {
-	tokens, err := NewTokens("test", []byte(list), func(string) {})
+	tokens, err := NewTokens("test", []byte(list), func(...string) {})
 	if err != nil {
 		panic(err)
 	}
@@ -170,9 +170,6 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	for _, change := range set {
 		change(&o)
 	}
-	if o.PerPerson == nil {
-		o.PerPerson = func() int { return o.Access.CallsPerPerson(o.MaxCalls, 0) }
-	}
 	o.Server = server.New(server.Options{
 		Ask:      a.answer,
 		Explain:  func(_ string, err error) string { return err.Error() },
@@ -180,7 +177,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Waiting:  func() int { return 0 },
 		Timeout:  time.Hour,
 		MaxCalls: o.MaxCalls,
-		PerUser:  o.PerPerson,
+		PerUser:  o.CallsPerPerson,
 		Log:      slog.New(slog.DiscardHandler),
 	})
 

@@ -380,7 +380,7 @@ var placesTests = []struct {
 func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
-	return func(o *Options) { o.PerPerson = func() int { return n } }
+	return func(o *Options) { o.PerPerson = n }
 }
 
 // onlyAlice has two tokens of one name.
@@ -449,7 +449,7 @@ func TestBodies(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			o := Options{
 				MaxCalls:  500,
-				PerPerson: func() int { return tt.perUser },
+				PerPerson: tt.perUser,
 				Metrics:   NewMetrics(nil),
 				Log:       slog.New(slog.DiscardHandler),
 			}

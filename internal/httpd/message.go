@@ -23,10 +23,15 @@ const maxID = 1 << 53
 // params that it cannot decode in its errors. Only a message with few elements is decoded.
 func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements int) bool {
 	id := "" // of a message whose response may be an error
-	refuse := func(status int, code int64, text string) bool {
-		if id != "" && r.Header.Get(versionHeader) < server.Stateless {
+	refuse := func(code int64, text string) bool {
+		status := http.StatusBadRequest
+		switch {
+		case id != "" && r.Header.Get(versionHeader) < server.Stateless:
 			status = http.StatusOK // there an error about a request is an ordinary response
+		case code == jsonrpc.CodeMethodNotFound:
+			status = http.StatusNotFound
 		}
+
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		const format = `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`
@@ -35,11 +40,10 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements
 	}
 
 	if elements > jsonx.MaxElements {
-		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
-			"the body has "+jsonx.TooDense)
+		return refuse(jsonrpc.CodeInvalidRequest, "the body has "+jsonx.TooDense)
 	}
 	if !json.Valid(data) {
-		return refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "the body is not JSON")
+		return refuse(jsonrpc.CodeParseError, "the body is not JSON")
 	}
 	var message struct {
 		Version string `json:"jsonrpc"`
@@ -50,23 +54,22 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements
 	err := json.Unmarshal(data, &message)
 	switch {
 	case err != nil || message.Version != "2.0" || message.Method == "":
-		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
+		return refuse(jsonrpc.CodeInvalidRequest,
 			"the body is not a JSON-RPC 2.0 request; batches are not supported")
 	case message.ID == nil:
 		return false // there is no response to a notification
 	case !validID(string(message.ID)):
-		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest,
+		return refuse(jsonrpc.CodeInvalidRequest,
 			"id is not a string or an integer within ±2^53")
 	}
 
 	id = string(message.ID)
 	params := newParams(message.Method)
 	if params == nil {
-		return refuse(http.StatusNotFound, jsonrpc.CodeMethodNotFound, "method not found")
+		return refuse(jsonrpc.CodeMethodNotFound, "method not found")
 	}
 	if message.Params != nil && json.Unmarshal(message.Params, params) != nil {
-		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidParams,
-			"the params cannot be decoded")
+		return refuse(jsonrpc.CodeInvalidParams, "the params cannot be decoded")
 	}
 	return false
 }

@@ -139,21 +139,16 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	tokens("reasoning", usage.Reasoning)
 	m.add(float64(c.Meta.Searches), "searches_total{%s}", priced)
 
-	m.observeTimes(n, c)
-}
-
-// observeTimes adds the times of a call to the histograms, n times.
-func (m *Metrics) observeTimes(n float64, c server.Ended) {
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)
-	m.observe(n, "call_seconds", ended, c.Duration)
-	m.observe(n, "api_seconds", ended, c.Time)
-	m.observe(n, "rate_limit_wait_seconds", tool, c.Waited)
+	m.addTime(n, "call_seconds", ended, c.Duration)
+	m.addTime(n, "api_seconds", ended, c.Time)
+	m.addTime(n, "rate_limit_wait_seconds", tool, c.Waited)
 }
 
-// observe adds a time to a histogram, n times. The buckets are cumulative, as histogram_quantile of
+// addTime adds a time to a histogram, n times. The buckets are cumulative, as histogram_quantile of
 // Prometheus reads them.
-func (m *Metrics) observe(n float64, name, labels string, took time.Duration) {
+func (m *Metrics) addTime(n float64, name, labels string, took time.Duration) {
 	seconds := took.Seconds()
 	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
 		inside := 0.0

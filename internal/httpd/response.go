@@ -86,9 +86,7 @@ func (t *tracker) watch(c net.Conn, state http.ConnState) {
 	if t.draining.Load() {
 		_ = c.Close()
 	}
-	if s, ok := c.(*stranger); ok {
-		s.lines.Store(0)
-	}
+	c.(*stranger).lines.Store(0) // all listeners are strangers
 }
 
 // accept refuses requests in the drain: they might not end before it does.

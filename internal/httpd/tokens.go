@@ -21,7 +21,7 @@ const tokenHolder = "token:"
 // Tokens are bearer tokens that the operator hands out, which may change.
 type Tokens struct {
 	source  string
-	learn   func(secret string)
+	learn   func(secrets ...string)
 	holders atomic.Pointer[holders]
 }
 
@@ -34,7 +34,7 @@ type holders struct {
 // NewTokens returns the tokens in data: name:token, separated by commas or white space. source names
 // them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
 // with each new token before it is accepted.
-func NewTokens(source string, data []byte, learn func(secret string)) (*Tokens, error) {
+func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
 	t := &Tokens{source: source, learn: learn}
 	return t, t.Set(data)
 }
@@ -56,7 +56,6 @@ func (t *Tokens) Names() []string {
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
-	names := map[string]bool{}
 	list := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
 	for i, entry := range strings.FieldsFunc(list, separatesTokens) {
 		name, secret, ok := strings.Cut(entry, ":")
@@ -76,11 +75,10 @@ func (t *Tokens) Set(data []byte) error {
 
 		t.learn(secret)
 		next.byHash[sha256.Sum256([]byte(secret))] = name
-		names[name] = true
 	}
 
-	next.names = slices.Sorted(maps.Keys(names))
-	if len(names) == 0 {
+	next.names = slices.Compact(slices.Sorted(maps.Values(next.byHash)))
+	if len(next.names) == 0 {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
 	t.holders.Store(next)
