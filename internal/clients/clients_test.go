@@ -115,11 +115,12 @@ func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
 		"npx on Windows": "cmd /c npx -y " + pinned + ` --stdio --config C:\o\c.yaml`,
 		"docker, configured": "docker run -i --rm -e MY_KEY -e GATEWAY_TOKEN -e TENANT " +
+			"-e ANSWER_WITHIN_MS " +
 			"--mount type=bind,source=/a:b/c d,target=/config,readonly " +
 			image + " --stdio --config /config/config.yaml",
 	} {
 		t.Run(title, func(t *testing.T) {
-			got := strings.Join(servers[title].command(), " ")
+			got := strings.Join(servers[title].command(Client{Within: "45000"}), " ")
 			compare.Equal(t, "command", got, want)
 		})
 	}
@@ -189,7 +190,7 @@ func checkCommand(t *testing.T, c Client, s Server) {
 		return
 	}
 
-	want := s.choose(s.command()[0], s.URL)
+	want := s.choose(s.command(c)[0], s.URL)
 	if c.ID == "vscode" {
 		want = c.named(s)
 	}

@@ -56,9 +56,12 @@ func (c Client) Notes(s Server) (lines []string) {
 
 // fill replaces the words of a template.
 func (c Client) fill(template string, s Server) string {
-	line := s.command()
+	line := s.command(c)
 	secrets := s.secrets()
 	references := map[string]string{}
+	if c.Within != "" {
+		references[withinEnv] = c.Within
+	}
 	for _, v := range secrets {
 		references[v] = c.refer(v)
 	}
@@ -72,6 +75,7 @@ func (c Client) fill(template string, s Server) string {
 		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
+		"$WITHIN", c.Within,
 		"$PACKAGE", pinned,
 		"$IMAGE", image,
 		"$TOKEN", c.refer(tokenEnv),
@@ -113,7 +117,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		}
 		return quoted
 	}
-	line := s.command()
+	line := s.command(c)
 	var passed []string
 	for _, v := range s.secrets() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
@@ -126,6 +130,7 @@ func (c Client) Command(s Server) (command, omits string) {
 
 	values := strings.NewReplacer(
 		"$NAME", name,
+		"$WITHIN", c.Within,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
 		" $ENV", quote(passed...),

@@ -22,9 +22,10 @@ const (
 func Vias() []string { return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP} }
 
 const (
-	name     = "openai-responses" // the key of the server in the clients' files
-	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
-	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
+	name      = "openai-responses" // the key of the server in the clients' files
+	tokenEnv  = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
+	withinEnv = "ANSWER_WITHIN_MS"
+	image     = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
 	// pinned starts faster than @latest, for which npx asks the registry.
 	pinned = version.Name + "@" + version.Version
@@ -70,8 +71,8 @@ func (s Server) onLoopback() bool {
 	return err == nil && text.IsLoopback(u.Hostname())
 }
 
-// command is the command line that starts the server, the program first.
-func (s Server) command() []string {
+// command is the command line that starts the server for c, the program first.
+func (s Server) command(c Client) []string {
 	var line []string
 	config := s.Config
 
@@ -79,7 +80,7 @@ func (s Server) command() []string {
 	case ViaBinary:
 		line = []string{s.Binary}
 	case ViaDocker:
-		line = s.docker()
+		line = s.docker(c)
 		if config != "" {
 			config = "/config/" + filepath.Base(config)
 		}
@@ -99,10 +100,13 @@ func (s Server) command() []string {
 
 // docker is the command line of a container, up to the image. The container sees the folder of the
 // configuration as /config, since the folder may hold a policy too.
-func (s Server) docker() []string {
+func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
 	for _, v := range s.secrets() {
 		line = append(line, "-e", v) // without a value it copies the variable
+	}
+	if c.Within != "" {
+		line = append(line, "-e", withinEnv)
 	}
 
 	if s.Config != "" {

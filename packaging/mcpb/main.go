@@ -141,7 +141,8 @@ func describe(ctx context.Context, binary string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, binary, "--stdio", "--offline")
-	cmd.Env = []string{} // the default configuration
+	within := gjson.GetBytes(manifest, "server.mcp_config.env.ANSWER_WITHIN_MS").String()
+	cmd.Env = []string{"ANSWER_WITHIN_MS=" + within} // else the default configuration
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpb", Version: version.Version}, nil)
 	s, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
