@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -107,6 +108,27 @@ func (a *Answerer) input(q Question) string {
 	return q.Query + "\n" + hints
 }
 
+// within returns the domains that a list allows, which may be nil, or the list if it allows none of
+// them: a question narrows the search and never widens it.
+func within(domains []string, list any) any {
+	allowed, ok := list.([]any)
+	if !ok {
+		return domains
+	}
+
+	var names []string
+	for _, name := range allowed {
+		names = append(names, fmt.Sprint(name))
+	}
+	hosts := cite.NewHosts(names)
+	isOutside := func(domain string) bool { return !hosts.Has("https://" + domain) }
+	inside := slices.DeleteFunc(slices.Clone(domains), isOutside)
+	if len(inside) == 0 {
+		return list
+	}
+	return inside
+}
+
 // tool returns the web search tool for a question, which has the default domains if it had none
 // (https://platform.openai.com/docs/guides/tools-web-search).
 func (s Search) tool(q Question) map[string]any {
@@ -119,7 +141,7 @@ func (s Search) tool(q Question) map[string]any {
 	maps.Copy(filters, further) // a question with one filter does not lift the other
 	isOnly := s.EnforceDomains || q.OnlyDomains
 	if isOnly && len(q.Domains) > 0 {
-		filters["allowed_domains"] = q.Domains
+		filters["allowed_domains"] = within(q.Domains, filters["allowed_domains"])
 	}
 	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains)
 	if len(blocked) > 0 {

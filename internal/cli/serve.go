@@ -345,7 +345,7 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	f.Ready = s.ready
 	f.Metrics = httpd.NewMetrics(s.profiles)
 	s.server.MaxCalls = f.MaxCalls
-	s.server.PerUser = f.CallsPerPerson
+	s.server.PerPerson = f.CallsPerPerson
 	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		f.Metrics.Observe(c)

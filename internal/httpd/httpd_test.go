@@ -171,14 +171,14 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		change(&o)
 	}
 	o.Server = server.New(server.Options{
-		Ask:      a.answer,
-		Explain:  func(_ string, err error) string { return err.Error() },
-		Observe:  o.Metrics.Observe,
-		Waiting:  func() int { return 0 },
-		Timeout:  time.Hour,
-		MaxCalls: o.MaxCalls,
-		PerUser:  o.CallsPerPerson,
-		Log:      slog.New(slog.DiscardHandler),
+		Ask:       a.answer,
+		Explain:   func(_ string, err error) string { return err.Error() },
+		Observe:   o.Metrics.Observe,
+		Waiting:   func() int { return 0 },
+		Timeout:   time.Hour,
+		MaxCalls:  o.MaxCalls,
+		PerPerson: o.CallsPerPerson,
+		Log:       slog.New(slog.DiscardHandler),
 	})
 
 	s.access = o.Access

@@ -101,7 +101,8 @@ func (c *stranger) Close() error {
 // Read fails after too many lines: net/http takes 30 times the memory of a header of tiny lines.
 func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	lines := c.lines.Add(int64(bytes.Count(p[:n], []byte("\n"))))
+	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
+	lines := c.lines.Add(int64(bytes.Count(header, []byte("\n"))))
 	if lines > maxLines && !c.known.Load() {
 		return 0, errors.New("a header with too many lines")
 	}

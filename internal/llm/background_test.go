@@ -409,6 +409,10 @@ func TestOtherStreams(t *testing.T) {
 			[]step{half, answer(405, ""), whole}, 2,
 		},
 		{
+			"another response",
+			[]step{half, answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)), object}, 2,
+		},
+		{
 			"a web page in place of the response",
 			[]step{half, answer(200, "<html>"), object}, 2,
 		},

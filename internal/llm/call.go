@@ -10,7 +10,7 @@ import (
 // call comes in, by the MCP server or a command, and passed to all that works for it.
 type Call struct {
 	ID     string // X-Request-Id of a proxy, or a random one
-	Person Person // the zero value over stdio and for anonymous callers, who are one person
+	Person Person // without an ID over stdio and for anonymous callers, who are one person
 	Tool   string // names the profile, too
 	App    string // name and version of the client program, "" if it does not say
 

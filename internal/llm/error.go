@@ -400,25 +400,26 @@ func tooLarge(message string) *Error {
 
 // readError is the error of an answer that was not read to its end, or is not what it should be.
 func readError(resp *http.Response, err error) *Error {
-	e, ok := errors.AsType[*Error](err)
+	cause, ok := errors.AsType[*Error](err)
 	_, long := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case ok:
 	case long:
-		e = tooLarge(tooLong)
+		cause = tooLarge(tooLong)
 	case errors.Is(err, bufio.ErrTooLong):
-		e = tooLarge("an event of the answer is larger than 8 MiB")
+		cause = tooLarge("an event of the answer is larger than 8 MiB")
 	default:
-		e = &Error{
+		cause = &Error{
 			Kind:    KindConnection,
 			Message: "the answer was cut off: " + err.Error(),
 			Err:     err,
 		}
 	}
 
+	e := *cause
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
-	return e
+	return &e
 }
 
 // connectionError is the error of a request without an answer.

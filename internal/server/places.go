@@ -7,8 +7,8 @@ import (
 )
 
 // places bounds the calls that run at a time: those of each person, and all of them. A call takes a
-// place of its person before one of all: calls that wait for others of their person keep no place
-// from other people.
+// place of its person before one of all, so that a call that waits for others of its person takes
+// none of the places of all.
 type places struct {
 	all       chan struct{} // holds a value for each running call
 	perPerson func() int    // 0, and nil: no bound

@@ -53,15 +53,15 @@ type Options struct {
 	// the protocol version of the request decides.
 	ToolErrors string
 
-	Redactor *redact.Redactor // removes secrets from errors
-	Debug    bool             // add status, type, name and request_id to errors (spec §8.2)
-	MaxCalls int              // calls that run at the same time; others wait. 0: 256
-	PerUser  func() int       // how many of them are of one user; 0, and nil: no bound
-	PerHour  int              // calls that one person may start in an hour; 0: no limit
-	Timeout  time.Duration    // of a call, the wait for others included
-	Waiting  func() int       // counts the running calls that wait for the API; for Server.Waiting
-	Observe  func(Ended)      // if set, is called at the end of each call, also concurrently
-	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
+	Redactor  *redact.Redactor // removes secrets from errors
+	Debug     bool             // add status, type, name and request_id to errors (spec §8.2)
+	MaxCalls  int              // calls that run at the same time; others wait. 0: 256
+	PerPerson func() int       // how many of them are of one person; 0, and nil: no bound
+	PerHour   int              // calls that one person may start in an hour; 0: no limit
+	Timeout   time.Duration    // of a call, the wait for others included
+	Waiting   func() int       // counts the running calls that wait for the API; for Server.Waiting
+	Observe   func(Ended)      // if set, is called at the end of each call, also concurrently
+	Log       *slog.Logger     // gets a line per call at debug level (spec §8.1)
 }
 
 // Ended says how a call of a tool ended.
@@ -95,7 +95,7 @@ func New(o Options) *Server {
 		hour:    &hourLimit{calls: o.PerHour, buckets: map[string]*rate.Limiter{}},
 		places: &places{
 			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
-			perPerson: o.PerUser,
+			perPerson: o.PerPerson,
 			people:    map[string]*person{},
 		},
 	}
