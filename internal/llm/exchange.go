@@ -55,6 +55,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		case fail:
 			x.rememberRefusal(d.err)
 			return nil, d.err
+		case smaller: // try again at once
 		case retry:
 			x.attempt++
 			call.Send(Retrying{Attempt: x.attempt, Err: d.err})
