@@ -72,7 +72,7 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		defer term.Restore(terminal, echoing)
+		defer func() { _ = term.Restore(terminal, echoing) }()
 
 		screen := struct {
 			io.Reader
