@@ -55,8 +55,6 @@ func research(
 			RequestID: "req",
 			Attempts:  3,
 		}
-	case "silent":
-		return nil, llm.KindNoText.Errorf("no output")
 	case "panic":
 		panic("bug")
 	case "instant":
