@@ -46,7 +46,6 @@ var accessTests = []struct {
 	want    int
 }{
 	{"token", remote, "10.1.2.3:8080", by(bob, message), 200},
-	{"name as token", remote, "localhost", by("alice", message), 401},
 	{"foreign origin", remote, "mcp.example.com", from("https://evil.example"), 403},
 	{"own origin", remote, "mcp.example.com", from("https://mcp.example.com"), 200},
 	{"listed host", listed, "MCP.example.com:443", message, 200},

@@ -154,18 +154,18 @@ func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {
 		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
 		params := strings.Replace(detailedCall("named"), "_detailed", "", 1)
-		for range 2 {
+		for _, want := range []string{
+			"thinking\nsearching: a\n",     // of the call
+			"searching: a\nsearching: a\n", // of answer_result
+		} {
 			p.send("tools/call", meta, params)
 			messages := ""
 			r := p.receive()
 			for ; r.Get("method").Str != ""; r = p.receive() {
 				messages += r.Get("params.message").Str + "\n"
 			}
-			if !strings.HasPrefix(messages, "thinking\nsearching: a\n") && p.sent == 1 {
-				p.Errorf("messages of the call: %q", messages)
-			}
-			if !strings.HasPrefix(messages, "searching: a\nsearching: a\n") && p.sent == 2 {
-				p.Errorf("messages of answer_result: %q", messages)
+			if !strings.HasPrefix(messages, want) {
+				p.Errorf("messages %q, want %q", messages, want)
 			}
 			id := gjson.Get(r.Get("content.0.text").Str, "id").Str
 			params = `"name":"answer_result","arguments":{"id":"` + id + `"}`

@@ -167,7 +167,8 @@ var invalidArguments = map[string]string{
 	`{"query":"x","only_domains":true}`:                           noDomains,
 	`{"query":"x","only_domains":true,"domains":[]}`:              noDomains,
 
-	`{"query":["` + strings.Repeat("x", 1000) + `"]}`: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
+	`{"query":["` + strings.Repeat("x", 1000) + `"]}`: "" +
+		`query must be a string, got ["` + strings.Repeat("x", 97) + "…",
 }
 
 func TestInvalidArguments(t *testing.T) {

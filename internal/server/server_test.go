@@ -83,27 +83,16 @@ func TestFailures(t *testing.T) {
 		retries int
 	}{
 		{
-			query:   "fail",
-			want:    failed + "calling the Responses API: server error (503): [redacted]",
-			outcome: "error", kind: "server", retries: 2,
+			"fail", failed + "calling the Responses API: server error (503): [redacted]",
+			"error", "server", nil, 2,
 		},
-
-		{query: "panic", want: failed + "internal error", outcome: "error", kind: "internal"},
+		{"panic", failed + "internal error", "error", "internal", nil, 0},
 		{
-			query:   " ",
-			want:    "answer: invalid arguments: query must not be empty",
-			outcome: "invalid",
-			kind:    "arguments",
+			" ", "answer: invalid arguments: query must not be empty",
+			"invalid", "arguments", nil, 0,
 		},
-
-		{query: "why", want: failed + "context canceled", outcome: "cancelled", kind: "canceled"},
-		{
-			query:   "why",
-			want:    failed + "the server restarts",
-			cause:   answer.ErrShutdown,
-			outcome: "error",
-			kind:    "shutdown",
-		},
+		{"why", failed + "context canceled", "cancelled", "canceled", nil, 0},
+		{"why", failed + "the server restarts", "error", "shutdown", answer.ErrShutdown, 0},
 	} {
 		t.Run(tt.query+" "+tt.kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,8 +107,7 @@ func TestFailures(t *testing.T) {
 				compare.Equal(t, "kind", llm.KindOf(call.Err).Label(), tt.kind)
 
 				compare.Equal(t, "people with places", len(s.places.people), 0)
-				want := answer.Meta{Retries: tt.retries}
-				compare.Equal(t, "meta", call.Meta, want)
+				compare.Equal(t, "meta", call.Meta, answer.Meta{Retries: tt.retries})
 			})
 		})
 	}
