@@ -172,21 +172,21 @@ func TestToolErrors(t *testing.T) {
 	}
 }
 
-// What is no trace context is not passed on.
 func TestTraceparent(t *testing.T) {
 	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for _, value := range []string{
-		"",
-		valid + "-x",
-		"01" + valid[2:],
-		strings.ToUpper(valid),
-		valid + "\n",
+	for value, want := range map[string]string{
+		valid:                  valid,
+		"":                     "",
+		valid + "-x":           "",
+		"01" + valid[2:]:       "",
+		strings.ToUpper(valid): "",
+		valid + "\n":           "",
 	} {
 		t.Run(value, func(t *testing.T) {
 			req := request("x")
 			req.Params.SetMeta(mcp.Meta{"traceparent": value})
 			call := newCall(req, "x")
-			compare.Equal(t, "traceparent", call.Traceparent, "")
+			compare.Equal(t, "traceparent", call.Traceparent, want)
 		})
 	}
 }
