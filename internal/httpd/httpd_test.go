@@ -236,9 +236,7 @@ func (s *service) receive(c net.Conn, status int, parts ...string) (*http.Respon
 		s.t.Errorf("status %d, want %d:\n%s", res.StatusCode, status, body)
 	}
 	for _, part := range parts {
-		if !strings.Contains(string(body), part) {
-			s.t.Errorf("the response lacks %s:\n%s", part, body)
-		}
+		compare.Contains(s.t, "response", string(body), part)
 	}
 	return res, string(body)
 }
