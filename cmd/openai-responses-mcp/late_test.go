@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const late = "ANSWER_WITHIN_MS=1000 "
@@ -61,27 +63,29 @@ func TestLateCalls(t *testing.T) {
 		for {
 			object := gjson.Parse(gjson.Get(c.want(id).raw, "result.content.0.text").Str)
 			if object.Get("status").Str != "working" {
-				if want := fmt.Sprintf("delay=2500ms %d;", i); !strings.Contains(object.Raw, want) {
-					t.Errorf("got %s, want the answer to %q", object, want)
-				}
+				compare.Contains(t, "answer", object.Raw, fmt.Sprintf("delay=2500ms %d;", i))
 				break
 			}
 			c.line(call(id, "answer_result", fmt.Sprintf(`{"id":%q}`, object.Get("id").Str)))
 		}
 	}
-	if got := len(api.Requests()); got != n {
-		t.Errorf("%d requests to the API, want %d", got, n)
-	}
+	compare.Equal(t, "requests to the API", len(api.Requests()), n)
 
 	c.line(ask("1", "hang"))
 	c.want("1")
 	c.line(ask("2", "delay=2500ms eof"))
-	for _, m := range c.eof() {
-		if !strings.Contains(m.raw, "delay=2500ms eof") {
-			t.Errorf("at EOF got %s, want the answer", m.raw)
-		}
+	last := c.eof()
+	compare.Equal(t, "answers at EOF", len(last), 1)
+	for _, m := range last {
+		compare.Contains(t, "at EOF", m.raw, "delay=2500ms eof")
 	}
 	await(t, api.WaitAborted, 1)
+}
+
+// terminate ends a replica with a signal.
+func terminate(r *replica) {
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.end(0)
 }
 
 // A late call in the background outlives its process: any other one with the same secret has its
@@ -93,14 +97,8 @@ func TestLateOutlives(t *testing.T) {
 		end        func(r *replica)
 	}{
 		{"stdio, EOF", overStdio, func(r *replica) { r.eof() }},
-		{"stdio, SIGTERM", overStdio, func(r *replica) {
-			r.cmd.Process.Signal(syscall.SIGTERM)
-			r.client.end(0)
-		}},
-		{"HTTP, SIGTERM", overHTTP, func(r *replica) {
-			r.cmd.Process.Signal(syscall.SIGTERM)
-			r.client.end(0)
-		}},
+		{"stdio, SIGTERM", overStdio, terminate},
+		{"HTTP, SIGTERM", overHTTP, terminate},
 		{"HTTP, SIGKILL", overHTTP, func(r *replica) { r.cmd.Process.Kill() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,19 +111,16 @@ func TestLateOutlives(t *testing.T) {
 			b := newReplica(t, env, tt.args+late)
 			other := newReplica(t, env, tt.args+late+anyKey)
 			requests := len(api.Requests())
-			for token, r := range map[string]*replica{alice: other, bob: b} {
-				if r == b && b.url == "" {
-					continue // over stdio there is one person
-				}
+			strangers := map[string]*replica{alice: other}
+			if b.url != "" { // over stdio there is one person
+				strangers[bob] = b
+			}
+			for token, r := range strangers {
 				response, _ := r.tool(token, "answer_result", "id", id)
 				const want = "answer_result: invalid arguments: the id is not known, or has expired"
-				if !strings.Contains(response.Raw, want) {
-					t.Errorf("got %s, want %s", response, want)
-				}
+				compare.Contains(t, "text", response.Raw, want)
 			}
-			if n := len(api.Requests()); n != requests {
-				t.Errorf("%d requests to the API for ids that are not known", n-requests)
-			}
+			compare.Equal(t, "requests to the API", len(api.Requests()), requests)
 
 			b.answered(id, "why is it so")
 			wantOnePost(t, api)
@@ -139,11 +134,7 @@ func TestNotLate(t *testing.T) {
 	_, env := newAPI(t, "always", "delay=1500ms")
 	r := newReplica(t, env, overHTTP+late+"--config "+home(t, "")+"/config.yaml")
 	response, _ := r.tool(alice, "answer", "query", "why is it so")
-	if got := response.Get("result.content.0.text").Str; !strings.Contains(got, "why is it so") {
-		t.Errorf("got %s, want the answer", response)
-	}
+	compare.Contains(t, "text", response.Get("result.content.0.text").Str, "why is it so")
 	response, _ = r.tool(alice, "answer_result", "id", "x")
-	if got := response.Get("error.message").Str; got != "Unknown tool: answer_result" {
-		t.Errorf("got %s, want an unknown tool", response)
-	}
+	compare.Equal(t, "error", response.Get("error.message").Str, "Unknown tool: answer_result")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // login runs login with this input, and returns its output, the file of the key and its content.
@@ -43,17 +45,13 @@ func TestLoginInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out, _, got := login(t, t.TempDir(), tt.in)
 
-			if !strings.Contains(out, tt.want) {
-				t.Errorf("output %q, want %s", out, tt.want)
-			}
+			compare.Contains(t, "output", out, tt.want)
 
 			want := key + "\n"
 			if tt.want != "" {
 				want = ""
 			}
-			if got != want {
-				t.Errorf("stored %q, want %q", got, want)
-			}
+			compare.Equal(t, "stored", got, want)
 		})
 	}
 }
@@ -74,18 +72,14 @@ func TestLoginFile(t *testing.T) {
 		return nil
 	})
 	want := "[.config 700 openai-responses-mcp 700 OPENAI_API_KEY 600]"
-	if fmt.Sprint(got[1:]) != want {
-		t.Errorf("files %s, want %s", got[1:], want)
-	}
+	compare.Equal(t, "files", fmt.Sprint(got[1:]), want)
 
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := program(home, "ask", "x").CombinedOutput()
 	warning := "other users can read the key: run chmod 600 " + file
-	if n := strings.Count(string(out), warning); n != 1 {
-		t.Errorf("%d warnings, want 1: %s", n, out)
-	}
+	compare.Equal(t, "warnings", strings.Count(string(out), warning), 1)
 }
 
 // A file that cannot be written is an error with another way, and nothing else is left.
@@ -103,9 +97,7 @@ func TestLoginFails(t *testing.T) {
 		t.Errorf("output %q, want an error and %s", out, want)
 	}
 	files, _ := os.ReadDir(filepath.Join(home, ".config"))
-	if len(files) != 1 {
-		t.Errorf("a temporary file is left: %v", files)
-	}
+	compare.Equal(t, "files", len(files), 1)
 }
 
 // Two at once leave one whole key.

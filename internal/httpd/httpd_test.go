@@ -19,6 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // pipes is a network inside a synctest bubble. The listener is closed when the context ends.
@@ -235,9 +236,7 @@ func (s *service) receive(c net.Conn, status int, parts ...string) (*http.Respon
 		s.t.Errorf("status %d, want %d:\n%s", res.StatusCode, status, body)
 	}
 	for _, part := range parts {
-		if !strings.Contains(string(body), part) {
-			s.t.Errorf("the response lacks %s:\n%s", part, body)
-		}
+		compare.Contains(s.t, "response", string(body), part)
 	}
 	return res, string(body)
 }
@@ -327,12 +326,8 @@ func TestComments(t *testing.T) {
 			c := s.send(tt.text)
 			res, body := s.receive(c, 200, `"content":[`)
 
-			if n := strings.Count(body, ": keep-alive\n\n"); n != tt.want {
-				t.Errorf("%d comments, want %d: %q", n, tt.want, body)
-			}
-			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
-				t.Errorf("content type %q, want an event stream", got)
-			}
+			compare.Equal(t, "comments", strings.Count(body, ": keep-alive\n\n"), tt.want)
+			compare.Equal(t, "content type", res.Header.Get("Content-Type"), "text/event-stream")
 
 			c.SetReadDeadline(time.Now().Add(time.Minute))
 			if n, _ := io.Copy(io.Discard, c); n > 0 {
@@ -406,9 +401,7 @@ func TestShutdownConnections(t *testing.T) {
 		last(s.send(""), 200) // a new one
 		time.Sleep(time.Second)
 		refused := last(late, 503)
-		if got := refused.Header.Get("Retry-After"); got != "1" {
-			t.Errorf("Retry-After = %q, want 1", got)
-		}
+		compare.Equal(t, "Retry-After", refused.Header.Get("Retry-After"), "1")
 
 		if res := <-streamed; res.Close {
 			t.Error("a response that began before closes its connection")

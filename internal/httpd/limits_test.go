@@ -24,34 +24,26 @@ func TestHalfRequests(t *testing.T) {
 
 	for _, tt := range []struct {
 		name, text string
-		want       string        // how the response begins
+		want       string        // the first line of the response
 		seconds    time.Duration // until the connection ends
 	}{
 		{"nothing", "", "", 30},
 		{"header", "POST /mcp HTTP/1.1\r\nHost:", "", 30},
 		{
 			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 16<<10-19),
-			"HTTP/1.1 431 ", 0,
+			"HTTP/1.1 431 Request Header Fields Too Large", 0,
 		},
 		{
 			"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + rest,
-			"HTTP/1.1 401 ", 1,
-		},
-		{
-			"foreign host", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + rest,
-			"HTTP/1.1 403 ", 1,
-		},
-		{
-			"unknown path", "POST /x HTTP/1.1\r\nHost: localhost\r\n" + rest,
-			"HTTP/1.1 404 ", 1,
+			"HTTP/1.1 401 Unauthorized", 1,
 		},
 		{
 			"healthz", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + rest,
-			"HTTP/1.1 200 ", 1,
+			"HTTP/1.1 200 OK", 1,
 		},
 		{
 			"token", strings.TrimSuffix(post(ping, ""), "}"),
-			"HTTP/1.1 408 ", 30,
+			"HTTP/1.1 408 Request Timeout", 30,
 		},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
@@ -62,16 +54,10 @@ func TestHalfRequests(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took/time.Second != tt.seconds {
-				t.Errorf("the connection ended after %v, want %d s", took, tt.seconds)
-			}
+			compare.Equal(t, "seconds", time.Since(began)/time.Second, tt.seconds)
 
-			if !strings.HasPrefix(string(all), tt.want) {
-				t.Errorf("got %q, want %q", all, tt.want)
-			}
-			if tt.want == "" && len(all) > 0 {
-				t.Errorf("got %q, want nothing", all)
-			}
+			line, _, _ := strings.Cut(string(all), "\r\n")
+			compare.Equal(t, "response", line, tt.want)
 		})
 	}
 }
@@ -106,9 +92,7 @@ func TestUnreadResponses(t *testing.T) {
 		synctest.Wait()
 
 		res, _ := s.request(message, 429)
-		if got := res.Header.Get("Retry-After"); got != "1" {
-			t.Errorf("Retry-After: %q, want 1", got)
-		}
+		compare.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "1")
 
 		time.Sleep(writeTime + time.Second)
 		s.request(message, 200)
@@ -344,9 +328,7 @@ func TestRefusedMessages(t *testing.T) {
 			text := post(tt.body, "Mcp-Protocol-Version: "+tt.version+"\r\n")
 			res, body := serve(t, slow).request(text, want, begin)
 
-			if rejected := want >= 400; res.Close != rejected {
-				t.Errorf("Connection: close is %t", res.Close)
-			}
+			compare.Equal(t, "Connection: close", res.Close, want >= 400)
 			if strings.Contains(body, "SECRET") {
 				t.Errorf("the response repeats the message: %s", body)
 			}
@@ -410,9 +392,7 @@ func TestPlaces(t *testing.T) {
 			if tt.took > 0 {
 				began := time.Now()
 				s.request(by(bob, post(tool, "")), 200)
-				if took := time.Since(began); took != tt.took {
-					t.Errorf("the call of bob took %v, want %v", took, tt.took)
-				}
+				compare.Equal(t, "the call of bob took", time.Since(began), tt.took)
 			}
 
 			time.Sleep(10 * time.Second)
@@ -429,9 +409,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Elements count as bytes. Afterwards there is room
-// for as many bytes as before: neither the requests that have ended nor those that were refused
-// count.
+// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Elements count as bytes.
+// Afterwards there is room for as many bytes as before: neither the requests that have ended nor
+// those that were refused count.
 func TestBodies(t *testing.T) {
 	long := strings.Repeat(" ", maxBody-1000-len(ping)) + ping
 	dense := sixth("ping", `{"_meta":{"a":[`+strings.Repeat("{},", 4900)+"0]}}")
@@ -457,7 +437,8 @@ func TestBodies(t *testing.T) {
 
 			release := make(chan struct{})
 			wait := func(http.ResponseWriter, *http.Request) { <-release }
-			h := (&tracker{o: o, ctx: t.Context(), strangers: newStrangers(nil)}).track(l.admit(http.HandlerFunc(wait)))
+			tracker := &tracker{o: o, ctx: t.Context(), strangers: newStrangers(nil)}
+			h := tracker.track(l.admit(http.HandlerFunc(wait)))
 			send := func(want string) {
 				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
 				w := httptest.NewRecorder()
@@ -479,9 +460,7 @@ func TestBodies(t *testing.T) {
 				release = make(chan struct{})
 			}
 
-			if len(l.people) > 0 {
-				t.Errorf("%d people without requests are remembered", len(l.people))
-			}
+			compare.Equal(t, "people without requests", len(l.people), 0)
 		})
 	}
 }

@@ -55,9 +55,7 @@ func TestFirstPage(t *testing.T) {
 	}
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			if n := strings.Count(got, "# TYPE "+prefix+f.name+" "); n != 1 {
-				t.Errorf("%d descriptions, want 1", n)
-			}
+			compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix+f.name+" "), 1)
 		})
 	}
 }

@@ -87,11 +87,6 @@ func signIn(o *Options) {
 	o.Background = append(o.Background, r.Run)
 }
 
-// as returns a request with another method.
-func as(method, request string) string {
-	return strings.Replace(request, "POST", method, 1)
-}
-
 func TestSignIn(t *testing.T) {
 	const (
 		invalid   = challenge + `, error="invalid_token", error_description=`
@@ -113,8 +108,7 @@ func TestSignIn(t *testing.T) {
 		{"public host", to("mcp.example.com", by("TOKEN", message)), "{}", 200, ""},
 		{"no token", by("", message), "{}", 401, challenge},
 		{"another scheme", strings.Replace(message, "Bearer", "Basic", 1), "{}", 401, challenge},
-		{"no token, GET", as("GET", by("", message)), "{}", 401, challenge},
-		{"no token, DELETE", as("DELETE", by("", message)), "{}", 401, challenge},
+		{"no token, GET", by("", get("/mcp")), "{}", 401, challenge},
 		{"token in the query", inQuery, "{}", 401, challenge},
 		{"opaque token", by("opaque", message), "{}", 401, invalid + opaque},
 		{"expired", by("TOKEN", message), `{"exp":1,"scope":""}`, 401, invalid + `"the token has expired"`},
@@ -154,12 +148,8 @@ func TestIssuerDown(t *testing.T) {
 
 		s.request(get("/readyz"), 503, "the keys of "+home+" have not been read\n")
 		res, _ := s.request(by(sign(t, other, "{}"), message), 503)
-		if got := res.Header.Get("Retry-After"); got != "5" {
-			t.Errorf("Retry-After: %q, want 5", got)
-		}
-		if got := res.Header.Get("WWW-Authenticate"); got != "" {
-			t.Errorf("WWW-Authenticate: %q, want none", got)
-		}
+		compare.Equal(t, "Retry-After", res.Header.Get("Retry-After"), "5")
+		compare.Equal(t, "WWW-Authenticate", res.Header.Get("WWW-Authenticate"), "")
 
 		const unread = `status="503",reason="the keys of the issuer cannot be read"`
 		s.metrics("ready 0", "rejected_requests_total{"+unread+"} 1")
@@ -184,9 +174,7 @@ func TestPeople(t *testing.T) {
 			}
 			ids[person.ID] = true
 		}
-		if len(ids) != 3 {
-			t.Errorf("%d people, want 3: %v", len(ids), ids)
-		}
+		compare.Equal(t, "people", len(ids), 3)
 	})
 }
 
@@ -255,12 +243,8 @@ func TestMetadata(t *testing.T) {
 				return
 			}
 
-			if strings.TrimSpace(body) != document {
-				t.Errorf("got  %s\nwant %s", body, document)
-			}
-			if got := res.Header.Get("Access-Control-Allow-Origin"); got != "*" {
-				t.Errorf("Access-Control-Allow-Origin: %q, want *", got)
-			}
+			compare.Equal(t, "metadata", strings.TrimSpace(body), document)
+			compare.Equal(t, "allowed origin", res.Header.Get("Access-Control-Allow-Origin"), "*")
 		})
 	}
 

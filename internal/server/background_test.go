@@ -10,6 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const keepTime = 8 * time.Minute
@@ -119,11 +120,7 @@ func TestBackgroundTask(t *testing.T) {
 		time.Sleep(time.Minute)
 		over := other.wantTask(id, `"status":"completed"`)
 		plain := p.call(withoutTasks, "brief")
-		got := over.Get("result.content").Raw
-
-		if want := plain.Get("content").Raw; got != want {
-			p.Errorf("result = %s, want that of a plain call: %s", got, want)
-		}
+		compare.Equal(p, "result", over.Get("result.content").Raw, plain.Get("content").Raw)
 
 		time.Sleep(2 * time.Second)
 		other.wantTask(id, `"result":{`)
@@ -167,9 +164,7 @@ func TestBackgroundEnds(t *testing.T) {
 				p.wantTask(id, tt.want)
 
 				timedOut := tt.query == "endless" && tt.wait == limit
-				if timedOut != (a.cancelled == 1) {
-					p.Errorf("cancelled %d times", a.cancelled)
-				}
+				compare.Equal(p, "cancelled", a.cancelled == 1, timedOut)
 				time.Sleep(10 * time.Second) // it does not change any more
 				if tt.want != `"status":"working"` {
 					p.wantTask(id, tt.want)
@@ -190,9 +185,7 @@ func TestCancelBackground(t *testing.T) {
 		}
 
 		p.wantTask(id, `"status":"cancelled"`)
-		if a.cancelled != 1 {
-			p.Errorf("cancelled %d times, want once", a.cancelled)
-		}
+		compare.Equal(p, "cancelled", a.cancelled, 1)
 	}, a.overHTTP)
 }
 
@@ -226,9 +219,7 @@ func TestShareFetch(t *testing.T) {
 			time.Sleep(980 * time.Millisecond)
 			p.wantTask(id, `"status":"working"`)
 
-			if want := i + 1; a.fetches != want {
-				p.Errorf("%d requests in %d seconds", a.fetches, want)
-			}
+			compare.Equal(p, "requests", a.fetches, i+1)
 		}
 	}, a.overHTTP)
 }
@@ -241,9 +232,7 @@ func TestBackgroundPlace(t *testing.T) {
 		p.start("why")
 		p.want(p.call(withoutTasks, "brief"), `\"answer\":\"brief\"`)
 
-		if got := time.Since(began).Truncate(5 * time.Second); got != time.Minute {
-			p.Errorf("there is a place after %v, want %v", got, time.Minute)
-		}
+		compare.Equal(p, "wait for a place", time.Since(began).Truncate(5*time.Second), time.Minute)
 	}, (&api{}).overHTTP, onePlace)
 }
 
@@ -258,9 +247,7 @@ func TestClose(t *testing.T) {
 		if n := len(*p.calls); n > 0 || a.cancelled > 0 {
 			p.Errorf("%d calls observed and %d cancelled, want none", n, a.cancelled)
 		}
-		if n := p.server.Running(); n > 0 {
-			p.Errorf("%d calls run", n)
-		}
+		compare.Equal(p, "calls", p.server.Running(), 0)
 	}, a.overHTTP)
 }
 
@@ -281,14 +268,10 @@ func TestBackgroundStdio(t *testing.T) {
 				began := time.Now()
 				id := p.start(tt.query)
 
-				if got := time.Since(began); got != tt.want {
-					p.Errorf("a task after %v, want %v", got, tt.want)
-				}
+				compare.Equal(p, "a task after", time.Since(began), tt.want)
 
 				other := newPeer(p.T, a.overStdio).task("update", id)
-				if sealed := !other.Get("error").Exists(); sealed != tt.sealed {
-					p.Errorf("the id is sealed: %t, want %t", sealed, tt.sealed)
-				}
+				compare.Equal(p, "the id is sealed", !other.Get("error").Exists(), tt.sealed)
 
 				// This process knows the progress, and asks the API nothing.
 				time.Sleep(2 * time.Second)
@@ -296,9 +279,7 @@ func TestBackgroundStdio(t *testing.T) {
 				time.Sleep(time.Minute)
 				p.wantTask(id, `\"answer\":\"`+tt.query)
 
-				if a.fetches > 0 {
-					p.Errorf("%d requests to the API", a.fetches)
-				}
+				compare.Equal(p, "requests", a.fetches, 0)
 			}, a.overStdio)
 		})
 	}

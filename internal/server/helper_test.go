@@ -19,6 +19,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -55,8 +56,6 @@ func research(
 			RequestID: "req",
 			Attempts:  3,
 		}
-	case "silent":
-		return nil, llm.KindNoText.Errorf("no output")
 	case "panic":
 		panic("bug")
 	case "instant":
@@ -225,9 +224,7 @@ func (p *peer) task(method, id string) gjson.Result {
 func (p *peer) want(r gjson.Result, parts ...string) {
 	p.Helper()
 	for _, part := range parts {
-		if !strings.Contains(r.Raw, part) {
-			p.Errorf("%s lacks %s", r, part)
-		}
+		compare.Contains(p, "result", r.Raw, part)
 	}
 }
 

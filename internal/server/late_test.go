@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const within = 25 * time.Second
@@ -52,20 +54,14 @@ func TestLate(t *testing.T) {
 				_, second := p.await(id)
 				p.want(second, `"status":"working","id":"`+id+`.2"`)
 				over, _ := p.await(id + ".2")
-				if d := time.Since(began); d != time.Minute {
-					p.Errorf("the result after %v, want %v", d, time.Minute)
-				}
+				compare.Equal(p, "duration", time.Since(began), time.Minute)
 				p.want(over, tt.want)
 				for _, id := range []string{id, id + ".2", id + ".7"} {
 					again, _ := p.await(id)
-					if again.Raw != over.Raw {
-						p.Errorf("%s returns %s, want %s", id, again, over)
-					}
+					compare.Equal(p, id, again.Raw, over.Raw)
 				}
 
-				if n := len(*p.calls); n != 1 {
-					p.Errorf("%d calls observed, want 1", n)
-				}
+				compare.Equal(p, "calls observed", len(*p.calls), 1)
 				time.Sleep(limit + time.Hour)
 				p.wantUnknown(id)
 			}, late)
@@ -105,27 +101,11 @@ func TestLateTimeout(t *testing.T) {
 		time.Sleep(time.Hour)
 		r, _ := p.await(working.Get("id").Str)
 		p.want(r, `"isError":true`, "answer failed: timed out after 40 s")
-		if got := (*p.calls)[0].Duration; got != 40*time.Second {
-			p.Errorf("the call took %v", got)
-		}
+		compare.Equal(p, "duration", (*p.calls)[0].Duration, 40*time.Second)
 	}, late, func(o *Options) { o.Timeout = 40 * time.Second })
 }
 
-// When no request can follow, those that are there wait for their answers.
-func TestLast(t *testing.T) {
-	last := make(chan struct{})
-	inSession(t, func(p *peer) {
-		time.AfterFunc(within/2, func() { close(last) })
-		r, _ := p.ask("why")
-		p.want(r, `\"answer\":\"why\"`)
-	}, late, func(o *Options) {
-		last = make(chan struct{}) // of the bubble
-		o.Last = last
-	})
-}
-
-// Over HTTP only what the API runs is late. Any server knows its id, and the place of the call is
-// free at its end.
+// Over HTTP only what the API runs is late, and the place of the call is free at its end.
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
 	onePlace := func(o *Options) { o.MaxCalls = 1 }
@@ -133,9 +113,7 @@ func TestLateOverHTTP(t *testing.T) {
 		began := time.Now()
 		r, _ := p.ask("foreground")
 		p.want(r, `\"answer\":\"`)
-		if d := time.Since(began); d != time.Minute {
-			p.Errorf("a call in the foreground takes %v, want %v", d, time.Minute)
-		}
+		compare.Equal(p, "duration", time.Since(began), time.Minute)
 
 		began = time.Now()
 		_, working := p.ask("why")
@@ -145,16 +123,7 @@ func TestLateOverHTTP(t *testing.T) {
 		}
 		plain, _ := p.ask("brief")
 		p.want(plain, `\"answer\":\"brief\"`)
-		if d := time.Since(began).Round(time.Second); d != time.Minute+time.Second {
-			p.Errorf("another call has ended after %v, want 61 s", d)
-		}
-
-		other := newPeer(p.T, a.overHTTP, late)
-		over, _ := other.await(id)
-		p.want(over, plain.Get("content").Raw)
-		if n := len(*other.calls); n > 0 {
-			p.Errorf("%d calls observed, want none", n)
-		}
+		compare.Equal(p, "end of another call", time.Since(began).Round(time.Second), time.Minute+time.Second)
 	}, a.overHTTP, late, onePlace)
 }
 
@@ -176,9 +145,7 @@ func TestLateTool(t *testing.T) {
 			}
 		}
 		r, working := p.ask("why")
-		if got := r.Get("structuredContent").Raw; got != working.Raw {
-			t.Errorf("structuredContent %s, want %s", got, working)
-		}
+		compare.Equal(t, "structuredContent", r.Get("structuredContent").Raw, working.Raw)
 	}, late, structured)
 }
 
@@ -187,18 +154,18 @@ func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {
 		meta := strings.Replace(withTasks, "{", `{"progressToken":1,`, 1)
 		params := strings.Replace(detailedCall("named"), "_detailed", "", 1)
-		for range 2 {
+		for _, want := range []string{
+			"thinking\nsearching: a\n",     // of the call
+			"searching: a\nsearching: a\n", // of answer_result
+		} {
 			p.send("tools/call", meta, params)
 			messages := ""
 			r := p.receive()
 			for ; r.Get("method").Str != ""; r = p.receive() {
 				messages += r.Get("params.message").Str + "\n"
 			}
-			if !strings.HasPrefix(messages, "thinking\nsearching: a\n") && p.sent == 1 {
-				p.Errorf("messages of the call: %q", messages)
-			}
-			if !strings.HasPrefix(messages, "searching: a\nsearching: a\n") && p.sent == 2 {
-				p.Errorf("messages of answer_result: %q", messages)
+			if !strings.HasPrefix(messages, want) {
+				p.Errorf("messages %q, want %q", messages, want)
 			}
 			id := gjson.Get(r.Get("content.0.text").Str, "id").Str
 			params = `"name":"answer_result","arguments":{"id":"` + id + `"}`

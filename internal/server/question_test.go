@@ -1,14 +1,23 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
+
+// filtered is a question with the filters of a call.
+var filtered = answer.Question{
+	Query:          "x",
+	Domains:        []string{"a.example"},
+	OnlyDomains:    true,
+	ExcludeDomains: []string{"b.example"},
+}
 
 var questionTests = []struct {
 	name string
@@ -70,23 +79,13 @@ var questionTests = []struct {
 		"filters",
 		"answer_detailed",
 		`{"query":"x","domains":"a.example","only_domains":true,"exclude_domains":["b.example"]}`,
-		answer.Question{
-			Query:          "x",
-			Domains:        []string{"a.example"},
-			OnlyDomains:    true,
-			ExcludeDomains: []string{"b.example"},
-		},
+		filtered,
 	},
 	{
 		"filters as strings",
 		"answer",
 		`{"query":"x","domains":"a.example","only_domains":"True","exclude_domains":"b.example"}`,
-		answer.Question{
-			Query:          "x",
-			Domains:        []string{"a.example"},
-			OnlyDomains:    true,
-			ExcludeDomains: []string{"b.example"},
-		},
+		filtered,
 	},
 	{
 		"no filters",
@@ -109,88 +108,74 @@ func TestQuestion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("question (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "question", got, tt.want)
 		})
 	}
 }
 
+// Errors for arguments.
+const (
+	badRecency = "recency_days must be a number of at least 0, got "
+	badResults = "max_results must be a number of at least 1, got "
+	badDomains = `domains must be host names with a dot, such as ["example.com"], got `
+
+	badExclude = "exclude_" + badDomains
+	badOnly    = "only_domains must be true or false, got "
+	noDomains  = "only_domains needs domains, which has no default here"
+)
+
+var invalidArguments = map[string]string{
+	``:               "query is required",
+	`null`:           "query is required",
+	`{}`:             "query is required",
+	`{"query":null}`: "query is required",
+
+	`{"QUERY":"x"}`:   "query is required",
+	`{"query":["x"]}`: `query must be a string, got ["x"]`,
+	`{"query":" \n"}`: "query must not be empty",
+	`[1,2]`:           "arguments must be an object, got [1,2]",
+	`"x"`:             `arguments must be an object, got "x"`,
+
+	`{"query":"x","recency_days":-1}`:     badRecency + "-1",
+	`{"query":"x","recency_days":"soon"}`: badRecency + `"soon"`,
+	`{"query":"x","recency_days":true}`:   badRecency + "true",
+	`{"query":"x","recency_days":1e999}`:  badRecency + "1e999",
+	`{"query":"x","recency_days":"Inf"}`:  badRecency + `"Inf"`,
+	`{"query":"x","recency_days":"NaN"}`:  badRecency + `"NaN"`,
+	`{"query":"x","recency_days":""}`:     badRecency + `""`,
+
+	`{"query":"x","max_results":0}`:     badResults + "0",
+	`{"query":"x","max_results":"0.5"}`: badResults + `"0.5"`,
+	`{"query":"x","max_results":[]}`:    badResults + "[]",
+
+	`{"query":"x","domains":5}`:       badDomains + "5",
+	`{"query":"x","domains":{"a":1}}`: badDomains + `{"a":1}`,
+	`{"query":"x","domains":[1]}`:     badDomains + "1",
+	`{"query":"x","domains":""}`:      badDomains + `""`,
+	`{"query":"x","domains":[""]}`:    badDomains + `""`,
+	`{"query":"x","domains":["."]}`:   badDomains + `"."`,
+	`{"query":"x","domains":[null]}`:  badDomains + "null",
+	`{"query":"x","domains":["//x"]}`: badDomains + `"//x"`,
+
+	`{"query":"x","domains":["a.example","b.example, c.example"]}`:  badDomains + `"b.example, c.example"`,
+	"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": badDomains + `"https://a.example"`,
+
+	`{"query":"x","exclude_domains":["a.example","*.b.example"]}`: badExclude + `"*.b.example"`,
+	`{"query":"x","exclude_domains":""}`:                          badExclude + `""`,
+	`{"query":"x","only_domains":"some"}`:                         badOnly + `"some"`,
+	`{"query":"x","only_domains":["a.example"]}`:                  badOnly + `["a.example"]`,
+	`{"query":"x","only_domains":true}`:                           noDomains,
+	`{"query":"x","only_domains":true,"domains":[]}`:              noDomains,
+
+	`{"query":["` + strings.Repeat("x", 1000) + `"]}`: "" +
+		`query must be a string, got ["` + strings.Repeat("x", 97) + "…",
+}
+
 func TestInvalidArguments(t *testing.T) {
-	const (
-		recency = "recency_days must be a number of at least 0, got "
-		results = "max_results must be a number of at least 1, got "
-		hosts   = `domains must be host names with a dot, such as ["example.com"], got `
-	)
-
-	long := `{"query":["` + strings.Repeat("x", 1000) + `"]}`
-
-	for args, want := range map[string]string{
-		``:               "query is required",
-		`null`:           "query is required",
-		`{}`:             "query is required",
-		`{"query":null}`: "query is required",
-
-		`{"QUERY":"x"}`:   "query is required",
-		`{"query":["x"]}`: `query must be a string, got ["x"]`,
-		`{"query":" \n"}`: "query must not be empty",
-		`[1,2]`:           "arguments must be an object, got [1,2]",
-		`"x"`:             `arguments must be an object, got "x"`,
-
-		`{"query":"x","recency_days":-1}`:     recency + "-1",
-		`{"query":"x","recency_days":"soon"}`: recency + `"soon"`,
-		`{"query":"x","recency_days":true}`:   recency + "true",
-		`{"query":"x","recency_days":1e999}`:  recency + "1e999",
-		`{"query":"x","recency_days":"Inf"}`:  recency + `"Inf"`,
-		`{"query":"x","recency_days":"NaN"}`:  recency + `"NaN"`,
-		`{"query":"x","recency_days":""}`:     recency + `""`,
-
-		`{"query":"x","max_results":0}`:     results + "0",
-		`{"query":"x","max_results":"0.5"}`: results + `"0.5"`,
-		`{"query":"x","max_results":[]}`:    results + "[]",
-
-		`{"query":"x","domains":5}`:       hosts + "5",
-		`{"query":"x","domains":{"a":1}}`: hosts + `{"a":1}`,
-		`{"query":"x","domains":[1]}`:     hosts + "1",
-		`{"query":"x","domains":""}`:      hosts + `""`,
-		`{"query":"x","domains":[""]}`:    hosts + `""`,
-		`{"query":"x","domains":["."]}`:   hosts + `"."`,
-		`{"query":"x","domains":[null]}`:  hosts + "null",
-		`{"query":"x","domains":["//x"]}`: hosts + `"//x"`,
-
-		`{"query":"x","domains":["a.example","b.example, c.example"]}`:  hosts + `"b.example, c.example"`,
-		"{\"query\":\"x\",\"domains\":\n[\"https://\u202ea.example\"]}": hosts + `"https://a.example"`,
-
-		long: `query must be a string, got ["` + strings.Repeat("x", 97) + "…",
-	} {
-		wantInvalid(t, args, want)
+	for args, want := range invalidArguments {
+		t.Run(args, func(t *testing.T) {
+			_, err := question("answer", gjson.Parse(args), answer.Defaults{})
+			compare.Equal(t, "error", fmt.Sprint(err), want)
+		})
 	}
-}
-
-func TestInvalidFilters(t *testing.T) {
-	const (
-		hosts   = `exclude_domains must be host names with a dot, such as ["example.com"], got `
-		only    = "only_domains must be true or false, got "
-		nowhere = "only_domains needs domains, which has no default here"
-	)
-	for args, want := range map[string]string{
-		`"exclude_domains":["a.example","*.b.example"]`: hosts + `"*.b.example"`,
-		`"exclude_domains":""`:                          hosts + `""`,
-		`"only_domains":"some"`:                         only + `"some"`,
-		`"only_domains":["a.example"]`:                  only + `["a.example"]`,
-		`"only_domains":true`:                           nowhere,
-		`"only_domains":true,"domains":[]`:              nowhere,
-	} {
-		wantInvalid(t, `{"query":"x",`+args+`}`, want)
-	}
-}
-
-// wantInvalid wants this error for arguments of answer.
-func wantInvalid(t *testing.T, args, want string) {
-	t.Run(args, func(t *testing.T) {
-		_, err := question("answer", gjson.Parse(args), answer.Defaults{})
-		if err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
-	})
 }

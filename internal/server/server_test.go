@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // request is a call of a tool over HTTP.
@@ -42,9 +42,7 @@ func wantError(t *testing.T, err error, part string) {
 	if !ok || e.Code != -32001 {
 		t.Fatalf("error %v, want one of the protocol, -32001", err)
 	}
-	if !strings.Contains(e.Message, part) {
-		t.Errorf("message %q, want %q", e.Message, part)
-	}
+	compare.Contains(t, "message", e.Message, part)
 	if strings.Contains(e.Message+string(e.Data), secret) {
 		t.Errorf("the secret is in %s %s", e.Message, e.Data)
 	}
@@ -65,20 +63,12 @@ func TestIDs(t *testing.T) {
 		s.call(t.Context(), t.Context(), bare)
 
 		first := (*calls)[0]
-		if want := "a " + strings.Repeat("b", 97) + "…"; first.ID != want {
-			t.Errorf("id %q, want %q", first.ID, want)
-		}
-		if want := "codex/1.0"; first.App != want {
-			t.Errorf("app %q, want %q", first.App, want)
-		}
+		compare.Equal(t, "id", first.ID, "a "+strings.Repeat("b", 97)+"…")
+		compare.Equal(t, "app", first.App, "codex/1.0")
 
 		second := (*calls)[1]
-		if len(second.ID) != len(rand.Text()) {
-			t.Errorf("id %q, want a random one", second.ID)
-		}
-		if want := "Claude Code/2"; second.App != want {
-			t.Errorf("app %q, want %q", second.App, want)
-		}
+		compare.Equal(t, "length of a random id", len(second.ID), len(rand.Text()))
+		compare.Equal(t, "app", second.App, "Claude Code/2")
 	})
 }
 
@@ -93,28 +83,16 @@ func TestFailures(t *testing.T) {
 		retries int
 	}{
 		{
-			query:   "fail",
-			want:    failed + "calling the Responses API: server error (503): [redacted]",
-			outcome: "error", kind: "server", retries: 2,
+			"fail", failed + "calling the Responses API: server error (503): [redacted]",
+			"error", "server", nil, 2,
 		},
-
-		{query: "silent", want: failed + "no output", outcome: "error", kind: "no_text"},
-		{query: "panic", want: failed + "internal error", outcome: "error", kind: "internal"},
+		{"panic", failed + "internal error", "error", "internal", nil, 0},
 		{
-			query:   " ",
-			want:    "answer: invalid arguments: query must not be empty",
-			outcome: "invalid",
-			kind:    "arguments",
+			" ", "answer: invalid arguments: query must not be empty",
+			"invalid", "arguments", nil, 0,
 		},
-
-		{query: "why", want: failed + "context canceled", outcome: "cancelled", kind: "canceled"},
-		{
-			query:   "why",
-			want:    failed + "the server restarts",
-			cause:   answer.ErrShutdown,
-			outcome: "error",
-			kind:    "shutdown",
-		},
+		{"why", failed + "context canceled", "cancelled", "canceled", nil, 0},
+		{"why", failed + "the server restarts", "error", "shutdown", answer.ErrShutdown, 0},
 	} {
 		t.Run(tt.query+" "+tt.kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -125,20 +103,11 @@ func TestFailures(t *testing.T) {
 				wantError(t, err, tt.want)
 
 				call := (*calls)[0]
-				if call.Outcome != tt.outcome {
-					t.Errorf("outcome %q, want %q", call.Outcome, tt.outcome)
-				}
-				if got := llm.KindOf(call.Err).Label(); got != tt.kind {
-					t.Errorf("kind %q, want %q", got, tt.kind)
-				}
+				compare.Equal(t, "outcome", call.Outcome, tt.outcome)
+				compare.Equal(t, "kind", llm.KindOf(call.Err).Label(), tt.kind)
 
-				if n := len(s.places.people); n > 0 {
-					t.Errorf("%d people have places after it", n)
-				}
-				want := answer.Meta{Retries: tt.retries}
-				if diff := cmp.Diff(want, call.Meta); diff != "" {
-					t.Errorf("meta (-want +got):\n%s", diff)
-				}
+				compare.Equal(t, "people with places", len(s.places.people), 0)
+				compare.Equal(t, "meta", call.Meta, answer.Meta{Retries: tt.retries})
 			})
 		})
 	}
@@ -198,9 +167,7 @@ func TestToolErrors(t *testing.T) {
 			}
 
 			got, _ := json.Marshal(res)
-			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "result", string(got), tt.want)
 		})
 	}
 }
@@ -219,9 +186,7 @@ func TestTraceparent(t *testing.T) {
 			req := request("x")
 			req.Params.SetMeta(mcp.Meta{"traceparent": value})
 			call := newCall(req, "x")
-			if got := call.Traceparent; got != want {
-				t.Errorf("traceparent = %q, want %q", got, want)
-			}
+			compare.Equal(t, "traceparent", call.Traceparent, want)
 		})
 	}
 }

@@ -1,12 +1,15 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/tidwall/sjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func TestTask(t *testing.T) {
@@ -24,9 +27,7 @@ func TestTask(t *testing.T) {
 		if len(id) < 26 {
 			p.Errorf("id %q, want 26 characters", id)
 		}
-		if d := time.Since(began); d > 0 {
-			p.Errorf("created after %v", d)
-		}
+		compare.Equal(p, "created after", time.Since(began), 0)
 
 		// While it works, it has the last message about the call.
 		time.Sleep(500 * time.Millisecond)
@@ -35,9 +36,7 @@ func TestTask(t *testing.T) {
 		update := p.task("update", id)
 		p.want(update, `"resultType":"complete"`)
 
-		if update.Get("taskId").Exists() {
-			p.Errorf("update: %s", update)
-		}
+		compare.Equal(p, "id in the update", update.Get("taskId").Raw, "")
 
 		// Its result is that of a plain call.
 		time.Sleep(time.Minute)
@@ -46,9 +45,7 @@ func TestTask(t *testing.T) {
 		p.want(plain, `"resultType":"complete"`)
 		want, _ := sjson.Delete(plain.Raw, `_meta.io\.modelcontextprotocol/serverInfo`)
 
-		if got := over.Get("result").Raw; got != want {
-			p.Errorf("result = %s, want that of a plain call: %s", got, want)
-		}
+		compare.Equal(p, "result", over.Get("result").Raw, want)
 
 		// It is kept for its time.
 		time.Sleep(65*time.Minute - time.Since(began))
@@ -74,9 +71,7 @@ func TestTaskFails(t *testing.T) {
 				p.want(p.task("cancel", id), `"resultType":"complete"`)
 
 				r := p.wantTask(id, `"status":"`+tt.status+`"`, tt.want)
-				if r.Get("result").Exists() != (tt.status == "completed") {
-					p.Errorf("got %s, want a result only of a completed task", r)
-				}
+				compare.Equal(p, "has a result", r.Get("result").Exists(), tt.status == "completed")
 				if strings.Contains(r.Raw, secret) {
 					p.Errorf("the secret is in %s", r)
 				}
@@ -102,7 +97,6 @@ func TestNoTask(t *testing.T) {
 		{"not declared", "tools/call", withoutTasks, detailedCall("why"), complete},
 		{"2025-06-18", "tools/call", initialized, detailedCall("why"), `"content":[`},
 		{"invalid arguments", "tools/call", withTasks, detailedCall(""), invalid},
-		{"unknown task", "tasks/get", withTasks, someTask, noTask + `,"message":"Unknown task: x"`},
 		{"no id", "tasks/get", withTasks, `"taskId":1`, noTask},
 		{"not declared", "tasks/get", withoutTasks, someTask, missing},
 		{"2025-06-18", "tasks/get", initialized, someTask, noMethod},
@@ -173,9 +167,7 @@ func TestTaskBytes(t *testing.T) {
 			want := i == 0 || i > 3
 			got := p.task("update", id).Get("resultType").Exists()
 
-			if got != want {
-				p.Errorf("task %d is kept: %t, want %t", i, got, want)
-			}
+			compare.Equal(p, fmt.Sprint("task ", i, " is kept"), got, want)
 		}
 	})
 }

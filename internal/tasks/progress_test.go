@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 func start(kind string) llm.Event { return llm.BlockStart{Kind: kind} }
@@ -77,9 +76,7 @@ func TestMessages(t *testing.T) {
 			for range len(tt.events) + 1 {
 				got = append(got, s.next(&seen))
 			}
-			if diff := cmp.Diff(tt.want, slices.Compact(got)); diff != "" {
-				t.Errorf("messages (-want +got):\n%s", diff)
-			}
+			compare.Equal(t, "messages", slices.Compact(got), tt.want)
 		})
 	}
 }
@@ -117,8 +114,6 @@ func TestProgress(t *testing.T) {
 			"5.7s: writing (2 characters)",
 			"6.3s: searching: " + strings.Repeat("天", 188) + "…",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("sent (-want +got):\n%s", diff)
-		}
+		compare.Equal(t, "sent", got, want)
 	})
 }

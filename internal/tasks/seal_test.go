@@ -44,12 +44,9 @@ func TestRefused(t *testing.T) {
 		id    string
 		owner owner
 	}{
-		{"another secret", seal(task, "another", alice), alice},
-		{"another person", id, owner{"token:bob", alice.baseURL}},
 		{"anonymous", id, owner{"", alice.baseURL}},
 		{"another API", id, owner{alice.person, ""}},
 		{"NUL in the person", id, owner{string(alice.data()), ""}},
-		{"changed", strings.ToUpper(id), alice},
 		{"longer", id + "AAAA", alice},
 		{"empty", "", alice},
 		{"line break", id + "\n", alice},
