@@ -178,6 +178,7 @@ func TestInvalidFilters(t *testing.T) {
 		`"exclude_domains":""`:                          hosts + `""`,
 		`"only_domains":"some"`:                         only + `"some"`,
 		`"only_domains":["a.example"]`:                  only + `["a.example"]`,
+		`"only_domains":1`:                              only + "1",
 		`"only_domains":true`:                           nowhere,
 		`"only_domains":true,"domains":[]`:              nowhere,
 	} {
