@@ -52,7 +52,8 @@ func Cause(err error) string {
 		return "dns"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
 		return "refused"
-	case isOp && op.Op == "remote error", errors.As(err, new(*tls.CertificateVerificationError)):
+	case isOp && op.Op == "remote error", errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.Is(err, http.ErrSchemeMismatch):
 		return "tls"
 	case isOp && op.Timeout():
 		return "timeout"

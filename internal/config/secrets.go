@@ -152,7 +152,7 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 // warnExposed warns if other users can read the stored key. Windows has no modes.
 func (l *loader) warnExposed() {
 	info, err := os.Stat(l.KeyFile)
-	if err == nil && info.Mode()&0o044 != 0 && runtime.GOOS != "windows" {
+	if err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
 	}
 }

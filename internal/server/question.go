@@ -48,7 +48,7 @@ func question(tool string, args gjson.Result, d answer.Defaults) (answer.Questio
 	v := args.Get("only_domains") // null is ""; models also send true as a string
 	q.OnlyDomains, filter = strconv.ParseBool(cmp.Or(v.String(), "false"))
 	switch {
-	case filter != nil:
+	case filter != nil, v.Type == gjson.Number:
 		filter = llm.KindArguments.Errorf("only_domains must be true or false, got %s", quote(v))
 	case q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0:
 		filter = llm.KindArguments.Errorf("only_domains needs domains, which has no default here")

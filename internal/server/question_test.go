@@ -162,6 +162,7 @@ var invalidArguments = map[string]string{
 
 	`{"query":"x","exclude_domains":["a.example","*.b.example"]}`: badExclude + `"*.b.example"`,
 	`{"query":"x","exclude_domains":""}`:                          badExclude + `""`,
+	`{"query":"x","only_domains":1}`:                              badOnly + "1",
 	`{"query":"x","only_domains":"some"}`:                         badOnly + `"some"`,
 	`{"query":"x","only_domains":["a.example"]}`:                  badOnly + `["a.example"]`,
 	`{"query":"x","only_domains":true}`:                           noDomains,
