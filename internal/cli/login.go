@@ -33,7 +33,7 @@ func (a *app) login(ctx context.Context, args []string) error {
 	defer s.close()
 
 	path := s.config.StoredKey
-	variable := s.config.OpenAI.APIKeyEnv
+	variable := strings.TrimSuffix(s.config.KeyEnv, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
 	if path == "" {
 		const problem = "there is no home directory for the key, or openai.headers replaces it"
@@ -126,21 +126,18 @@ func (a *app) checkKey(ctx context.Context, s *service, key string) error {
 }
 
 // store writes a file that only the user can read, in place of an older one. Until it is complete it
-// is next to its folder: a killed login leaves nothing beside the configuration.
+// has another name in the same folder, which may be a mount point.
 func store(path, data string) error {
-	folder := filepath.Dir(path)
-	err := os.MkdirAll(folder, 0o700)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err != nil {
 		return err
 	}
 
-	temporary := fmt.Sprint(folder, "-", os.Getpid())
+	temporary := fmt.Sprint(path, "-", os.Getpid())
+	defer os.Remove(temporary) // renamed, unless there is an error
 	err = os.WriteFile(temporary, []byte(data), 0o600)
 	if err == nil {
 		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary)
 	}
 	return err
 }

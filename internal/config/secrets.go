@@ -93,9 +93,7 @@ func (l *loader) resolveSecrets() {
 	delete(variables, strings.TrimSuffix(l.KeyEnv, "_FILE"))
 	l.HeaderVariables = slices.Sorted(maps.Keys(variables))
 	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
-	if l.KeyStored() {
-		l.warnExposed()
-	}
+	l.warnExposed()
 
 	urls := []string{l.OpenAI.BaseURL}
 	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
@@ -152,7 +150,8 @@ func Secret(lookup func(string) string, name string) (value, path string, err er
 // warnExposed warns if other users can read the stored key. Windows has no modes.
 func (l *loader) warnExposed() {
 	info, err := os.Stat(l.KeyFile)
-	if err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 && runtime.GOOS != "windows" {
+	isOpen := err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0
+	if isOpen && l.KeyStored() && runtime.GOOS != "windows" {
 		l.warn("other users can read the key: run chmod 600 " + l.KeyFile)
 	}
 }

@@ -92,9 +92,8 @@ func locationCheck(cfg *config.Config) Check {
 
 // datesCheck says which day is today, which depends on the time zone.
 func datesCheck(zone *time.Location, now time.Time) Check {
-	today := now.In(zone).Format(time.DateOnly)
-
-	return pass(fmt.Sprintf("today is %s in %v, set by policy.timezone", today, zone))
+	const today = "today is %s in %v, set by policy.timezone"
+	return pass(fmt.Sprintf(today, now.In(zone).Format(time.DateOnly), zone))
 }
 
 // backgroundCheck says which tools ask in the background, and what that means.

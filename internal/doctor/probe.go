@@ -142,11 +142,14 @@ func (p *probe) keyIsRefused() bool {
 }
 
 // CheckKey asks the API for the models, as Run does. It returns whether the API refuses the key, and
-// the check of the key or of the connection.
+// the check of the key, of the connection or of a missing model.
 func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
 	p := newProbe(ctx, o)
 	if p.keyIsRefused() {
 		return fail(p.Advisor.Advise("", p.fault)), true
+	}
+	if p.fault == nil && p.models[p.Profiles["answer"].Model] == nil {
+		return p.model("answer"), false
 	}
 	return p.http(), false
 }
