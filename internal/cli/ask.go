@@ -86,10 +86,7 @@ func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.S
 // askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
 // answer, and --events does not need one: then it is nil.
 func (a *app) askOnce(
-	ctx context.Context,
-	s *service,
-	f *askFlags,
-	screen *terminal.Screen,
+	ctx context.Context, s *service, f *askFlags, screen *terminal.Screen,
 ) (*answer.Answer, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -392,22 +392,13 @@ func TestOtherStreams(t *testing.T) {
 		steps []step
 		posts int // the other requests are GETs
 	}{
-		{
-			"from the start again",
-			[]step{half, whole}, 1,
-		},
-		{
-			"an object in place of the stream",
-			[]step{half, object}, 1,
-		},
+		{"from the start again", []step{half, whole}, 1},
+		{"an object in place of the stream", []step{half, object}, 1},
 		{
 			"refused in words",
 			[]step{refusedAs("", "background can only be used with store"), whole}, 2,
 		},
-		{
-			"no GET",
-			[]step{half, answer(405, ""), whole}, 2,
-		},
+		{"no GET", []step{half, answer(405, ""), whole}, 2},
 		{
 			"another response",
 			[]step{half, answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)), object}, 2,
