@@ -126,18 +126,25 @@ func (a *app) checkKey(ctx context.Context, s *service, key string) error {
 }
 
 // store writes a file that only the user can read, in place of an older one. Until it is complete it
-// has another name in the same folder, which may be a mount point.
+// is next to its folder, so that a killed login leaves nothing in it; or in the folder, if that is a
+// mount point.
 func store(path, data string) error {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	folder := filepath.Dir(path)
+	err := os.MkdirAll(folder, 0o700)
 	if err != nil {
 		return err
 	}
 
-	temporary := fmt.Sprint(path, "-", os.Getpid())
-	defer os.Remove(temporary) // renamed, unless there is an error
-	err = os.WriteFile(temporary, []byte(data), 0o600)
-	if err == nil {
-		err = os.Rename(temporary, path)
+	for _, place := range []string{folder, path} {
+		temporary := fmt.Sprint(place, "-", os.Getpid())
+		err = os.WriteFile(temporary, []byte(data), 0o600)
+		if err == nil {
+			err = os.Rename(temporary, path)
+		}
+		if err == nil {
+			return nil
+		}
+		_ = os.Remove(temporary)
 	}
 	return err
 }

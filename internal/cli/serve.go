@@ -335,6 +335,7 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 		"metrics", cmp.Or(f.metrics, f.http),
 		"max_calls", f.MaxCalls,
 		"max_calls_per_user", f.CallsPerPerson(),
+		"calls_per_hour", f.perHour,
 		"timeout", s.config.Timeout().String(),
 		"drain", f.Drain.String())
 	err := s.ready()
