@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -99,8 +100,7 @@ func (a *app) taskSecrets() ([]string, error) {
 		return nil, err
 	}
 
-	separates := func(r rune) bool { return r == ',' || r <= ' ' }
-	secrets := strings.FieldsFunc(string(list), separates)
+	secrets := text.List(string(list))
 	a.redactor.Add(secrets...)
 	for i, secret := range secrets {
 		if len(secret) < minTaskSecret {

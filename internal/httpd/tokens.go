@@ -56,8 +56,7 @@ func (t *Tokens) Names() []string {
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
-	list := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
-	for i, entry := range strings.FieldsFunc(list, separatesTokens) {
+	for i, entry := range text.List(string(data)) {
 		name, secret, ok := strings.Cut(entry, ":")
 		problem := ""
 		switch {
@@ -90,8 +89,4 @@ func isName(name string) bool {
 	isPlain := strconv.Quote(name) == `"`+name+`"`
 	isVisible := !strings.ContainsFunc(name, text.Unsafe)
 	return isPlain && isVisible && !strings.ContainsAny(name, "'`")
-}
-
-func separatesTokens(r rune) bool {
-	return r == ',' || r <= ' '
 }

@@ -1,6 +1,6 @@
 // Package text bounds and cleans text that other parties wrote: the model, web pages, the API and
-// MCP clients. It also knows what a host name is, which hosts are this machine, and which name a
-// typing error stands for.
+// MCP clients. It also splits lists, and knows what a host name is, which hosts are this machine, and
+// which name a typing error stands for.
 package text
 
 import (
@@ -70,6 +70,13 @@ func Unsafe(r rune) bool {
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point) // such as fillers
+}
+
+// List returns the entries of a list, which commas or white space separate. A byte order mark may
+// precede it.
+func List(s string) []string {
+	separates := func(r rune) bool { return r == ',' || r <= ' ' }
+	return strings.FieldsFunc(strings.TrimPrefix(s, "\ufeff"), separates)
 }
 
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
