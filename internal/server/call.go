@@ -90,7 +90,7 @@ func (s *Server) call(
 	var err error
 	isFetch := name == fetch
 	if !isFetch {
-		q, err = question(name, args, s.options.Defaults)
+		q, err = question(args, s.options.Defaults)
 	}
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
