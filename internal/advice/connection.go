@@ -52,8 +52,10 @@ func Cause(err error) string {
 		return "dns"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
 		return "refused"
-	case isOp && op.Op == "remote error", errors.As(err, new(*tls.CertificateVerificationError)),
-		errors.Is(err, http.ErrSchemeMismatch):
+	case isOp && op.Op == "remote error",
+		errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(tls.RecordHeaderError)), // no TLS at all
+		errors.Is(err, http.ErrSchemeMismatch):     // which net/http makes of some of them
 		return "tls"
 	case isOp && op.Timeout():
 		return "timeout"
