@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,10 +34,8 @@ const tokensVariable = "MCP_HTTP_TOKENS"
 // denyVariable names the file with the people whom serve refuses in spite of a token.
 const denyVariable = "MCP_HTTP_DENY_FILE"
 
-const (
-	defaultMaxCalls = 256
-	highestMaxCalls = 10000 // each call holds memory and a connection
-)
+// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
+const highestMaxCalls = 10000
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
@@ -105,6 +104,7 @@ type serveFlags struct {
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
+	f.MaxCalls = 256
 	f.Notice = 2 * time.Second
 	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
@@ -112,7 +112,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
-	f.TextVar(&f.TrustedProxy, "trusted-proxy", netip.Addr{}, "")
+	f.Func("trusted-proxy", "", f.trustProxy)
 	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
 	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
@@ -121,9 +121,9 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.Path, "path", "/mcp", "")
 	f.Func("drain", "", duration(&f.Drain)) // not given: as long as a call may last
 	f.Func("notice", "", duration(&f.Notice))
-	f.IntVar(&f.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.IntVar(&f.PerPerson, "max-calls-per-user", 0, "")
-	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
+	f.Func("max-calls", "", count(&f.MaxCalls))
+	f.Func("max-calls-per-user", "", count(&f.PerPerson))
+	f.Func("calls-per-hour", "", count(&f.perHour))
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
 	a.logFormat = logging.Text
@@ -153,6 +153,15 @@ func (f *serveFlags) allowHost(s string) error {
 	return nil
 }
 
+// trustProxy sets the proxy whose X-Forwarded-For counts.
+func (f *serveFlags) trustProxy(s string) (err error) {
+	f.TrustedProxy, err = netip.ParseAddr(s)
+	if err != nil {
+		return errors.New("not an IP address, such as 10.0.0.2")
+	}
+	return nil
+}
+
 // added adds the values of a flag that may be given more than once.
 func added(values *[]string) func(string) error {
 	return func(s string) error {
@@ -173,9 +182,20 @@ func duration(value *time.Duration) func(string) error {
 	}
 }
 
+// count sets a flag that takes a number of calls.
+func count(value *int) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return errors.New("not a whole number of at least 1")
+		}
+		*value = n
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
-	isPerPersonBad := f.PerPerson < 1 || f.PerPerson > f.MaxCalls
 	problem := ""
 
 	switch {
@@ -185,13 +205,11 @@ func (f *serveFlags) check() error {
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.Path)
 	case httpd.IsReserved(f.Path):
 		problem = fmt.Sprintf("--path %s is taken", f.Path)
-	case f.MaxCalls < 1, f.MaxCalls > highestMaxCalls:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.MaxCalls, highestMaxCalls)
-	case f.isGiven("max-calls-per-user") && isPerPersonBad:
-		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
+	case f.MaxCalls > highestMaxCalls:
+		problem = fmt.Sprintf("--max-calls %d is more than %d", f.MaxCalls, highestMaxCalls)
+	case f.PerPerson > f.MaxCalls:
+		problem = fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
 			f.PerPerson, f.MaxCalls)
-	case f.isGiven("calls-per-hour") && f.perHour < 1:
-		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	default:
 		return nil
 	}
