@@ -348,14 +348,19 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 		f.Drain = s.config.Timeout()
 	}
 
-	f.Log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path),
+	log := f.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
-		"max_calls", f.MaxCalls,
-		"max_calls_per_user", f.CallsPerPerson(),
-		"calls_per_hour", f.perHour,
 		"timeout", s.config.Timeout().String(),
-		"drain", f.Drain.String())
+		"drain", f.Drain.String(),
+		"max_calls", f.MaxCalls)
+	if f.CallsPerPerson() > 0 {
+		log = log.With("max_calls_per_user", f.CallsPerPerson())
+	}
+	if f.perHour > 0 {
+		log = log.With("calls_per_hour", f.perHour)
+	}
+	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path))
 	err := s.ready()
 	if err != nil {
 		f.Log.Warn("all calls fail: " + err.Error())
