@@ -149,8 +149,6 @@ func TestReport(t *testing.T) {
 warn  config                 the rest was not checked
       -> correct the configuration (config/config.yaml.example has every key) and run doctor again
 warn  config                 c.yaml:3: ignored
-      -> correct it or remove it; a variable that it names must be set ` +
-		`where the client starts the server
 fail  config                 c.yaml:1: a
 fail  config                 c.yaml:2: b
 fail  http                   the server said [2J

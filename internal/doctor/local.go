@@ -30,10 +30,8 @@ func (l *checklist) addConfig(o Options) {
 		l.add("config", warn("the rest was not checked", hint))
 	}
 
-	const hint = "correct it or remove it; " +
-		"a variable that it names must be set where the client starts the server"
 	for _, warning := range o.Warnings {
-		l.add("config", warn(warning, hint))
+		l.add("config", warn(warning, "")) // it says what to do
 	}
 }
 
