@@ -35,17 +35,16 @@ func (a *app) login(ctx context.Context, args []string) error {
 	path := s.config.StoredKey
 	variable := strings.TrimSuffix(s.config.KeyEnv, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
-	if path == "" {
-		const problem = "there is no home directory for the key, or openai.headers replaces it"
-		return &failure{exitFailed, problem, elsewhere}
+	switch {
+	case path == "" && len(s.config.DefaultFiles) == 0:
+		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
+	case path == "":
+		hint := "set " + variable + ", the variable of the header"
+		return &failure{exitFailed, "openai.headers replaces the key", hint}
+	case *remove:
+		return a.removeKey(path)
 	}
-	if *remove {
-		err = os.Remove(path)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			_, err = fmt.Fprintln(a.stdout, "no key is stored in", path)
-		}
-		return err
-	}
+
 	key, err := a.enterKey(ctx, variable)
 	if err == nil {
 		err = a.checkKey(ctx, s, key)
@@ -62,6 +61,20 @@ func (a *app) login(ctx context.Context, args []string) error {
 	return err
 }
 
+// removeKey removes the stored key, if there is one.
+func (a *app) removeKey(path string) error {
+	done := "removed the key in"
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		done = "no key is stored in"
+		err = nil
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, done, path)
+	}
+	return err
+}
+
 // enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end, or
 // all of a pipe. name is the variable that the key would be in.
 func (a *app) enterKey(ctx context.Context, name string) (string, error) {
@@ -74,10 +87,11 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 		}
 		defer func() { _ = term.Restore(terminal, echoing) }()
 
+		typed := &strings.Builder{}
 		screen := struct {
 			io.Reader
 			io.Writer
-		}{in, a.stderr}
+		}{io.TeeReader(in, typed), a.stderr}
 		line, w := io.Pipe()
 		a.stdin = line
 		go func() {
@@ -86,7 +100,8 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 			if err != nil { // Ctrl-C is no signal in raw mode
 				err = &failure{exitInterrupted, "no key was entered", ""}
 			}
-			_, _ = io.WriteString(w, s)
+			_, more, _ := strings.Cut(typed.String(), "\r") // of a paste with several lines
+			_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))
 			w.CloseWithError(err)
 		}()
 	}
