@@ -38,7 +38,7 @@ type accumulator struct {
 	blocks  map[blockKey]*block
 	order   []*block
 
-	remote
+	background
 	size int // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them

@@ -76,7 +76,7 @@ type exchange struct {
 	instructions json.RawMessage
 	encoded      []byte // body with instructions
 
-	key     *string // that is in force when it begins
+	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
 	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
 	attempt int                         // number of the next attempt, from 1 on
@@ -100,7 +100,7 @@ type next int
 const (
 	done    next = iota // with the response
 	fail                // with err
-	smaller             // the same attempt again, at once: the body has lost a parameter
+	smaller             // the same attempt again, at once: a parameter was removed from the body
 	retry               // another attempt after wait, because of err
 )
 
@@ -153,7 +153,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	x.logBody(ctx, "openai(client): request", x.encoded)
 
 	acc := x.newAccumulator(ctx, x.call)
-	acc.remote = remote{
+	acc.background = background{
 		asked:   x.body.inBackground(),
 		model:   x.model,
 		include: x.body.include(),
@@ -185,11 +185,13 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 // else 0. A failure is final after the last attempt, and if the wait for the next one would end
 // after the deadline of ctx and so turn it into a timeout.
 func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
-	if x.leaveOut(failure) {
+	isSmaller := x.remove(x.body.refused(failure), failure, true)
+	if isSmaller {
 		return decision{next: smaller}
 	}
 	if failure.Lost {
-		x.lose(failure)
+		_, found := x.found.Load(x.model) // otherwise the API has no GET
+		x.remove("background", failure, !found)
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}
@@ -214,27 +216,17 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	return decision{next: retry, err: failure, wait: wait}
 }
 
-// leaveOut drops the dispensable parameter that a 400 names, and reports whether there is one. Later
-// bodies for the model do not have it either while the Client lives.
-func (x *exchange) leaveOut(failure *Error) bool {
-	name := x.body.refused(failure)
-	if !x.body.drop(name) {
+// remove removes a parameter from the body because of a failure, and reports whether the body had
+// it. If forModel, later bodies for the model do not have it either while the Client lives.
+func (x *exchange) remove(name string, failure *Error, forModel bool) bool {
+	if !x.body.remove(name) {
 		return false
 	}
 	_ = x.encode() // less of what could be encoded
-	x.remember(x.model, name, failure)
-	return true
-}
-
-// lose leaves background out after the API has lost the response. If it never found one, the model
-// is asked in the foreground from now on.
-func (x *exchange) lose(failure *Error) {
-	x.body.drop("background")
-	_ = x.encode() // less of what could be encoded
-	_, found := x.found.Load(x.model)
-	if !found {
-		x.remember(x.model, "background", failure)
+	if forModel {
+		x.remember(x.model, name, failure)
 	}
+	return true
 }
 
 // refusal is that of a key or of its quota, which all calls would get.

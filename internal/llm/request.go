@@ -52,7 +52,7 @@ func UserMessage(query string) json.RawMessage {
 	return data
 }
 
-// body is the body of a request without its instructions. Lists and objects that drop changes are
+// body is the body of a request without its instructions. Lists and objects that remove changes are
 // its own.
 type body map[string]any
 
@@ -97,7 +97,7 @@ func (c *Client) newBody(person Person, r Request) body {
 	for key := range c.unsupported.Range {
 		known := key.(modelParam)
 		if known.model == r.Model {
-			b.drop(known.param)
+			b.remove(known.param)
 		}
 	}
 	return b
@@ -182,9 +182,9 @@ func (b body) include() []string {
 	return elements
 }
 
-// drop removes a parameter, and the list or object that it leaves empty. It reports whether the body
+// remove removes a parameter, and the list or object that it leaves empty. It reports whether the body
 // had it.
-func (b body) drop(name string) (ok bool) {
+func (b body) remove(name string) (ok bool) {
 	parent, member, isMember := strings.Cut(name, ".")
 	if !isMember {
 		_, ok = b[name]

@@ -37,7 +37,8 @@ func (s *Tasks) Start(
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
 	forget := context.AfterFunc(s.open, h.detach)
 
-	asks := *call // of the requests about the response, while call runs
+	// The requests about the response have a call of their own: run changes this one.
+	asks := *call
 	call.Sink = func(ev llm.Event) {
 		h.name(ev)
 		t.Progress.Add(ev)
