@@ -133,14 +133,14 @@ func (s *Tasks) add(t *Task, h *here) {
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {
-		t.Poll = pollRemote
+		t.Poll = pollAPI
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addLocked(t, id)
 	if t.hasEnded() {
-		s.holdLocked(t)
+		s.addEndedLocked(t)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	shareTime  = time.Second     // for which all requests about a task share what the API said
-	pollRemote = 5 * time.Second // between two requests of a client, each of which asks the API
+	shareTime = time.Second     // for which all requests about a task share what the API said
+	pollAPI   = 5 * time.Second // between two requests of a client, each of which asks the API
 )
 
-// remote is the home of a task whose response the API runs for another process.
-type remote struct {
+// atAPI is the home of a task whose response the API runs for another process.
+type atAPI struct {
 	tasks    *Tasks
 	response string
 
@@ -26,58 +26,54 @@ type remote struct {
 	message string    // about the task then; "": it runs
 }
 
-func newRemote(s *Tasks, response string) *remote {
-	return &remote{tasks: s, response: response, turn: make(chan struct{}, 1)}
-}
-
 // lock waits for the turn of the caller, which ends with unlock.
-func (r *remote) lock() (unlock func()) {
-	r.turn <- struct{}{}
-	return func() { <-r.turn }
+func (h *atAPI) lock() (unlock func()) {
+	h.turn <- struct{}{}
+	return func() { <-h.turn }
 }
 
 // look asks the API. The request may end early: later requests share what the API says.
-func (r *remote) look(ctx context.Context, t *Task, call *llm.Call) string {
-	defer r.lock()()
-	isFresh := time.Since(r.asked) < shareTime
+func (h *atAPI) look(ctx context.Context, t *Task, call *llm.Call) string {
+	defer h.lock()()
+	isFresh := time.Since(h.asked) < shareTime
 	if !isFresh && !t.hasEnded() {
-		r.askLocked(ctx, t, call)
+		h.askLocked(ctx, t, call)
 	}
-	return r.message
+	return h.message
 }
 
 // askLocked asks the API. A response that runs beyond the time limit is cancelled, but only if the
 // API says that it runs: a complete answer is not lost because the API is busy.
-func (r *remote) askLocked(ctx context.Context, t *Task, call *llm.Call) {
-	a, err := r.tasks.fetch(ctx, t, call, r.response)
-	r.asked = time.Now()
-	r.message = ""
+func (h *atAPI) askLocked(ctx context.Context, t *Task, call *llm.Call) {
+	a, err := h.tasks.fetch(ctx, t, call, h.response)
+	h.asked = time.Now()
+	h.message = ""
 
-	limit := r.tasks.o.Timeout
+	limit := h.tasks.o.Timeout
 	isLate := time.Since(t.Created) >= limit
 	runs := errors.Is(err, answer.ErrRunning)
 	switch {
 	case !runs:
-		r.tasks.end(t, a, err)
+		h.tasks.end(t, a, err)
 	case errors.Is(err, answer.ErrUnknown):
-		r.message = "the API does not say whether the answer is complete"
+		h.message = "the API does not say whether the answer is complete"
 	case isLate:
-		r.cancelLocked(ctx, call)
-		r.tasks.end(t, nil, answer.TimeoutError(limit)) // even if the response goes on
+		h.cancelLocked(ctx, call)
+		h.tasks.end(t, nil, answer.TimeoutError(limit)) // even if the response goes on
 	}
 }
 
 // cancel asks the API how the task ended.
-func (r *remote) cancel(ctx context.Context, t *Task, call *llm.Call) {
-	defer r.lock()()
-	r.cancelLocked(ctx, call)
-	r.askLocked(ctx, t, call)
+func (h *atAPI) cancel(ctx context.Context, t *Task, call *llm.Call) {
+	defer h.lock()()
+	h.cancelLocked(ctx, call)
+	h.askLocked(ctx, t, call)
 }
 
-func (r *remote) cancelLocked(ctx context.Context, call *llm.Call) {
+func (h *atAPI) cancelLocked(ctx context.Context, call *llm.Call) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	_ = r.tasks.o.API.Cancel(ctx, call, r.response) // the next GET tells how it ended
+	_ = h.tasks.o.API.Cancel(ctx, call, h.response) // the next GET tells how it ended
 }
 
 // fetch asks the API about the response of a task.
