@@ -382,8 +382,8 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	})
 }
 
-// mendable are the kinds of errors that the operator can mend.
-var mendable = []llm.Kind{
+// forOperator are the kinds of errors that the operator can fix.
+var forOperator = []llm.Kind{
 	llm.KindMissingKey,
 	llm.KindAuth,
 	llm.KindPermission,
@@ -413,7 +413,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	if kind == llm.KindConnection {
 		log = log.With("cause", advice.Cause(c.Err))
 	}
-	if slices.Contains(mendable, kind) {
+	if slices.Contains(forOperator, kind) {
 		level = slog.LevelWarn
 	}
 

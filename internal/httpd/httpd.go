@@ -171,12 +171,12 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 		}
 	}
 
-	clients := []string{"anonymous"}
+	people := []string{"anonymous"}
 	if o.Access.Tokens != nil {
-		clients = o.Access.Tokens.Names()
+		people = o.Access.Tokens.Names()
 	}
-	for _, name := range clients {
-		o.Metrics.client(name)
+	for _, name := range people {
+		o.Metrics.person(name)
 	}
 
 	guarded := http.NewServeMux()

@@ -106,7 +106,7 @@ type admission struct {
 	limiter *limiter
 	body    io.Reader
 	person  string // "": anonymous
-	held    load
+	taken   load   // what this request has taken so far
 }
 
 // take adds more to the load, or returns whose limit that would exceed. That of the person comes
@@ -128,7 +128,7 @@ func (a *admission) take(more load) error {
 
 	l.people[a.person] = own
 	l.all = all
-	a.held = a.held.plus(more)
+	a.taken = a.taken.plus(more)
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (a *admission) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	less := load{-a.held.requests, -a.held.bytes}
+	less := load{-a.taken.requests, -a.taken.bytes}
 	l.all = l.all.plus(less)
 	own := l.people[a.person].plus(less)
 	l.people[a.person] = own
