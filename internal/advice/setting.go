@@ -59,6 +59,17 @@ func (v Advisor) GetKey() string {
 	return hint + " (any text if that server needs none)"
 }
 
+// keyPlace says in a few words where the key has to be.
+func (v Advisor) keyPlace() string {
+	switch {
+	case v.Login != "":
+		return "set " + v.Key + " or run " + v.Login
+	case v.KeyInFile:
+		return "write it to the file of " + v.Key
+	}
+	return "set " + v.Key
+}
+
 // newKey says how to replace a key that the API refused.
 func (v Advisor) newKey() string {
 	hint := v.setKeyOfAPI("a complete and current key")

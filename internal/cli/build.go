@@ -137,7 +137,7 @@ func (a *app) connect(
 func (a *app) watchKey(
 	b *backend, cfg *config.Config, client *llm.Client, keys *keyring,
 ) func(context.Context) {
-	if !b.api.KeyInFile {
+	if !b.advisor.KeyInFile {
 		return func(context.Context) {}
 	}
 	file := &watchedFile{
@@ -200,9 +200,6 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 			Organization: cfg.OpenAI.Organization,
 			Project:      cfg.OpenAI.Project,
 			APIKey:       cfg.APIKey,
-			KeyEnv:       cfg.KeyEnv,
-			KeyInFile:    cfg.KeyFile != "",
-			Login:        a.loginCommand(cfg),
 			Headers:      cfg.SentHeaders,
 			Store:        cfg.Responses.Store,
 			UserAgent:    version.Name + "/" + version.String(),

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
@@ -103,10 +104,12 @@ func TestWatchKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
 		a := &app{redactor: redact.New()}
-		o := llm.Options{KeyInFile: true}
-		client := llm.New(o)
+		client := llm.New(llm.Options{})
 		cfg := &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
-		b := &backend{api: o, log: slog.New(slog.DiscardHandler)}
+		b := &backend{
+			advisor: advice.Advisor{KeyInFile: true},
+			log:     slog.New(slog.DiscardHandler),
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		go a.watchKey(b, cfg, client, newKeyring(""))(ctx)
 		defer stop()
