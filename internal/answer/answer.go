@@ -24,18 +24,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Profile is the model of a tool and its parameters (spec §3.0). Empty and zero fields are not
-// sent, and neither are those that the model does not take.
-type Profile struct {
-	Model            string
-	ReasoningEffort  string
-	Verbosity        string
-	ReasoningSummary string
-	MaxOutputTokens  int
-	MaxToolCalls     int
-	ServiceTier      string
-	Background       bool // runs at the API without a connection
-}
+// Profile is the model of a tool and its parameters.
+type Profile = llm.Profile
 
 // Options configures an Answerer.
 type Options struct {

@@ -70,20 +70,13 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 	}
 
 	r := llm.Request{
-		Model:            p.Model,
-		Instructions:     a.instructions,
-		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
-		Tools:            []map[string]any{a.o.Search.tool(q)},
-		Include:          include,
-		ReasoningEffort:  p.ReasoningEffort,
-		ReasoningSummary: p.ReasoningSummary,
-		Verbosity:        p.Verbosity,
-		MaxOutputTokens:  p.MaxOutputTokens,
-		MaxToolCalls:     p.MaxToolCalls,
-		ServiceTier:      p.ServiceTier,
-		Background:       p.Background,
-		Extra:            a.o.ExtraBody,
-		Plain:            a.o.Stream == "false",
+		Profile:      p,
+		Instructions: a.instructions,
+		Input:        []json.RawMessage{llm.UserMessage(a.input(q))},
+		Tools:        []map[string]any{a.o.Search.tool(q)},
+		Include:      include,
+		Extra:        a.o.ExtraBody,
+		Plain:        a.o.Stream == "false",
 	}
 	if a.o.Search.Required {
 		r.ToolChoice = "required"

@@ -16,30 +16,34 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// Request is one question to a model. Empty and zero fields are not sent. The client adds store,
-// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning; it leaves out what
-// the model does not take (CapabilityOf).
+// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
+// are those that the model does not take (CapabilityOf).
+type Profile struct {
+	Model            string
+	ReasoningEffort  string
+	Verbosity        string
+	ReasoningSummary string
+	MaxOutputTokens  int
+	MaxToolCalls     int
+	ServiceTier      string
+	Background       bool // runs at the API without a connection
+}
+
+// Request is one question to a model. Empty fields are not sent. The client adds store,
+// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
 type Request struct {
-	Model        string
+	Profile
 	Instructions json.RawMessage   // a string, encoded once for all requests that have it
 	Input        []json.RawMessage // items: UserMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
 	ToolChoice   string            // "": auto
 	Include      []string
 
-	ReasoningEffort  string
-	ReasoningSummary string
-	Verbosity        string
-	MaxOutputTokens  int
-	MaxToolCalls     int
-	ServiceTier      string
-
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
 	// It cannot replace FixedMembers.
 	Extra map[string]any
 
-	Background bool // runs at the API without a connection: see Start
-	Plain      bool // asks for a plain answer instead of a stream
+	Plain bool // asks for a plain answer instead of a stream
 }
 
 // UserMessage returns an input item with a message of the user.
