@@ -13,14 +13,12 @@ package answer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -43,22 +41,14 @@ type Options struct {
 }
 
 // Answerer answers questions. It is safe for concurrent use.
-type Answerer struct {
-	o            Options
-	instructions json.RawMessage // Options.Instructions
-}
+type Answerer struct{ o Options }
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
 	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-
-	a := &Answerer{o: o}
-	if o.Instructions != "" {
-		a.instructions, _ = jsonx.Marshal(o.Instructions) // a string cannot fail
-	}
-	return a
+	return &Answerer{o}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,

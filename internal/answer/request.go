@@ -71,7 +71,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 
 	r := llm.Request{
 		Profile:      p,
-		Instructions: a.instructions,
+		Instructions: a.o.Instructions,
 		Input:        []json.RawMessage{llm.UserMessage(a.input(q))},
 		Tools:        []map[string]any{a.o.Search.tool(q)},
 		Include:      include,

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
@@ -30,15 +30,14 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		return nil, failure
 	}
 	x := &exchange{
-		Client:       c,
-		call:         call,
-		model:        r.Model,
-		body:         c.newBody(call.Person, r),
-		instructions: r.Instructions,
-		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
-		key:          c.key.Load(),
-		delays:       newDelays(),
-		attempt:      1,
+		Client:  c,
+		call:    call,
+		model:   r.Model,
+		body:    c.newBody(call.Person, r),
+		ticket:  c.pacer(r.Model).Ticket(call.Person.ID),
+		key:     c.key.Load(),
+		delays:  newDelays(),
+		attempt: 1,
 	}
 	err := x.encode()
 	if err != nil {
@@ -70,11 +69,10 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 // exchange is a request with its attempts, which follow each other.
 type exchange struct {
 	*Client
-	call         *Call
-	model        string
-	body         body
-	instructions json.RawMessage
-	encoded      []byte // body with instructions
+	call    *Call
+	model   string
+	body    body
+	encoded []byte // the JSON of body
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
@@ -83,7 +81,7 @@ type exchange struct {
 }
 
 func (x *exchange) encode() (err error) {
-	x.encoded, err = x.body.encode(x.instructions)
+	x.encoded, err = jsonx.Marshal(x.body)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -33,7 +32,7 @@ type Profile struct {
 // parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
 type Request struct {
 	Profile
-	Instructions json.RawMessage   // a string, encoded once for all requests that have it
+	Instructions string
 	Input        []json.RawMessage // items: UserMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
 	ToolChoice   string            // "": auto
@@ -56,8 +55,7 @@ func UserMessage(query string) json.RawMessage {
 	return data
 }
 
-// body is the body of a request without its instructions. Lists and objects that remove changes are
-// its own.
+// body is the body of a request. Lists and objects that remove changes are its own.
 type body map[string]any
 
 // newBody returns the body of a person's request, without the parameters that the API is known to
@@ -65,6 +63,7 @@ type body map[string]any
 func (c *Client) newBody(person Person, r Request) body {
 	b := body(nonZero(map[string]any{
 		"background":        r.Background,
+		"instructions":      r.Instructions,
 		"max_output_tokens": r.MaxOutputTokens,
 		"max_tool_calls":    r.MaxToolCalls,
 		"safety_identifier": person.identifier(),
@@ -165,16 +164,6 @@ func merge(object, members map[string]any) {
 			delete(object, name)
 		}
 	}
-}
-
-// encode returns the JSON of the body with the instructions, which are added to it: encoding/json
-// would check them at each call.
-func (b body) encode(instructions json.RawMessage) ([]byte, error) {
-	data, err := jsonx.Marshal(b)
-	if err != nil || len(instructions) == 0 {
-		return data, err
-	}
-	return slices.Concat([]byte(`{"instructions":`), instructions, []byte(","), data[1:]), nil
 }
 
 // inBackground reports whether the body asks for background.
