@@ -180,9 +180,9 @@ func TestSession(t *testing.T) {
 		},
 		Explain: func(_ string, err error) string { return err.Error() },
 	}
-	params := object{"name": "answer", "arguments": object{"query": "?"}}
+	const params = `{"name":"answer","arguments":{"query":"?"}}`
 	call := request{method: "tools/call", params: params}
-	initialize := request{method: "initialize", params: object{}, cancelled: true}
+	initialize := request{method: "initialize", params: "{}", cancelled: true}
 	for _, tt := range []struct {
 		name     string
 		requests []request
