@@ -29,6 +29,7 @@ import (
 type service struct {
 	*backend
 	config   *config.Config
+	client   *llm.Client
 	warnings []string // that are not printed: one line each, or empty
 	answerer *answer.Answerer
 	server   server.Options // what stdio and HTTP share
@@ -106,6 +107,7 @@ func (a *app) connect(
 	return &service{
 		backend:   b,
 		config:    cfg,
+		client:    client,
 		warnings:  warnings,
 		answerer:  answerer,
 		keys:      keys,

@@ -59,7 +59,7 @@ func (a *app) outlive(s *service, shared bool) error {
 	s.server.Within = within
 	s.server.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
-		Cancel:  s.answerer.CancelResponse,
+		Cancel:  s.client.Cancel,
 		Secrets: list,
 		BaseURL: s.api.BaseURL,
 		Keep:    keep,

@@ -162,9 +162,8 @@ func (c *Client) pacer(model string) *pacer.Pacer {
 // Waiting returns how many calls wait for the rate limit.
 func (c *Client) Waiting() int {
 	waiting := 0
-	c.pacers.Range(func(_, p any) bool {
+	for _, p := range c.pacers.Range {
 		waiting += p.(*pacer.Pacer).Waiting()
-		return true
-	})
+	}
 	return waiting
 }

@@ -70,16 +70,6 @@ func (h *here) name(ev llm.Event) {
 	}
 }
 
-// isNamed reports whether the API runs a response for the call.
-func (h *here) isNamed() bool {
-	select {
-	case <-h.named:
-		return true
-	default:
-		return false
-	}
-}
-
 // isTask waits until the API names the response, and reports whether the call can be a task.
 func (h *here) isTask(t *Task, call *llm.Call, wait time.Duration) bool {
 	switch {
@@ -127,7 +117,7 @@ func (s *Tasks) add(t *Task, h *here) {
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
-	if api := s.o.API; api != nil && h.isNamed() {
+	if api := s.o.API; api != nil && isClosed(h.named) {
 		from := origin{Created: t.Created, Tool: t.Tool, Response: h.response}
 		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
 		t.TTL = s.o.Timeout + api.Keep

@@ -135,12 +135,12 @@ func newTask(tool, person string, created time.Time, in home) *Task {
 // now is the time in the precision that clients can parse.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Done is closed when the task has ended.
-func (t *Task) Done() <-chan struct{} { return t.done }
+func (t *Task) hasEnded() bool { return isClosed(t.done) }
 
-func (t *Task) hasEnded() bool {
+// isClosed reports whether a channel that gets no values is closed.
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-t.done:
+	case <-ch:
 		return true
 	default:
 		return false
