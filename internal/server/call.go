@@ -179,21 +179,6 @@ func (s *Server) recoverCall(tool string, err *error) {
 	*err = llm.KindInternal.Errorf("internal error")
 }
 
-// guarded returns an API of which a panic fails one call only.
-func (s *Server) guarded(api *tasks.API) *tasks.API {
-	if api == nil {
-		return nil
-	}
-	guarded := *api
-	guarded.Fetch = func(
-		ctx context.Context, call *llm.Call, response string, created time.Time,
-	) (a *answer.Answer, err error) {
-		defer s.recoverCall(call.Tool, &err)
-		return api.Fetch(ctx, call, response, created)
-	}
-	return &guarded
-}
-
 // isWatched reports whether the client of a request asks for messages about its call.
 func isWatched(req *mcp.CallToolRequest) bool {
 	switch req.Params.GetProgressToken().(type) {

@@ -101,7 +101,8 @@ func New(o Options) *Server {
 	}
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
-		API:     s.guarded(o.API),
+		API:     o.API,
+		Recover: s.recoverCall,
 		Shared:  o.Shared,
 		Last:    o.Last,
 	})

@@ -79,7 +79,8 @@ func (h *atAPI) cancelLocked(ctx context.Context, call *llm.Call) {
 // fetch asks the API about the response of a task.
 func (s *Tasks) fetch(
 	ctx context.Context, t *Task, call *llm.Call, response string,
-) (*answer.Answer, error) {
+) (a *answer.Answer, err error) {
+	defer s.o.Recover(call.Tool, &err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	return s.o.API.Fetch(ctx, call, response, t.Created)

@@ -36,6 +36,9 @@ type Options struct {
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
 
+	// Recover is deferred around Fetch: it turns a panic into an error.
+	Recover func(tool string, err *error)
+
 	// Shared says that requests about a task may reach another process, as over HTTP. Then only
 	// calls whose response the API runs become tasks.
 	Shared bool
