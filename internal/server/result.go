@@ -24,12 +24,6 @@ type result struct {
 	Type       string          `json:"resultType,omitempty"` // for clients that know it
 }
 
-// MarshalJSON escapes < and > in texts, as the results of the SDK do.
-func (r *result) MarshalJSON() ([]byte, error) {
-	type plain result
-	return json.Marshal((*plain)(r))
-}
-
 // content is a text of a result.
 type content struct {
 	Type string `json:"type"`
