@@ -32,11 +32,11 @@ func (a *app) login(ctx context.Context, args []string) error {
 	}
 	defer s.close()
 
-	path := s.config.StoredKey
-	variable := strings.TrimSuffix(s.config.KeyEnv, "_FILE")
+	path := s.Config.StoredKey
+	variable := strings.TrimSuffix(s.Config.KeyEnv, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
 	switch {
-	case path == "" && len(s.config.DefaultFiles) == 0:
+	case path == "" && len(s.Config.DefaultFiles) == 0:
 		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
 	case path == "":
 		hint := "set " + variable + ", the variable of the header"
@@ -121,14 +121,9 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 // checkKey returns why the API refuses a key. Without an answer of the API it warns.
 func (a *app) checkKey(ctx context.Context, s *service, key string) error {
 	a.redactor.Add(key)
-	s.config.KeySet = true
-	s.api.APIKey = key
-	check, refused := doctor.CheckKey(ctx, doctor.Options{
-		Config:   s.config,
-		Client:   s.api,
-		Advisor:  s.advisor,
-		Profiles: s.profiles,
-	})
+	s.Config.KeySet = true
+	s.Client.APIKey = key
+	check, refused := doctor.CheckKey(ctx, doctor.Options{Backend: s.Backend})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -62,8 +62,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	if s.config.Server.ShowConfigOnStart { // on one line, as the log
-		shown := s.config.Show(version.String(), s.warnings...)
+	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.Config.Show(version.String(), s.warnings...)
 		_ = printJSON(a.stderr, json.RawMessage(shown))
 	}
 	f.Log = s.log
@@ -345,13 +345,13 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	if !f.isGiven("drain") {
-		f.Drain = s.config.Timeout()
+		f.Drain = s.Config.Timeout()
 	}
 
 	log := f.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
-		"timeout", s.config.Timeout().String(),
+		"timeout", s.Config.Timeout().String(),
 		"drain", f.Drain.String(),
 		"max_calls", f.MaxCalls)
 	if f.CallsPerPerson() > 0 {
@@ -367,13 +367,13 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	}
 
 	f.Ready = s.ready
-	f.Metrics = httpd.NewMetrics(s.profiles)
+	f.Metrics = httpd.NewMetrics(s.Profiles)
 	s.server.MaxCalls = f.MaxCalls
 	s.server.PerPerson = f.CallsPerPerson
 	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		f.Metrics.Observe(c)
-		logCall(f.Log, c, s.profiles[c.Tool].Model)
+		logCall(f.Log, c, s.Profiles[c.Tool].Model)
 	}
 	f.Server = server.New(s.server)
 	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {

@@ -70,7 +70,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		_, err := fmt.Fprintln(a.stdout, text.Truncate(line, width))
 		return err
 	}
-	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)
+	err = session(ctx, s.server, *lines || s.Config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ func (a *app) outlive(s *service, shared bool) error {
 		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
-	takesTasks := s.config.Server.Tasks
-	within := time.Duration(s.config.Server.AnswerWithinMS) * time.Millisecond
+	takesTasks := s.Config.Server.Tasks
+	within := time.Duration(s.Config.Server.AnswerWithinMS) * time.Millisecond
 	s.server.Shared = shared
 	if !shared {
 		s.server.Tasks = takesTasks
@@ -33,10 +33,10 @@ func (a *app) outlive(s *service, shared bool) error {
 	}
 
 	isLate := false // some tool is, in the background
-	for _, p := range s.profiles {
+	for _, p := range s.Profiles {
 		isLate = isLate || within > 0 && p.Background
 	}
-	isTask := takesTasks && s.profiles["answer_detailed"].Background
+	isTask := takesTasks && s.Profiles["answer_detailed"].Background
 	if !isTask && !isLate {
 		return nil
 	}
@@ -52,16 +52,16 @@ func (a *app) outlive(s *service, shared bool) error {
 
 	// How long the API has an answer after the time limit, as far as a task relies on it.
 	keep := 8 * time.Minute // of about ten
-	if s.config.Responses.Store {
+	if s.Config.Responses.Store {
 		keep = time.Hour // of a month
 	}
 	s.server.Tasks = s.server.Tasks || isTask
 	s.server.Within = within
 	s.server.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
-		Cancel:  s.client.Cancel,
+		Cancel:  s.api.Cancel,
 		Secrets: list,
-		BaseURL: s.api.BaseURL,
+		BaseURL: s.Client.BaseURL,
 		Keep:    keep,
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
@@ -105,13 +104,11 @@ func TestWatchKey(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
 		a := &app{redactor: redact.New()}
 		client := llm.New(llm.Options{})
-		cfg := &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
-		b := &backend{
-			advisor: advice.Advisor{KeyInFile: true},
-			log:     slog.New(slog.DiscardHandler),
-		}
+		b := &backend{log: slog.New(slog.DiscardHandler)}
+		b.Advisor.KeyInFile = true
+		b.Config = &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
 		ctx, stop := context.WithCancel(t.Context())
-		go a.watchKey(b, cfg, client, newKeyring(""))(ctx)
+		go a.watchKey(b, client, newKeyring(""))(ctx)
 		defer stop()
 
 		check := func(want string) {

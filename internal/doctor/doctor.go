@@ -58,15 +58,20 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Options are what the checks are about. If Err is set, only Err and Warnings are used.
-type Options struct {
+// Backend says how the API is reached.
+type Backend struct {
 	Config   *config.Config
-	Warnings []string // of config.Load
-	Err      error    // of config.Load
-	LogErr   error    // why the debug file cannot be written
+	LogErr   error // why the debug file cannot be written
 	Client   llm.Options
 	Advisor  advice.Advisor
 	Profiles map[string]answer.Profile // by tool
+}
+
+// Options are what the checks are about. If Err is set, only Err and Warnings are used.
+type Options struct {
+	Backend
+	Warnings []string // of config.Load
+	Err      error    // of config.Load
 	Offline  bool
 	Live     bool // ask a question
 	Getenv   func(string) string

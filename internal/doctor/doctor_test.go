@@ -137,7 +137,7 @@ func TestDatesAndLocation(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var checks checklist
-	checks.addConfig(Options{Config: load(t, "server: {debug: true}")})
+	checks.addConfig(Options{Backend: Backend{Config: load(t, "server: {debug: true}")}})
 	checks.addConfig(Options{
 		Err:      errors.New("c.yaml:1: a\nc.yaml:2: b"),
 		Warnings: []string{"c.yaml:3: ignored"},
