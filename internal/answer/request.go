@@ -30,10 +30,10 @@ type Question struct {
 // styles are those that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
 
-// Defaults is search.defaults of the configuration, in the units of Question.
+// Defaults is search.defaults of the configuration.
 type Defaults struct {
 	RecencyDays float64
-	MaxResults  float64
+	MaxResults  int
 	Domains     []string
 }
 
@@ -87,7 +87,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 // input is the query and a line of hints, which the policy explains.
 func (a *Answerer) input(q Question) string {
 	days := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays)
-	results := cmp.Or(q.MaxResults, &a.o.Defaults.MaxResults)
+	results := cmp.Or(q.MaxResults, new(float64(a.o.Defaults.MaxResults)))
 	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
 
 	if len(q.Domains) > 0 {

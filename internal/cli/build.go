@@ -83,11 +83,7 @@ func (a *app) connect(b *backend, instructions string, warnings []string) *servi
 	options.MaxRetries = cfg.Request.MaxRetries // doctor asks once
 	client := llm.New(options)
 	keys := newKeyring(b.Client.APIKey)
-	defaults := answer.Defaults{
-		RecencyDays: cfg.Search.Defaults.RecencyDays,
-		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
-		Domains:     cfg.Search.Defaults.Domains,
-	}
+	defaults := answer.Defaults(cfg.Search.Defaults)
 	answerer := answer.New(answer.Options{
 		Client:          client,
 		Instructions:    instructions,

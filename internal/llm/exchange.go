@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -39,11 +40,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		delays:  newDelays(),
 		attempt: 1,
 	}
-	err := x.encode()
-	if err != nil {
-		message := "encoding the request: " + err.Error()
-		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message}, 0)
-	}
+	x.encode()
 
 	for {
 		d := x.try(ctx)
@@ -80,10 +77,8 @@ type exchange struct {
 	attempt int                         // number of the next attempt, from 1 on
 }
 
-func (x *exchange) encode() (err error) {
-	x.encoded, err = jsonx.Marshal(x.body)
-	return err
-}
+// encode encodes the body. It cannot fail: the configuration has checked its own parts.
+func (x *exchange) encode() { x.encoded, _ = jsonx.Marshal(x.body) }
 
 // decision says what follows an attempt.
 type decision struct {
@@ -195,9 +190,7 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 		return decision{next: fail, err: failure}
 	}
 
-	if wait == 0 {
-		wait = failure.RetryAfter
-	}
+	wait = cmp.Or(wait, failure.RetryAfter)
 	if wait == 0 {
 		wait = x.delays.NextBackOff()
 	}
@@ -220,7 +213,7 @@ func (x *exchange) remove(name string, failure *Error, forModel bool) bool {
 	if !x.body.remove(name) {
 		return false
 	}
-	_ = x.encode() // less of what could be encoded
+	x.encode()
 	if forModel {
 		x.remember(x.model, name, failure)
 	}

@@ -213,6 +213,13 @@ func watch(
 	}
 }
 
+// outcomes are those of calls that have no answer, but did not fail.
+var outcomes = map[llm.Kind]string{
+	llm.KindCanceled:  cancelled,
+	llm.KindArguments: "invalid",
+	llm.KindLimited:   "limited",
+}
+
 // observe reports how a call ended, unless it goes on at the API.
 func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err error) {
 	if errors.Is(err, llm.ErrDetached) {
@@ -226,16 +233,8 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 		end.Meta.Retries = max(0, e.Attempts-1)
 	}
 
-	switch {
-	case err == nil:
-	case llm.KindOf(err) == llm.KindCanceled:
-		end.Outcome = cancelled
-	case llm.KindOf(err) == llm.KindArguments:
-		end.Outcome = "invalid"
-	case llm.KindOf(err) == llm.KindLimited:
-		end.Outcome = "limited"
-	default:
-		end.Outcome = "error"
+	if err != nil {
+		end.Outcome = cmp.Or(outcomes[llm.KindOf(err)], "error")
 	}
 	s.options.Observe(end)
 }
