@@ -424,14 +424,15 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
 	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+	usage := c.Meta.Usage
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),
-		"input_tokens", c.Meta.Usage.Input,
-		"cached_tokens", c.Meta.Usage.Cached,
-		"output_tokens", c.Meta.Usage.Output,
-		"reasoning_tokens", c.Meta.Usage.Reasoning,
+		"input_tokens", usage.Input,
+		"cached_tokens", usage.Cached,
+		"output_tokens", usage.Output,
+		"reasoning_tokens", usage.Reasoning,
 		"searches", c.Meta.Searches)
 }

@@ -63,8 +63,8 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 		for _, known := range clients.All() {
 			ids = append(ids, known.ID)
 		}
-		const hint = "openai-responses-mcp setup lists the clients"
-		return c, usageError(suggest("", text.Nearest(name, ids), hint), "unknown client %q", name)
+		hint := suggest("", text.Nearest(name, ids), "openai-responses-mcp setup lists the clients")
+		return c, usageError(hint, "unknown client %q", name)
 	}
 
 	f.Via = cmp.Or(f.Via, standardVia(c))

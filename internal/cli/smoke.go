@@ -168,9 +168,8 @@ func input(requests []request, lines bool) io.Reader {
 			send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		}
 		if r.cancelled {
-			const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled",` +
-				`"params":{"requestId":%d}}`
-			send(cancel, id)
+			send(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+				`"params":{"requestId":%d}}`, id)
 		}
 	}
 	return &in

@@ -24,12 +24,13 @@ func (a *app) outlive(s *service, shared bool) error {
 		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
+	o := &s.server
 	takesTasks := s.Config.Server.Tasks
 	within := time.Duration(s.Config.Server.AnswerWithinMS) * time.Millisecond
-	s.server.Shared = shared
+	o.Shared = shared
 	if !shared {
-		s.server.Tasks = takesTasks
-		s.server.Within = within
+		o.Tasks = takesTasks
+		o.Within = within
 	}
 
 	isLate := false // some tool is, in the background
@@ -55,9 +56,9 @@ func (a *app) outlive(s *service, shared bool) error {
 	if s.Config.Responses.Store {
 		keep = time.Hour // of a month
 	}
-	s.server.Tasks = s.server.Tasks || isTask
-	s.server.Within = within
-	s.server.API = &tasks.API{
+	o.Tasks = o.Tasks || isTask
+	o.Within = within
+	o.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
 		Cancel:  s.api.Cancel,
 		Secrets: list,

@@ -126,8 +126,8 @@ func ClearText(base string) string {
 	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
 		return ""
 	}
-	const problem = "openai.base_url is plain http to %s: the API key is sent unencrypted"
-	return fmt.Sprintf(problem, u.Hostname())
+	return "openai.base_url is plain http to " + u.Hostname() +
+		": the API key is sent unencrypted"
 }
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP

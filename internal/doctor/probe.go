@@ -156,19 +156,20 @@ func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
 
 // key checks whether there is a key and whether the API accepts it.
 func (p *probe) key() Check {
-	variable := p.Advisor.Key
+	advisor := p.Advisor
+	variable := advisor.Key
 	if p.Offline {
 		return pass("none is needed with --offline")
 	}
 	if p.Config.KeyErr != nil {
-		hint := p.Advisor.GetKey()
+		hint := advisor.GetKey()
 		if !p.Config.KeyStored() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(p.Config.KeyErr.Error(), hint)
 	}
 	if !p.Config.KeySet {
-		hint := p.Advisor.GetKey() +
+		hint := advisor.GetKey() +
 			"; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", hint)
 	}
@@ -181,10 +182,10 @@ func (p *probe) key() Check {
 	case p.fault == nil:
 		return pass(set + " and accepted")
 	case p.keyIsRefused():
-		problem, hint := p.Advisor.Advise("", p.fault)
+		problem, hint := advisor.Advise("", p.fault)
 		return fail(set+", but "+problem, hint)
-	case p.Advisor.KeyFlaw != "":
-		return warn(set+", but "+p.Advisor.KeyFlaw, p.Advisor.SetKey("the key alone"))
+	case advisor.KeyFlaw != "":
+		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
 	}
 	return pass(set)
 }

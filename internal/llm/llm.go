@@ -116,8 +116,10 @@ func (c *Client) Ready() error {
 	case key == "":
 		return &Error{Kind: KindMissingKey, Message: "Missing API key"}
 	case strings.ContainsFunc(key, unicode.IsControl):
-		const message = "the key contains a line break or another control character"
-		return &Error{Kind: KindAuth, Message: message}
+		return &Error{
+			Kind:    KindAuth,
+			Message: "the key contains a line break or another control character",
+		}
 	}
 	return nil
 }

@@ -222,7 +222,7 @@ var outcomes = map[llm.Kind]string{
 
 // observe reports how a call ended, unless it goes on at the API.
 func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err error) {
-	if errors.Is(err, llm.ErrDetached) {
+	if s.options.Observe == nil || errors.Is(err, llm.ErrDetached) {
 		return
 	}
 	end := Ended{Call: call, Outcome: "ok", Duration: time.Since(began), Err: err}

@@ -78,15 +78,16 @@ type usage struct {
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	body, _ := jsonx.Marshal(a) // strings are always valid JSON
 	clean := s.options.Redactor.Line
+	m := a.Meta
 
 	r := newResult(req, string(body), map[string]any{
-		"usage":          usage(a.Meta.Usage),
-		"resolved_model": clean(a.Meta.ResolvedModel),
-		"service_tier":   clean(a.Meta.ServiceTier),
-		"response_id":    clean(a.Meta.ResponseID),
-		"request_id":     clean(a.Meta.RequestID),
-		"searches":       a.Meta.Searches,
-		"elapsed_ms":     a.Meta.Elapsed.Milliseconds(),
+		"usage":          usage(m.Usage),
+		"resolved_model": clean(m.ResolvedModel),
+		"service_tier":   clean(m.ServiceTier),
+		"response_id":    clean(m.ResponseID),
+		"request_id":     clean(m.RequestID),
+		"searches":       m.Searches,
+		"elapsed_ms":     m.Elapsed.Milliseconds(),
 	})
 	if s.options.Structured {
 		r.Structured = body

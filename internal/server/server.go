@@ -85,10 +85,6 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.Observe == nil {
-		o.Observe = func(Ended) {}
-	}
-
 	s := &Server{
 		options: o,
 		tools:   tools(o),
