@@ -30,7 +30,11 @@ type Citation struct {
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
-	return Citation{URL: PageURL(raw), Title: oneLine(title)}
+	title = text.OneLine(title[:min(len(title), maxTitleBytes)])
+	return Citation{
+		URL:   PageURL(raw),
+		Title: text.Truncate(title, maxTitle),
+	}
 }
 
 // sourceName matches the name of a source without a URL. No URL and no Markdown is one.
@@ -47,11 +51,6 @@ func Named(name string) Citation {
 
 // IsPage reports whether the source has a URL.
 func (c Citation) IsPage() bool { return strings.Contains(c.URL, "://") }
-
-func oneLine(s string) string {
-	start := s[:min(len(s), maxTitleBytes)]
-	return text.Truncate(text.OneLine(start), maxTitle)
-}
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
 // one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.

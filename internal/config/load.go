@@ -51,11 +51,10 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	}
 
 	redactor := redact.New(l.Secrets...)
-	for i, problem := range l.problems {
-		if i == maxProblems {
-			err = errors.Join(err, errors.New(l.File+": more problems are not shown"))
-			break
-		}
+	if len(l.problems) > maxProblems {
+		l.problems = append(l.problems[:maxProblems], l.File+": more problems are not shown")
+	}
+	for _, problem := range l.problems {
 		err = errors.Join(err, errors.New(redactor.Line(problem)))
 	}
 	for _, warning := range l.warnings {

@@ -33,9 +33,6 @@ func (x *exchange) question() string {
 	return strings.TrimSpace(question)
 }
 
-// title is the beginning of the question on one line.
-func (x *exchange) title() string { return text.Truncate(text.OneLine(x.question()), 80) }
-
 // includes reports whether the request asks for an element of include.
 func (x *exchange) includes(element string) bool {
 	return x.body.Get(`include.#(=="` + element + `")`).Exists()
@@ -94,7 +91,8 @@ var japaneseText = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
 // turn returns the output of the turn, in the language of the question.
 func (x *exchange) turn() []gjson.Result {
-	question := string(encode(x.title()))
+	title := text.Truncate(text.OneLine(x.question()), 80)
+	question := string(encode(title))
 	language := "english"
 	if japaneseText.MatchString(question) {
 		language = "japanese"

@@ -86,16 +86,11 @@ func (s *Server) call(
 	began := time.Now()
 	call := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	var q answer.Question
-	var err error
-	isFetch := name == fetch
-	if !isFetch {
-		q, err = question(args, s.options.Defaults)
-	}
+	q, err := question(args, s.options.Defaults)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
-	if isFetch {
+	if name == fetch { // which has no question
 		return s.await(ctx, req, call, args.Get("id").Str)
 	}
 	if err == nil {

@@ -26,15 +26,10 @@ type atAPI struct {
 	message string    // about the task then; "": it runs
 }
 
-// lock waits for the turn of the caller, which ends with unlock.
-func (h *atAPI) lock() (unlock func()) {
-	h.turn <- struct{}{}
-	return func() { <-h.turn }
-}
-
 // look asks the API. The request may end early: later requests share what the API says.
 func (h *atAPI) look(ctx context.Context, t *Task, call *llm.Call) string {
-	defer h.lock()()
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	isFresh := time.Since(h.asked) < shareTime
 	if !isFresh && !t.hasEnded() {
 		h.askLocked(ctx, t, call)
@@ -65,7 +60,8 @@ func (h *atAPI) askLocked(ctx context.Context, t *Task, call *llm.Call) {
 
 // cancel asks the API how the task ended.
 func (h *atAPI) cancel(ctx context.Context, t *Task, call *llm.Call) {
-	defer h.lock()()
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	h.cancelLocked(ctx, call)
 	h.askLocked(ctx, t, call)
 }
