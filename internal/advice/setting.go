@@ -31,7 +31,9 @@ func (v Advisor) orPlain(hint string) string {
 }
 
 // base names openai.base_url and its origin.
-func (v Advisor) base() string { return "openai.base_url (" + v.BaseURL.From + ")" }
+func (v Advisor) base() string {
+	return "openai.base_url (" + v.BaseURL.From + ")"
+}
 
 func (v Advisor) otherBase() string {
 	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"

@@ -107,12 +107,17 @@ func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer
 		return nil, err
 	}
 	call.Send(r.meta.Usage)
-	call.Send(llm.Done{Status: r.last.Status, Response: r.last})
+	call.Send(llm.Done{
+		Status:   r.last.Status,
+		Response: r.last,
+	})
 	return a.compose(r, req.Model, began)
 }
 
 // date is the date of t, YYYY-MM-DD.
-func (a *Answerer) date(t time.Time) string { return t.In(a.o.Location).Format(time.DateOnly) }
+func (a *Answerer) date(t time.Time) string {
+	return t.In(a.o.Location).Format(time.DateOnly)
+}
 
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
@@ -134,4 +139,6 @@ func onOff(on bool) string {
 }
 
 // decimal formats a number as callers write it: 60, 0.5.
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func decimal(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

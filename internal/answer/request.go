@@ -114,7 +114,9 @@ func within(domains []string, list any) any {
 		names = append(names, fmt.Sprint(name))
 	}
 	hosts := cite.NewHosts(names)
-	isOutside := func(domain string) bool { return !hosts.Has("https://" + domain) }
+	isOutside := func(domain string) bool {
+		return !hosts.Has("https://" + domain)
+	}
 	inside := slices.DeleteFunc(slices.Clone(domains), isOutside)
 	if len(inside) == 0 {
 		return list

@@ -50,7 +50,9 @@ func Named(name string) Citation {
 }
 
 // IsPage reports whether the source has a URL.
-func (c Citation) IsPage() bool { return strings.Contains(c.URL, "://") }
+func (c Citation) IsPage() bool {
+	return strings.Contains(c.URL, "://")
+}
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
 // one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.

@@ -211,7 +211,10 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 
 // newAskFlags returns the flags of ask.
 func newAskFlags() *askFlags {
-	f := &askFlags{flags: newFlags("ask"), color: "auto"}
+	f := &askFlags{
+		flags: newFlags("ask"),
+		color: "auto",
+	}
 	f.BoolVar(&f.detailed, "detailed", false, "")
 	f.BoolVar(&f.quick, "quick", false, "")
 	f.BoolVar(&f.json, "json", false, "")

@@ -423,7 +423,9 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	}
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
-	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+	seconds := func(d time.Duration) float64 {
+		return float64(d.Milliseconds()) / 1000
+	}
 	usage := c.Meta.Usage
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,

@@ -112,7 +112,9 @@ var serverURL = regexp.MustCompile(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\
 
 // setupNotes prints where the entry belongs, and other ways to add it.
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
-	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
+	say := func(format string, args ...any) {
+		fmt.Fprintf(a.stderr, format, args...)
+	}
 
 	say("%s\n", c.Where(s.OS))
 

@@ -43,7 +43,11 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 	requests := firstRequests()
 	if *ping {
-		requests = append(requests, request{method: "ping", params: "{}", has: "result"})
+		requests = append(requests, request{
+			method: "ping",
+			params: "{}",
+			has:    "result",
+		})
 	}
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
 	quoted, _ := json.Marshal(query) // a string cannot fail
@@ -94,8 +98,16 @@ const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 // firstRequests are those that a client begins with.
 func firstRequests() []request {
 	return []request{
-		{method: "initialize", params: hello, has: "result.serverInfo"},
-		{method: "tools/list", params: "{}", has: "result.tools.#.name"},
+		{
+			method: "initialize",
+			params: hello,
+			has:    "result.serverInfo",
+		},
+		{
+			method: "tools/list",
+			params: "{}",
+			has:    "result.tools.#.name",
+		},
 	}
 }
 

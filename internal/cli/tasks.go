@@ -91,7 +91,9 @@ func (k *keyring) add(key string) {
 	k.keys.Store(&keys)
 }
 
-func (k *keyring) list() []string { return *k.keys.Load() }
+func (k *keyring) list() []string {
+	return *k.keys.Load()
+}
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {

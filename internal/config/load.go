@@ -213,7 +213,10 @@ func (l *loader) debug(source, value string) {
 // unless a variable sets those of answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
-	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
+	for profile, level := range map[string]string{
+		"answer_detailed": "high",
+		"answer_quick":    "low",
+	} {
 		for _, f := range fields(l.byKey["model_profiles."+profile]) {
 			if l.origins[f.key] != "default" {
 				continue

@@ -160,7 +160,9 @@ func (l *loader) warnExposed() {
 }
 
 // KeyStored reports whether KeyFile is the file that login writes, which may not exist yet.
-func (c *Config) KeyStored() bool { return c.KeyFile != "" && c.KeyFile == c.StoredKey }
+func (c *Config) KeyStored() bool {
+	return c.KeyFile != "" && c.KeyFile == c.StoredKey
+}
 
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.
 // It returns no key if login has not written the file.

@@ -40,11 +40,19 @@ func pass(s string) Check {
 }
 
 func warn(problem, hint string) Check {
-	return Check{Verdict: "warn", Text: problem, Hint: hint}
+	return Check{
+		Verdict: "warn",
+		Text:    problem,
+		Hint:    hint,
+	}
 }
 
 func fail(problem, hint string) Check {
-	return Check{Verdict: "fail", Text: problem, Hint: hint}
+	return Check{
+		Verdict: "fail",
+		Text:    problem,
+		Hint:    hint,
+	}
 }
 
 // checklist is the results so far.

@@ -109,7 +109,10 @@ func (p *probe) live(ctx context.Context) Check {
 			streamed = done.Response.Streamed
 		}
 	}
-	call := &llm.Call{Tool: "answer", Sink: observe}
+	call := &llm.Call{
+		Tool: "answer",
+		Sink: observe,
+	}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
 		problem, hint := p.Advisor.Advise("answer", err)

@@ -98,7 +98,9 @@ func (x *exchange) turn() []gjson.Result {
 		language = "japanese"
 	}
 
-	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
+	inner := func(quoted string) string {
+		return quoted[1 : len(quoted)-1]
+	}
 	words := []string{"$QUESTION", inner(question)}
 	for word, translation := range gjson.Get(samples, language).Map() {
 		words = append(words, word, inner(translation.Raw))

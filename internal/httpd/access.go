@@ -38,7 +38,9 @@ type Access struct {
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
-func (a Access) Authenticates() bool { return a.Tokens != nil || a.Resource != nil }
+func (a Access) Authenticates() bool {
+	return a.Tokens != nil || a.Resource != nil
+}
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
 // under a name of its own.

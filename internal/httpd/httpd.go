@@ -153,7 +153,10 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
 // cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
-	limit := &limiter{o: o, people: map[string]load{}}
+	limit := &limiter{
+		o:      o,
+		people: map[string]load{},
+	}
 	o.Metrics.gauges = func() map[string]int {
 		ready := 1
 		if o.ready(ctx) != nil {

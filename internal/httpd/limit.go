@@ -60,7 +60,10 @@ func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 // it is a message for this server.
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &admission{limiter: l, body: http.MaxBytesReader(w, r.Body, maxBody)}
+		a := &admission{
+			limiter: l,
+			body:    http.MaxBytesReader(w, r.Body, maxBody),
+		}
 		a.person = server.PersonOf(auth.TokenInfoFromContext(r.Context())).ID
 
 		res := responseOf(w)

@@ -106,15 +106,26 @@ func (m *Metrics) person(name string) string {
 	}
 	m.rejectNone(name)
 	for tool := range m.profiles {
-		call := &llm.Call{Tool: tool, Person: llm.Person{Name: name}}
-		m.count(0, server.Ended{Call: call, Outcome: "ok"})
-		m.count(0, server.Ended{Call: call, Outcome: "error"})
+		call := &llm.Call{
+			Tool:   tool,
+			Person: llm.Person{Name: name},
+		}
+		m.count(0, server.Ended{
+			Call:    call,
+			Outcome: "ok",
+		})
+		m.count(0, server.Ended{
+			Call:    call,
+			Outcome: "error",
+		})
 	}
 	return name
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Ended) { m.count(1, c) }
+func (m *Metrics) Observe(c server.Ended) {
+	m.count(1, c)
+}
 
 // count counts n calls, of which only one can have figures.
 func (m *Metrics) count(n float64, c server.Ended) {

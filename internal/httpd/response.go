@@ -159,7 +159,9 @@ type response struct {
 }
 
 // responseOf returns the response that track has passed to every handler.
-func responseOf(w http.ResponseWriter) *response { return w.(*response) }
+func responseOf(w http.ResponseWriter) *response {
+	return w.(*response)
+}
 
 // allow gives the client time to send the body of the request.
 func (r *response) allow(d time.Duration) {

@@ -39,7 +39,10 @@ type stranger struct {
 }
 
 func newStrangers(ln net.Listener) *strangers {
-	return &strangers{Listener: ln, conns: map[string]*stranger{}}
+	return &strangers{
+		Listener: ln,
+		conns:    map[string]*stranger{},
+	}
 }
 
 // Accept waits for a connection.
@@ -52,7 +55,11 @@ func (s *strangers) Accept() (net.Conn, error) {
 		time.Sleep(time.Millisecond)
 	}
 
-	c := &stranger{Conn: conn, of: s, since: time.Now()}
+	c := &stranger{
+		Conn:  conn,
+		of:    s,
+		since: time.Now(),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[conn.RemoteAddr().String()] = c

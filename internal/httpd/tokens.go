@@ -35,7 +35,10 @@ type holders struct {
 // them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
 // with each new token before it is accepted.
 func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
-	t := &Tokens{source: source, learn: learn}
+	t := &Tokens{
+		source: source,
+		learn:  learn,
+	}
 	return t, t.Set(data)
 }
 
@@ -45,7 +48,10 @@ func (t *Tokens) Authenticate(token string) (llm.Person, error) {
 	if !ok {
 		return llm.Person{}, auth.ErrInvalidToken
 	}
-	return llm.Person{ID: tokenHolder + name, Name: name}, nil
+	return llm.Person{
+		ID:   tokenHolder + name,
+		Name: name,
+	}, nil
 }
 
 // Names returns the names of the holders.

@@ -271,7 +271,11 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 
 	case "response.content_part.added", "response.content_part.done":
-		message := Item{Type: "message", ID: ev.ItemID, Content: []Part{ev.Part}}
+		message := Item{
+			Type:    "message",
+			ID:      ev.ItemID,
+			Content: []Part{ev.Part},
+		}
 		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
 
 	case "response.output_text.delta", "response.refusal.delta":

@@ -41,7 +41,9 @@ type background struct {
 }
 
 // running reports whether the response runs in the background.
-func (b *background) running() bool { return b.id != "" && b.ended == nil }
+func (b *background) running() bool {
+	return b.id != "" && b.ended == nil
+}
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
 func (b *background) skips(ev *streamEvent) bool {

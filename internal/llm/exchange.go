@@ -54,7 +54,10 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		case smaller: // try again at once
 		case retry:
 			x.attempt++
-			call.Send(Retrying{Attempt: x.attempt, Err: d.err})
+			call.Send(Retrying{
+				Attempt: x.attempt,
+				Err:     d.err,
+			})
 			err := sleep(ctx, d.wait)
 			if err != nil {
 				return nil, c.failed(ctx, err, x.attempt-1)
@@ -78,7 +81,9 @@ type exchange struct {
 }
 
 // encode encodes the body. It cannot fail: the configuration has checked its own parts.
-func (x *exchange) encode() { x.encoded, _ = jsonx.Marshal(x.body) }
+func (x *exchange) encode() {
+	x.encoded, _ = jsonx.Marshal(x.body)
+}
 
 // decision says what follows an attempt.
 type decision struct {
@@ -101,7 +106,10 @@ const (
 func (x *exchange) try(ctx context.Context) decision {
 	err := x.waitForTurn(ctx)
 	if err != nil {
-		return decision{next: fail, err: x.failed(ctx, err, x.attempt-1)}
+		return decision{
+			next: fail,
+			err:  x.failed(ctx, err, x.attempt-1),
+		}
 	}
 
 	response, err := x.send(ctx)
@@ -124,7 +132,9 @@ func (x *exchange) try(ctx context.Context) decision {
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
 	if x.call.Sink != nil {
-		report = func(ahead int) { x.call.Send(Waiting{ahead}) }
+		report = func(ahead int) {
+			x.call.Send(Waiting{ahead})
+		}
 	}
 	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
 

@@ -48,9 +48,12 @@ type Request struct {
 // UserMessage returns an input item with a message of the user.
 func UserMessage(query string) json.RawMessage {
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
-		"type":    "message",
-		"role":    "user",
-		"content": []map[string]string{{"type": "input_text", "text": query}},
+		"type": "message",
+		"role": "user",
+		"content": []map[string]string{{
+			"type": "input_text",
+			"text": query,
+		}},
 	})
 	return data
 }
@@ -167,7 +170,9 @@ func merge(object, members map[string]any) {
 }
 
 // inBackground reports whether the body asks for background.
-func (b body) inBackground() bool { return b["background"] == true }
+func (b body) inBackground() bool {
+	return b["background"] == true
+}
 
 // include returns the elements of include.
 func (b body) include() []string {

@@ -59,7 +59,9 @@ func clientInfo(req mcp.Request) string {
 }
 
 // label returns what a client writes in one short line.
-func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
+func label(s string) string {
+	return text.Truncate(text.OneLine(s), 100)
+}
 
 // PersonOf returns the person whose token a request has; nil: an anonymous caller.
 func PersonOf(token *auth.TokenInfo) llm.Person {
@@ -220,7 +222,12 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 	if s.options.Observe == nil || errors.Is(err, llm.ErrDetached) {
 		return
 	}
-	end := Ended{Call: call, Outcome: "ok", Duration: time.Since(began), Err: err}
+	end := Ended{
+		Call:     call,
+		Outcome:  "ok",
+		Duration: time.Since(began),
+		Err:      err,
+	}
 	if a != nil {
 		end.Meta = a.Meta
 	}

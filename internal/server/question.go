@@ -91,4 +91,6 @@ func hostNames(args gjson.Result, argument string) ([]string, error) {
 }
 
 // quote returns the start of a JSON value in one line.
-func quote(v gjson.Result) string { return label(v.Raw) }
+func quote(v gjson.Result) string {
+	return label(v.Raw)
+}

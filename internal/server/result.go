@@ -128,7 +128,11 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 	data["message"] = reason
 	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
-	return nil, &jsonrpc.Error{Code: code, Message: message, Data: body}
+	return nil, &jsonrpc.Error{
+		Code:    code,
+		Message: message,
+		Data:    body,
+	}
 }
 
 // details returns what an error of the API says besides its message.

@@ -65,7 +65,10 @@ func tools(o Options) []*mcp.Tool {
 		output = lateSchema
 	}
 	for _, t := range all {
-		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
+		t.Annotations = &mcp.ToolAnnotations{
+			ReadOnlyHint:  true,
+			OpenWorldHint: new(true),
+		}
 		if o.Structured {
 			t.OutputSchema = json.RawMessage(output)
 		}

@@ -32,7 +32,11 @@ func (s *Tasks) Start(
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
-	h := &here{tasks: s, stop: stop, named: make(chan struct{})}
+	h := &here{
+		tasks: s,
+		stop:  stop,
+		named: make(chan struct{}),
+	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
 	forget := context.AfterFunc(s.open, h.detach)
@@ -118,7 +122,11 @@ func (s *Tasks) add(t *Task, h *here) {
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
 	if api := s.o.API; api != nil && isClosed(h.named) {
-		from := origin{Created: t.Created, Tool: t.Tool, Response: h.response}
+		from := origin{
+			Created:  t.Created,
+			Tool:     t.Tool,
+			Response: h.response,
+		}
 		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
 		t.TTL = s.o.Timeout + api.Keep
 	}
@@ -141,7 +149,9 @@ func (h *here) detach() {
 	}
 }
 
-func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string { return t.Progress.Last() }
+func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string {
+	return t.Progress.Last()
+}
 
 func (h *here) cancel(_ context.Context, t *Task, _ *llm.Call) {
 	h.tasks.end(t, nil, context.Canceled)

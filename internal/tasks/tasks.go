@@ -80,11 +80,18 @@ type Tasks struct {
 // New returns Tasks without any.
 func New(o Options) *Tasks {
 	open, end := context.WithCancel(context.Background())
-	return &Tasks{o: o, open: open, close: end, known: map[string]*Task{}}
+	return &Tasks{
+		o:     o,
+		open:  open,
+		close: end,
+		known: map[string]*Task{},
+	}
 }
 
 // Close ends the tasks that run here. Their responses go on at the API if they run in its background.
-func (s *Tasks) Close() { s.close() }
+func (s *Tasks) Close() {
+	s.close()
+}
 
 // Task is a call that outlives its request.
 type Task struct {
@@ -121,7 +128,9 @@ type State struct {
 }
 
 // Works reports whether the task has not ended.
-func (s State) Works() bool { return s.Answer == nil && s.Err == nil }
+func (s State) Works() bool {
+	return s.Answer == nil && s.Err == nil
+}
 
 // newTask returns a task that works.
 func newTask(tool, person string, created time.Time, in home) *Task {
@@ -136,9 +145,13 @@ func newTask(tool, person string, created time.Time, in home) *Task {
 }
 
 // now is the time in the precision that clients can parse.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+func now() time.Time {
+	return time.Now().UTC().Truncate(time.Millisecond)
+}
 
-func (t *Task) hasEnded() bool { return isClosed(t.done) }
+func (t *Task) hasEnded() bool {
+	return isClosed(t.done)
+}
 
 // isClosed reports whether a channel that gets no values is closed.
 func isClosed(ch <-chan struct{}) bool {
@@ -150,7 +163,9 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-func (t *Task) isOver() bool { return time.Since(t.Created) > t.TTL }
+func (t *Task) isOver() bool {
+	return time.Since(t.Created) > t.TTL
+}
 
 // Look returns the state of a task. call is that of the request that asks.
 func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
@@ -161,7 +176,10 @@ func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
 	if t.hasEnded() {
 		return t.end
 	}
-	return State{Updated: now(), Message: message}
+	return State{
+		Updated: now(),
+		Message: message,
+	}
 }
 
 // Wait waits until a task has ended, or for a time, and returns its state.
@@ -244,7 +262,11 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	if t.hasEnded() {
 		return
 	}
-	t.end = State{Updated: now(), Answer: a, Err: err}
+	t.end = State{
+		Updated: now(),
+		Answer:  a,
+		Err:     err,
+	}
 	close(t.done)
 	if t.ID != "" {
 		s.addEndedLocked(t)
@@ -257,7 +279,9 @@ func (s *Tasks) addEndedLocked(t *Task) {
 	s.ended = append(s.ended, t)
 	s.answerBytes += t.size
 
-	isFull := func() bool { return len(s.known) > maxTasks || s.answerBytes > maxBytes }
+	isFull := func() bool {
+		return len(s.known) > maxTasks || s.answerBytes > maxBytes
+	}
 	for len(s.ended) > 1 && isFull() {
 		first := s.ended[0]
 		s.ended = slices.Delete(s.ended, 0, 1)

@@ -70,7 +70,9 @@ func (r *renderer) within(plain string, show func()) {
 	r.used = used + len(row)
 }
 
-func (r *renderer) isFull() bool { return r.used > r.limit+spareBytes }
+func (r *renderer) isFull() bool {
+	return r.used > r.limit+spareBytes
+}
 
 // blocks shows blocks, with an empty row where the source has one.
 func (r *renderer) blocks(list []markdown.Block) {

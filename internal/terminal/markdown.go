@@ -77,7 +77,10 @@ func parse(block string) (doc *markdown.Document) {
 	// CommonMark does not see the end of **「強調」** before a letter.
 	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 
-	parser := markdown.Parser{Table: true, Strikethrough: true}
+	parser := markdown.Parser{
+		Table:         true,
+		Strikethrough: true,
+	}
 	doc = parser.Parse(block)
 	if len(doc.Links) > 0 { // definitions of links are not among the blocks
 		return nil

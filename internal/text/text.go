@@ -77,14 +77,18 @@ func Unsafe(r rune) bool {
 // List returns the entries of a list, which commas or white space separate. A byte order mark may
 // precede it.
 func List(s string) []string {
-	separates := func(r rune) bool { return r == ',' || r <= ' ' }
+	separates := func(r rune) bool {
+		return r == ',' || r <= ' '
+	}
 	return strings.FieldsFunc(strings.TrimPrefix(s, "\ufeff"), separates)
 }
 
 // IsHostName reports whether s is a host name with at least two labels, such as example.com,
 // sub.example.co.jp or 日本語.jp. URLs, wildcards, ports, IP addresses, a leading or trailing dot and
 // lists are not host names.
-func IsHostName(s string) bool { return hostName().MatchString(s) }
+func IsHostName(s string) bool {
+	return hostName().MatchString(s)
+}
 
 // hostName matches host names. To compile it takes a tenth of a start, most of which do not need it.
 var hostName = sync.OnceValue(func() *regexp.Regexp {
