@@ -110,7 +110,10 @@ func (v Advisor) otherModel(profile string) string {
 		return "check model_profiles (MODEL_ANSWER)"
 	}
 
-	hint := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
+	hint := fmt.Sprintf("%s is %s (%s): name another model there",
+		s.Name,
+		s.Value,
+		s.From)
 	if s.From == "the default" {
 		hint += ", or with MODEL_ANSWER or --model"
 	}

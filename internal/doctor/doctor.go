@@ -89,7 +89,8 @@ type Options struct {
 func Run(ctx context.Context, o Options) []Check {
 	var checks checklist
 	checks.add("version", pass(version.Name+" "+version.String()))
-	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	checks.add("platform", pass(platform+", "+runtime.Version()))
 	checks.addConfig(o)
 	if o.Err != nil {
 		return checks
@@ -147,7 +148,10 @@ func Text(checks []Check) string {
 
 // write writes the lines of a check.
 func (c Check) write(w io.Writer) {
-	fmt.Fprintf(w, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
+	fmt.Fprintf(w, "%-4s  %-21s  %s\n",
+		c.Verdict,
+		c.Name,
+		c.Text)
 	for _, detail := range c.Details {
 		fmt.Fprintf(w, "      %s\n", detail)
 	}

@@ -80,7 +80,12 @@ func locationCheck(cfg *config.Config) Check {
 	}
 
 	at := cfg.Search.UserLocation
-	places := []string{at.City, at.Region, at.Country, at.Timezone}
+	places := []string{
+		at.City,
+		at.Region,
+		at.Country,
+		at.Timezone,
+	}
 	places = slices.DeleteFunc(places, func(s string) bool { return s == "" })
 	if len(places) == 0 {
 		return pass("search.user_location is empty: the API searches from no place")

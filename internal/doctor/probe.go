@@ -72,7 +72,9 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Er
 	}
 
 	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
-	if gjson.GetBytes(body, "id").Exists() || gjson.GetBytes(body, "data.id").Exists() {
+	isModel := gjson.GetBytes(body, "id").Exists() ||
+		gjson.GetBytes(body, "data.id").Exists()
+	if isModel {
 		return body, nil
 	}
 	message := "GET /models/" + id + " returned no model; " +
@@ -93,7 +95,8 @@ func (p *probe) live(ctx context.Context) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	limit := min(p.Config.Timeout(), 2*time.Minute)
+	ctx, cancel := answer.WithTimeout(ctx, limit)
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Client:       p.client,
@@ -141,7 +144,9 @@ func (p *probe) keyMayNotRead() bool {
 
 // keyIsRefused reports whether the fault is that the API does not accept the key.
 func (p *probe) keyIsRefused() bool {
-	return p.fault != nil && p.fault.Kind == llm.KindAuth && !p.keyMayNotRead()
+	return p.fault != nil &&
+		p.fault.Kind == llm.KindAuth &&
+		!p.keyMayNotRead()
 }
 
 // CheckKey asks the API for the models, as Run does. It returns whether the API refuses the key, and

@@ -43,7 +43,8 @@ func events(final gjson.Result) (all []object) {
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	add(final.Get("status").String(), object{"response": json.RawMessage(final.Raw)})
+	whole := json.RawMessage(final.Raw)
+	add(final.Get("status").String(), object{"response": whole})
 	return all
 }
 
@@ -115,7 +116,9 @@ func (x *exchange) stream(j *job, first int) {
 		}
 
 		event := j.events[i]
-		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event["type"], encode(event)))
+		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n",
+			event["type"],
+			encode(event)))
 	}
 	x.done = err == nil
 }

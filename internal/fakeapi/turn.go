@@ -105,8 +105,10 @@ func (x *exchange) turn() []gjson.Result {
 	for word, translation := range gjson.Get(samples, language).Map() {
 		words = append(words, word, inner(translation.Raw))
 	}
-	output := gjson.Get(samples, cmp.Or(x.step.Turn, x.judge())).Raw
-	return gjson.Parse(strings.NewReplacer(words...).Replace(output)).Array()
+	turn := cmp.Or(x.step.Turn, x.judge())
+	output := gjson.Get(samples, turn).Raw
+	output = strings.NewReplacer(words...).Replace(output)
+	return gjson.Parse(output).Array()
 }
 
 // item completes an item of the output: its id, and what the request asks for. An annotation spans

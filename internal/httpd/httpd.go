@@ -136,7 +136,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	case <-ctx.Done():
 	}
 
-	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
+	o.Log.Info("shutting down",
+		"notice", o.Notice.String(),
+		"drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	t.draining.Store(true)
@@ -184,7 +186,8 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken("", limit.admit(o.mcp(calls)))
-	guarded.Handle(o.Path, accept(http.NewCrossOriginProtection().Handler(endpoint)))
+	sameOrigin := http.NewCrossOriginProtection()
+	guarded.Handle(o.Path, accept(sameOrigin.Handler(endpoint)))
 	if o.MetricsListener == nil {
 		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
 	}
@@ -212,7 +215,8 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 // IsReserved reports whether path is one of the routes beside Options.Path, or may become one.
 func IsReserved(path string) bool {
 	routes := []string{"/healthz", "/readyz", "/metrics"}
-	return slices.Contains(routes, path) || strings.HasPrefix(path+"/", "/.well-known/")
+	return slices.Contains(routes, path) ||
+		strings.HasPrefix(path+"/", "/.well-known/")
 }
 
 // ready returns why the server should get no more requests, or nil.

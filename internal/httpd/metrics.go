@@ -133,7 +133,9 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
-		m.add(1, "errors_total{tool=%q,kind=%q}", c.Tool, llm.KindOf(c.Err).Label())
+		m.add(1, "errors_total{tool=%q,kind=%q}",
+			c.Tool,
+			llm.KindOf(c.Err).Label())
 	}
 
 	priced := fmt.Sprintf("%s,model=%q", caller, m.profiles[c.Tool].Model)
@@ -161,7 +163,11 @@ func (m *Metrics) count(n float64, c server.Ended) {
 // Prometheus reads them.
 func (m *Metrics) addTime(n float64, name, labels string, took time.Duration) {
 	seconds := took.Seconds()
-	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
+	for _, le := range []float64{
+		0.5, 1, 2.5, 5,
+		10, 20, 30, 60,
+		120, 300, math.Inf(1),
+	} {
 		inside := 0.0
 		if seconds <= le {
 			inside = n
@@ -214,7 +220,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	for _, f := range families {
 		name := prefix + f.name
-		fmt.Fprintf(&page, "# HELP %s %s\n# TYPE %s %s\n", name, f.help, name, f.kind)
+		fmt.Fprintf(&page, "# HELP %s %s\n", name, f.help)
+		fmt.Fprintf(&page, "# TYPE %s %s\n", name, f.kind)
 		if value, ok := gauges[f.name]; ok {
 			fmt.Fprintln(&page, name, value)
 		}

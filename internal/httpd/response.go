@@ -69,7 +69,8 @@ func (t *tracker) track(next http.Handler) http.Handler {
 func (o Options) clientAddress(r *http.Request) string {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
-	last, _ := netip.ParseAddr(strings.TrimSpace(list[strings.LastIndex(list, ",")+1:]))
+	entry := list[strings.LastIndex(list, ",")+1:]
+	last, _ := netip.ParseAddr(strings.TrimSpace(entry))
 	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
@@ -107,7 +108,11 @@ func accept(next http.Handler) http.Handler {
 // so long enough ago, but not longer than the options allow.
 func (t *tracker) drain() {
 	end := time.Now().Add(t.o.Drain)
-	for t.active.Load() > 0 || time.Since(time.Unix(0, t.kept.Load())) < t.o.Notice {
+	mayFollow := func() bool { // another request on a connection that was left open
+		kept := time.Unix(0, t.kept.Load())
+		return time.Since(kept) < t.o.Notice
+	}
+	for t.active.Load() > 0 || mayFollow() {
 		if time.Now().After(end) {
 			t.o.Log.Warn("cancelling the calls that are still in flight",
 				"after", t.o.Drain.String())
@@ -233,7 +238,8 @@ func (r *response) end() {
 	if r.silent != nil {
 		r.silent.Stop()
 	}
-	isClosing := r.w.Header().Get("Connection") == "close" || r.tracker.draining.Load()
+	isClosing := r.w.Header().Get("Connection") == "close" ||
+		r.tracker.draining.Load()
 	if !isClosing {
 		r.tracker.kept.Store(time.Now().UnixNano())
 	}

@@ -109,7 +109,8 @@ func (c *stranger) Close() error {
 func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
-	lines := c.lines.Add(int64(bytes.Count(header, []byte("\n"))))
+	more := bytes.Count(header, []byte("\n"))
+	lines := c.lines.Add(int64(more))
 	if lines > maxLines && !c.known.Load() {
 		return 0, errors.New("a header with too many lines")
 	}

@@ -44,7 +44,8 @@ func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Toke
 
 // Authenticate returns the holder of token, or auth.ErrInvalidToken.
 func (t *Tokens) Authenticate(token string) (llm.Person, error) {
-	name, ok := t.holders.Load().byHash[sha256.Sum256([]byte(token))]
+	hash := sha256.Sum256([]byte(token))
+	name, ok := t.holders.Load().byHash[hash]
 	if !ok {
 		return llm.Person{}, auth.ErrInvalidToken
 	}

@@ -353,7 +353,8 @@ func (s *Screen) replaceStatus(line string) {
 		return
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
-	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+in(s.faint, line).paint())
+	shown := in(s.faint, line).paint()
+	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+shown)
 	s.drawn = line
 }
 
