@@ -140,7 +140,7 @@ func (a *app) askOnce(
 
 	problem, hint := s.Advisor.Advise(f.config.Profile, err)
 	if f.events {
-		write(a.errorLine(err, problem))
+		write(a.errorLine(err, problem, hint))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }

@@ -39,8 +39,11 @@ func (a *app) login(ctx context.Context, args []string) error {
 	case path == "" && len(s.Config.DefaultFiles) == 0:
 		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
 	case path == "":
-		hint := "set " + variable + ", the variable of the header"
-		return &failure{exitFailed, "openai.headers replaces the key", hint}
+		return &failure{
+			exitFailed,
+			"openai.headers replaces the key",
+			"set " + variable + ", the variable of the header",
+		}
 	case *remove:
 		return a.removeKey(path)
 	}

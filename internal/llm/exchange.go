@@ -188,8 +188,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 // else 0. A failure is final after the last attempt, and if the wait for the next one would end
 // after the deadline of ctx and so turn it into a timeout.
 func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
-	isSmaller := x.remove(x.body.refused(failure), failure, true)
-	if isSmaller {
+	if x.remove(x.body.refused(failure), failure, true) {
 		return decision{next: smaller}
 	}
 	if failure.Lost {
