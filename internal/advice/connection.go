@@ -44,6 +44,7 @@ func (v Advisor) proxyOrScheme(e *llm.Error) (problem, hint, message string) {
 // Cause returns what went wrong with a connection in a word, for logs: it has nothing of the error.
 func Cause(err error) string {
 	op, isOp := errors.AsType[*net.OpError](err)
+
 	switch {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
 		return "descriptors"

@@ -64,7 +64,10 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 		c.PublishedAt = today
 		c.Accessed = true
 
-		for _, date := range []string{doc.date(PageKey(c.URL)), dateInPath(c.URL)} {
+		for _, date := range []string{
+			doc.date(PageKey(c.URL)),
+			dateInPath(c.URL),
+		} {
 			isPast := date != "" && date <= today
 			if isPast {
 				c.PublishedAt = date

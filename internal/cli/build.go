@@ -134,6 +134,7 @@ func (a *app) watchKey(b *backend, client *llm.Client, keys *keyring) func(conte
 	if !b.Advisor.KeyInFile {
 		return func(context.Context) {}
 	}
+
 	file := &watchedFile{
 		log:     b.log,
 		what:    "key",

@@ -136,9 +136,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	case <-ctx.Done():
 	}
 
-	o.Log.Info("shutting down",
-		"notice", o.Notice.String(),
-		"drain", o.Drain.String())
+	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
 	time.Sleep(o.Notice)
 	_ = ln.Close()
 	t.draining.Store(true)

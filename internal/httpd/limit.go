@@ -121,9 +121,11 @@ func (a *admission) take(more load) error {
 
 	own := l.people[a.person].plus(more)
 	all := l.all.plus(more)
-	err := own.check(l.o.CallsPerPerson(), maxBodies/4, "person", "your calls")
+	err := own.check(l.o.CallsPerPerson(), maxBodies/4,
+		"person", "your calls")
 	if err == nil {
-		err = all.check(l.o.MaxCalls, maxBodies, "server", "the calls of all users")
+		err = all.check(l.o.MaxCalls, maxBodies,
+			"server", "the calls of all users")
 	}
 	if err != nil {
 		return err

@@ -129,7 +129,8 @@ func (m *Metrics) Observe(c server.Ended) {
 
 // count counts n calls, of which only one can have figures.
 func (m *Metrics) count(n float64, c server.Ended) {
-	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.person(c.Person.Name))
+	caller := fmt.Sprintf("tool=%q,client=%q",
+		c.Tool, m.person(c.Person.Name))
 	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
@@ -138,7 +139,8 @@ func (m *Metrics) count(n float64, c server.Ended) {
 			llm.KindOf(c.Err).Label())
 	}
 
-	priced := fmt.Sprintf("%s,model=%q", caller, m.profiles[c.Tool].Model)
+	priced := fmt.Sprintf("%s,model=%q",
+		caller, m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
 		m.add(float64(n), "tokens_total{%s,kind=%q}", priced, kind)
 	}

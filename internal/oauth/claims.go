@@ -44,6 +44,7 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	accepted := func(audience string) bool {
 		return slices.Contains(r.options.Audiences, audience)
 	}
+
 	switch {
 	case c.Expiry == nil:
 		return invalid("the token does not expire")

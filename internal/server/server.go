@@ -98,6 +98,7 @@ func New(o Options) *Server {
 			people:    map[string]*person{},
 		},
 	}
+
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
 		API:     o.API,
