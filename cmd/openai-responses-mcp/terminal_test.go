@@ -23,7 +23,7 @@ func TestTerminal(t *testing.T) {
 		{"smoke", 80, `^initialize +\d+ ms  {"name":.*\r\ntools/list +\d+ ms  \["answer",.*\r\ntools/call`},
 		{"doctor", 80, ok + `location {15}search.user_location is .* searches\r\n {29}as if`},
 		{"doctor", 40, ok + `version: openai-responses-mcp\r\n {6}\d`},
-		{"doctor", 40, `\r\n {6}-> correct it or remove it; a\r\n {9}variable`},
+		{"doctor", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
 	} {
 		t.Run(fmt.Sprint(tt.command, tt.columns, tt.want), func(t *testing.T) {
 			terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -72,7 +72,9 @@ func (v Advisor) Advise(profile string, err error) (problem, hint string) {
 
 // sentence joins the parts that are not empty to one line.
 func sentence(parts ...string) string {
-	isEmpty := func(part string) bool { return text.OneLine(part) == "" }
+	isEmpty := func(part string) bool {
+		return text.OneLine(part) == ""
+	}
 	return text.OneLine(strings.Join(slices.DeleteFunc(parts, isEmpty), ": "))
 }
 

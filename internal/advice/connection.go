@@ -26,7 +26,8 @@ const wsaRefused = syscall.Errno(10061)
 func (v Advisor) proxyOrScheme(e *llm.Error) (problem, hint, message string) {
 	tunnel, tunneled := errors.AsType[llm.TunnelError](e)
 	password := e.Status == http.StatusProxyAuthRequired || tunnel == http.StatusProxyAuthRequired
-	scheme := errors.Is(e, llm.ErrPlainHTTP) || errors.Is(e, http.ErrSchemeMismatch)
+	scheme := errors.Is(e, llm.ErrPlainHTTP) ||
+		errors.Is(e, http.ErrSchemeMismatch)
 
 	switch {
 	case password:
@@ -43,17 +44,22 @@ func (v Advisor) proxyOrScheme(e *llm.Error) (problem, hint, message string) {
 // Cause returns what went wrong with a connection in a word, for logs: it has nothing of the error.
 func Cause(err error) string {
 	op, isOp := errors.AsType[*net.OpError](err)
+
 	switch {
 	case strings.Contains(err.Error(), syscall.EMFILE.Error()): // as text in errors of DNS
 		return "descriptors"
-	case isOp && op.Op == "proxyconnect", errors.As(err, new(llm.TunnelError)):
+	case isOp && op.Op == "proxyconnect",
+		errors.As(err, new(llm.TunnelError)):
 		return "proxy"
 	case errors.As(err, new(*net.DNSError)):
 		return "dns"
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaRefused):
+	case errors.Is(err, syscall.ECONNREFUSED),
+		errors.Is(err, wsaRefused):
 		return "refused"
-	case isOp && op.Op == "remote error", errors.As(err, new(*tls.CertificateVerificationError)),
-		errors.Is(err, http.ErrSchemeMismatch):
+	case isOp && op.Op == "remote error",
+		errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(tls.RecordHeaderError)), // no TLS at all
+		errors.Is(err, http.ErrSchemeMismatch):     // which net/http makes of some of them
 		return "tls"
 	case isOp && op.Timeout():
 		return "timeout"

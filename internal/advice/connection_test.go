@@ -85,14 +85,17 @@ func TestConnection(t *testing.T) {
 
 // The cause of a failed connection is a word.
 func TestCause(t *testing.T) {
-	for want, err := range map[string]error{
-		"descriptors": connection("socket: too many open files", nil),
-		"proxy":       connection("", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}),
-		"dns":         connection("", &net.DNSError{}),
-		"refused":     connection("", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}),
-		"tls":         certificate(x509.HostnameError{}),
-		"timeout":     connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}),
-		"broken":      connection("", io.ErrUnexpectedEOF),
+	for err, want := range map[error]string{
+		connection("socket: too many open files", nil): "descriptors",
+
+		connection("", &net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}): "proxy",
+		connection("", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}):         "refused",
+		connection("", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}):       "timeout",
+
+		connection("", &net.DNSError{}):         "dns",
+		certificate(x509.HostnameError{}):       "tls",
+		connection("", tls.RecordHeaderError{}): "tls",
+		connection("", io.ErrUnexpectedEOF):     "broken",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := Cause(err); got != want {

@@ -13,7 +13,7 @@ import (
 func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message string) {
 	switch e.Kind {
 	case llm.KindMissingKey:
-		return e.Message, "", "" // it says where the key has to be
+		return e.Message, v.keyPlace(), ""
 	case llm.KindAuth:
 		if e.Status == 0 { // it was not sent, and the client says what is wrong with it
 			return e.Message, v.SetKey("the key alone, in one line"), ""

@@ -31,7 +31,9 @@ func (v Advisor) orPlain(hint string) string {
 }
 
 // base names openai.base_url and its origin.
-func (v Advisor) base() string { return "openai.base_url (" + v.BaseURL.From + ")" }
+func (v Advisor) base() string {
+	return "openai.base_url (" + v.BaseURL.From + ")"
+}
 
 func (v Advisor) otherBase() string {
 	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"
@@ -57,6 +59,17 @@ func (v Advisor) GetKey() string {
 		return hint
 	}
 	return hint + " (any text if that server needs none)"
+}
+
+// keyPlace says in a few words where the key has to be.
+func (v Advisor) keyPlace() string {
+	switch {
+	case v.Login != "":
+		return "set " + v.Key + " or run " + v.Login
+	case v.KeyInFile:
+		return "write it to the file of " + v.Key
+	}
+	return "set " + v.Key
 }
 
 // newKey says how to replace a key that the API refused.
@@ -97,7 +110,10 @@ func (v Advisor) otherModel(profile string) string {
 		return "check model_profiles (MODEL_ANSWER)"
 	}
 
-	hint := fmt.Sprintf("%s is %s (%s): name another model there", s.Name, s.Value, s.From)
+	hint := fmt.Sprintf("%s is %s (%s): name another model there",
+		s.Name,
+		s.Value,
+		s.From)
 	if s.From == "the default" {
 		hint += ", or with MODEL_ANSWER or --model"
 	}

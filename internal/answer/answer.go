@@ -13,29 +13,17 @@ package answer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Profile is the model of a tool and its parameters (spec §3.0). Empty and zero fields are not
-// sent, and neither are those that the model does not take.
-type Profile struct {
-	Model            string
-	ReasoningEffort  string
-	Verbosity        string
-	ReasoningSummary string
-	MaxOutputTokens  int
-	MaxToolCalls     int
-	ServiceTier      string
-	Background       bool // runs at the API without a connection
-}
+// Profile is the model of a tool and its parameters.
+type Profile = llm.Profile
 
 // Options configures an Answerer.
 type Options struct {
@@ -53,22 +41,14 @@ type Options struct {
 }
 
 // Answerer answers questions. It is safe for concurrent use.
-type Answerer struct {
-	o            Options
-	instructions json.RawMessage // Options.Instructions
-}
+type Answerer struct{ o Options }
 
 // New returns an Answerer.
 func New(o Options) *Answerer {
 	o.MaxCitations = cmp.Or(o.MaxCitations, 3) // spec §5.3
 	o.Location = cmp.Or(o.Location, time.UTC)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-
-	a := &Answerer{o: o}
-	if o.Instructions != "" {
-		a.instructions, _ = jsonx.Marshal(o.Instructions) // a string cannot fail
-	}
-	return a
+	return &Answerer{o}
 }
 
 // Answer is the result of a tool call. Its JSON is the text of the MCP result,
@@ -127,12 +107,17 @@ func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer
 		return nil, err
 	}
 	call.Send(r.meta.Usage)
-	call.Send(llm.Done{Status: r.last.Status, Response: r.last})
+	call.Send(llm.Done{
+		Status:   r.last.Status,
+		Response: r.last,
+	})
 	return a.compose(r, req.Model, began)
 }
 
 // date is the date of t, YYYY-MM-DD.
-func (a *Answerer) date(t time.Time) string { return t.In(a.o.Location).Format(time.DateOnly) }
+func (a *Answerer) date(t time.Time) string {
+	return t.In(a.o.Location).Format(time.DateOnly)
+}
 
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
@@ -154,4 +139,6 @@ func onOff(on bool) string {
 }
 
 // decimal formats a number as callers write it: 60, 0.5.
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func decimal(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

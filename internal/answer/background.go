@@ -61,8 +61,3 @@ func fetchError(err error) error {
 	}
 	return ErrUnknown
 }
-
-// CancelResponse cancels a response in the background.
-func (a *Answerer) CancelResponse(ctx context.Context, call *llm.Call, id string) error {
-	return a.o.Client.Cancel(ctx, call, id)
-}

@@ -109,7 +109,7 @@ func TestFetch(t *testing.T) {
 
 			call := &llm.Call{Tool: "background"}
 			if strings.HasPrefix(tt.name, "cancelled") {
-				compare.Equal(t, "error", a.CancelResponse(t.Context(), call, id), nil)
+				compare.Equal(t, "error", a.o.Client.Cancel(t.Context(), call, id), nil)
 			}
 
 			got, err := a.Fetch(t.Context(), call, id, began)

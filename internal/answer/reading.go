@@ -87,13 +87,14 @@ func (r *reading) addMeta(resp *llm.Response, searches int) {
 		searches = int(max(0, *billed))
 	}
 
-	r.meta.ResolvedModel = resp.Model
-	r.meta.ServiceTier = resp.ServiceTier
-	r.meta.ResponseID = resp.ID
-	r.meta.RequestID = resp.RequestID
-	r.meta.Usage.Add(resp.Tokens)
-	r.meta.Retries += resp.Retries
-	r.meta.Searches += searches
+	m := &r.meta
+	m.ResolvedModel = resp.Model
+	m.ServiceTier = resp.ServiceTier
+	m.ResponseID = resp.ID
+	m.RequestID = resp.RequestID
+	m.Usage.Add(resp.Tokens)
+	m.Retries += resp.Retries
+	m.Searches += searches
 }
 
 // addSources adds what a search lists: pages, and names of sources without a URL.

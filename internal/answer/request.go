@@ -30,10 +30,10 @@ type Question struct {
 // styles are those that the policy explains.
 var styles = []string{"summary", "bullets", "citations-only"}
 
-// Defaults is search.defaults of the configuration, in the units of Question.
+// Defaults is search.defaults of the configuration.
 type Defaults struct {
 	RecencyDays float64
-	MaxResults  float64
+	MaxResults  int
 	Domains     []string
 }
 
@@ -70,20 +70,13 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 	}
 
 	r := llm.Request{
-		Model:            p.Model,
-		Instructions:     a.instructions,
-		Input:            []json.RawMessage{llm.UserMessage(a.input(q))},
-		Tools:            []map[string]any{a.o.Search.tool(q)},
-		Include:          include,
-		ReasoningEffort:  p.ReasoningEffort,
-		ReasoningSummary: p.ReasoningSummary,
-		Verbosity:        p.Verbosity,
-		MaxOutputTokens:  p.MaxOutputTokens,
-		MaxToolCalls:     p.MaxToolCalls,
-		ServiceTier:      p.ServiceTier,
-		Background:       p.Background,
-		Extra:            a.o.ExtraBody,
-		Plain:            a.o.Stream == "false",
+		Profile:      p,
+		Instructions: a.o.Instructions,
+		Input:        []json.RawMessage{llm.UserMessage(a.input(q))},
+		Tools:        []map[string]any{a.o.Search.tool(q)},
+		Include:      include,
+		Extra:        a.o.ExtraBody,
+		Plain:        a.o.Stream == "false",
 	}
 	if a.o.Search.Required {
 		r.ToolChoice = "required"
@@ -94,7 +87,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 // input is the query and a line of hints, which the policy explains.
 func (a *Answerer) input(q Question) string {
 	days := cmp.Or(q.RecencyDays, &a.o.Defaults.RecencyDays)
-	results := cmp.Or(q.MaxResults, &a.o.Defaults.MaxResults)
+	results := cmp.Or(q.MaxResults, new(float64(a.o.Defaults.MaxResults)))
 	hints := "[Hints] recency_days=" + decimal(*days) + ", max_results=" + decimal(*results) + "."
 
 	if len(q.Domains) > 0 {
@@ -121,7 +114,9 @@ func within(domains []string, list any) any {
 		names = append(names, fmt.Sprint(name))
 	}
 	hosts := cite.NewHosts(names)
-	isOutside := func(domain string) bool { return !hosts.Has("https://" + domain) }
+	isOutside := func(domain string) bool {
+		return !hosts.Has("https://" + domain)
+	}
 	inside := slices.DeleteFunc(slices.Clone(domains), isOutside)
 	if len(inside) == 0 {
 		return list

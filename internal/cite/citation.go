@@ -30,7 +30,11 @@ type Citation struct {
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
-	return Citation{URL: PageURL(raw), Title: oneLine(title)}
+	title = text.OneLine(title[:min(len(title), maxTitleBytes)])
+	return Citation{
+		URL:   PageURL(raw),
+		Title: text.Truncate(title, maxTitle),
+	}
 }
 
 // sourceName matches the name of a source without a URL. No URL and no Markdown is one.
@@ -46,11 +50,8 @@ func Named(name string) Citation {
 }
 
 // IsPage reports whether the source has a URL.
-func (c Citation) IsPage() bool { return strings.Contains(c.URL, "://") }
-
-func oneLine(s string) string {
-	start := s[:min(len(s), maxTitleBytes)]
-	return text.Truncate(text.OneLine(start), maxTitle)
+func (c Citation) IsPage() bool {
+	return strings.Contains(c.URL, "://")
 }
 
 // Citations returns at most limit of the sources, each with its date: the one in the text, else the
@@ -63,7 +64,10 @@ func (doc *Document) Citations(sources []Citation, limit int, today string) []Ci
 		c.PublishedAt = today
 		c.Accessed = true
 
-		for _, date := range []string{doc.date(PageKey(c.URL)), dateInPath(c.URL)} {
+		for _, date := range []string{
+			doc.date(PageKey(c.URL)),
+			dateInPath(c.URL),
+		} {
 			isPast := date != "" && date <= today
 			if isPast {
 				c.PublishedAt = date

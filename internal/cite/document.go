@@ -151,14 +151,19 @@ func (doc *Document) Listed() []Citation {
 		l := doc.lines[i]
 		for k, link := range l.links {
 			if link.Page != "" {
-				list = append(list, Citation{URL: link.Page, PublishedAt: doc.listDate(i, k)})
+				list = append(list, Citation{
+					URL:         link.Page,
+					PublishedAt: doc.listDate(i, k),
+				})
 			}
 		}
 	}
 	return list
 }
 
-func (l line) isBlank() bool { return strings.TrimSpace(l.text) == "" }
+func (l line) isBlank() bool {
+	return strings.TrimSpace(l.text) == ""
+}
 
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
 // policy asks for.

@@ -50,7 +50,8 @@ func PageURL(raw string) string {
 // (".../100%").
 func cutHost(u string) (scheme, host, rest string) {
 	name, address, _ := strings.Cut(u, "://")
-	isWeb := strings.EqualFold(name, "https") || strings.EqualFold(name, "http")
+	isWeb := strings.EqualFold(name, "https") ||
+		strings.EqualFold(name, "http")
 
 	end := strings.IndexAny(address+"/", `/?#\`)
 	start := strings.LastIndex(address[:end], "@") + 1

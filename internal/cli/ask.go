@@ -46,11 +46,11 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	}
 	defer s.close()
 	q := f.question
-	search := s.config.Search
+	search := s.Config.Search
 	if q.OnlyDomains && len(q.Domains)+len(search.Defaults.Domains) == 0 {
 		return usageError(f.seeHelp(), "--only-domains needs --domains or search.defaults.domains")
 	}
-	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.config.Server.Debug)
+	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.Config.Server.Debug)
 
 	ans, err := a.askOnce(ctx, s, f, screen)
 	if err == nil {
@@ -118,7 +118,7 @@ func (a *app) askOnce(
 		screen.Refresh()
 	}
 
-	limited, cancel := answer.WithTimeout(ctx, s.config.Timeout())
+	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
 	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
 	ans, err := s.answerer.Ask(limited, call, f.question)
@@ -138,9 +138,9 @@ func (a *app) askOnce(
 		return ans, nil
 	}
 
-	problem, hint := s.advisor.Advise(f.config.Profile, err)
+	problem, hint := s.Advisor.Advise(f.config.Profile, err)
 	if f.events {
-		write(a.errorLine(err, problem))
+		write(a.errorLine(err, problem, hint))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }
@@ -211,7 +211,10 @@ func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
 
 // newAskFlags returns the flags of ask.
 func newAskFlags() *askFlags {
-	f := &askFlags{flags: newFlags("ask"), color: "auto"}
+	f := &askFlags{
+		flags: newFlags("ask"),
+		color: "auto",
+	}
 	f.BoolVar(&f.detailed, "detailed", false, "")
 	f.BoolVar(&f.quick, "quick", false, "")
 	f.BoolVar(&f.json, "json", false, "")

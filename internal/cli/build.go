@@ -28,7 +28,7 @@ import (
 // service is what commands answer questions with.
 type service struct {
 	*backend
-	config   *config.Config
+	api      *llm.Client
 	warnings []string // that are not printed: one line each, or empty
 	answerer *answer.Answerer
 	server   server.Options // what stdio and HTTP share
@@ -59,40 +59,35 @@ func (a *app) build(f *flags) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.api.RefusalTime = f.refusalTime
-	if b.logErr != nil {
-		warnings = append(warnings, b.logErr.Error()+"; the debug log goes to stderr only")
+	b.Client.RefusalTime = f.refusalTime
+	if b.LogErr != nil {
+		warnings = append(warnings, b.LogErr.Error()+"; the debug log goes to stderr only")
 	}
 
 	system := cfg.Policy.System
 	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
-	warnings = append(warnings, warning, doctor.ClearText(b.api.BaseURL))
+	warnings = append(warnings, warning, doctor.ClearText(b.Client.BaseURL))
 	if cfg.KeyErr != nil && !f.offline {
 		warnings = append(warnings, cfg.KeyErr.Error())
 	}
 	if !f.show {
 		a.warn(warnings...)
 	}
-	return a.connect(cfg, b, instructions, warnings), nil
+	return a.connect(b, instructions, warnings), nil
 }
 
 // connect makes the client of the API and what answers questions with it.
-func (a *app) connect(
-	cfg *config.Config, b *backend, instructions string, warnings []string,
-) *service {
-	options := b.api
+func (a *app) connect(b *backend, instructions string, warnings []string) *service {
+	cfg := b.Config
+	options := b.Client
 	options.MaxRetries = cfg.Request.MaxRetries // doctor asks once
 	client := llm.New(options)
-	keys := newKeyring(b.api.APIKey)
-	defaults := answer.Defaults{
-		RecencyDays: cfg.Search.Defaults.RecencyDays,
-		MaxResults:  float64(cfg.Search.Defaults.MaxResults),
-		Domains:     cfg.Search.Defaults.Domains,
-	}
+	keys := newKeyring(b.Client.APIKey)
+	defaults := answer.Defaults(cfg.Search.Defaults)
 	answerer := answer.New(answer.Options{
 		Client:          client,
 		Instructions:    instructions,
-		Profiles:        b.profiles,
+		Profiles:        b.Profiles,
 		MaxCitations:    cfg.Policy.MaxCitations,
 		RequeryAttempts: cfg.Policy.RequeryAttempts,
 		Defaults:        defaults,
@@ -105,21 +100,21 @@ func (a *app) connect(
 
 	return &service{
 		backend:   b,
-		config:    cfg,
+		api:       client,
 		warnings:  warnings,
 		answerer:  answerer,
 		keys:      keys,
-		followKey: a.watchKey(b, cfg, client, keys),
+		followKey: a.watchKey(b, client, keys),
 		ready: func() error {
 			err := client.Ready()
 			if err != nil {
-				return errors.New(b.advisor.Explain("answer", err))
+				return errors.New(b.Advisor.Explain("answer", err))
 			}
 			return nil
 		},
 		server: server.Options{
 			Ask:        answerer.Ask,
-			Explain:    b.advisor.Explain,
+			Explain:    b.Advisor.Explain,
 			Waiting:    client.Waiting,
 			Defaults:   defaults,
 			Timeout:    cfg.Timeout(),
@@ -134,12 +129,12 @@ func (a *app) connect(
 
 // watchKey returns what follows the file of the key, if there is one. Its changes reach the client
 // and the ids of tasks.
-func (a *app) watchKey(
-	b *backend, cfg *config.Config, client *llm.Client, keys *keyring,
-) func(context.Context) {
-	if !b.api.KeyInFile {
+func (a *app) watchKey(b *backend, client *llm.Client, keys *keyring) func(context.Context) {
+	cfg := b.Config
+	if !b.Advisor.KeyInFile {
 		return func(context.Context) {}
 	}
+
 	file := &watchedFile{
 		log:     b.log,
 		what:    "key",
@@ -157,20 +152,18 @@ func (a *app) watchKey(
 	return file.follow
 }
 
-// backend says how the API is reached.
+// backend says how the API is reached, and has the log.
 type backend struct {
-	log      *slog.Logger
-	logErr   error // why the debug file cannot be written
-	api      llm.Options
-	advisor  advice.Advisor
-	profiles map[string]answer.Profile // by tool
-	close    func()
+	doctor.Backend
+	log   *slog.Logger
+	close func()
 }
 
 // reach makes the log, and says how the API of cfg is reached, or the offline API. From here on the
 // secrets of cfg are redacted.
 func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 	a.redactor = redact.New(cfg.Secrets...)
+	b := &backend{Backend: doctor.Backend{Config: cfg}}
 	closeAPI := func() {}
 	if offline {
 		api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond}) // to be watched
@@ -182,7 +175,7 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 		closeAPI = api.Close
 	}
 
-	log, closeLog, logErr := logging.New(logging.Options{
+	log, closeLog, err := logging.New(logging.Options{
 		Debug:    cfg.Server.Debug,
 		File:     cfg.Server.DebugFile,
 		Format:   a.logFormat,
@@ -190,30 +183,26 @@ func (a *app) reach(cfg *config.Config, offline bool) (*backend, error) {
 		NoColor:  a.variable("NO_COLOR") != "",
 		Redactor: a.redactor,
 	})
-	return &backend{
-		log:      log,
-		logErr:   logErr,
-		advisor:  a.advisor(cfg),
-		profiles: profiles(cfg),
-		api: llm.Options{
-			BaseURL:      cfg.OpenAI.BaseURL,
-			Organization: cfg.OpenAI.Organization,
-			Project:      cfg.OpenAI.Project,
-			APIKey:       cfg.APIKey,
-			KeyEnv:       cfg.KeyEnv,
-			KeyInFile:    cfg.KeyFile != "",
-			Login:        a.loginCommand(cfg),
-			Headers:      cfg.SentHeaders,
-			Store:        cfg.Responses.Store,
-			UserAgent:    version.Name + "/" + version.String(),
-			Logger:       log,
-			Redactor:     a.redactor,
-		},
-		close: func() {
-			closeAPI()
-			closeLog()
-		},
-	}, nil
+	b.log = log
+	b.LogErr = err
+	b.Advisor = a.advisor(cfg)
+	b.Profiles = profiles(cfg)
+	b.Client = llm.Options{
+		BaseURL:      cfg.OpenAI.BaseURL,
+		Organization: cfg.OpenAI.Organization,
+		Project:      cfg.OpenAI.Project,
+		APIKey:       cfg.APIKey,
+		Headers:      cfg.SentHeaders,
+		Store:        cfg.Responses.Store,
+		UserAgent:    version.Name + "/" + version.String(),
+		Logger:       log,
+		Redactor:     a.redactor,
+	}
+	b.close = func() {
+		closeAPI()
+		closeLog()
+	}
+	return b, nil
 }
 
 // profiles are the profiles of the configuration, by tool.

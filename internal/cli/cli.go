@@ -105,7 +105,9 @@ type failure struct {
 	hint    string
 }
 
-func (f *failure) Error() string { return f.problem }
+func (f *failure) Error() string {
+	return f.problem
+}
 
 // usageError is the failure of a wrong command line.
 func usageError(hint, format string, args ...any) error {
@@ -178,4 +180,6 @@ func (a *app) warn(warnings ...string) {
 }
 
 // variable returns an environment variable. The last of several values wins.
-func (a *app) variable(name string) string { return env.ToMap(a.env)[name] }
+func (a *app) variable(name string) string {
+	return env.ToMap(a.env)[name]
+}

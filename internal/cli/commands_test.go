@@ -127,13 +127,13 @@ func TestErrorLine(t *testing.T) {
 	}{
 		{"code", &llm.Error{Type: "t", Code: "no_quota", Message: "Too much."}, "Too much. no_quota"},
 		{"type", &llm.Error{Type: "invalid_request_error"}, "explained invalid_request_error"},
-		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained missing_key"},
+		{"kind", &llm.Error{Kind: llm.KindMissingKey}, "explained: hint missing_key"},
 		{"key", &llm.Error{Kind: llm.KindAuth, Message: "Incorrect: sk-...abcd."}, "explained not_authenticated"},
 		{"no text", llm.KindNoText.Errorf("no output"), "explained no_text"},
 		{"other", errors.New("looking up"), "explained error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained"))
+			got := gjson.ParseBytes(new(app).errorLine(tt.err, "explained", "hint"))
 
 			compare.Equal(t, "the line", fmt.Sprint(got.Get("message"), " ", got.Get("code")), tt.want)
 		})
@@ -180,9 +180,9 @@ func TestSession(t *testing.T) {
 		},
 		Explain: func(_ string, err error) string { return err.Error() },
 	}
-	params := object{"name": "answer", "arguments": object{"query": "?"}}
+	const params = `{"name":"answer","arguments":{"query":"?"}}`
 	call := request{method: "tools/call", params: params}
-	initialize := request{method: "initialize", params: object{}, cancelled: true}
+	initialize := request{method: "initialize", params: "{}", cancelled: true}
 	for _, tt := range []struct {
 		name     string
 		requests []request

@@ -33,10 +33,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		}
 		defer b.close()
 
-		o.LogErr = b.logErr
-		o.Client = b.api
-		o.Profiles = b.profiles
-		o.Advisor = b.advisor
+		o.Backend = b.Backend
 	}
 
 	checks := doctor.Run(ctx, o)

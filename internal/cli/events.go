@@ -63,14 +63,17 @@ func eventType(ev llm.Event) string {
 }
 
 // errorLine returns the line of an error: the API's own message and code, where it sent any. problem
-// is used where there is no such message, or where it repeats a part of the key.
-func (a *app) errorLine(err error, problem string) json.RawMessage {
+// is used where there is no such message, or where it repeats a part of the key, and hint where
+// nothing was sent for want of a key.
+func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	kind := llm.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")
 	e, ok := errors.AsType[*llm.Error](err)
 	if ok {
 		code = cmp.Or(e.Code, e.Type, code)
 		switch kind {
+		case llm.KindMissingKey:
+			problem += ": " + hint
 		case llm.KindAuth, llm.KindTimeout, llm.KindCanceled, llm.KindConnection:
 		default:
 			problem = cmp.Or(e.Message, problem)

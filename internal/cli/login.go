@@ -32,20 +32,22 @@ func (a *app) login(ctx context.Context, args []string) error {
 	}
 	defer s.close()
 
-	path := s.config.StoredKey
-	variable := strings.TrimSuffix(s.config.KeyEnv, "_FILE")
+	path := s.Config.StoredKey
+	variable := strings.TrimSuffix(s.Config.KeyEnv, "_FILE")
 	elsewhere := "write the key to a file and set " + variable + "_FILE to its path"
-	if path == "" {
-		const problem = "there is no home directory for the key, or openai.headers replaces it"
-		return &failure{exitFailed, problem, elsewhere}
-	}
-	if *remove {
-		err = os.Remove(path)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			_, err = fmt.Fprintln(a.stdout, "no key is stored in", path)
+	switch {
+	case path == "" && len(s.Config.DefaultFiles) == 0:
+		return &failure{exitFailed, "there is no home directory for the key", elsewhere}
+	case path == "":
+		return &failure{
+			exitFailed,
+			"openai.headers replaces the key",
+			"set " + variable + ", the variable of the header",
 		}
-		return err
+	case *remove:
+		return a.removeKey(path)
 	}
+
 	key, err := a.enterKey(ctx, variable)
 	if err == nil {
 		err = a.checkKey(ctx, s, key)
@@ -62,6 +64,20 @@ func (a *app) login(ctx context.Context, args []string) error {
 	return err
 }
 
+// removeKey removes the stored key, if there is one.
+func (a *app) removeKey(path string) error {
+	done := "removed the key in"
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		done = "no key is stored in"
+		err = nil
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, done, path)
+	}
+	return err
+}
+
 // enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end, or
 // all of a pipe. name is the variable that the key would be in.
 func (a *app) enterKey(ctx context.Context, name string) (string, error) {
@@ -74,10 +90,11 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 		}
 		defer func() { _ = term.Restore(terminal, echoing) }()
 
+		typed := &strings.Builder{}
 		screen := struct {
 			io.Reader
 			io.Writer
-		}{in, a.stderr}
+		}{io.TeeReader(in, typed), a.stderr}
 		line, w := io.Pipe()
 		a.stdin = line
 		go func() {
@@ -86,7 +103,8 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 			if err != nil { // Ctrl-C is no signal in raw mode
 				err = &failure{exitInterrupted, "no key was entered", ""}
 			}
-			_, _ = io.WriteString(w, s)
+			_, more, _ := strings.Cut(typed.String(), "\r") // of a paste with several lines
+			_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))
 			w.CloseWithError(err)
 		}()
 	}
@@ -106,14 +124,9 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 // checkKey returns why the API refuses a key. Without an answer of the API it warns.
 func (a *app) checkKey(ctx context.Context, s *service, key string) error {
 	a.redactor.Add(key)
-	s.config.KeySet = true
-	s.api.APIKey = key
-	check, refused := doctor.CheckKey(ctx, doctor.Options{
-		Config:   s.config,
-		Client:   s.api,
-		Advisor:  s.advisor,
-		Profiles: s.profiles,
-	})
+	s.Config.KeySet = true
+	s.Client.APIKey = key
+	check, refused := doctor.CheckKey(ctx, doctor.Options{Backend: s.Backend})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,10 +34,8 @@ const tokensVariable = "MCP_HTTP_TOKENS"
 // denyVariable names the file with the people whom serve refuses in spite of a token.
 const denyVariable = "MCP_HTTP_DENY_FILE"
 
-const (
-	defaultMaxCalls = 256
-	highestMaxCalls = 10000 // each call holds memory and a connection
-)
+// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
+const highestMaxCalls = 10000
 
 // serve runs the MCP server over HTTP until ctx is done.
 func (a *app) serve(ctx context.Context, args []string) error {
@@ -63,8 +62,8 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	if s.config.Server.ShowConfigOnStart { // on one line, as the log
-		shown := s.config.Show(version.String(), s.warnings...)
+	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
+		shown := s.Config.Show(version.String(), s.warnings...)
 		_ = printJSON(a.stderr, json.RawMessage(shown))
 	}
 	f.Log = s.log
@@ -105,6 +104,7 @@ type serveFlags struct {
 // parseServe parses and checks the flags of serve.
 func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f := &serveFlags{flags: newFlags("serve")}
+	f.MaxCalls = 256
 	f.Notice = 2 * time.Second
 	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
 
@@ -112,7 +112,7 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.metrics, "metrics", "", "")
 	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
 	f.Func("allowed-host", "", f.allowHost)
-	f.TextVar(&f.TrustedProxy, "trusted-proxy", netip.Addr{}, "")
+	f.Func("trusted-proxy", "", f.trustProxy)
 	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
 	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
 	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
@@ -121,9 +121,9 @@ func (a *app) parseServe(args []string) (*serveFlags, error) {
 	f.StringVar(&f.Path, "path", "/mcp", "")
 	f.Func("drain", "", duration(&f.Drain)) // not given: as long as a call may last
 	f.Func("notice", "", duration(&f.Notice))
-	f.IntVar(&f.MaxCalls, "max-calls", defaultMaxCalls, "")
-	f.IntVar(&f.PerPerson, "max-calls-per-user", 0, "")
-	f.IntVar(&f.perHour, "calls-per-hour", 0, "")
+	f.Func("max-calls", "", count(&f.MaxCalls))
+	f.Func("max-calls-per-user", "", count(&f.PerPerson))
+	f.Func("calls-per-hour", "", count(&f.perHour))
 	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
 
 	a.logFormat = logging.Text
@@ -153,6 +153,15 @@ func (f *serveFlags) allowHost(s string) error {
 	return nil
 }
 
+// trustProxy sets the proxy whose X-Forwarded-For counts.
+func (f *serveFlags) trustProxy(s string) (err error) {
+	f.TrustedProxy, err = netip.ParseAddr(s)
+	if err != nil {
+		return errors.New("not an IP address, such as 10.0.0.2")
+	}
+	return nil
+}
+
 // added adds the values of a flag that may be given more than once.
 func added(values *[]string) func(string) error {
 	return func(s string) error {
@@ -173,9 +182,20 @@ func duration(value *time.Duration) func(string) error {
 	}
 }
 
+// count sets a flag that takes a number of calls.
+func count(value *int) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return errors.New("not a whole number of at least 1")
+		}
+		*value = n
+		return nil
+	}
+}
+
 // check returns what is wrong with a flag.
 func (f *serveFlags) check() error {
-	isPerPersonBad := f.PerPerson < 1 || f.PerPerson > f.MaxCalls
 	problem := ""
 
 	switch {
@@ -185,13 +205,11 @@ func (f *serveFlags) check() error {
 		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.Path)
 	case httpd.IsReserved(f.Path):
 		problem = fmt.Sprintf("--path %s is taken", f.Path)
-	case f.MaxCalls < 1, f.MaxCalls > highestMaxCalls:
-		problem = fmt.Sprintf("--max-calls %d is not in 1..%d", f.MaxCalls, highestMaxCalls)
-	case f.isGiven("max-calls-per-user") && isPerPersonBad:
-		problem = fmt.Sprintf("--max-calls-per-user %d is not in 1..%d, up to --max-calls",
+	case f.MaxCalls > highestMaxCalls:
+		problem = fmt.Sprintf("--max-calls %d is more than %d", f.MaxCalls, highestMaxCalls)
+	case f.PerPerson > f.MaxCalls:
+		problem = fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
 			f.PerPerson, f.MaxCalls)
-	case f.isGiven("calls-per-hour") && f.perHour < 1:
-		problem = fmt.Sprintf("--calls-per-hour %d is below 1", f.perHour)
 	default:
 		return nil
 	}
@@ -327,30 +345,35 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 			"--metrics ADDRESS serves it without one on an address of its own")
 	}
 	if !f.isGiven("drain") {
-		f.Drain = s.config.Timeout()
+		f.Drain = s.Config.Timeout()
 	}
 
-	f.Log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path),
+	log := f.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
-		"max_calls", f.MaxCalls,
-		"max_calls_per_user", f.CallsPerPerson(),
-		"calls_per_hour", f.perHour,
-		"timeout", s.config.Timeout().String(),
-		"drain", f.Drain.String())
+		"timeout", s.Config.Timeout().String(),
+		"drain", f.Drain.String(),
+		"max_calls", f.MaxCalls)
+	if f.CallsPerPerson() > 0 {
+		log = log.With("max_calls_per_user", f.CallsPerPerson())
+	}
+	if f.perHour > 0 {
+		log = log.With("calls_per_hour", f.perHour)
+	}
+	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path))
 	err := s.ready()
 	if err != nil {
 		f.Log.Warn("all calls fail: " + err.Error())
 	}
 
 	f.Ready = s.ready
-	f.Metrics = httpd.NewMetrics(s.profiles)
+	f.Metrics = httpd.NewMetrics(s.Profiles)
 	s.server.MaxCalls = f.MaxCalls
 	s.server.PerPerson = f.CallsPerPerson
 	s.server.PerHour = f.perHour
 	s.server.Observe = func(c server.Ended) {
 		f.Metrics.Observe(c)
-		logCall(f.Log, c, s.profiles[c.Tool].Model)
+		logCall(f.Log, c, s.Profiles[c.Tool].Model)
 	}
 	f.Server = server.New(s.server)
 	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {
@@ -359,8 +382,8 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	})
 }
 
-// mendable are the kinds of errors that the operator can mend.
-var mendable = []llm.Kind{
+// forOperator are the kinds of errors that the operator can fix.
+var forOperator = []llm.Kind{
 	llm.KindMissingKey,
 	llm.KindAuth,
 	llm.KindPermission,
@@ -390,7 +413,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	if kind == llm.KindConnection {
 		log = log.With("cause", advice.Cause(c.Err))
 	}
-	if slices.Contains(mendable, kind) {
+	if slices.Contains(forOperator, kind) {
 		level = slog.LevelWarn
 	}
 
@@ -400,15 +423,18 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	}
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
-	seconds := func(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+	seconds := func(d time.Duration) float64 {
+		return float64(d.Milliseconds()) / 1000
+	}
+	usage := c.Meta.Usage
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,
 		"seconds", seconds(c.Duration),
 		"api_seconds", seconds(c.Time),
-		"input_tokens", c.Meta.Usage.Input,
-		"cached_tokens", c.Meta.Usage.Cached,
-		"output_tokens", c.Meta.Usage.Output,
-		"reasoning_tokens", c.Meta.Usage.Reasoning,
+		"input_tokens", usage.Input,
+		"cached_tokens", usage.Cached,
+		"output_tokens", usage.Output,
+		"reasoning_tokens", usage.Reasoning,
 		"searches", c.Meta.Searches)
 }

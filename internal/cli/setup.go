@@ -63,8 +63,8 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 		for _, known := range clients.All() {
 			ids = append(ids, known.ID)
 		}
-		const hint = "openai-responses-mcp setup lists the clients"
-		return c, usageError(suggest("", text.Nearest(name, ids), hint), "unknown client %q", name)
+		hint := suggest("", text.Nearest(name, ids), "openai-responses-mcp setup lists the clients")
+		return c, usageError(hint, "unknown client %q", name)
 	}
 
 	f.Via = cmp.Or(f.Via, standardVia(c))
@@ -112,7 +112,9 @@ var serverURL = regexp.MustCompile(`(?i)^https?://[^\x00-\x20\x7f/?#@]+([/?#][^\
 
 // setupNotes prints where the entry belongs, and other ways to add it.
 func (a *app) setupNotes(c clients.Client, s clients.Server) {
-	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format, args...) }
+	say := func(format string, args ...any) {
+		fmt.Fprintf(a.stderr, format, args...)
+	}
 
 	say("%s\n", c.Where(s.OS))
 

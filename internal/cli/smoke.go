@@ -43,12 +43,17 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 
 	requests := firstRequests()
 	if *ping {
-		requests = append(requests, request{method: "ping", params: object{}, has: "result"})
+		requests = append(requests, request{
+			method: "ping",
+			params: "{}",
+			has:    "result",
+		})
 	}
 	query := cmp.Or(strings.Join(words, " "), "What does HTTP 404 mean?")
+	quoted, _ := json.Marshal(query) // a string cannot fail
 	call := request{
 		method: "tools/call",
-		params: object{"name": tool, "arguments": object{"query": query}},
+		params: fmt.Sprintf(`{"name":%q,"arguments":{"query":%s}}`, tool, quoted),
 		has:    "result.content.0.text",
 	}
 	if *cancel {
@@ -69,7 +74,7 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 		_, err := fmt.Fprintln(a.stdout, text.Truncate(line, width))
 		return err
 	}
-	err = session(ctx, s.server, *lines || s.config.LineMode, requests, show)
+	err = session(ctx, s.server, *lines || s.Config.LineMode, requests, show)
 	if err != nil {
 		return err
 	}
@@ -77,12 +82,10 @@ func (a *app) smoke(ctx context.Context, args []string) error {
 	return nil
 }
 
-type object = map[string]any
-
 // request is one of a session.
 type request struct {
 	method    string
-	params    any
+	params    string // JSON
 	has       string // the path of what a terminal shows of the response
 	cancelled bool   // right after it is sent: it must get no response
 	response  gjson.Result
@@ -95,8 +98,16 @@ const hello = `{"protocolVersion":"2025-06-18","capabilities":{},` +
 // firstRequests are those that a client begins with.
 func firstRequests() []request {
 	return []request{
-		{method: "initialize", params: json.RawMessage(hello), has: "result.serverInfo"},
-		{method: "tools/list", params: object{}, has: "result.tools.#.name"},
+		{
+			method: "initialize",
+			params: hello,
+			has:    "result.serverInfo",
+		},
+		{
+			method: "tools/list",
+			params: "{}",
+			has:    "result.tools.#.name",
+		},
 	}
 }
 
@@ -158,20 +169,19 @@ func session(
 // input returns what a client writes to send requests. Their ids count from 1.
 func input(requests []request, lines bool) io.Reader {
 	var in bytes.Buffer
-	send := func(message object) {
-		message["jsonrpc"] = "2.0"
-		body, _ := json.Marshal(message) // these values cannot fail
-		_ = stdio.Write(&in, body, !lines)
+	send := func(format string, args ...any) {
+		_ = stdio.Write(&in, fmt.Appendf(nil, format, args...), !lines)
 	}
 
 	for i, r := range requests {
 		id := i + 1
-		send(object{"id": id, "method": r.method, "params": r.params})
+		send(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, r.method, r.params)
 		if r.method == "initialize" {
-			send(object{"method": "notifications/initialized"})
+			send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		}
 		if r.cancelled {
-			send(object{"method": "notifications/cancelled", "params": object{"requestId": id}})
+			send(`{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+				`"params":{"requestId":%d}}`, id)
 		}
 	}
 	return &in

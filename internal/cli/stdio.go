@@ -37,8 +37,8 @@ func (a *app) server(ctx context.Context, args []string) error {
 	}
 	defer s.close()
 
-	if *show || s.config.Server.ShowConfigOnStart {
-		_, err = a.stderr.Write(escape(s.config.Show(version.String(), s.warnings...)))
+	if *show || s.Config.Server.ShowConfigOnStart {
+		_, err = a.stderr.Write(escape(s.Config.Show(version.String(), s.warnings...)))
 	}
 	if err != nil || !*runsStdio {
 		return err
@@ -51,7 +51,7 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 	t := &stdio.Transport{
 		In:    a.stdin,
 		Out:   a.stdout,
-		Lines: s.config.LineMode,
+		Lines: s.Config.LineMode,
 		Log:   s.log,
 		EOF:   make(chan struct{}),
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -23,19 +24,20 @@ func (a *app) outlive(s *service, shared bool) error {
 		return usageError("separate secrets by commas or blanks", "%v", err)
 	}
 
-	takesTasks := s.config.Server.Tasks
-	within := time.Duration(s.config.Server.AnswerWithinMS) * time.Millisecond
-	s.server.Shared = shared
+	o := &s.server
+	takesTasks := s.Config.Server.Tasks
+	within := time.Duration(s.Config.Server.AnswerWithinMS) * time.Millisecond
+	o.Shared = shared
 	if !shared {
-		s.server.Tasks = takesTasks
-		s.server.Within = within
+		o.Tasks = takesTasks
+		o.Within = within
 	}
 
 	isLate := false // some tool is, in the background
-	for _, p := range s.profiles {
+	for _, p := range s.Profiles {
 		isLate = isLate || within > 0 && p.Background
 	}
-	isTask := takesTasks && s.profiles["answer_detailed"].Background
+	isTask := takesTasks && s.Profiles["answer_detailed"].Background
 	if !isTask && !isLate {
 		return nil
 	}
@@ -51,16 +53,16 @@ func (a *app) outlive(s *service, shared bool) error {
 
 	// How long the API has an answer after the time limit, as far as a task relies on it.
 	keep := 8 * time.Minute // of about ten
-	if s.config.Responses.Store {
+	if s.Config.Responses.Store {
 		keep = time.Hour // of a month
 	}
-	s.server.Tasks = s.server.Tasks || isTask
-	s.server.Within = within
-	s.server.API = &tasks.API{
+	o.Tasks = o.Tasks || isTask
+	o.Within = within
+	o.API = &tasks.API{
 		Fetch:   s.answerer.Fetch,
-		Cancel:  s.answerer.CancelResponse,
+		Cancel:  s.api.Cancel,
 		Secrets: list,
-		BaseURL: s.api.BaseURL,
+		BaseURL: s.Client.BaseURL,
 		Keep:    keep,
 	}
 	return nil
@@ -89,7 +91,9 @@ func (k *keyring) add(key string) {
 	k.keys.Store(&keys)
 }
 
-func (k *keyring) list() []string { return *k.keys.Load() }
+func (k *keyring) list() []string {
+	return *k.keys.Load()
+}
 
 // taskSecrets returns the secrets of the environment. The redactor knows all of them.
 func (a *app) taskSecrets() ([]string, error) {
@@ -99,8 +103,7 @@ func (a *app) taskSecrets() ([]string, error) {
 		return nil, err
 	}
 
-	separates := func(r rune) bool { return r == ',' || r <= ' ' }
-	secrets := strings.FieldsFunc(string(list), separates)
+	secrets := text.List(string(list))
 	a.redactor.Add(secrets...)
 	for i, secret := range secrets {
 		if len(secret) < minTaskSecret {

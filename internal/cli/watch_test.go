@@ -103,12 +103,12 @@ func TestWatchKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
 		a := &app{redactor: redact.New()}
-		o := llm.Options{KeyInFile: true}
-		client := llm.New(o)
-		cfg := &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
-		b := &backend{api: o, log: slog.New(slog.DiscardHandler)}
+		client := llm.New(llm.Options{})
+		b := &backend{log: slog.New(slog.DiscardHandler)}
+		b.Advisor.KeyInFile = true
+		b.Config = &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
 		ctx, stop := context.WithCancel(t.Context())
-		go a.watchKey(b, cfg, client, newKeyring(""))(ctx)
+		go a.watchKey(b, client, newKeyring(""))(ctx)
 		defer stop()
 
 		check := func(want string) {

@@ -65,7 +65,9 @@ func (c Client) Web() bool { return c.Local == "" }
 
 // Find looks a client up by id, name or alias. Case makes no difference.
 func Find(s string) (Client, bool) {
-	isName := func(name string) bool { return s != "" && strings.EqualFold(s, name) }
+	isName := func(name string) bool {
+		return s != "" && strings.EqualFold(s, name)
+	}
 	for _, c := range All() {
 		if isName(c.ID) || isName(c.Name) || isName(c.Alias) {
 			return c, true
@@ -91,4 +93,6 @@ func (c Client) SignIn() string {
 }
 
 // File returns the path of the client's file on a GOOS, or the place of the snippet.
-func (c Client) File(goos string) string { return cmp.Or(c.Place, c.Paths[goos], c.Path) }
+func (c Client) File(goos string) string {
+	return cmp.Or(c.Place, c.Paths[goos], c.Path)
+}

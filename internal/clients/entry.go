@@ -96,7 +96,9 @@ func (s Server) choose(local, remote string) string {
 }
 
 // refer is how the client's file refers to a variable.
-func (c Client) refer(v string) string { return strings.Replace(c.Reference, "%s", v, 1) }
+func (c Client) refer(v string) string {
+	return strings.Replace(c.Reference, "%s", v, 1)
+}
 
 // inputs are the values that VS Code asks for, the secrets, as a JSON array.
 func inputs(s Server) string {
@@ -160,7 +162,9 @@ func (c Client) Link(s Server) string {
 }
 
 // escape quotes text for the query of a URL, as encodeURIComponent of JavaScript does.
-func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+func escape(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}
 
 // shellWord quotes a word of a command line where that is needed.
 func shellWord(w, goos string) string {

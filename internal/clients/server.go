@@ -19,7 +19,9 @@ const (
 )
 
 // Vias lists them, the default of a release first.
-func Vias() []string { return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP} }
+func Vias() []string {
+	return []string{ViaNPX, ViaDocker, ViaBinary, ViaHTTP}
+}
 
 const (
 	name      = "openai-responses" // the key of the server in the clients' files
@@ -63,7 +65,9 @@ func (s Server) secrets() []string {
 }
 
 // sendsToken reports whether the entry has a token. A server on this machine needs none.
-func (s Server) sendsToken() bool { return s.Via == ViaHTTP && !s.OAuth && !s.onLoopback() }
+func (s Server) sendsToken() bool {
+	return s.Via == ViaHTTP && !s.OAuth && !s.onLoopback()
+}
 
 // onLoopback reports whether URL is on this machine.
 func (s Server) onLoopback() bool {
@@ -118,7 +122,9 @@ func (s Server) docker(c Client) []string {
 }
 
 // Notes are what a user has to know about the way to the server. Each is a line.
-func (s Server) Notes() []string { return Client{Hints: load().Server}.Notes(s) }
+func (s Server) Notes() []string {
+	return Client{Hints: load().Server}.Notes(s)
+}
 
 // note is a text for the users of some servers, a template.
 type note struct {

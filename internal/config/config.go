@@ -198,4 +198,6 @@ func (c *Config) Timeout() time.Duration {
 // ("config.yaml:12"), a variable (MODEL_ANSWER) or a flag (--model). An inherited key of a profile
 // has the origin of the key of answer. It returns "" for unknown keys and for sections that the
 // file does not have.
-func (c *Config) Origin(key string) string { return c.origins[key] }
+func (c *Config) Origin(key string) string {
+	return c.origins[key]
+}

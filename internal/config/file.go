@@ -71,7 +71,11 @@ func ReadFile(path string) ([]byte, error) {
 		if info.IsDir() {
 			problem = "a directory: name a file in it"
 		}
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New(problem)}
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: path,
+			Err:  errors.New(problem),
+		}
 	}
 	return io.ReadAll(f)
 }

@@ -21,7 +21,9 @@ type field struct {
 	value    reflect.Value
 }
 
-func (f field) section() bool { return f.Type.Kind() == reflect.Struct }
+func (f field) section() bool {
+	return f.Type.Kind() == reflect.Struct
+}
 
 // fields lists the keys of a section in the order of the structs, sections before their members.
 func fields(section field) (list []field) {
@@ -46,7 +48,9 @@ func fields(section field) (list []field) {
 }
 
 // join returns the key of a name within a section, which is "" for the whole file.
-func join(section, name string) string { return strings.TrimPrefix(section+"."+name, ".") }
+func join(section, name string) string {
+	return strings.TrimPrefix(section+"."+name, ".")
+}
 
 // effective returns the value of a key as the file would have it, without what is secret in it. A
 // string that is not set is nil.
@@ -68,7 +72,11 @@ func effective(f field) any {
 // BareURL returns a URL that Load has checked, without user, password and query.
 func BareURL(s string) string {
 	u, _ := url.Parse(s)
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	bare := url.URL{
+		Scheme: u.Scheme,
+		Host:   u.Host,
+		Path:   u.Path,
+	}
 
 	return bare.String()
 }

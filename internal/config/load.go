@@ -51,11 +51,10 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	}
 
 	redactor := redact.New(l.Secrets...)
-	for i, problem := range l.problems {
-		if i == maxProblems {
-			err = errors.Join(err, errors.New(l.File+": more problems are not shown"))
-			break
-		}
+	if len(l.problems) > maxProblems {
+		l.problems = append(l.problems[:maxProblems], l.File+": more problems are not shown")
+	}
+	for _, problem := range l.problems {
 		err = errors.Join(err, errors.New(redactor.Line(problem)))
 	}
 	for _, warning := range l.warnings {
@@ -214,7 +213,10 @@ func (l *loader) debug(source, value string) {
 // unless a variable sets those of answer.
 func (l *loader) inherit() {
 	inFile := l.origins["model_profiles"] != ""
-	for profile, level := range map[string]string{"answer_detailed": "high", "answer_quick": "low"} {
+	for profile, level := range map[string]string{
+		"answer_detailed": "high",
+		"answer_quick":    "low",
+	} {
 		for _, f := range fields(l.byKey["model_profiles."+profile]) {
 			if l.origins[f.key] != "default" {
 				continue

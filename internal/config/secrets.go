@@ -48,6 +48,9 @@ var (
 // shorter one may be an ordinary word, such as the name of a provider.
 const minSecret = 8
 
+// setThere is what to do about a variable without a value.
+const setThere = "; set it where the client starts the server"
+
 // maxKey is the length of the longest key, in bytes. The header of a request has room for it.
 const maxKey = 1000
 
@@ -113,7 +116,7 @@ func (l *loader) resolveKey() {
 	}
 	for _, name := range []string{l.KeyEnv, l.KeyEnv + "_FILE"} {
 		if unreplaced.MatchString(l.environ[name]) {
-			l.warn(name, "ignored: it is a reference that the client has not replaced")
+			l.warn(name, "ignored: it is a reference that the client has not replaced"+setThere)
 			delete(l.environ, name)
 		}
 	}
@@ -157,7 +160,9 @@ func (l *loader) warnExposed() {
 }
 
 // KeyStored reports whether KeyFile is the file that login writes, which may not exist yet.
-func (c *Config) KeyStored() bool { return c.KeyFile != "" && c.KeyFile == c.StoredKey }
+func (c *Config) KeyStored() bool {
+	return c.KeyFile != "" && c.KeyFile == c.StoredKey
+}
 
 // ReadKey returns the API key in a file, without the white space and the byte order mark around it.
 // It returns no key if login has not written the file.
@@ -208,7 +213,7 @@ func (l *loader) resolveHeader(name, scheme, variable string) string {
 	}
 	if headerName.MatchString(name) {
 		const key = "openai.headers"
-		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent")
+		l.warn(l.origins[key], key, variable+" is not set: "+name+" is not sent"+setThere)
 	}
 	return ""
 }

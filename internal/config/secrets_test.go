@@ -42,7 +42,8 @@ func TestHeaders(t *testing.T) {
 			" api-key:azure-secret x-portkey-api-key:two x-portkey-provider:three]",
 		"[NOT_THERE SHORT_1 SHORT_2 SHORT_3 TEAM]",
 		"[other-secret one team-secret azure-secret two]",
-		"[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent]",
+		"[c/config.yaml:2: openai.headers: NOT_THERE is not set: X-Missing is not sent;" +
+			" set it where the client starts the server]",
 	}
 
 	c, warnings, err := Load(flags, environ)

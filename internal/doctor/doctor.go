@@ -40,11 +40,19 @@ func pass(s string) Check {
 }
 
 func warn(problem, hint string) Check {
-	return Check{Verdict: "warn", Text: problem, Hint: hint}
+	return Check{
+		Verdict: "warn",
+		Text:    problem,
+		Hint:    hint,
+	}
 }
 
 func fail(problem, hint string) Check {
-	return Check{Verdict: "fail", Text: problem, Hint: hint}
+	return Check{
+		Verdict: "fail",
+		Text:    problem,
+		Hint:    hint,
+	}
 }
 
 // checklist is the results so far.
@@ -58,15 +66,20 @@ func (l *checklist) add(name string, c Check) {
 	*l = append(*l, c)
 }
 
-// Options are what the checks are about. If Err is set, only Err and Warnings are used.
-type Options struct {
+// Backend says how the API is reached.
+type Backend struct {
 	Config   *config.Config
-	Warnings []string // of config.Load
-	Err      error    // of config.Load
-	LogErr   error    // why the debug file cannot be written
+	LogErr   error // why the debug file cannot be written
 	Client   llm.Options
 	Advisor  advice.Advisor
 	Profiles map[string]answer.Profile // by tool
+}
+
+// Options are what the checks are about. If Err is set, only Err and Warnings are used.
+type Options struct {
+	Backend
+	Warnings []string // of config.Load
+	Err      error    // of config.Load
 	Offline  bool
 	Live     bool // ask a question
 	Getenv   func(string) string
@@ -76,7 +89,8 @@ type Options struct {
 func Run(ctx context.Context, o Options) []Check {
 	var checks checklist
 	checks.add("version", pass(version.Name+" "+version.String()))
-	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	checks.add("platform", pass(platform+", "+runtime.Version()))
 	checks.addConfig(o)
 	if o.Err != nil {
 		return checks
@@ -134,7 +148,10 @@ func Text(checks []Check) string {
 
 // write writes the lines of a check.
 func (c Check) write(w io.Writer) {
-	fmt.Fprintf(w, "%-4s  %-21s  %s\n", c.Verdict, c.Name, c.Text)
+	fmt.Fprintf(w, "%-4s  %-21s  %s\n",
+		c.Verdict,
+		c.Name,
+		c.Text)
 	for _, detail := range c.Details {
 		fmt.Fprintf(w, "      %s\n", detail)
 	}

@@ -137,7 +137,7 @@ func TestDatesAndLocation(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var checks checklist
-	checks.addConfig(Options{Config: load(t, "server: {debug: true}")})
+	checks.addConfig(Options{Backend: Backend{Config: load(t, "server: {debug: true}")}})
 	checks.addConfig(Options{
 		Err:      errors.New("c.yaml:1: a\nc.yaml:2: b"),
 		Warnings: []string{"c.yaml:3: ignored"},
@@ -149,8 +149,6 @@ func TestReport(t *testing.T) {
 warn  config                 the rest was not checked
       -> correct the configuration (config/config.yaml.example has every key) and run doctor again
 warn  config                 c.yaml:3: ignored
-      -> correct it or remove it; a variable that it names must be set ` +
-		`where the client starts the server
 fail  config                 c.yaml:1: a
 fail  config                 c.yaml:2: b
 fail  http                   the server said [2J

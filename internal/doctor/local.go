@@ -30,10 +30,8 @@ func (l *checklist) addConfig(o Options) {
 		l.add("config", warn("the rest was not checked", hint))
 	}
 
-	const hint = "correct it or remove it; " +
-		"a variable that it names must be set where the client starts the server"
 	for _, warning := range o.Warnings {
-		l.add("config", warn(warning, hint))
+		l.add("config", warn(warning, "")) // it says what to do
 	}
 }
 
@@ -82,7 +80,12 @@ func locationCheck(cfg *config.Config) Check {
 	}
 
 	at := cfg.Search.UserLocation
-	places := []string{at.City, at.Region, at.Country, at.Timezone}
+	places := []string{
+		at.City,
+		at.Region,
+		at.Country,
+		at.Timezone,
+	}
 	places = slices.DeleteFunc(places, func(s string) bool { return s == "" })
 	if len(places) == 0 {
 		return pass("search.user_location is empty: the API searches from no place")
@@ -128,8 +131,8 @@ func ClearText(base string) string {
 	if err != nil || u.Scheme != "http" || text.IsLoopback(u.Hostname()) {
 		return ""
 	}
-	const problem = "openai.base_url is plain http to %s: the API key is sent unencrypted"
-	return fmt.Sprintf(problem, u.Hostname())
+	return "openai.base_url is plain http to " + u.Hostname() +
+		": the API key is sent unencrypted"
 }
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP

@@ -72,7 +72,9 @@ func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Er
 	}
 
 	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
-	if gjson.GetBytes(body, "id").Exists() || gjson.GetBytes(body, "data.id").Exists() {
+	isModel := gjson.GetBytes(body, "id").Exists() ||
+		gjson.GetBytes(body, "data.id").Exists()
+	if isModel {
 		return body, nil
 	}
 	message := "GET /models/" + id + " returned no model; " +
@@ -93,7 +95,8 @@ func (p *probe) live(ctx context.Context) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
+	limit := min(p.Config.Timeout(), 2*time.Minute)
+	ctx, cancel := answer.WithTimeout(ctx, limit)
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Client:       p.client,
@@ -109,7 +112,10 @@ func (p *probe) live(ctx context.Context) Check {
 			streamed = done.Response.Streamed
 		}
 	}
-	call := &llm.Call{Tool: "answer", Sink: observe}
+	call := &llm.Call{
+		Tool: "answer",
+		Sink: observe,
+	}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
 		problem, hint := p.Advisor.Advise("answer", err)
@@ -138,7 +144,9 @@ func (p *probe) keyMayNotRead() bool {
 
 // keyIsRefused reports whether the fault is that the API does not accept the key.
 func (p *probe) keyIsRefused() bool {
-	return p.fault != nil && p.fault.Kind == llm.KindAuth && !p.keyMayNotRead()
+	return p.fault != nil &&
+		p.fault.Kind == llm.KindAuth &&
+		!p.keyMayNotRead()
 }
 
 // CheckKey asks the API for the models, as Run does. It returns whether the API refuses the key, and
@@ -156,19 +164,20 @@ func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
 
 // key checks whether there is a key and whether the API accepts it.
 func (p *probe) key() Check {
-	variable := p.Advisor.Key
+	advisor := p.Advisor
+	variable := advisor.Key
 	if p.Offline {
 		return pass("none is needed with --offline")
 	}
 	if p.Config.KeyErr != nil {
-		hint := p.Advisor.GetKey()
+		hint := advisor.GetKey()
 		if !p.Config.KeyStored() {
 			hint = "correct the path in " + variable + ", or " + hint
 		}
 		return fail(p.Config.KeyErr.Error(), hint)
 	}
 	if !p.Config.KeySet {
-		hint := p.Advisor.GetKey() +
+		hint := advisor.GetKey() +
 			"; setup CLIENT shows how a client passes it on, --offline needs none"
 		return fail(variable+" is not set", hint)
 	}
@@ -181,10 +190,10 @@ func (p *probe) key() Check {
 	case p.fault == nil:
 		return pass(set + " and accepted")
 	case p.keyIsRefused():
-		problem, hint := p.Advisor.Advise("", p.fault)
+		problem, hint := advisor.Advise("", p.fault)
 		return fail(set+", but "+problem, hint)
-	case p.Advisor.KeyFlaw != "":
-		return warn(set+", but "+p.Advisor.KeyFlaw, p.Advisor.SetKey("the key alone"))
+	case advisor.KeyFlaw != "":
+		return warn(set+", but "+advisor.KeyFlaw, advisor.SetKey("the key alone"))
 	}
 	return pass(set)
 }

@@ -187,7 +187,7 @@ func TestProbe(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 
-			o := Options{
+			o := Options{Live: tt.live, Backend: Backend{
 				Config: load(t, "", "OPENAI_API_KEY=sk-test"),
 				Client: llm.Options{BaseURL: server.URL, APIKey: "sk-test"},
 				Advisor: advice.Advisor{
@@ -197,9 +197,8 @@ func TestProbe(t *testing.T) {
 					Models:  map[string]advice.Setting{"answer": {Name: "M", Value: "x", From: "Y"}},
 				},
 				Profiles: map[string]answer.Profile{"answer": {Model: "x"}},
-				Live:     tt.live,
-				Getenv:   func(string) string { return "" },
-			}
+			}}
+			o.Getenv = func(string) string { return "" }
 			if tt.change != nil {
 				tt.change(&o)
 			}

@@ -24,7 +24,9 @@ func (j *job) until(i int) time.Duration {
 }
 
 // hasEnded reports whether the response is finished.
-func (j *job) hasEnded() bool { return j.until(len(j.events)-1) <= 0 }
+func (j *job) hasEnded() bool {
+	return j.until(len(j.events)-1) <= 0
+}
 
 // state returns the response as it is now.
 func (j *job) state() any {

@@ -58,7 +58,10 @@ func (x *exchange) answer() {
 	case response != "":
 		x.fetch(response)
 	case model != "":
-		x.sendJSON(http.StatusOK, object{"id": model, "object": "model"})
+		x.sendJSON(http.StatusOK, object{
+			"id":     model,
+			"object": "model",
+		})
 	default:
 		x.fail(http.StatusNotFound, "Invalid URL ("+path+")")
 	}

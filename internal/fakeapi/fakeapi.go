@@ -57,7 +57,9 @@ func Start(step Step) (*Server, error) {
 	}
 
 	api := &API{}
-	handle := func(w http.ResponseWriter, r *http.Request) { api.Answer(w, r, step) }
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		api.Answer(w, r, step)
+	}
 	s := &Server{
 		URL: "http://" + listener.Addr().String() + "/v1",
 		server: &http.Server{

@@ -12,7 +12,10 @@ import (
 // events returns the stream of a finished response.
 func events(final gjson.Result) (all []object) {
 	add := func(event string, members object) {
-		e := object{"type": "response." + event, "sequence_number": len(all)}
+		e := object{
+			"type":            "response." + event,
+			"sequence_number": len(all),
+		}
 		maps.Copy(e, members)
 		all = append(all, e)
 	}
@@ -40,7 +43,8 @@ func events(final gjson.Result) (all []object) {
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	add(final.Get("status").String(), object{"response": json.RawMessage(final.Raw)})
+	whole := json.RawMessage(final.Raw)
+	add(final.Get("status").String(), object{"response": whole})
 	return all
 }
 
@@ -57,12 +61,22 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 	addText := func(event, index string, n int, part gjson.Result) {
 		text := part.Get("text").String()
 		for piece := range slices.Chunk([]rune(text), 7) {
-			add(event+".delta", object{index: n, "delta": string(piece)})
+			add(event+".delta", object{
+				index:   n,
+				"delta": string(piece),
+			})
 		}
-		add(event+".done", object{index: n, "text": text})
+		add(event+".done", object{
+			index:  n,
+			"text": text,
+		})
 	}
 
-	add("output_item.added", object{"item": object{"id": id, "type": kind, "status": "in_progress"}})
+	add("output_item.added", object{"item": object{
+		"id":     id,
+		"type":   kind,
+		"status": "in_progress",
+	}})
 	switch kind {
 	case "reasoning":
 		for n, part := range item.Get("summary").Array() {
@@ -77,9 +91,15 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 			empty := object{"type": "output_text", "text": ""}
 			whole := json.RawMessage(part.Raw)
 
-			add("content_part.added", object{"content_index": n, "part": empty})
+			add("content_part.added", object{
+				"content_index": n,
+				"part":          empty,
+			})
 			addText("output_text", "content_index", n, part)
-			add("content_part.done", object{"content_index": n, "part": whole})
+			add("content_part.done", object{
+				"content_index": n,
+				"part":          whole,
+			})
 		}
 	}
 	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
@@ -96,7 +116,9 @@ func (x *exchange) stream(j *job, first int) {
 		}
 
 		event := j.events[i]
-		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event["type"], encode(event)))
+		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n",
+			event["type"],
+			encode(event)))
 	}
 	x.done = err == nil
 }

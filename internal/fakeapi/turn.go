@@ -33,9 +33,6 @@ func (x *exchange) question() string {
 	return strings.TrimSpace(question)
 }
 
-// title is the beginning of the question on one line.
-func (x *exchange) title() string { return text.Truncate(text.OneLine(x.question()), 80) }
-
 // includes reports whether the request asks for an element of include.
 func (x *exchange) includes(element string) bool {
 	return x.body.Get(`include.#(=="` + element + `")`).Exists()
@@ -94,19 +91,24 @@ var japaneseText = regexp.MustCompile(`[\p{Hiragana}\p{Katakana}\p{Han}]`)
 
 // turn returns the output of the turn, in the language of the question.
 func (x *exchange) turn() []gjson.Result {
-	question := string(encode(x.title()))
+	title := text.Truncate(text.OneLine(x.question()), 80)
+	question := string(encode(title))
 	language := "english"
 	if japaneseText.MatchString(question) {
 		language = "japanese"
 	}
 
-	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
+	inner := func(quoted string) string {
+		return quoted[1 : len(quoted)-1]
+	}
 	words := []string{"$QUESTION", inner(question)}
 	for word, translation := range gjson.Get(samples, language).Map() {
 		words = append(words, word, inner(translation.Raw))
 	}
-	output := gjson.Get(samples, cmp.Or(x.step.Turn, x.judge())).Raw
-	return gjson.Parse(strings.NewReplacer(words...).Replace(output)).Array()
+	turn := cmp.Or(x.step.Turn, x.judge())
+	output := gjson.Get(samples, turn).Raw
+	output = strings.NewReplacer(words...).Replace(output)
+	return gjson.Parse(output).Array()
 }
 
 // item completes an item of the output: its id, and what the request asks for. An annotation spans

@@ -38,7 +38,9 @@ type Access struct {
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
-func (a Access) Authenticates() bool { return a.Tokens != nil || a.Resource != nil }
+func (a Access) Authenticates() bool {
+	return a.Tokens != nil || a.Resource != nil
+}
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
 // under a name of its own.
@@ -82,7 +84,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		res := responseOf(w)
-		res.client = person.Name
+		res.person = person.Name
 		if err != nil {
 			a.refuse(res, err)
 			return
@@ -92,7 +94,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		res.tracker.o.Metrics.client(person.Name)
+		res.tracker.o.Metrics.person(person.Name)
 		if !strings.HasPrefix(person.ID, namespace) {
 			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return

@@ -198,7 +198,7 @@ func TestRemote(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.RemoteAddr = tt.from
 			r.Header.Set("X-Forwarded-For", tt.forwarded)
-			compare.Equal(t, "address", o.remote(r), tt.want)
+			compare.Equal(t, "address", o.clientAddress(r), tt.want)
 		})
 	}
 }

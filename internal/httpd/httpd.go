@@ -153,7 +153,10 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 // handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
 // cancelled.
 func (o Options) handler(ctx, calls context.Context) http.Handler {
-	limit := &limiter{o: o, people: map[string]load{}}
+	limit := &limiter{
+		o:      o,
+		people: map[string]load{},
+	}
 	o.Metrics.gauges = func() map[string]int {
 		ready := 1
 		if o.ready(ctx) != nil {
@@ -171,17 +174,18 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 		}
 	}
 
-	clients := []string{"anonymous"}
+	people := []string{"anonymous"}
 	if o.Access.Tokens != nil {
-		clients = o.Access.Tokens.Names()
+		people = o.Access.Tokens.Names()
 	}
-	for _, name := range clients {
-		o.Metrics.client(name)
+	for _, name := range people {
+		o.Metrics.person(name)
 	}
 
 	guarded := http.NewServeMux()
 	endpoint := o.Access.requireToken("", limit.admit(o.mcp(calls)))
-	guarded.Handle(o.Path, accept(http.NewCrossOriginProtection().Handler(endpoint)))
+	sameOrigin := http.NewCrossOriginProtection()
+	guarded.Handle(o.Path, accept(sameOrigin.Handler(endpoint)))
 	if o.MetricsListener == nil {
 		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
 	}
@@ -209,7 +213,8 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 // IsReserved reports whether path is one of the routes beside Options.Path, or may become one.
 func IsReserved(path string) bool {
 	routes := []string{"/healthz", "/readyz", "/metrics"}
-	return slices.Contains(routes, path) || strings.HasPrefix(path+"/", "/.well-known/")
+	return slices.Contains(routes, path) ||
+		strings.HasPrefix(path+"/", "/.well-known/")
 }
 
 // ready returns why the server should get no more requests, or nil.

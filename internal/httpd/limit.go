@@ -60,7 +60,10 @@ func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 // it is a message for this server.
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &admission{limiter: l, body: http.MaxBytesReader(w, r.Body, maxBody)}
+		a := &admission{
+			limiter: l,
+			body:    http.MaxBytesReader(w, r.Body, maxBody),
+		}
 		a.person = server.PersonOf(auth.TokenInfoFromContext(r.Context())).ID
 
 		res := responseOf(w)
@@ -106,7 +109,7 @@ type admission struct {
 	limiter *limiter
 	body    io.Reader
 	person  string // "": anonymous
-	held    load
+	taken   load   // what this request has taken so far
 }
 
 // take adds more to the load, or returns whose limit that would exceed. That of the person comes
@@ -118,9 +121,11 @@ func (a *admission) take(more load) error {
 
 	own := l.people[a.person].plus(more)
 	all := l.all.plus(more)
-	err := own.check(l.o.CallsPerPerson(), maxBodies/4, "person", "your calls")
+	err := own.check(l.o.CallsPerPerson(), maxBodies/4,
+		"person", "your calls")
 	if err == nil {
-		err = all.check(l.o.MaxCalls, maxBodies, "server", "the calls of all users")
+		err = all.check(l.o.MaxCalls, maxBodies,
+			"server", "the calls of all users")
 	}
 	if err != nil {
 		return err
@@ -128,7 +133,7 @@ func (a *admission) take(more load) error {
 
 	l.people[a.person] = own
 	l.all = all
-	a.held = a.held.plus(more)
+	a.taken = a.taken.plus(more)
 	return nil
 }
 
@@ -138,7 +143,7 @@ func (a *admission) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	less := load{-a.held.requests, -a.held.bytes}
+	less := load{-a.taken.requests, -a.taken.bytes}
 	l.all = l.all.plus(less)
 	own := l.people[a.person].plus(less)
 	l.people[a.person] = own

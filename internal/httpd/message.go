@@ -34,8 +34,10 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements
 
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		const format = `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`
-		fmt.Fprintf(w, format, cmp.Or(id, "null"), code, text)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`,
+			cmp.Or(id, "null"),
+			code,
+			text)
 		return true
 	}
 

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	prefix     = "openai_responses_mcp_" // of the names of the metrics of this program
-	maxClients = 1000                    // names in the metrics; further ones count as other
+	prefix    = "openai_responses_mcp_" // of the names of the metrics of this program
+	maxPeople = 1000                    // names in the metrics; further ones count as other
 )
 
 // families are the metrics of this program, in the order of the page. No name begins with another.
@@ -47,10 +47,10 @@ type Metrics struct {
 	profiles map[string]answer.Profile // by tool
 	gauges   func() map[string]int     // by family; set before the first request
 
-	mu      sync.Mutex         // guards the fields below
-	values  map[string]float64 // by series
-	series  []string           // in the order of their first values, so buckets are by number
-	clients map[string]bool    // names in the metrics
+	mu     sync.Mutex         // guards the fields below
+	values map[string]float64 // by series
+	series []string           // in the order of their first values, so buckets are by number
+	people map[string]bool    // names in the metrics
 }
 
 // NewMetrics returns metrics without any calls. The profiles of the tools name the models.
@@ -58,7 +58,7 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
 		profiles: profiles,
 		values:   map[string]float64{},
-		clients:  map[string]bool{},
+		people:   map[string]bool{},
 	}
 	m.add(1, "build_info{version=%q}", version.String())
 
@@ -87,14 +87,14 @@ func (m *Metrics) add(n float64, format string, labels ...any) {
 	m.values[series] += n
 }
 
-// client returns the name of a client, or other for those after the first maxClients. The series of a
+// person returns the name of a person, or other for those after the first maxPeople. The series of a
 // new one begin with zeros, so that the first call is an increase.
-func (m *Metrics) client(name string) string {
+func (m *Metrics) person(name string) string {
 	m.mu.Lock()
-	isKnown := m.clients[name]
-	isFull := len(m.clients) == maxClients
+	isKnown := m.people[name]
+	isFull := len(m.people) == maxPeople
 	if !isFull {
-		m.clients[name] = true
+		m.people[name] = true
 	}
 	m.mu.Unlock()
 
@@ -106,26 +106,41 @@ func (m *Metrics) client(name string) string {
 	}
 	m.rejectNone(name)
 	for tool := range m.profiles {
-		call := &llm.Call{Tool: tool, Person: llm.Person{Name: name}}
-		m.count(0, server.Ended{Call: call, Outcome: "ok"})
-		m.count(0, server.Ended{Call: call, Outcome: "error"})
+		call := &llm.Call{
+			Tool:   tool,
+			Person: llm.Person{Name: name},
+		}
+		m.count(0, server.Ended{
+			Call:    call,
+			Outcome: "ok",
+		})
+		m.count(0, server.Ended{
+			Call:    call,
+			Outcome: "error",
+		})
 	}
 	return name
 }
 
 // Observe counts a call that has ended.
-func (m *Metrics) Observe(c server.Ended) { m.count(1, c) }
+func (m *Metrics) Observe(c server.Ended) {
+	m.count(1, c)
+}
 
 // count counts n calls, of which only one can have figures.
 func (m *Metrics) count(n float64, c server.Ended) {
-	caller := fmt.Sprintf("tool=%q,client=%q", c.Tool, m.client(c.Person.Name))
+	caller := fmt.Sprintf("tool=%q,client=%q",
+		c.Tool, m.person(c.Person.Name))
 	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
 	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
-		m.add(1, "errors_total{tool=%q,kind=%q}", c.Tool, llm.KindOf(c.Err).Label())
+		m.add(1, "errors_total{tool=%q,kind=%q}",
+			c.Tool,
+			llm.KindOf(c.Err).Label())
 	}
 
-	priced := fmt.Sprintf("%s,model=%q", caller, m.profiles[c.Tool].Model)
+	priced := fmt.Sprintf("%s,model=%q",
+		caller, m.profiles[c.Tool].Model)
 	tokens := func(kind string, n int64) {
 		m.add(float64(n), "tokens_total{%s,kind=%q}", priced, kind)
 	}
@@ -150,7 +165,11 @@ func (m *Metrics) count(n float64, c server.Ended) {
 // Prometheus reads them.
 func (m *Metrics) addTime(n float64, name, labels string, took time.Duration) {
 	seconds := took.Seconds()
-	for _, le := range []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, math.Inf(1)} {
+	for _, le := range []float64{
+		0.5, 1, 2.5, 5,
+		10, 20, 30, 60,
+		120, 300, math.Inf(1),
+	} {
 		inside := 0.0
 		if seconds <= le {
 			inside = n
@@ -165,16 +184,16 @@ func (m *Metrics) addTime(n float64, name, labels string, took time.Duration) {
 // reject counts n requests that were refused.
 func (m *Metrics) reject(n float64, kind rejection) {
 	labels := fmt.Sprintf("status=\"%d\",reason=%q", kind.status, kind.reason)
-	if kind.client != "" {
-		labels += fmt.Sprintf(",client=%q", m.client(kind.client))
+	if kind.person != "" {
+		labels += fmt.Sprintf(",client=%q", m.person(kind.person))
 	}
 	m.add(n, "rejected_requests_total{%s}", labels)
 }
 
-// rejectNone adds zeros for the limits of a client.
-func (m *Metrics) rejectNone(client string) {
+// rejectNone adds zeros for the limits of a person.
+func (m *Metrics) rejectNone(person string) {
 	for _, reason := range []string{"person", "server", "bytes"} {
-		m.reject(0, rejection{http.StatusTooManyRequests, reason, client})
+		m.reject(0, rejection{http.StatusTooManyRequests, reason, person})
 	}
 }
 
@@ -203,7 +222,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	for _, f := range families {
 		name := prefix + f.name
-		fmt.Fprintf(&page, "# HELP %s %s\n# TYPE %s %s\n", name, f.help, name, f.kind)
+		fmt.Fprintf(&page, "# HELP %s %s\n", name, f.help)
+		fmt.Fprintf(&page, "# TYPE %s %s\n", name, f.kind)
 		if value, ok := gauges[f.name]; ok {
 			fmt.Fprintln(&page, name, value)
 		}

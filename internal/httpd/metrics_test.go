@@ -24,7 +24,7 @@ func page(n int) string {
 		call := &llm.Call{Tool: "answer", Person: person}
 		m.Observe(server.Ended{Call: call, Outcome: "ok"})
 	}
-	m.client("anonymous")
+	m.person("anonymous")
 
 	res := httptest.NewRecorder()
 	m.ServeHTTP(res, nil)

@@ -41,7 +41,7 @@ type tracker struct {
 type rejection struct {
 	status int
 	reason string // such as person, server or bytes of a 429
-	client string // the name of the person, "" if unknown
+	person string // the name of the person, "" if unknown
 }
 
 // track passes requests to next with a response of the tracker.
@@ -51,7 +51,7 @@ func (t *tracker) track(next http.Handler) http.Handler {
 			w:       w,
 			control: http.NewResponseController(w),
 			tracker: t,
-			remote:  t.o.remote(r),
+			address: t.o.clientAddress(r),
 			header:  http.Header{},
 		}
 		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
@@ -64,12 +64,13 @@ func (t *tracker) track(next http.Handler) http.Handler {
 	})
 }
 
-// remote returns the address of a client for the log: the one that a trusted proxy has added to
+// clientAddress returns the address of a client for the log: the one that a trusted proxy has added to
 // X-Forwarded-For, or that of the connection.
-func (o Options) remote(r *http.Request) string {
+func (o Options) clientAddress(r *http.Request) string {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
-	last, _ := netip.ParseAddr(strings.TrimSpace(list[strings.LastIndex(list, ",")+1:]))
+	entry := list[strings.LastIndex(list, ",")+1:]
+	last, _ := netip.ParseAddr(strings.TrimSpace(entry))
 	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
@@ -107,7 +108,11 @@ func accept(next http.Handler) http.Handler {
 // so long enough ago, but not longer than the options allow.
 func (t *tracker) drain() {
 	end := time.Now().Add(t.o.Drain)
-	for t.active.Load() > 0 || time.Since(time.Unix(0, t.kept.Load())) < t.o.Notice {
+	mayFollow := func() bool { // another request on a connection that was left open
+		kept := time.Unix(0, t.kept.Load())
+		return time.Since(kept) < t.o.Notice
+	}
+	for t.active.Load() > 0 || mayFollow() {
 		if time.Now().After(end) {
 			t.o.Log.Warn("cancelling the calls that are still in flight",
 				"after", t.o.Drain.String())
@@ -119,7 +124,7 @@ func (t *tracker) drain() {
 
 // reject counts a rejected request, and logs it: at most one line a second for each kind and person.
 // An SDK begins with a GET, whose 405 is not worth a line.
-func (t *tracker) reject(kind rejection, remote string) {
+func (t *tracker) reject(kind rejection, address string) {
 	t.o.Metrics.reject(1, kind)
 
 	now := time.Now().Unix()
@@ -133,10 +138,10 @@ func (t *tracker) reject(kind rejection, remote string) {
 		log = t.o.Log.Debug
 	}
 	values := []any{"status", kind.status, "reason", kind.reason}
-	if kind.client != "" {
-		values = append(values, "client", kind.client)
+	if kind.person != "" {
+		values = append(values, "client", kind.person)
 	}
-	log("rejected", append(values, "remote", remote)...)
+	log("rejected", append(values, "remote", address)...)
 }
 
 // response is a response of a tracker. A client that takes nothing of it for writeTime loses its
@@ -145,9 +150,9 @@ func (t *tracker) reject(kind rejection, remote string) {
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
 	tracker *tracker
-	remote  string
+	address string // of the client
 	reason  string // of a rejection; "": the text of its status
-	client  string // the name of the person, "" until it is known
+	person  string // the name of the person, "" until it is known
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
@@ -159,7 +164,9 @@ type response struct {
 }
 
 // responseOf returns the response that track has passed to every handler.
-func responseOf(w http.ResponseWriter) *response { return w.(*response) }
+func responseOf(w http.ResponseWriter) *response {
+	return w.(*response)
+}
 
 // allow gives the client time to send the body of the request.
 func (r *response) allow(d time.Duration) {
@@ -194,7 +201,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
 		reason := cmp.Or(r.reason, http.StatusText(status))
-		r.tracker.reject(rejection{status, reason, r.client}, r.remote)
+		r.tracker.reject(rejection{status, reason, r.person}, r.address)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
@@ -231,7 +238,8 @@ func (r *response) end() {
 	if r.silent != nil {
 		r.silent.Stop()
 	}
-	isClosing := r.w.Header().Get("Connection") == "close" || r.tracker.draining.Load()
+	isClosing := r.w.Header().Get("Connection") == "close" ||
+		r.tracker.draining.Load()
 	if !isClosing {
 		r.tracker.kept.Store(time.Now().UnixNano())
 	}

@@ -39,7 +39,10 @@ type stranger struct {
 }
 
 func newStrangers(ln net.Listener) *strangers {
-	return &strangers{Listener: ln, conns: map[string]*stranger{}}
+	return &strangers{
+		Listener: ln,
+		conns:    map[string]*stranger{},
+	}
 }
 
 // Accept waits for a connection.
@@ -52,7 +55,11 @@ func (s *strangers) Accept() (net.Conn, error) {
 		time.Sleep(time.Millisecond)
 	}
 
-	c := &stranger{Conn: conn, of: s, since: time.Now()}
+	c := &stranger{
+		Conn:  conn,
+		of:    s,
+		since: time.Now(),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[conn.RemoteAddr().String()] = c
@@ -102,7 +109,8 @@ func (c *stranger) Close() error {
 func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
-	lines := c.lines.Add(int64(bytes.Count(header, []byte("\n"))))
+	more := bytes.Count(header, []byte("\n"))
+	lines := c.lines.Add(int64(more))
 	if lines > maxLines && !c.known.Load() {
 		return 0, errors.New("a header with too many lines")
 	}

@@ -35,17 +35,24 @@ type holders struct {
 // them in errors, which contain neither names nor tokens: the two may be swapped. learn is called
 // with each new token before it is accepted.
 func NewTokens(source string, data []byte, learn func(secrets ...string)) (*Tokens, error) {
-	t := &Tokens{source: source, learn: learn}
+	t := &Tokens{
+		source: source,
+		learn:  learn,
+	}
 	return t, t.Set(data)
 }
 
 // Authenticate returns the holder of token, or auth.ErrInvalidToken.
 func (t *Tokens) Authenticate(token string) (llm.Person, error) {
-	name, ok := t.holders.Load().byHash[sha256.Sum256([]byte(token))]
+	hash := sha256.Sum256([]byte(token))
+	name, ok := t.holders.Load().byHash[hash]
 	if !ok {
 		return llm.Person{}, auth.ErrInvalidToken
 	}
-	return llm.Person{ID: tokenHolder + name, Name: name}, nil
+	return llm.Person{
+		ID:   tokenHolder + name,
+		Name: name,
+	}, nil
 }
 
 // Names returns the names of the holders.
@@ -56,8 +63,7 @@ func (t *Tokens) Names() []string {
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
-	list := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
-	for i, entry := range strings.FieldsFunc(list, separatesTokens) {
+	for i, entry := range text.List(string(data)) {
 		name, secret, ok := strings.Cut(entry, ":")
 		problem := ""
 		switch {
@@ -90,8 +96,4 @@ func isName(name string) bool {
 	isPlain := strconv.Quote(name) == `"`+name+`"`
 	isVisible := !strings.ContainsFunc(name, text.Unsafe)
 	return isPlain && isVisible && !strings.ContainsAny(name, "'`")
-}
-
-func separatesTokens(r rune) bool {
-	return r == ',' || r <= ' '
 }

@@ -38,7 +38,7 @@ type accumulator struct {
 	blocks  map[blockKey]*block
 	order   []*block
 
-	remote
+	background
 	size int // bytes of the events so far
 
 	done     []Item // complete items, for a response that does not have them
@@ -271,7 +271,11 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 
 	case "response.content_part.added", "response.content_part.done":
-		message := Item{Type: "message", ID: ev.ItemID, Content: []Part{ev.Part}}
+		message := Item{
+			Type:    "message",
+			ID:      ev.ItemID,
+			Content: []Part{ev.Part},
+		}
 		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
 
 	case "response.output_text.delta", "response.refusal.delta":

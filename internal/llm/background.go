@@ -25,14 +25,14 @@ const (
 // API.
 var ErrDetached = errors.New("the response goes on at the API")
 
-// remote is the response of a request, as far as the API runs it in the background: it does while
+// background is the response of a request, as far as the API runs it in the background: it does while
 // the response has an id and no end.
-type remote struct {
-	asked   bool      // the request asks for background
-	model   string    // that was asked; "" for Get
-	include []string  // of the request
+type background struct {
+	asked   bool      // whether the request asks for background
+	model   string    // the model of the request; "" for Get
+	include []string  // the include of the request
 	id      string    // "": the API has not named it as a background response
-	ended   *Response // also one that failed; nil: it runs
+	ended   *Response // the response after its end, also if it failed; nil: it runs
 
 	// Events with lower sequence numbers were read: next counts all of them, skip those from
 	// earlier connections.
@@ -41,12 +41,14 @@ type remote struct {
 }
 
 // running reports whether the response runs in the background.
-func (r *remote) running() bool { return r.id != "" && r.ended == nil }
+func (b *background) running() bool {
+	return b.id != "" && b.ended == nil
+}
 
 // skips reports whether an event was read from an earlier connection, and notes its number.
-func (r *remote) skips(ev *streamEvent) bool {
-	isOld := ev.Sequence < r.skip
-	r.next = max(r.next, ev.Sequence+1)
+func (b *background) skips(ev *streamEvent) bool {
+	isOld := ev.Sequence < b.skip
+	b.next = max(b.next, ev.Sequence+1)
 	return isOld
 }
 
@@ -62,7 +64,7 @@ func (c *Client) Get(
 	}
 
 	acc := c.newAccumulator(ctx, call)
-	acc.remote = remote{id: id, include: include}
+	acc.background = background{id: id, include: include}
 	r, failure := c.fetch(ctx, acc, false)
 	if r == nil {
 		return nil, failure
@@ -86,8 +88,8 @@ func (c *Client) Cancel(ctx context.Context, call *Call, id string) error {
 	return failure
 }
 
-// abandon cancels the response of a call that ends early, in a time of its own.
-func (c *Client) abandon(ctx context.Context, acc *accumulator) {
+// cancelEarly cancels the response of a call that ends early, in a time of its own.
+func (c *Client) cancelEarly(ctx context.Context, acc *accumulator) {
 	if !acc.running() || errors.Is(context.Cause(ctx), ErrDetached) {
 		return
 	}
@@ -134,7 +136,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure.Lost, !acc.running():
 			return nil, failure
 		case ctx.Err() != nil, !isStream && failure.Kind == KindFailed: // too large, for example
-			x.abandon(ctx, acc)
+			x.cancelEarly(ctx, acc)
 			return nil, failure
 		}
 	}

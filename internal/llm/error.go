@@ -182,7 +182,9 @@ var (
 // section 9.3.6). It is the Err of a KindConnection error.
 type TunnelError int
 
-func (s TunnelError) Error() string { return statusName(int(s)) }
+func (s TunnelError) Error() string {
+	return statusName(int(s))
+}
 
 // QueuedError is how many calls were ahead of one that ended while it waited for the rate limit. It
 // is among the causes of a KindTimeout error.
@@ -218,7 +220,9 @@ func (e *Error) retryable() bool {
 
 // rateLimited reports whether the API refused a request because of its rate limit, so that the
 // pacer delays the next attempt.
-func (e *Error) rateLimited() bool { return e.Kind == KindRateLimit && e.retryable() }
+func (e *Error) rateLimited() bool {
+	return e.Kind == KindRateLimit && e.retryable()
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -266,7 +270,9 @@ func namedKind(name string) Kind {
 }
 
 // named returns the kind that the code or the type of the error names, if any.
-func (e *Error) named() Kind { return cmp.Or(namedKind(e.Code), namedKind(e.Type)) }
+func (e *Error) named() Kind {
+	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
+}
 
 var statusKinds = map[int]Kind{
 	http.StatusUnauthorized:    KindAuth,

@@ -3,18 +3,7 @@ package llm
 // Event is one step of a response that is being written: BlockStart, BlockDelta, BlockStop, Search,
 // Retrying, Created, Reconnecting, Waiting, Usage or Done. Blocks are numbered from 0 over everything
 // that one call takes: retries and further requests included. Those with tags are printed as JSON.
-type Event interface{ event() }
-
-func (BlockStart) event()   {}
-func (BlockDelta) event()   {}
-func (BlockStop) event()    {}
-func (Search) event()       {}
-func (Retrying) event()     {}
-func (Created) event()      {}
-func (Reconnecting) event() {}
-func (Waiting) event()      {}
-func (Usage) event()        {}
-func (Done) event()         {}
+type Event any
 
 // The values of BlockStart.Kind.
 const (

@@ -1,8 +1,8 @@
 package llm
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
@@ -30,21 +31,16 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		return nil, failure
 	}
 	x := &exchange{
-		Client:       c,
-		call:         call,
-		model:        r.Model,
-		body:         c.newBody(call.Person, r),
-		instructions: r.Instructions,
-		ticket:       c.pacer(r.Model).Ticket(call.Person.ID),
-		key:          c.key.Load(),
-		delays:       newDelays(),
-		attempt:      1,
+		Client:  c,
+		call:    call,
+		model:   r.Model,
+		body:    c.newBody(call.Person, r),
+		ticket:  c.pacer(r.Model).Ticket(call.Person.ID),
+		key:     c.key.Load(),
+		delays:  newDelays(),
+		attempt: 1,
 	}
-	err := x.encode()
-	if err != nil {
-		message := "encoding the request: " + err.Error()
-		return nil, c.failed(ctx, &Error{Kind: KindParameter, Message: message}, 0)
-	}
+	x.encode()
 
 	for {
 		d := x.try(ctx)
@@ -58,7 +54,10 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		case smaller: // try again at once
 		case retry:
 			x.attempt++
-			call.Send(Retrying{Attempt: x.attempt, Err: d.err})
+			call.Send(Retrying{
+				Attempt: x.attempt,
+				Err:     d.err,
+			})
 			err := sleep(ctx, d.wait)
 			if err != nil {
 				return nil, c.failed(ctx, err, x.attempt-1)
@@ -70,21 +69,20 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 // exchange is a request with its attempts, which follow each other.
 type exchange struct {
 	*Client
-	call         *Call
-	model        string
-	body         body
-	instructions json.RawMessage
-	encoded      []byte // body with instructions
+	call    *Call
+	model   string
+	body    body
+	encoded []byte // the JSON of body
 
-	key     *string // that is in force when it begins
+	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
 	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
 	attempt int                         // number of the next attempt, from 1 on
 }
 
-func (x *exchange) encode() (err error) {
-	x.encoded, err = x.body.encode(x.instructions)
-	return err
+// encode encodes the body. It cannot fail: the configuration has checked its own parts.
+func (x *exchange) encode() {
+	x.encoded, _ = jsonx.Marshal(x.body)
 }
 
 // decision says what follows an attempt.
@@ -100,7 +98,7 @@ type next int
 const (
 	done    next = iota // with the response
 	fail                // with err
-	smaller             // the same attempt again, at once: the body has lost a parameter
+	smaller             // the same attempt again, at once: a parameter was removed from the body
 	retry               // another attempt after wait, because of err
 )
 
@@ -108,7 +106,10 @@ const (
 func (x *exchange) try(ctx context.Context) decision {
 	err := x.waitForTurn(ctx)
 	if err != nil {
-		return decision{next: fail, err: x.failed(ctx, err, x.attempt-1)}
+		return decision{
+			next: fail,
+			err:  x.failed(ctx, err, x.attempt-1),
+		}
 	}
 
 	response, err := x.send(ctx)
@@ -131,7 +132,9 @@ func (x *exchange) try(ctx context.Context) decision {
 func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
 	if x.call.Sink != nil {
-		report = func(ahead int) { x.call.Send(Waiting{ahead}) }
+		report = func(ahead int) {
+			x.call.Send(Waiting{ahead})
+		}
 	}
 	isLast := x.attempt > 1 && x.attempt > x.o.MaxRetries
 
@@ -153,7 +156,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	x.logBody(ctx, "openai(client): request", x.encoded)
 
 	acc := x.newAccumulator(ctx, x.call)
-	acc.remote = remote{
+	acc.background = background{
 		asked:   x.body.inBackground(),
 		model:   x.model,
 		include: x.body.include(),
@@ -185,19 +188,18 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 // else 0. A failure is final after the last attempt, and if the wait for the next one would end
 // after the deadline of ctx and so turn it into a timeout.
 func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
-	if x.leaveOut(failure) {
+	if x.remove(x.body.refused(failure), failure, true) {
 		return decision{next: smaller}
 	}
 	if failure.Lost {
-		x.lose(failure)
+		_, found := x.found.Load(x.model) // otherwise the API has no GET
+		x.remove("background", failure, !found)
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}
 	}
 
-	if wait == 0 {
-		wait = failure.RetryAfter
-	}
+	wait = cmp.Or(wait, failure.RetryAfter)
 	if wait == 0 {
 		wait = x.delays.NextBackOff()
 	}
@@ -214,27 +216,17 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	return decision{next: retry, err: failure, wait: wait}
 }
 
-// leaveOut drops the dispensable parameter that a 400 names, and reports whether there is one. Later
-// bodies for the model do not have it either while the Client lives.
-func (x *exchange) leaveOut(failure *Error) bool {
-	name := x.body.refused(failure)
-	if !x.body.drop(name) {
+// remove removes a parameter from the body because of a failure, and reports whether the body had
+// it. If forModel, later bodies for the model do not have it either while the Client lives.
+func (x *exchange) remove(name string, failure *Error, forModel bool) bool {
+	if !x.body.remove(name) {
 		return false
 	}
-	_ = x.encode() // less of what could be encoded
-	x.remember(x.model, name, failure)
-	return true
-}
-
-// lose leaves background out after the API has lost the response. If it never found one, the model
-// is asked in the foreground from now on.
-func (x *exchange) lose(failure *Error) {
-	x.body.drop("background")
-	_ = x.encode() // less of what could be encoded
-	_, found := x.found.Load(x.model)
-	if !found {
-		x.remember(x.model, "background", failure)
+	x.encode()
+	if forModel {
+		x.remember(x.model, name, failure)
 	}
+	return true
 }
 
 // refusal is that of a key or of its quota, which all calls would get.

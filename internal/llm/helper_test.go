@@ -205,13 +205,11 @@ func wantError(t testing.TB, err error, kind Kind, message string) *Error {
 
 func question() Request {
 	return Request{
-		Model:           "gpt-5.2",
-		Instructions:    json.RawMessage(`"Answer."`),
-		Input:           []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
-		Tools:           []map[string]any{{"type": "web_search"}},
-		Include:         []string{"web_search_call.action.sources"},
-		ReasoningEffort: "medium",
-		Verbosity:       "low",
+		Profile:      Profile{Model: "gpt-5.2", ReasoningEffort: "medium", Verbosity: "low"},
+		Instructions: "Answer.",
+		Input:        []json.RawMessage{json.RawMessage(`{"role":"user","content":"Hello?"}`)},
+		Tools:        []map[string]any{{"type": "web_search"}},
+		Include:      []string{"web_search_call.action.sources"},
 	}
 }
 

@@ -41,9 +41,6 @@ const defaultBaseURL = "https://api.openai.com/v1"
 type Options struct {
 	BaseURL      string            // a URL, with or without a trailing slash; "": OpenAI's
 	APIKey       string            // sent as a bearer token, see Client.SetKey
-	KeyEnv       string            // variable that the key comes from, for messages; "": OPENAI_API_KEY
-	KeyInFile    bool              // KeyEnv names the file of the key, unless there is Login
-	Login        string            // command that writes the file of the key, for messages
 	Organization string            // OpenAI-Organization header; "": none
 	Project      string            // OpenAI-Project header; "": none
 	Headers      map[string]string // replace others; Authorization or api-key replaces the bearer token
@@ -117,25 +114,14 @@ func (c *Client) Ready() error {
 	switch {
 	case !c.bearer:
 	case key == "":
-		return c.missingKey()
+		return &Error{Kind: KindMissingKey, Message: "Missing API key"}
 	case strings.ContainsFunc(key, unicode.IsControl):
-		const message = "the key contains a line break or another control character"
-		return &Error{Kind: KindAuth, Message: message}
+		return &Error{
+			Kind:    KindAuth,
+			Message: "the key contains a line break or another control character",
+		}
 	}
 	return nil
-}
-
-// missingKey says where to put the key.
-func (c *Client) missingKey() error {
-	variable := cmp.Or(c.o.KeyEnv, "OPENAI_API_KEY")
-	message := "Missing API key: set " + variable
-	switch {
-	case c.o.Login != "":
-		message += " or run " + c.o.Login
-	case c.o.KeyInFile:
-		message = "Missing API key: write it to the file of " + variable
-	}
-	return &Error{Kind: KindMissingKey, Message: message}
 }
 
 // header returns the headers of every request, without the API key.
@@ -178,9 +164,8 @@ func (c *Client) pacer(model string) *pacer.Pacer {
 // Waiting returns how many calls wait for the rate limit.
 func (c *Client) Waiting() int {
 	waiting := 0
-	c.pacers.Range(func(_, p any) bool {
+	for _, p := range c.pacers.Range {
 		waiting += p.(*pacer.Pacer).Waiting()
-		return true
-	})
+	}
 	return waiting
 }

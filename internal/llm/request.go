@@ -12,48 +12,53 @@ import (
 
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// Request is one question to a model. Empty and zero fields are not sent. The client adds store,
-// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning; it leaves out what
-// the model does not take (CapabilityOf).
+// Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
+// are those that the model does not take (CapabilityOf).
+type Profile struct {
+	Model            string
+	ReasoningEffort  string
+	Verbosity        string
+	ReasoningSummary string
+	MaxOutputTokens  int
+	MaxToolCalls     int
+	ServiceTier      string
+	Background       bool // runs at the API without a connection
+}
+
+// Request is one question to a model. Empty fields are not sent. The client adds store,
+// parallel_tool_calls, stream, safety_identifier and, for reasoning models, encrypted reasoning.
 type Request struct {
-	Model        string
-	Instructions json.RawMessage   // a string, encoded once for all requests that have it
+	Profile
+	Instructions string
 	Input        []json.RawMessage // items: UserMessage and Response.InputItems
 	Tools        []map[string]any  // as the API takes them; the SDK's types lack members
 	ToolChoice   string            // "": auto
 	Include      []string
 
-	ReasoningEffort  string
-	ReasoningSummary string
-	Verbosity        string
-	MaxOutputTokens  int
-	MaxToolCalls     int
-	ServiceTier      string
-
 	// Extra is merged into the body: objects key by key, include as a union, null removes a member.
 	// It cannot replace FixedMembers.
 	Extra map[string]any
 
-	Background bool // runs at the API without a connection: see Start
-	Plain      bool // asks for a plain answer instead of a stream
+	Plain bool // asks for a plain answer instead of a stream
 }
 
 // UserMessage returns an input item with a message of the user.
 func UserMessage(query string) json.RawMessage {
 	data, _ := json.Marshal(map[string]any{ // strings cannot fail
-		"type":    "message",
-		"role":    "user",
-		"content": []map[string]string{{"type": "input_text", "text": query}},
+		"type": "message",
+		"role": "user",
+		"content": []map[string]string{{
+			"type": "input_text",
+			"text": query,
+		}},
 	})
 	return data
 }
 
-// body is the body of a request without its instructions. Lists and objects that drop changes are
-// its own.
+// body is the body of a request. Lists and objects that remove changes are its own.
 type body map[string]any
 
 // newBody returns the body of a person's request, without the parameters that the API is known to
@@ -61,6 +66,7 @@ type body map[string]any
 func (c *Client) newBody(person Person, r Request) body {
 	b := body(nonZero(map[string]any{
 		"background":        r.Background,
+		"instructions":      r.Instructions,
 		"max_output_tokens": r.MaxOutputTokens,
 		"max_tool_calls":    r.MaxToolCalls,
 		"safety_identifier": person.identifier(),
@@ -97,7 +103,7 @@ func (c *Client) newBody(person Person, r Request) body {
 	for key := range c.unsupported.Range {
 		known := key.(modelParam)
 		if known.model == r.Model {
-			b.drop(known.param)
+			b.remove(known.param)
 		}
 	}
 	return b
@@ -163,18 +169,10 @@ func merge(object, members map[string]any) {
 	}
 }
 
-// encode returns the JSON of the body with the instructions, which are added to it: encoding/json
-// would check them at each call.
-func (b body) encode(instructions json.RawMessage) ([]byte, error) {
-	data, err := jsonx.Marshal(b)
-	if err != nil || len(instructions) == 0 {
-		return data, err
-	}
-	return slices.Concat([]byte(`{"instructions":`), instructions, []byte(","), data[1:]), nil
-}
-
 // inBackground reports whether the body asks for background.
-func (b body) inBackground() bool { return b["background"] == true }
+func (b body) inBackground() bool {
+	return b["background"] == true
+}
 
 // include returns the elements of include.
 func (b body) include() []string {
@@ -182,9 +180,9 @@ func (b body) include() []string {
 	return elements
 }
 
-// drop removes a parameter, and the list or object that it leaves empty. It reports whether the body
+// remove removes a parameter, and the list or object that it leaves empty. It reports whether the body
 // had it.
-func (b body) drop(name string) (ok bool) {
+func (b body) remove(name string) (ok bool) {
 	parent, member, isMember := strings.Cut(name, ".")
 	if !isMember {
 		_, ok = b[name]

@@ -9,7 +9,7 @@ import (
 // bodies.
 func TestEmptyRequest(t *testing.T) {
 	c, api := newClient(0, answer(200, finished))
-	_, err := c.Create(t.Context(), &Call{}, Request{Model: "gpt-4.1"})
+	_, err := c.Create(t.Context(), &Call{}, Request{Profile: Profile{Model: "gpt-4.1"}})
 
 	wantSuccess(t, err)
 	wantEqual(t, "body", api.bodies[0], object(t, `{"model": "gpt-4.1", "input": null,

@@ -46,7 +46,9 @@ type Response struct {
 }
 
 // Running reports whether the response runs in the background.
-func (r *Response) Running() bool { return r.Status == "queued" || r.Status == "in_progress" }
+func (r *Response) Running() bool {
+	return r.Status == "queued" || r.Status == "in_progress"
+}
 
 // hasState reports whether the status is one of a response in the background.
 func (r *Response) hasState() bool {
@@ -119,7 +121,9 @@ func (i Item) thoughts() string {
 }
 
 // IsText reports whether the part has text.
-func (p Part) IsText() bool { return p.Type == "output_text" || p.Type == "text" }
+func (p Part) IsText() bool {
+	return p.Type == "output_text" || p.Type == "text"
+}
 
 // InputItems returns the output as input of the next request. Each item is sent as the raw JSON
 // that was received, so items of unknown types survive. The API refuses reasoning without encrypted
@@ -261,7 +265,9 @@ func decode(data []byte, v any) error {
 	return err
 }
 
-func isObject(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
+func isObject(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
+}
 
 // notResponse describes a body that should have been a response.
 func notResponse(data []byte) *Error {

@@ -124,7 +124,9 @@ func isStream(body *bufio.Reader, contentType string) bool {
 }
 
 // requestID is the id that OpenAI's support asks for, or "".
-func requestID(resp *http.Response) string { return resp.Header.Get("X-Request-Id") }
+func requestID(resp *http.Response) string {
+	return resp.Header.Get("X-Request-Id")
+}
 
 // failed returns the *Error of an error that ended an attempt: without secrets, and logged (spec
 // §8.1). When the context is over, that is the cause of any other failure.

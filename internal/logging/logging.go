@@ -73,7 +73,10 @@ const (
 // handler returns a handler that writes to w, which is o.Stderr or a queue in front of it.
 func (o Options) handler(w io.Writer) slog.Handler {
 	if o.Format == JSON {
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.level(), ReplaceAttr: o.clean})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{
+			Level:       o.level(),
+			ReplaceAttr: o.clean,
+		})
 	}
 
 	timeFormat := serverTime
@@ -111,7 +114,9 @@ func (o Options) hasColors() bool {
 
 // plain reports whether the lines have no time and begin with the program's name: clients mix them
 // with those of other servers.
-func (o Options) plain() bool { return o.Format == "" && !o.Debug }
+func (o Options) plain() bool {
+	return o.Format == "" && !o.Debug
+}
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {

@@ -41,7 +41,10 @@ type claims struct {
 // accept checks the claims of a token with a valid signature. The scopes come after it: a client with
 // a bad token has to sign in again, with or without them.
 func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
-	accepted := func(audience string) bool { return slices.Contains(r.options.Audiences, audience) }
+	accepted := func(audience string) bool {
+		return slices.Contains(r.options.Audiences, audience)
+	}
+
 	switch {
 	case c.Expiry == nil:
 		return invalid("the token does not expire")

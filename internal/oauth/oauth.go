@@ -80,7 +80,10 @@ func New(o Options) (*Resource, error) {
 	}
 	jose.MaxRSAModulusBits = maxRSABits // go-jose has no other way to accept larger keys
 
-	r := &Resource{options: o, issuers: map[string]*issuer{}}
+	r := &Resource{
+		options: o,
+		issuers: map[string]*issuer{},
+	}
 	r.public, _ = url.Parse(o.PublicURL) // check has parsed it
 	for _, u := range o.Issuers {
 		i := &issuer{
@@ -158,7 +161,9 @@ func onLoopback(u *url.URL) bool {
 }
 
 // Host returns the host of the public URL, with the port if it has one.
-func (r *Resource) Host() string { return r.public.Host }
+func (r *Resource) Host() string {
+	return r.public.Host
+}
 
 // Run reads the keys of the issuers until ctx ends.
 func (r *Resource) Run(ctx context.Context) {

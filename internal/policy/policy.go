@@ -35,8 +35,9 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 
 	user, err := readUser(path, read)
 	if err != nil {
-		const format = "reading policy %q: %v; using the built-in policy (%s)"
-		return builtin, fmt.Sprintf(format, path, err, Revision)
+		warning = fmt.Sprintf("reading policy %q: %v; using the built-in policy (%s)",
+			path, err, Revision)
+		return builtin, warning
 	}
 
 	switch mode {

@@ -91,8 +91,12 @@ func (r *Redactor) Redact(s string) string {
 
 // Line returns s as one printable line ([text.OneLine]) without secrets. A secret with invisible
 // characters in it is found, because they are removed first.
-func (r *Redactor) Line(s string) string { return r.Redact(text.OneLine(s)) }
+func (r *Redactor) Line(s string) string {
+	return r.Redact(text.OneLine(s))
+}
 
 // Truncate returns Line(s) with at most n characters. It is truncated last: a part of a secret is
 // not found.
-func (r *Redactor) Truncate(s string, n int) string { return text.Truncate(r.Line(s), n) }
+func (r *Redactor) Truncate(s string, n int) string {
+	return text.Truncate(r.Line(s), n)
+}

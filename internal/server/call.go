@@ -59,7 +59,9 @@ func clientInfo(req mcp.Request) string {
 }
 
 // label returns what a client writes in one short line.
-func label(s string) string { return text.Truncate(text.OneLine(s), 100) }
+func label(s string) string {
+	return text.Truncate(text.OneLine(s), 100)
+}
 
 // PersonOf returns the person whose token a request has; nil: an anonymous caller.
 func PersonOf(token *auth.TokenInfo) llm.Person {
@@ -86,16 +88,11 @@ func (s *Server) call(
 	began := time.Now()
 	call := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	var q answer.Question
-	var err error
-	isFetch := name == fetch
-	if !isFetch {
-		q, err = question(name, args, s.options.Defaults)
-	}
+	q, err := question(args, s.options.Defaults)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 
-	if isFetch {
+	if name == fetch { // which has no question
 		return s.await(ctx, req, call, args.Get("id").Str)
 	}
 	if err == nil {
@@ -179,21 +176,6 @@ func (s *Server) recoverCall(tool string, err *error) {
 	*err = llm.KindInternal.Errorf("internal error")
 }
 
-// guarded returns an API of which a panic fails one call only.
-func (s *Server) guarded(api *tasks.API) *tasks.API {
-	if api == nil {
-		return nil
-	}
-	guarded := *api
-	guarded.Fetch = func(
-		ctx context.Context, call *llm.Call, response string, created time.Time,
-	) (a *answer.Answer, err error) {
-		defer s.recoverCall(call.Tool, &err)
-		return api.Fetch(ctx, call, response, created)
-	}
-	return &guarded
-}
-
 // isWatched reports whether the client of a request asks for messages about its call.
 func isWatched(req *mcp.CallToolRequest) bool {
 	switch req.Params.GetProgressToken().(type) {
@@ -228,12 +210,24 @@ func watch(
 	}
 }
 
+// outcomes are those of calls that have no answer, but did not fail.
+var outcomes = map[llm.Kind]string{
+	llm.KindCanceled:  cancelled,
+	llm.KindArguments: "invalid",
+	llm.KindLimited:   "limited",
+}
+
 // observe reports how a call ended, unless it goes on at the API.
 func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err error) {
-	if errors.Is(err, llm.ErrDetached) {
+	if s.options.Observe == nil || errors.Is(err, llm.ErrDetached) {
 		return
 	}
-	end := Ended{Call: call, Outcome: "ok", Duration: time.Since(began), Err: err}
+	end := Ended{
+		Call:     call,
+		Outcome:  "ok",
+		Duration: time.Since(began),
+		Err:      err,
+	}
 	if a != nil {
 		end.Meta = a.Meta
 	}
@@ -241,16 +235,8 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 		end.Meta.Retries = max(0, e.Attempts-1)
 	}
 
-	switch {
-	case err == nil:
-	case llm.KindOf(err) == llm.KindCanceled:
-		end.Outcome = cancelled
-	case llm.KindOf(err) == llm.KindArguments:
-		end.Outcome = "invalid"
-	case llm.KindOf(err) == llm.KindLimited:
-		end.Outcome = "limited"
-	default:
-		end.Outcome = "error"
+	if err != nil {
+		end.Outcome = cmp.Or(outcomes[llm.KindOf(err)], "error")
 	}
 	s.options.Observe(end)
 }

@@ -72,8 +72,8 @@ func (s *Server) await(
 	id, next := nextID(id)
 	task := s.tasks.Find(id, call.Person.ID)
 	if task == nil {
-		err := llm.KindArguments.Errorf("the id is not known, or has expired")
-		return s.failure(req, fetch, err)
+		return s.failure(req, fetch,
+			llm.KindArguments.Errorf("the id is not known, or has expired"))
 	}
 
 	call.Tool = task.Tool

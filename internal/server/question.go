@@ -16,7 +16,7 @@ import (
 // question returns the question of a call, whose default domains are those of d. The error is one
 // line that names the argument, what is allowed and what was sent. Unknown arguments are ignored, and
 // null is as if absent, because models write it for what they leave out.
-func question(tool string, args gjson.Result, d answer.Defaults) (answer.Question, error) {
+func question(args gjson.Result, d answer.Defaults) (answer.Question, error) {
 	var q answer.Question
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, llm.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
@@ -35,9 +35,6 @@ func question(tool string, args gjson.Result, d answer.Defaults) (answer.Questio
 
 	// tools/list of version 0.5 had a style; clients that send it are served.
 	q.Style = args.Get("style").Str
-	if tool == quick {
-		return q, nil
-	}
 
 	var recency, results, hosts, exclude, filter error
 	q.RecencyDays, recency = number(args, "recency_days", 0, math.MaxFloat64)
@@ -45,12 +42,15 @@ func question(tool string, args gjson.Result, d answer.Defaults) (answer.Questio
 	q.Domains, hosts = hostNames(args, "domains")
 	q.ExcludeDomains, exclude = hostNames(args, "exclude_domains")
 
-	v := args.Get("only_domains") // null is ""; models also send true as a string
-	q.OnlyDomains, filter = strconv.ParseBool(cmp.Or(v.String(), "false"))
-	switch {
-	case filter != nil, v.Type == gjson.Number:
-		filter = llm.KindArguments.Errorf("only_domains must be true or false, got %s", quote(v))
-	case q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0:
+	only := args.Get("only_domains") // models also send true as a string
+	switch strings.ToLower(only.String()) {
+	case "true":
+		q.OnlyDomains = true
+	case "false", "": // null is ""
+	default:
+		filter = llm.KindArguments.Errorf("only_domains must be true or false, got %s", quote(only))
+	}
+	if q.OnlyDomains && len(q.Domains)+len(d.Domains) == 0 {
 		filter = llm.KindArguments.Errorf("only_domains needs domains, which has no default here")
 	}
 	return q, cmp.Or(recency, results, hosts, exclude, filter)
@@ -91,4 +91,6 @@ func hostNames(args gjson.Result, argument string) ([]string, error) {
 }
 
 // quote returns the start of a JSON value in one line.
-func quote(v gjson.Result) string { return label(v.Raw) }
+func quote(v gjson.Result) string {
+	return label(v.Raw)
+}

@@ -24,12 +24,6 @@ type result struct {
 	Type       string          `json:"resultType,omitempty"` // for clients that know it
 }
 
-// MarshalJSON escapes < and > in texts, as the results of the SDK do.
-func (r *result) MarshalJSON() ([]byte, error) {
-	type plain result
-	return json.Marshal((*plain)(r))
-}
-
 // content is a text of a result.
 type content struct {
 	Type string `json:"type"`
@@ -84,15 +78,16 @@ type usage struct {
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	body, _ := jsonx.Marshal(a) // strings are always valid JSON
 	clean := s.options.Redactor.Line
+	m := a.Meta
 
 	r := newResult(req, string(body), map[string]any{
-		"usage":          usage(a.Meta.Usage),
-		"resolved_model": clean(a.Meta.ResolvedModel),
-		"service_tier":   clean(a.Meta.ServiceTier),
-		"response_id":    clean(a.Meta.ResponseID),
-		"request_id":     clean(a.Meta.RequestID),
-		"searches":       a.Meta.Searches,
-		"elapsed_ms":     a.Meta.Elapsed.Milliseconds(),
+		"usage":          usage(m.Usage),
+		"resolved_model": clean(m.ResolvedModel),
+		"service_tier":   clean(m.ServiceTier),
+		"response_id":    clean(m.ResponseID),
+		"request_id":     clean(m.RequestID),
+		"searches":       m.Searches,
+		"elapsed_ms":     m.Elapsed.Milliseconds(),
 	})
 	if s.options.Structured {
 		r.Structured = body
@@ -133,7 +128,11 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	}
 	data["message"] = reason
 	body, _ := jsonx.Marshal(data) // strings and numbers are always valid JSON
-	return nil, &jsonrpc.Error{Code: code, Message: message, Data: body}
+	return nil, &jsonrpc.Error{
+		Code:    code,
+		Message: message,
+		Data:    body,
+	}
 }
 
 // details returns what an error of the API says besides its message.

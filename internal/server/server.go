@@ -85,23 +85,24 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.Observe == nil {
-		o.Observe = func(Ended) {}
-	}
-
 	s := &Server{
 		options: o,
 		tools:   tools(o),
-		hour:    &hourLimit{calls: o.PerHour, buckets: map[string]*rate.Limiter{}},
+		hour: &hourLimit{
+			calls:   o.PerHour,
+			buckets: map[string]*rate.Limiter{},
+		},
 		places: &places{
 			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
 			perPerson: o.PerPerson,
 			people:    map[string]*person{},
 		},
 	}
+
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
-		API:     s.guarded(o.API),
+		API:     o.API,
+		Recover: s.recoverCall,
 		Shared:  o.Shared,
 		Last:    o.Last,
 	})
@@ -109,13 +110,19 @@ func New(o Options) *Server {
 }
 
 // Close ends the tasks that run here, see tasks.Tasks.
-func (s *Server) Close() { s.tasks.Close() }
+func (s *Server) Close() {
+	s.tasks.Close()
+}
 
 // Waiting counts the calls that wait, for others or for the API.
-func (s *Server) Waiting() int { return int(s.waiting.Load()) + s.options.Waiting() }
+func (s *Server) Waiting() int {
+	return int(s.waiting.Load()) + s.options.Waiting()
+}
 
 // Running counts the calls that have a place, those whose request has ended included.
-func (s *Server) Running() int { return len(s.places.all) }
+func (s *Server) Running() int {
+	return len(s.places.all)
+}
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
 // cause. All servers that MCP returns share the limit of calls and the tasks.
@@ -126,7 +133,10 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	program := &mcp.Implementation{Name: version.Name, Version: version.String()}
+	program := &mcp.Implementation{
+		Name:    version.Name,
+		Version: version.String(),
+	}
 	m := mcp.NewServer(program, &mcp.ServerOptions{
 		Logger:       log,
 		Instructions: s.options.instructions(),
@@ -196,12 +206,17 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 // that code, but not that of an error that can be converted to one.
 type unknownTool string
 
-func (name unknownTool) Error() string { return "Unknown tool: " + label(string(name)) }
+func (name unknownTool) Error() string {
+	return "Unknown tool: " + label(string(name))
+}
 
 func (name unknownTool) As(target any) bool {
 	e, ok := target.(**jsonrpc.Error)
 	if ok {
-		*e = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: name.Error()}
+		*e = &jsonrpc.Error{
+			Code:    jsonrpc.CodeMethodNotFound,
+			Message: name.Error(),
+		}
 	}
 	return ok
 }

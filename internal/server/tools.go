@@ -18,7 +18,6 @@ const instructions = "Answers questions with current information from the web.\n
 
 const (
 	detailed   = "answer_detailed" // the tool that can be a task
-	quick      = "answer_quick"    // the tool that takes nothing but a query
 	maxResults = 10                // upper bound of max_results, as in the configuration
 )
 
@@ -52,7 +51,7 @@ func tools(o Options) []*mcp.Tool {
 			InputSchema: json.RawMessage(search),
 		},
 		{
-			Name:  quick,
+			Name:  "answer_quick",
 			Title: "Quick answer with web search",
 			Description: "Provide fast, concise answers optimized for speed. " +
 				"Best for simple lookups or urgent questions.",
@@ -66,7 +65,10 @@ func tools(o Options) []*mcp.Tool {
 		output = lateSchema
 	}
 	for _, t := range all {
-		t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
+		t.Annotations = &mcp.ToolAnnotations{
+			ReadOnlyHint:  true,
+			OpenWorldHint: new(true),
+		}
 		if o.Structured {
 			t.OutputSchema = json.RawMessage(output)
 		}
@@ -83,6 +85,7 @@ const (
 		`so include the context it needs."
 	}`
 
+	// quickSchema has nothing but the query, although the tool takes the other arguments, too.
 	quickSchema = `{
 		"type": "object",
 		"properties": {` + queryProperty + `},

@@ -169,7 +169,10 @@ func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 
 	c.last++
 	r.ID, _ = jsonrpc.MakeID(float64(c.last)) // a number is always an id
-	req := request{id: id, method: r.Method}
+	req := request{
+		id:     id,
+		method: r.Method,
+	}
 	const path = "_meta.progressToken"
 	if token := gjson.GetBytes(r.Params, path); key(token) != "" {
 		req.token = token.Raw
@@ -237,7 +240,10 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 			return nil
 		}
 		params, _ := sjson.SetRawBytes(m.Params, path, []byte(req.token)) // the path is valid
-		return c.writeLocked(outgoing{Method: m.Method, Params: params})
+		return c.writeLocked(outgoing{
+			Method: m.Method,
+			Params: params,
+		})
 	}
 	return nil
 }
@@ -260,8 +266,11 @@ func (c *conn) refuse(code int64, reason string) jsonrpc.Message {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_ = c.writeLocked(outgoing{
-		ID:    json.RawMessage("null"),
-		Error: &jsonrpc.Error{Code: code, Message: reason},
+		ID: json.RawMessage("null"),
+		Error: &jsonrpc.Error{
+			Code:    code,
+			Message: reason,
+		},
 	})
 	return nil
 }
@@ -299,7 +308,9 @@ func (c *conn) Close() error {
 }
 
 // SessionID is empty: a process serves one session.
-func (c *conn) SessionID() string { return "" }
+func (c *conn) SessionID() string {
+	return ""
+}
 
 // key makes ids comparable: strings by their value, numbers by their digits. It is "" if v cannot be
 // an id.
@@ -334,8 +345,14 @@ func clientError(method string, err error) *jsonrpc.Error {
 
 	// A request before initialize, or params that the SDK cannot decode.
 	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
-		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+		return &jsonrpc.Error{
+			Code:    jsonrpc.CodeMethodNotFound,
+			Message: "method not found",
+		}
 	}
 	reason, _, _ := strings.Cut(err.Error(), ": unmarshaling ") // the SDK quotes params after it
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid Request: " + reason}
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidRequest,
+		Message: "Invalid Request: " + reason,
+	}
 }

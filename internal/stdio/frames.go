@@ -22,7 +22,9 @@ const (
 // text is sent to the client.
 type parseError string
 
-func (e parseError) Error() string { return string(e) }
+func (e parseError) Error() string {
+	return string(e)
+}
 
 const errNotJSON parseError = "not JSON"
 
@@ -49,7 +51,10 @@ const unknownLength = -1
 
 // NewReader returns a Reader of in.
 func NewReader(in io.Reader) *Reader {
-	return &Reader{in: bufio.NewReaderSize(in, maxLine), log: slog.New(slog.DiscardHandler)}
+	return &Reader{
+		in:  bufio.NewReaderSize(in, maxLine),
+		log: slog.New(slog.DiscardHandler),
+	}
 }
 
 // Read waits for the next message. Its error is that of the input, io.EOF at its end, or says that
@@ -80,7 +85,9 @@ func (r *Reader) Read() (Frame, error) {
 }
 
 // opensValue reports whether a JSON object or array begins with first.
-func opensValue(first rune) bool { return first == '{' || first == '[' }
+func opensValue(first rune) bool {
+	return first == '{' || first == '['
+}
 
 var (
 	headerLine = regexp.MustCompile(`^[\w-]+:[^{\n]*\n$`)
@@ -129,18 +136,29 @@ func (r *Reader) framed() (Frame, error) {
 		limit = min(limit, length) // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
-	return Frame{Body: body, Framed: true}, err
+	return Frame{
+		Body:   body,
+		Framed: true,
+	}, err
 }
 
 // discard consumes n bytes that are in the buffer.
-func (r *Reader) discard(n int) { _, _ = r.in.Discard(n) }
+func (r *Reader) discard(n int) {
+	_, _ = r.in.Discard(n)
+}
 
 // value reads one JSON value of at most limit bytes. If inLine is set, the value ends with its line
 // at the latest. If it is not JSON, the input continues length bytes after its start, or after its
 // line if length is unknownLength.
 func (r *Reader) value(limit, length int, inLine bool) ([]byte, error) {
-	in := &peekReader{in: r.in, inLine: inLine}
-	limited := &io.LimitedReader{R: in, N: int64(limit)}
+	in := &peekReader{
+		in:     r.in,
+		inLine: inLine,
+	}
+	limited := &io.LimitedReader{
+		R: in,
+		N: int64(limit),
+	}
 	dec := json.NewDecoder(limited)
 	var body json.RawMessage
 	err := dec.Decode(&body)

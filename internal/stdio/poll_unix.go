@@ -26,7 +26,10 @@ func withFile(f any, do func(fd int)) bool {
 // false if f is not an open file.
 func poll(f any, events int16) (got int16, ok bool) {
 	ok = withFile(f, func(fd int) {
-		p := []unix.PollFd{{Fd: int32(fd), Events: events}}
+		p := []unix.PollFd{{
+			Fd:     int32(fd),
+			Events: events,
+		}}
 		if _, err := unix.Poll(p, 1000); err == nil { // else a signal arrived
 			got = p[0].Revents
 		}

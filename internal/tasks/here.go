@@ -32,12 +32,17 @@ func (s *Tasks) Start(
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
-	h := &here{tasks: s, stop: stop, named: make(chan struct{})}
+	h := &here{
+		tasks: s,
+		stop:  stop,
+		named: make(chan struct{}),
+	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
 	forget := context.AfterFunc(s.open, h.detach)
 
-	asks := *call // of the requests about the response, while call runs
+	// The requests about the response have a call of their own: run changes this one.
+	asks := *call
 	call.Sink = func(ev llm.Event) {
 		h.name(ev)
 		t.Progress.Add(ev)
@@ -66,16 +71,6 @@ func (h *here) name(ev llm.Event) {
 	if ok && created.ID != "" && h.response == "" {
 		h.response = created.ID
 		close(h.named)
-	}
-}
-
-// isNamed reports whether the API runs a response for the call.
-func (h *here) isNamed() bool {
-	select {
-	case <-h.named:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -126,20 +121,24 @@ func (s *Tasks) add(t *Task, h *here) {
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
-	if api := s.o.API; api != nil && h.isNamed() {
-		from := origin{Created: t.Created, Tool: t.Tool, Response: h.response}
+	if api := s.o.API; api != nil && isClosed(h.named) {
+		from := origin{
+			Created:  t.Created,
+			Tool:     t.Tool,
+			Response: h.response,
+		}
 		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {
-		t.Poll = pollRemote
+		t.Poll = pollAPI
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addLocked(t, id)
 	if t.hasEnded() {
-		s.holdLocked(t)
+		s.addEndedLocked(t)
 	}
 }
 
@@ -150,7 +149,9 @@ func (h *here) detach() {
 	}
 }
 
-func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string { return t.Progress.Last() }
+func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string {
+	return t.Progress.Last()
+}
 
 func (h *here) cancel(_ context.Context, t *Task, _ *llm.Call) {
 	h.tasks.end(t, nil, context.Canceled)

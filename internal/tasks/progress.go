@@ -31,7 +31,9 @@ type Progress struct {
 }
 
 // NewProgress returns the progress of a call that begins.
-func NewProgress() *Progress { return &Progress{current: "thinking"} }
+func NewProgress() *Progress {
+	return &Progress{current: "thinking"}
+}
 
 // Watch sends the messages from now on: each when it is new, and the last one again after maxGap,
 // until ctx is done or sending fails.

@@ -4,7 +4,7 @@
 //
 //	tasks.go     Tasks: which there are, and for how long
 //	here.go      a call that runs in this process
-//	remote.go    a response that the API runs for a call of another process
+//	api.go       a response that the API runs for a call of another process
 //	progress.go  messages about a call
 //	seal.go      sealed ids
 package tasks
@@ -22,7 +22,7 @@ import (
 
 const (
 	maxTasks = 1000             // that are kept, unless more of them work
-	maxHeld  = 64 << 20         // bytes of the answers of those that have ended, unless the last one has more
+	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
 	findTime = 5 * time.Second  // between two attempts to find it
 	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
@@ -35,6 +35,9 @@ type Options struct {
 
 	// API runs responses in the background; nil: all tasks end with this process.
 	API *API
+
+	// Recover is deferred around Fetch: it turns a panic into an error.
+	Recover func(tool string, err *error)
 
 	// Shared says that requests about a task may reach another process, as over HTTP. Then only
 	// calls whose response the API runs become tasks.
@@ -68,20 +71,27 @@ type Tasks struct {
 	close context.CancelFunc
 	open  context.Context // until Close
 
-	mu    sync.Mutex       // guards the fields below
-	known map[string]*Task // by ID
-	ended []*Task          // of the known ones, in the order of their ends
-	held  int              // bytes of their answers
+	mu          sync.Mutex       // guards the fields below
+	known       map[string]*Task // by ID
+	ended       []*Task          // the known tasks that have ended, in the order of their ends
+	answerBytes int              // the size of the answers of ended
 }
 
 // New returns Tasks without any.
 func New(o Options) *Tasks {
 	open, end := context.WithCancel(context.Background())
-	return &Tasks{o: o, open: open, close: end, known: map[string]*Task{}}
+	return &Tasks{
+		o:     o,
+		open:  open,
+		close: end,
+		known: map[string]*Task{},
+	}
 }
 
 // Close ends the tasks that run here. Their responses go on at the API if they run in its background.
-func (s *Tasks) Close() { s.close() }
+func (s *Tasks) Close() {
+	s.close()
+}
 
 // Task is a call that outlives its request.
 type Task struct {
@@ -118,7 +128,9 @@ type State struct {
 }
 
 // Works reports whether the task has not ended.
-func (s State) Works() bool { return s.Answer == nil && s.Err == nil }
+func (s State) Works() bool {
+	return s.Answer == nil && s.Err == nil
+}
 
 // newTask returns a task that works.
 func newTask(tool, person string, created time.Time, in home) *Task {
@@ -133,21 +145,27 @@ func newTask(tool, person string, created time.Time, in home) *Task {
 }
 
 // now is the time in the precision that clients can parse.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// Done is closed when the task has ended.
-func (t *Task) Done() <-chan struct{} { return t.done }
+func now() time.Time {
+	return time.Now().UTC().Truncate(time.Millisecond)
+}
 
 func (t *Task) hasEnded() bool {
+	return isClosed(t.done)
+}
+
+// isClosed reports whether a channel that gets no values is closed.
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-t.done:
+	case <-ch:
 		return true
 	default:
 		return false
 	}
 }
 
-func (t *Task) isOver() bool { return time.Since(t.Created) > t.TTL }
+func (t *Task) isOver() bool {
+	return time.Since(t.Created) > t.TTL
+}
 
 // Look returns the state of a task. call is that of the request that asks.
 func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
@@ -158,7 +176,10 @@ func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
 	if t.hasEnded() {
 		return t.end
 	}
-	return State{Updated: now(), Message: message}
+	return State{
+		Updated: now(),
+		Message: message,
+	}
 }
 
 // Wait waits until a task has ended, or for a time, and returns its state.
@@ -204,9 +225,14 @@ func (s *Tasks) Find(id, person string) *Task {
 		if !ok {
 			return nil
 		}
-		t = newTask(from.Tool, person, from.Created, newRemote(s, from.Response))
+		home := &atAPI{
+			tasks:    s,
+			response: from.Response,
+			turn:     make(chan struct{}, 1),
+		}
+		t = newTask(from.Tool, person, from.Created, home)
 		t.TTL = s.o.Timeout + s.o.API.Keep
-		t.Poll = pollRemote
+		t.Poll = pollAPI
 		s.addLocked(t, id)
 	}
 	if t == nil || t.person != person || t.isOver() {
@@ -220,7 +246,7 @@ func (s *Tasks) addLocked(t *Task, id string) {
 	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
 	s.ended = slices.DeleteFunc(s.ended, func(t *Task) bool {
 		if t.isOver() {
-			s.held -= t.size
+			s.answerBytes -= t.size
 		}
 		return t.isOver()
 	})
@@ -236,24 +262,30 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	if t.hasEnded() {
 		return
 	}
-	t.end = State{Updated: now(), Answer: a, Err: err}
+	t.end = State{
+		Updated: now(),
+		Answer:  a,
+		Err:     err,
+	}
 	close(t.done)
 	if t.ID != "" {
-		s.holdLocked(t)
+		s.addEndedLocked(t)
 	}
 }
 
-// holdLocked counts what a task that is known holds from its end on.
-func (s *Tasks) holdLocked(t *Task) {
+// addEndedLocked counts a known task that has ended, and its answer.
+func (s *Tasks) addEndedLocked(t *Task) {
 	t.size = size(t.end.Answer)
 	s.ended = append(s.ended, t)
-	s.held += t.size
+	s.answerBytes += t.size
 
-	isFull := func() bool { return len(s.known) > maxTasks || s.held > maxHeld }
+	isFull := func() bool {
+		return len(s.known) > maxTasks || s.answerBytes > maxBytes
+	}
 	for len(s.ended) > 1 && isFull() {
 		first := s.ended[0]
 		s.ended = slices.Delete(s.ended, 0, 1)
-		s.held -= first.size
+		s.answerBytes -= first.size
 		delete(s.known, first.ID)
 	}
 }

@@ -70,7 +70,9 @@ func (r *renderer) within(plain string, show func()) {
 	r.used = used + len(row)
 }
 
-func (r *renderer) isFull() bool { return r.used > r.limit+spareBytes }
+func (r *renderer) isFull() bool {
+	return r.used > r.limit+spareBytes
+}
 
 // blocks shows blocks, with an empty row where the source has one.
 func (r *renderer) blocks(list []markdown.Block) {
@@ -88,7 +90,8 @@ func (r *renderer) block(b markdown.Block) {
 	switch b := b.(type) {
 	case *markdown.Heading:
 		levels := []string{bold + underlined, bold, underlined}
-		r.paragraph(r.inline(b.Text, levels[min(b.Level, len(levels))-1]))
+		level := min(b.Level, len(levels))
+		r.paragraph(r.inline(b.Text, levels[level-1]))
 	case *markdown.Paragraph:
 		r.paragraph(r.inline(b.Text, ""))
 	case *markdown.Text:
@@ -100,7 +103,8 @@ func (r *renderer) block(b markdown.Block) {
 			}
 		})
 	case *markdown.ThematicBreak:
-		r.row(in(dim, strings.Repeat("─", max(r.room(), 1))))
+		rule := strings.Repeat("─", max(r.room(), 1))
+		r.row(in(dim, rule))
 	case *markdown.Table:
 		r.table(b)
 	case *markdown.Quote:

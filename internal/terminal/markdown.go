@@ -65,7 +65,10 @@ func blockEnd(s string) int {
 
 // parse parses a block. It returns nil if the block is to be shown as it is.
 func parse(block string) (doc *markdown.Document) {
-	if len(block) > maxBlock || nested.MatchString(block) || wide.MatchString(block) {
+	isCostly := len(block) > maxBlock ||
+		nested.MatchString(block) ||
+		wide.MatchString(block)
+	if isCostly {
 		return nil
 	}
 
@@ -77,7 +80,10 @@ func parse(block string) (doc *markdown.Document) {
 	// CommonMark does not see the end of **「強調」** before a letter.
 	block = strong.ReplaceAllString(block, "${1}"+glue+"${2}"+glue)
 
-	parser := markdown.Parser{Table: true, Strikethrough: true}
+	parser := markdown.Parser{
+		Table:         true,
+		Strikethrough: true,
+	}
 	doc = parser.Parse(block)
 	if len(doc.Links) > 0 { // definitions of links are not among the blocks
 		return nil

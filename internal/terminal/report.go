@@ -10,7 +10,11 @@ var (
 	// a name with two blanks or more after each.
 	reportLabel = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
 	verdict     = regexp.MustCompile(`(?m)^(ok|warn|fail)\b`)
-	colors      = map[string]string{"ok": green, "warn": yellow, "fail": red}
+	colors      = map[string]string{
+		"ok":   green,
+		"warn": yellow,
+		"fail": red,
+	}
 )
 
 // Report returns the lines of doctor as rows that fit the terminal, in a narrow one without the

@@ -228,21 +228,22 @@ func (s *Screen) Format(ans *answer.Answer) string {
 // maxBlock bytes.
 func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r := &s.layout
+	pages := &r.sources
 	for _, c := range ans.Citations {
-		r.sources.add(c)
+		pages.add(c)
 	}
 	for _, c := range cite.NewDocument(own).Listed() {
-		if r.sources.page(c.URL) != "" {
-			r.sources.add(c)
+		if pages.page(c.URL) != "" {
+			pages.add(c)
 		}
 	}
 	for _, c := range ans.Sources {
-		n := r.sources.numbers[cite.PageKey(c.URL)]
+		n := pages.numbers[cite.PageKey(c.URL)]
 		if n > 0 {
-			r.sources.list[n-1].Title = c.Title
+			pages.list[n-1].Title = c.Title
 		}
 	}
-	if len(r.sources.list) == 0 {
+	if len(pages.list) == 0 {
 		return
 	}
 
@@ -252,7 +253,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r.out.Reset()
 	r.paragraph(in(bold, heading+":"))
 
-	for i, c := range r.sources.list {
+	for i, c := range pages.list {
 		isLong := r.out.Len() > maxBlock
 		if r.isFull() || isLong && s.interrupted() {
 			break
@@ -352,7 +353,8 @@ func (s *Screen) replaceStatus(line string) {
 		return
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
-	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+in(s.faint, line).paint())
+	shown := in(s.faint, line).paint()
+	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+shown)
 	s.drawn = line
 }
 

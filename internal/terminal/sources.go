@@ -20,7 +20,10 @@ const maxPage = 2 << 10
 // page returns the URL of a page that can be listed, or "".
 func (s *sources) page(u string) string {
 	page := cite.PageURL(u)
-	if len(page) > maxPage || strings.HasSuffix(s.cut, u) || s.blocked.Has(page) {
+	isHidden := len(page) > maxPage ||
+		strings.HasSuffix(s.cut, u) ||
+		s.blocked.Has(page)
+	if isHidden {
 		return ""
 	}
 	return page

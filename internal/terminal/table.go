@@ -129,7 +129,10 @@ func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
 // addCell appends a cell of a table with the spaces that its column needs.
 func (s *styled) addCell(cell styled, width int, align string) {
 	missing := max(width-cell.width(), 0)
-	left := map[string]int{"right": missing, "center": missing / 2}[align]
+	left := map[string]int{
+		"right":  missing,
+		"center": missing / 2,
+	}[align]
 	s.add(strings.Repeat(" ", left), style{})
 	*s = append(*s, cell...)
 	s.add(strings.Repeat(" ", missing-left), style{})
