@@ -3,7 +3,6 @@ package cli
 import (
 	stdcmp "cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -161,43 +160,6 @@ func checkExit(t *testing.T, code, want int) {
 	t.Helper()
 
 	compare.Equal(t, "the exit code", code, want)
-}
-
-func TestUsageTexts(t *testing.T) {
-	for args, command := range map[string]string{
-		"--help":            "--stdio",
-		"help":              "--stdio",
-		"ask --help":        "ask",
-		"help ask":          "ask",
-		"ask What? --help":  "ask",
-		"smoke -h":          "smoke",
-		"completion --help": "completion",
-	} {
-		t.Run(args, func(t *testing.T) {
-			code, stdout, _ := run(t.Context(), nil, nil, strings.Fields(args)...)
-
-			checkExit(t, code, exitOK)
-
-			want := "\nUsage:\n  openai-responses-mcp " + command
-
-			compare.Contains(t, "stdout", stdout, want)
-		})
-	}
-}
-
-// fullDisk refuses what is written to it.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
-func TestFullDisk(t *testing.T) {
-	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
-		t.Run(args, func(t *testing.T) {
-			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
-
-			checkExit(t, code, exitFailed)
-		})
-	}
 }
 
 func TestQuestion(t *testing.T) {
