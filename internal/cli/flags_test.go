@@ -1,7 +1,6 @@
 package cli
 
 import (
-	stdcmp "cmp"
 	"context"
 	"io"
 	"strings"
@@ -9,37 +8,6 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
-
-func TestParse(t *testing.T) {
-	for in, want := range map[string]string{
-		"cursor --via docker":         "cursor, docker, ",
-		"--via docker cursor":         "cursor, docker, ",
-		"Claude --via=docker Code":    "Claude Code, docker, ",
-		"what is -l":                  "what is -l, , ",
-		"7 - 5":                       "7 - 5, , ",
-		"-- --via docker":             "--via docker, , ",
-		"a -- --via docker":           "a --via docker, , ",
-		"a --debug":                   "a, , true",
-		"a --debug log.txt b":         "a b, , log.txt",
-		"-debug log.txt --via docker": ", docker, log.txt",
-		"--debug --via docker":        ", docker, true",
-		"--debug=a b":                 "b, , a",
-	} {
-		t.Run(in, func(t *testing.T) {
-			f := newFlags("setup")
-			via := f.String("via", "", "")
-			words, err := f.parse(joinDebug(strings.Fields(in)))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			debug := *stdcmp.Or(f.config.Debug, new(""))
-			got := strings.Join(words, " ") + ", " + *via + ", " + debug
-
-			compare.Equal(t, "words, via and debug", got, want)
-		})
-	}
-}
 
 // run runs the program with an environment of a key and env.
 func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
@@ -170,6 +138,8 @@ func TestQuestion(t *testing.T) {
 		{"from words", "from the pipe", "from words"},
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
+		{"what is -l --json 7 - 5", "", "what is -l 7 - 5"},
+		{"what -- --json", "", "what --json"},
 		{"-- --json is what?", "", "--json is what?"},
 		{"--debug what is a/b", "", "what is a/b"},
 		{"--debug https://a.example/b", "", "https://a.example/b"},
