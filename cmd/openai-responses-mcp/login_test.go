@@ -1,12 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -56,50 +52,6 @@ func TestLoginInput(t *testing.T) {
 	}
 }
 
-// Only the user can read the key, and there is no other file. A key that others can read is used, with
-// a warning.
-func TestLoginFile(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no modes")
-	}
-	home := t.TempDir()
-	_, file, _ := login(t, home, key)
-
-	var got []string
-	filepath.Walk(home, func(path string, info os.FileInfo, _ error) error {
-		got = append(got, fmt.Sprintf("%s %o", info.Name(), info.Mode().Perm()))
-		return nil
-	})
-	want := "[.config 700 openai-responses-mcp 700 OPENAI_API_KEY 600]"
-	compare.Equal(t, "files", fmt.Sprint(got[1:]), want)
-
-	if err := os.Chmod(file, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := program(home, "ask", "x").CombinedOutput()
-	warning := "other users can read the key: run chmod 600 " + file
-	compare.Equal(t, "warnings", strings.Count(string(out), warning), 1)
-}
-
-// A file that cannot be written is an error with another way, and nothing else is left.
-func TestLoginFails(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	folder := filepath.Join(home, ".config", "openai-responses-mcp", "OPENAI_API_KEY")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	out, _, _ := login(t, home, key)
-
-	want := "hint: write the key to a file and set OPENAI_API_KEY_FILE to its path"
-	if !strings.Contains(out, "error: storing the key: ") || !strings.Contains(out, want) {
-		t.Errorf("output %q, want an error and %s", out, want)
-	}
-	files, _ := os.ReadDir(filepath.Join(home, ".config"))
-	compare.Equal(t, "files", len(files), 1)
-}
-
 // Two at once leave one whole key.
 func TestLogins(t *testing.T) {
 	t.Parallel()
@@ -114,23 +66,5 @@ func TestLogins(t *testing.T) {
 	files, _ := os.ReadDir(filepath.Dir(file))
 	if got != key+"\n" || len(files) != 1 {
 		t.Errorf("stored %q in %d files", got, len(files))
-	}
-}
-
-// A key that may not read models is not refused.
-func TestLoginWithoutScope(t *testing.T) {
-	t.Parallel()
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnauthorized)
-		const message = "Missing scopes: api.model.read for "
-		fmt.Fprintf(w, `{"error":{"message":%q}}`, message+r.Header.Get("Authorization"))
-	}))
-	t.Cleanup(api.Close)
-	out, _, got := login(t, t.TempDir(), key, "OPENAI_BASE_URL="+api.URL)
-
-	const want = "warning: the key was not checked: the key may not read models"
-	if got != key+"\n" || !strings.Contains(out, want) {
-		t.Errorf("stored %q, output %q, want %s", got, out, want)
 	}
 }

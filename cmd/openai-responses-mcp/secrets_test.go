@@ -197,6 +197,7 @@ func TestSecrets(t *testing.T) {
 				cmd.Stdin = strings.NewReader(session)
 				if args == "login" {
 					cmd.Stdin = strings.NewReader(key)
+					cmd.Env = append(cmd.Env, "OPENAI_API_KEY=") // it is typed only
 				}
 
 				out, _ := cmd.CombinedOutput() // Most fail.

@@ -7,10 +7,107 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// newTerminal returns both ends of a pseudo-terminal.
+func newTerminal(t *testing.T) (user, program *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { user.Close() })
+	user.SetReadDeadline(time.Now().Add(patience)) // Fd would take that back.
+
+	number := 0
+	conn, _ := user.SyscallConn()
+	conn.Control(func(fd uintptr) {
+		number, _ = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+	})
+	if err == nil {
+		program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return user, program
+}
+
+// isEchoing reports whether a terminal shows what its user types.
+func isEchoing(t *testing.T, terminal *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings.Lflag&unix.ECHO != 0
+}
+
+// A terminal shows no key: it echoes nothing from before the prompt until login ends.
+func TestLoginTerminal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, typed string
+		code        int
+		want        string // on the terminal, after the prompt
+	}{
+		{"key", key + "\r", 0, "warning: the key was not checked"},
+		{"corrected", "x\x7f" + key + "\r", 0, "warning: the key was not checked"},
+		{"two lines", key + "\r" + key + "\r", 1, "it has several lines"},
+		{"nothing", "\r", 1, "it is empty"},
+		{"Ctrl-C", key + "\x03", interrupted, "no key was entered"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			user, terminal := newTerminal(t)
+			cmd := program(t.TempDir(), "login")
+			cmd.Stdin = terminal
+			cmd.Stderr = terminal
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+			defer late.Stop()
+
+			const prompt = "API key (OPENAI_API_KEY, it is not shown): "
+			shown := readUntil(t, user, prompt)
+			if isEchoing(t, terminal) {
+				t.Error("the terminal echoes after the prompt")
+			}
+			user.WriteString(tt.typed)
+			cmd.Wait()
+
+			if !isEchoing(t, terminal) {
+				t.Error("the terminal does not echo after login")
+			}
+			if code := cmd.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			clean(t, shown+readUntil(t, user, tt.want))
+		})
+	}
+}
+
+// readUntil reads from a terminal until it has shown a text.
+func readUntil(t *testing.T, terminal *os.File, text string) (shown string) {
+	t.Helper()
+	b := make([]byte, 1024)
+	for !strings.Contains(shown, text) {
+		n, err := terminal.Read(b)
+		shown += string(b[:n])
+		if err != nil {
+			t.Fatalf("no %q on the terminal: %q, %v", text, shown, err)
+		}
+	}
+	return shown
+}
 
 // In a terminal smoke shows a line for each response. The rows of doctor have color, and fit.
 func TestTerminal(t *testing.T) {
@@ -26,29 +123,22 @@ func TestTerminal(t *testing.T) {
 		{"doctor", 40, `\r\n {6}model_profiles\S+_effort\r\n {6}from ANSWER`},
 	} {
 		t.Run(fmt.Sprint(tt.command, tt.columns, tt.want), func(t *testing.T) {
-			terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer terminal.Close()
-			fd := int(terminal.Fd())
-			unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-			unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: tt.columns})
-			n, _ := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-			tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+			user, terminal := newTerminal(t)
+			size := unix.Winsize{Col: tt.columns}
+			err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &size)
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			alike := []string{"ANSWER_EFFORT=low", "ANSWER_VERBOSITY=low"} // is a warning
 			cmd := program(t.TempDir(), append(alike, tt.command, "--offline")...)
-			cmd.Stdout = tty
-			runErr := cmd.Run()
-			tty.Close()
-			got, _ := io.ReadAll(terminal) // ends with EIO
+			cmd.Stdout = terminal
+			err = cmd.Run()
+			terminal.Close()
+			got, _ := io.ReadAll(user) // ends with EIO
 
-			if runErr != nil || !regexp.MustCompile(tt.want).Match(got) {
-				t.Errorf("%v, shown are\n%s\nwant %s", runErr, got, tt.want)
+			if err != nil || !regexp.MustCompile(tt.want).Match(got) {
+				t.Errorf("%v, shown are\n%s\nwant %s", err, got, tt.want)
 			}
 		})
 	}

@@ -1,46 +1,13 @@
 package cli
 
 import (
-	stdcmp "cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
-
-func TestParse(t *testing.T) {
-	for in, want := range map[string]string{
-		"cursor --via docker":         "cursor, docker, ",
-		"--via docker cursor":         "cursor, docker, ",
-		"Claude --via=docker Code":    "Claude Code, docker, ",
-		"what is -l":                  "what is -l, , ",
-		"7 - 5":                       "7 - 5, , ",
-		"-- --via docker":             "--via docker, , ",
-		"a -- --via docker":           "a --via docker, , ",
-		"a --debug":                   "a, , true",
-		"a --debug log.txt b":         "a b, , log.txt",
-		"-debug log.txt --via docker": ", docker, log.txt",
-		"--debug --via docker":        ", docker, true",
-		"--debug=a b":                 "b, , a",
-	} {
-		t.Run(in, func(t *testing.T) {
-			f := newFlags("setup")
-			via := f.String("via", "", "")
-			words, err := f.parse(joinDebug(strings.Fields(in)))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			debug := *stdcmp.Or(f.config.Debug, new(""))
-			got := strings.Join(words, " ") + ", " + *via + ", " + debug
-
-			compare.Equal(t, "words, via and debug", got, want)
-		})
-	}
-}
 
 // run runs the program with an environment of a key and env.
 func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
@@ -163,43 +130,6 @@ func checkExit(t *testing.T, code, want int) {
 	compare.Equal(t, "the exit code", code, want)
 }
 
-func TestUsageTexts(t *testing.T) {
-	for args, command := range map[string]string{
-		"--help":            "--stdio",
-		"help":              "--stdio",
-		"ask --help":        "ask",
-		"help ask":          "ask",
-		"ask What? --help":  "ask",
-		"smoke -h":          "smoke",
-		"completion --help": "completion",
-	} {
-		t.Run(args, func(t *testing.T) {
-			code, stdout, _ := run(t.Context(), nil, nil, strings.Fields(args)...)
-
-			checkExit(t, code, exitOK)
-
-			want := "\nUsage:\n  openai-responses-mcp " + command
-
-			compare.Contains(t, "stdout", stdout, want)
-		})
-	}
-}
-
-// fullDisk refuses what is written to it.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
-func TestFullDisk(t *testing.T) {
-	for _, args := range []string{"smoke --offline", "ask --offline --json x", "setup codex", "help"} {
-		t.Run(args, func(t *testing.T) {
-			code := Run(t.Context(), strings.Fields(args), nil, nil, fullDisk{}, io.Discard)
-
-			checkExit(t, code, exitFailed)
-		})
-	}
-}
-
 func TestQuestion(t *testing.T) {
 	for _, tt := range []struct{ args, stdin, want string }{
 		{"", "from the pipe\n", "from the pipe"},
@@ -208,6 +138,8 @@ func TestQuestion(t *testing.T) {
 		{"from words", "from the pipe", "from words"},
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
+		{"what is -l --json 7 - 5", "", "what is -l 7 - 5"},
+		{"what -- --json", "", "what --json"},
 		{"-- --json is what?", "", "--json is what?"},
 		{"--debug what is a/b", "", "what is a/b"},
 		{"--debug https://a.example/b", "", "https://a.example/b"},

@@ -51,6 +51,7 @@ var (
 //	incomplete, failed                    the status of the response
 //	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	gone, too-old                         errors of a GET: no such response, no stream of it
+//	no-scope, no-endpoint                 others: the key may not read models, no such path
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter
 //	blames=PARAM                          the parameter that this 400 names
