@@ -34,47 +34,6 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-func TestUnusableOptions(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		options Options
-		kind    Kind
-		message string
-	}{
-		{
-			"no key",
-			Options{},
-			KindMissingKey, "Missing API key: set OPENAI_API_KEY",
-		},
-
-		{
-			"no key in another variable",
-			Options{APIKey: " \n", KeyEnv: "MY_KEY"},
-			KindMissingKey, "Missing API key: set MY_KEY",
-		},
-
-		{
-			"no key in the file",
-			Options{KeyEnv: "MY_KEY_FILE", KeyInFile: true},
-			KindMissingKey, "Missing API key: write it to the file of MY_KEY_FILE",
-		},
-
-		{
-			"line break in the key",
-			Options{APIKey: "sk\nx"},
-			KindAuth,
-			"the key contains a line break or another control character",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := New(tt.options).Create(t.Context(), &Call{}, question())
-
-			e := wantError(t, err, tt.kind, tt.message)
-			wantEqual(t, "attempts", e.Attempts, 0)
-		})
-	}
-}
-
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`
