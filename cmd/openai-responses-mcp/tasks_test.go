@@ -227,6 +227,22 @@ func TestTaskExcludes(t *testing.T) {
 	}
 }
 
+// tasks/cancel cancels at the API once, also in a process that has not begun the task.
+func TestTaskCancelled(t *testing.T) {
+	t.Parallel()
+	api, env := newAPI(t, "search+slow=1m")
+	id := newReplica(t, env, overHTTP).research("why")
+
+	b := newReplica(t, env, overHTTP)
+	for range 2 {
+		b.task(alice, "cancel", id)
+	}
+	status := b.task(alice, "get", id).Get("result.status").Str
+	compare.Equal(t, "status", status, "cancelled")
+	wantCancel(t, api, 3)
+	compare.Equal(t, "requests to the API", len(api.Requests()), 4) // the last one is a GET
+}
+
 // wantOnePost wants that an API was asked once, and cancelled nothing.
 func wantOnePost(t *testing.T, api *apitest.Server) {
 	t.Helper()

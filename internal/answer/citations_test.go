@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -93,22 +92,4 @@ func TestCitations(t *testing.T) {
 			compare.Equal(t, "citations", strings.Join(got, " "), pages.Replace(tt.want))
 		})
 	}
-}
-
-func TestCitationFields(t *testing.T) {
-	const text = "A.\n\nSources:\n- https://a.example/ (2025-02-10)\n- oai-weather (2025-02-11)"
-	ans, err := ask(t, completed(
-		search("oai-weather"),
-		message("", text, "https://a.example/", "https://b.example/?utm_source=openai"),
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	want := []cite.Citation{
-		{URL: "https://a.example/", Title: "T", PublishedAt: "2025-02-10"},
-		{URL: "https://b.example/", Title: "T", PublishedAt: "2025-08-09", Accessed: true},
-		{URL: "oai-weather", Title: "api", PublishedAt: "2025-02-11"},
-	}
-	compare.Equal(t, "citations", ans.Citations, want)
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,41 +20,27 @@ var midnight = time.Date(2025, 8, 8, 15, 30, 0, 0, time.UTC)
 // silence is a body that never comes.
 const silence = "silence"
 
-// api answers with the given bodies in turn, the last one repeatedly, and records the requests.
+// api answers with the given bodies in turn, the last one repeatedly, and counts the requests. A
+// body may begin with its status.
 type api struct {
-	bodies []string
-	sent   []map[string]any
+	bodies   []string
+	requests int
 }
 
 func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	var sent map[string]any // nil for a GET
-	if r.Body != nil {
-		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-			return nil, err
-		}
-	}
-
-	body := a.bodies[min(len(a.sent), len(a.bodies)-1)]
-	a.sent = append(a.sent, sent)
-
-	w := httptest.NewRecorder()
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Request-Id", "req_1")
-
-	switch {
-	case body == silence:
+	body := a.bodies[min(a.requests, len(a.bodies)-1)]
+	a.requests++
+	if body == silence {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
-	case body == "":
-		w.Header().Set("Retry-After-Ms", "1")
-		w.WriteHeader(http.StatusServiceUnavailable)
-	case strings.HasPrefix(body, `{"error":`):
-		w.WriteHeader(http.StatusBadRequest)
 	}
-	_, _ = io.WriteString(w, body)
+
+	status := http.StatusOK
+	_, _ = fmt.Sscan(body, &status)
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, strings.TrimPrefix(body, fmt.Sprint(status, " ")))
 	return w.Result(), nil
 }
 

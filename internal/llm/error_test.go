@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// The cause of the end of a context may name the kind.
+// The end of its context ends a call at once, also in the wait for another attempt. The cause may name
+// the kind.
 func TestCauses(t *testing.T) {
 	for cause, want := range map[error]Kind{
 		context.Canceled:                 KindCanceled,
@@ -17,14 +19,18 @@ func TestCauses(t *testing.T) {
 		ErrDetached:                      KindCanceled,
 		KindShutdown.Errorf("bye %d", 1): KindShutdown,
 	} {
-		t.Run(cause.Error(), func(t *testing.T) {
+		bubble(t, cause.Error(), func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(cause)
-			c, _ := newClient(0)
+			time.AfterFunc(time.Second, func() { cancel(cause) })
+			c, api := newClient(1, answer(503, "", "Retry-After", "60"))
+			began := time.Now()
 			_, err := c.Create(ctx, &Call{}, question())
 
 			wantKind(t, err, want)
 			wantEqual(t, "cause found", errors.Is(err, cause), true)
+			wantEqual(t, "attempts", asError(t, err).Attempts, 1)
+			wantEqual(t, "time", time.Since(began), time.Second)
+			api.wantRequests(t, 1)
 		})
 	}
 }

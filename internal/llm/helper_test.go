@@ -193,14 +193,14 @@ func wantWarnings(t testing.TB, log fmt.Stringer, want int) {
 	wantEqual(t, "warnings in "+log.String(), n, want)
 }
 
-// wantError checks the kind and the message of an error, and returns it.
-func wantError(t testing.TB, err error, kind Kind, message string) *Error {
+func object(t *testing.T, text string) (members map[string]any) {
 	t.Helper()
-	wantKind(t, err, kind)
-	e := asError(t, err)
-	wantEqual(t, "message", e.Message, message)
+	err := json.Unmarshal([]byte(text), &members)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
 
-	return e
+	return members
 }
 
 func question() Request {

@@ -86,9 +86,10 @@ func TestConnect(t *testing.T) {
 func TestRedirectToPlainHTTP(t *testing.T) {
 	api := &scripted{steps: []step{answer(307, "", "Location", "http://api.test/v1/responses")}}
 	c := newClientOf("https://api.test/v1", api, 3, io.Discard)
-	err := createError(t, c)
+	e := asError(t, createError(t, c))
 
-	wantError(t, err, KindBadResponse, "the API redirects to http://api.test")
+	wantKind(t, e, KindBadResponse)
+	wantEqual(t, "message", e.Message, "the API redirects to http://api.test")
 	api.wantRequests(t, 1)
 }
 

@@ -34,41 +34,6 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-func TestUnusableOptions(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		options Options
-		kind    Kind
-		message string
-	}{
-		{
-			"no key",
-			Options{},
-			KindMissingKey, "Missing API key",
-		},
-
-		{
-			"a blank key",
-			Options{APIKey: " \n"},
-			KindMissingKey, "Missing API key",
-		},
-
-		{
-			"line break in the key",
-			Options{APIKey: "sk\nx"},
-			KindAuth,
-			"the key contains a line break or another control character",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := New(tt.options).Create(t.Context(), &Call{}, question())
-
-			e := wantError(t, err, tt.kind, tt.message)
-			wantEqual(t, "attempts", e.Attempts, 0)
-		})
-	}
-}
-
 // The id of a model may have a vendor prefix.
 func TestModel(t *testing.T) {
 	const model = `{"id":"gpt-5.2","object":"model"}`

@@ -1,14 +1,11 @@
 package llm
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"syscall"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 
 	"github.com/tidwall/gjson"
 )
@@ -123,36 +120,6 @@ func cutStream(payloads ...string) step {
 	}
 }
 
-// The blocks of an attempt that failed are closed, and those of the next one numbered after them.
-func TestStreamRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		second := `{"type":"response.output_item.added","output_index":1,
-			"item":{"type":"reasoning","id":"rs_1","summary":[]}}`
-		c, api := newClient(3,
-			cutStream(eventCreated, eventItem, eventPart, eventDelta, second),
-			answer(500, ""),
-			sseStep(eventCreated, eventItem, eventPart, eventDelta, eventCompleted))
-
-		events, err := ask(t, c)
-		wantSuccess(t, err)
-		api.wantRequests(t, 3)
-		wantEvents(t, events, `
-			start 0 text msg_1
-			delta 0 "Yes."
-			start 1 thinking rs_1
-			stop 0
-			stop 1
-			retrying 2 connection failed
-			retrying 3 server error
-			start 2 text msg_1
-			delta 2 "Yes."
-			stop 2
-			usage 3
-			done completed
-			`)
-	})
-}
-
 // TestPlainAnswers has plain answers to a request for a stream, and streams, under all content
 // types.
 func TestPlainAnswers(t *testing.T) {
@@ -171,33 +138,5 @@ func TestPlainAnswers(t *testing.T) {
 				wantEvents(t, events, yesScript)
 			})
 		}
-	}
-}
-
-// The end of its context ends a call at any event, also in the wait for another attempt.
-func TestEarlyCancel(t *testing.T) {
-	const retrying = 3 // the number of the event Retrying
-	for n := range 9 {
-		bubble(t, fmt.Sprintf("event %d", n), func(t *testing.T) {
-			c, api := newClient(3,
-				cutStream(eventCreated, eventItem, eventPart, eventDelta),
-				sseStep(eventItem, eventPart, eventDelta, eventCompleted))
-			ctx, cancel := context.WithCancel(t.Context())
-			seen := 0
-			sink := func(Event) {
-				seen++
-				if seen > n {
-					cancel()
-				}
-			}
-			_, _ = c.Create(ctx, &Call{Sink: sink}, question())
-
-			want := 1
-			if n > retrying {
-				want = 2
-			}
-
-			api.wantRequests(t, want)
-		})
 	}
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
@@ -40,33 +39,6 @@ func TestBuiltinCoversTheRules(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			compare.Contains(t, "the policy", builtin, want)
-		})
-	}
-}
-
-func TestLoad(t *testing.T) {
-	const brief = "be brief\n"
-	appended := strings.TrimSpace(builtin) + "\n\nbe brief\n"
-
-	for _, tt := range []struct{ name, source, mode, file, want, problem string }{
-		{"path alone", "builtin", "replace", brief, builtin, ""},
-		{"byte order mark", "file", "replace", "\ufeff" + brief, brief, ""},
-		{"append", "file", "append", brief, appended, ""},
-		{"empty file", "file", "replace", " \n\t\n", builtin, "the file is empty"},
-		{"not UTF-8", "file", "append", "caf\xe9", builtin, "not UTF-8 text"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			read := func(string) ([]byte, error) { return []byte(tt.file), nil }
-
-			text, warning := Load(tt.source, "p.md", tt.mode, read)
-
-			compare.Equal(t, "text", text, tt.want)
-
-			want := `reading policy "p.md": ` + tt.problem + "; using the built-in policy (" + Revision + ")"
-			if tt.problem == "" {
-				want = ""
-			}
-			compare.Equal(t, "warning", warning, want)
 		})
 	}
 }

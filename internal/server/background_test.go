@@ -174,21 +174,6 @@ func TestBackgroundEnds(t *testing.T) {
 	}
 }
 
-// tasks/cancel cancels at the API once, in the process that began the task and in others.
-func TestCancelBackground(t *testing.T) {
-	a := &api{}
-	inSession(t, func(p *peer) {
-		id := newPeer(p.T, a.overHTTP).start("why")
-		p.wantTask(id, `"status":"working"`)
-		for range 2 {
-			p.want(p.task("cancel", id), `"resultType":"complete"`)
-		}
-
-		p.wantTask(id, `"status":"cancelled"`)
-		compare.Equal(p, "cancelled", a.cancelled, 1)
-	}, a.overHTTP)
-}
-
 // Calls that the API answers at once, or whose response it does not find, are plain ones.
 func TestBackgroundPlain(t *testing.T) {
 	for _, query := range []string{"brief", "echo", "nameless"} {

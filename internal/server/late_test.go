@@ -127,28 +127,6 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
-// What clients load when calls can be late, and what it says with structuredContent.
-func TestLateTool(t *testing.T) {
-	structured := func(o *Options) { o.Structured = true }
-	inSession(t, func(p *peer) {
-		p.want(p.request("server/discover", withTasks, `"x":1`), `call answer_result with its id`)
-		list := p.request("tools/list", withTasks, `"x":1`)
-		tools := list.Get("tools").Array()
-		if n := len(tools); n != 4 || tools[3].Get("name").Str != fetch {
-			t.Fatalf("%d tools: %s", n, list)
-		}
-		for _, tool := range tools {
-			schema := tool.Get("outputSchema")
-			p.want(schema, `"answer":`, `"status":`)
-			if schema.Get("required").Exists() || schema.Raw != tools[0].Get("outputSchema").Raw {
-				t.Errorf("schema %s, want one without required", schema)
-			}
-		}
-		r, working := p.ask("why")
-		compare.Equal(t, "structuredContent", r.Get("structuredContent").Raw, working.Raw)
-	}, late, structured)
-}
-
 // The call and answer_result get the progress of the call, each until its result.
 func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {

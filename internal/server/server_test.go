@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -129,64 +128,4 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("observed %+v, want a timeout after %v", second, limit)
 		}
 	})
-}
-
-// How failures are reported is configured, or depends on the protocol version of the request.
-func TestToolErrors(t *testing.T) {
-	const (
-		result = `{"_meta":{"openai-responses-mcp/code":-32001,` +
-			`"openai-responses-mcp/name":"InternalServerError",` +
-			`"openai-responses-mcp/request_id":"req","openai-responses-mcp/status":503,` +
-			`"openai-responses-mcp/type":"t[redacted]"},"content":[{"type":"text","text":` +
-			`"answer failed: calling the Responses API: server error (503): [redacted]"}],` +
-			`"isError":true`
-		invalid = `{"_meta":{"openai-responses-mcp/code":-32001,` +
-			`"openai-responses-mcp/reason":"query must not be empty"},"content":[{"type":"text",` +
-			`"text":"answer: invalid arguments: query must not be empty"}],"isError":true`
-		complete = `,"resultType":"complete"}`
-		old      = "2025-06-18"
-	)
-	for _, tt := range []struct {
-		mode, version, query string
-		want                 string // the result; "" for an error of the protocol
-	}{
-		{"auto", Stateless, "fail", result + complete},
-		{"auto", Stateless, " ", invalid + complete},
-		{"result", old, "fail", result + "}"},
-		{"protocol", Stateless, "fail", ""},
-	} {
-		t.Run(tt.mode+" "+tt.version+" "+tt.query, func(t *testing.T) {
-			s, _ := newServer(func(o *Options) { o.ToolErrors = tt.mode })
-			req := request(tt.query)
-			req.Params.Meta = mcp.Meta{mcp.MetaKeyProtocolVersion: tt.version}
-			res, err := s.call(t.Context(), t.Context(), req)
-
-			if tt.want == "" {
-				wantError(t, err, "answer failed: ")
-				return
-			}
-
-			got, _ := json.Marshal(res)
-			compare.Equal(t, "result", string(got), tt.want)
-		})
-	}
-}
-
-func TestTraceparent(t *testing.T) {
-	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for value, want := range map[string]string{
-		valid:                  valid,
-		"":                     "",
-		valid + "-x":           "",
-		"01" + valid[2:]:       "",
-		strings.ToUpper(valid): "",
-		valid + "\n":           "",
-	} {
-		t.Run(value, func(t *testing.T) {
-			req := request("x")
-			req.Params.SetMeta(mcp.Meta{"traceparent": value})
-			call := newCall(req, "x")
-			compare.Equal(t, "traceparent", call.Traceparent, want)
-		})
-	}
 }

@@ -123,15 +123,6 @@ func TestNoTask(t *testing.T) {
 	}
 }
 
-// A request without params does no harm.
-func TestTaskWithoutParams(t *testing.T) {
-	inSession(t, func(p *peer) {
-		p.initialize()
-		p.write(`{"jsonrpc":"2.0","id":2,"method":"tasks/get"}`)
-		p.want(p.receive(), `"code":-32601`)
-	})
-}
-
 // Of more than 1,000 tasks the first that has ended is dropped.
 func TestTaskLimit(t *testing.T) {
 	inSession(t, func(p *peer) {

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -18,20 +17,16 @@ var (
 	both  = []string{oldSecret, newSecret}
 )
 
-// An id can be opened with each of the secrets, and does not show its task.
+// An id has all of its task, and another one each time.
 func TestOpen(t *testing.T) {
-	for _, secret := range both {
-		t.Run(secret, func(t *testing.T) {
-			id := seal(task, secret, alice)
-			if strings.Contains(id, "resp") || id == seal(task, secret, alice) {
-				t.Errorf("id %q is readable, or not random", id)
-			}
+	id := seal(task, newSecret, alice)
+	if id == seal(task, newSecret, alice) {
+		t.Errorf("id %q is not random", id)
+	}
 
-			got, ok := open(id, both, alice)
-			if got != task || !ok {
-				t.Errorf("opened %t, %+v, want %+v", ok, got, task)
-			}
-		})
+	got, ok := open(id, both, alice)
+	if got != task || !ok {
+		t.Errorf("opened %t, %+v, want %+v", ok, got, task)
 	}
 }
 
