@@ -1,6 +1,5 @@
-// Load measures serve --http with many calls at once, sends it large and half-sent requests, restarts
-// servers under load, and lets people share an API with a rate limit. Everything runs on loopback
-// against the fake API:
+// Load measures serve --http with many calls at once, sends it large and half-sent requests, and ends
+// and restarts servers under load. Everything runs on loopback against the fake API:
 //
 //	go run ./test/load
 //
@@ -9,10 +8,9 @@
 //
 //	main.go     many calls at once, and large and half-sent requests
 //	small.go    requests that are small and take much memory
-//	limit.go    people and an API with limits
 //	tasks.go    tasks that no client of their server asks about
 //	drain.go    the end of a server that is in use
-//	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
+//	restart.go  restarts behind Caddy with config/Caddyfile, if its binary is given
 //	server.go   a server, and calls of it
 package main
 
@@ -37,19 +35,17 @@ const (
 )
 
 func main() {
-	restarts := flag.Int("restarts", 6, "restarts under load")
 	calls := flag.Int("calls", maxCalls, "calls at once")
-	limits := flag.Bool("limits", true, "let people share APIs with limits, which takes half a minute")
-	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it")
+	caddy := flag.String("caddy", "", "Caddy's binary: also restart servers behind it")
 	flag.Parse()
 
-	if err := run(*calls, *restarts, *limits, *caddy); err != nil {
+	if err := run(*calls, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls, restarts int, limits bool, caddy string) error {
+func run(calls int, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -61,14 +57,6 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		return fmt.Errorf("building: %w\n%s", err, out)
 	}
 	binary := filepath.Join(dir, "openai-responses-mcp")
-
-	if limits {
-		all := scenarios()
-		err := sideBySide(len(all), func(i int) error { return all[i].run(binary) })
-		if err != nil {
-			return fmt.Errorf("scenarios of limits: %w", err)
-		}
-	}
 
 	api, err := apitest.Start()
 	if err != nil {
@@ -87,17 +75,19 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		return fmt.Errorf("tasks: %w", err)
 	}
 
-	if err := api.Script("always", "ok+slow=20ms"); err != nil {
-		return err
-	}
-	if err := restart(server, restarts, caddy); err != nil {
-		return err
-	}
-
 	if err := api.Script("always", "ok+slow=100ms"); err != nil {
 		return err
 	}
-	return drain(server)
+	if err := drain(server); err != nil {
+		return err
+	}
+	if caddy == "" {
+		return nil
+	}
+	if err := api.Script("always", "ok+slow=20ms"); err != nil {
+		return err
+	}
+	return restart(server, caddy)
 }
 
 // loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
@@ -151,7 +141,7 @@ func attack(s *process) error {
 		}
 	}
 
-	err := s.call("alice", "load", second)
+	err := s.call("alice", "load", time.Second)
 	if err != nil {
 		return fmt.Errorf("during half-sent requests: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 )
 
 // maxGrowth is the MiB by which an attack may raise the peak.
@@ -40,7 +41,7 @@ func (p program) grows(name string, attack func(*process) error) error {
 	if err := attack(s); err != nil {
 		return err
 	}
-	if err := s.call("bob", "load", 5*second); err != nil {
+	if err := s.call("bob", "load", 5*time.Second); err != nil {
 		return err
 	}
 	fmt.Print(name, ": ")
