@@ -136,6 +136,10 @@ func TestTokensChange(t *testing.T) {
 			"test has no tokens token:alice token:alice 1",
 		},
 		{
+			"swapped", bob + ":alice",
+			"the token of entry 1 of test has fewer than 16 characters token:alice token:alice 1",
+		},
+		{
 			"other name", "bob:" + bob,
 			"<nil>  token:bob 1",
 		},
