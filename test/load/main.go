@@ -1,5 +1,6 @@
-// Load measures serve --http with many calls at once, sends it requests that could take much memory,
-// and ends and restarts servers under load. Everything runs on loopback against the fake API:
+// Load measures serve --http with many calls at once, sends it requests that could take much
+// memory, and ends and restarts servers under load. Everything runs on loopback against the fake
+// API:
 //
 //	go run ./test/load
 //

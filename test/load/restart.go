@@ -15,8 +15,8 @@ import (
 // restarts is how often a server is restarted under load.
 const restarts = 6
 
-// restart restarts two servers behind Caddy in turn, while calls arrive on connections that are kept.
-// No answer may be lost.
+// restart restarts two servers behind Caddy in turn, while calls arrive on connections that are
+// kept. No answer may be lost.
 func restart(server program, caddy string) error {
 	var replicas []*process
 	var backends []string

@@ -48,11 +48,14 @@ func outlive(server program, api *apitest.Server, dir string) error {
 
 	began := time.Now()
 	err = sideBySide(260, func(int) error { return research(replicas[0], replicas[1]) })
-	fmt.Printf("260 tasks, 64 at a time: %v, error: %v\n", time.Since(began).Round(time.Second), err)
+	took := time.Since(began).Round(time.Second)
+	fmt.Printf("260 tasks, 64 at a time: %v, error: %v\n", took, err)
 	if err != nil {
 		return err
 	}
-	return sideBySide(6, func(int) error { return replicas[0].call("alice", "load", 10*time.Second) })
+	return sideBySide(6, func(int) error {
+		return replicas[0].call("alice", "load", 10*time.Second)
+	})
 }
 
 // research begins a task with a server, and asks another one until the task is completed. A server
