@@ -20,8 +20,6 @@ var badFiles = []badFile{
 	{"number beyond the largest",
 		"model_profiles: {answer: {max_tool_calls: 99999999999999999999}}",
 		"1: model_profiles.answer.max_tool_calls: 1e+20 is not a whole number of at least 0"},
-	{"days that are not a number", "search: {defaults: {recency_days: .nan}}",
-		"1: search.defaults.recency_days: NaN is not a number of at least 0"},
 	{"fraction for a whole number", "policy: {max_citations: 1.5}",
 		"1: policy.max_citations: 1.5 is not a whole number in 1..10"},
 	{"neither 0 nor in bounds", "server: {answer_within_ms: 999}",

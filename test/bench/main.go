@@ -1,5 +1,5 @@
 // Command bench builds the server as a release does and compares its start, memory, calls per
-// second, CPU time and size with those of a hello-world Go program over stdio (testdata/hello):
+// second and CPU time with those of a hello-world Go program over stdio (testdata/hello):
 //
 //	go run ./test/bench
 //
@@ -63,7 +63,6 @@ var rows = []row{
 		calls:   side + calls,
 		measure: (*process).rate,
 	},
-	{name: "binary", unit: "MB", measure: (*process).size},
 }
 
 func main() {

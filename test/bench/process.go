@@ -90,15 +90,6 @@ func (p *process) start() (float64, error) {
 	return float64(p.started) / float64(time.Millisecond), nil
 }
 
-// size returns the size of the binary in MB.
-func (p *process) size() (float64, error) {
-	info, err := os.Stat(p.cmd.Path)
-	if err != nil {
-		return 0, err
-	}
-	return float64(info.Size()) / 1e6, nil
-}
-
 // idle returns the memory after tools/list, in MiB.
 func (p *process) idle() (float64, error) {
 	if err := p.ask(list); err != nil {

@@ -64,18 +64,6 @@ func (s *session) plain() {
 			"error.message",
 			"Encrypted content cannot be requested for persisted responses.",
 		},
-		{
-			"a foreground response cannot be streamed",
-			"GET /ID?stream=true",
-			"error.message",
-			"Response cannot be streamed, it was not created with background=true.",
-		},
-		{
-			"a foreground response cannot be cancelled",
-			"POST /ID/cancel",
-			"error.message",
-			"Cannot cancel a synchronous response.",
-		},
 		{"a kept response can be deleted", "DELETE /ID", "deleted", "true"},
 	})
 }

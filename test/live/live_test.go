@@ -17,8 +17,6 @@ func TestQuestions(t *testing.T) {
 		"plain": {
 			"a response with store: true is kept",
 			"a kept response does not send encrypted reasoning",
-			"a foreground response cannot be streamed",
-			"a foreground response cannot be cancelled",
 			"a kept response can be deleted",
 		},
 		"cancel": {"only a response that began as a stream can be streamed"},

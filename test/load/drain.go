@@ -22,7 +22,7 @@ func drain(server program) error {
 	var answered, refused, lost atomic.Int64
 	var over atomic.Bool
 	var users sync.WaitGroup
-	for range 20 {
+	for i := range 20 {
 		users.Go(func() {
 			var c net.Conn
 			for !over.Load() {
@@ -38,7 +38,7 @@ func drain(server program) error {
 				default:
 					lost.Add(1)
 				}
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(time.Duration(i) * 100 * time.Millisecond) // some beyond the notice
 			}
 		})
 	}

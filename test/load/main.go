@@ -1,55 +1,46 @@
-// Load measures serve --http with many calls at once, sends it large and half-sent requests, restarts
-// servers under load, and lets people share an API with a rate limit. Everything runs on loopback
-// against the fake API:
+// Load measures serve --http with many calls at once, sends it requests that could take much
+// memory, and ends and restarts servers under load. Everything runs on loopback against the fake
+// API:
 //
 //	go run ./test/load
 //
 // It prints figures and exits with 1 when an answer is lost, a limit of memory
 // is exceeded, or a client delays another one.
 //
-//	main.go     many calls at once, and large and half-sent requests
-//	small.go    requests that are small and take much memory
-//	limit.go    people and an API with limits
+//	main.go     many calls at once
+//	attack.go   requests that are large or half-sent, or small with many elements
 //	tasks.go    tasks that no client of their server asks about
 //	drain.go    the end of a server that is in use
-//	restart.go  restarts behind a proxy, or behind Caddy with config/Caddyfile
+//	restart.go  restarts behind Caddy with config/Caddyfile, if its binary is given
 //	server.go   a server, and calls of it
 package main
 
 import (
 	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
 )
 
-// Limits of the server's resident set, in MiB: with streaming calls, and with large requests.
-const (
-	maxMemory = 400
-	maxLarge  = 250
-)
+// maxMemory is the limit of the server's resident set with streaming calls, in MiB.
+const maxMemory = 400
 
 func main() {
-	restarts := flag.Int("restarts", 6, "restarts under load")
 	calls := flag.Int("calls", maxCalls, "calls at once")
-	limits := flag.Bool("limits", true, "let people share APIs with limits, which takes half a minute")
-	caddy := flag.String("caddy", "", "Caddy's binary: restart servers behind it")
+	caddy := flag.String("caddy", "", "Caddy's binary: also restart servers behind it")
 	flag.Parse()
 
-	if err := run(*calls, *restarts, *limits, *caddy); err != nil {
+	if err := run(*calls, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(calls, restarts int, limits bool, caddy string) error {
+func run(calls int, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -62,14 +53,6 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	}
 	binary := filepath.Join(dir, "openai-responses-mcp")
 
-	if limits {
-		all := scenarios()
-		err := sideBySide(len(all), func(i int) error { return all[i].run(binary) })
-		if err != nil {
-			return fmt.Errorf("scenarios of limits: %w", err)
-		}
-	}
-
 	api, err := apitest.Start()
 	if err != nil {
 		return err
@@ -77,7 +60,7 @@ func run(calls, restarts int, limits bool, caddy string) error {
 	defer api.Close()
 
 	server := program{binary, api.URL}
-	if err := small(server); err != nil {
+	if err := attack(server); err != nil {
 		return err
 	}
 	if err := loaded(server, api, calls); err != nil {
@@ -87,33 +70,28 @@ func run(calls, restarts int, limits bool, caddy string) error {
 		return fmt.Errorf("tasks: %w", err)
 	}
 
-	if err := api.Script("always", "ok+slow=20ms"); err != nil {
-		return err
-	}
-	if err := restart(server, restarts, caddy); err != nil {
-		return err
-	}
-
 	if err := api.Script("always", "ok+slow=100ms"); err != nil {
 		return err
 	}
-	return drain(server)
+	if err := drain(server); err != nil {
+		return err
+	}
+	if caddy == "" {
+		return nil
+	}
+	if err := api.Script("always", "ok+slow=20ms"); err != nil {
+		return err
+	}
+	return restart(server, caddy)
 }
 
-// loaded attacks a server, and then sends it all calls at once. Each answer streams for about 5 s.
+// loaded sends a server all calls at once. Each answer streams for about 5 s.
 func loaded(server program, api *apitest.Server, calls int) error {
 	s, err := server.start(anyPort)
 	if err != nil {
 		return err
 	}
-
 	defer s.kill()
-	if err := attack(s); err != nil {
-		return err
-	}
-	if err := s.checkMemory(maxLarge); err != nil {
-		return err
-	}
 
 	if err := api.Script("always", "ok+slow=250ms"); err != nil {
 		return err
@@ -127,34 +105,4 @@ func loaded(server program, api *apitest.Server, calls int) error {
 		return err
 	}
 	return s.checkMemory(maxMemory)
-}
-
-// attack sends 30 requests of 4 MB, which are refused, and 150 requests without a token and with half
-// a body or half a header. They must not delay a call.
-func attack(s *process) error {
-	query := strings.Repeat("x", 4_000_000)
-	sideBySide(30, func(int) error {
-		s.call("alice", query, 0) // refused
-		return nil
-	})
-
-	const header = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-	halves := []string{header, header + "Content-Length: 1000\r\n\r\n"}
-	for i := range 150 {
-		c, err := net.Dial("tcp", s.address)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if _, err := io.WriteString(c, halves[i%2]); err != nil {
-			return err
-		}
-	}
-
-	err := s.call("alice", "load", second)
-	if err != nil {
-		return fmt.Errorf("during half-sent requests: %w", err)
-	}
-	fmt.Println("30 requests of 4 MB and 150 half-sent requests: a call takes less than 1s")
-	return nil
 }

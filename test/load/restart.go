@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,9 +12,12 @@ import (
 	"time"
 )
 
-// restart restarts two servers behind a proxy in turn, while calls arrive on connections that are
+// restarts is how often a server is restarted under load.
+const restarts = 6
+
+// restart restarts two servers behind Caddy in turn, while calls arrive on connections that are
 // kept. No answer may be lost.
-func restart(server program, restarts int, caddy string) error {
+func restart(server program, caddy string) error {
 	var replicas []*process
 	var backends []string
 	for i := range 2 {
@@ -29,12 +30,12 @@ func restart(server program, restarts int, caddy string) error {
 		defer func() { replicas[i].kill() }()
 	}
 
-	front, stop, err := startProxy(caddy, backends)
+	proxy, err := startCaddy(caddy, backends)
 	if err != nil {
-		return fmt.Errorf("starting the proxy: %w", err)
+		return fmt.Errorf("starting Caddy: %w", err)
 	}
-	defer stop()
-	time.Sleep(second) // until Caddy knows that they are ready
+	defer proxy.kill()
+	time.Sleep(time.Second) // until Caddy knows that they are ready
 
 	var over atomic.Bool
 	var sent, lost atomic.Int64
@@ -45,7 +46,7 @@ func restart(server program, restarts int, caddy string) error {
 			for n := 0; !over.Load(); n++ {
 				sent.Add(1)
 				var err error
-				c, err = ask(c, front, "alice", "load")
+				c, err = ask(c, proxy.address, "alice", "load")
 				if err != nil {
 					lost.Add(1)
 					fmt.Fprintln(os.Stderr, "load:", err)
@@ -65,7 +66,7 @@ func restart(server program, restarts int, caddy string) error {
 			break
 		}
 		replicas[i] = next
-		time.Sleep(second) // until Caddy knows that it is ready
+		time.Sleep(time.Second) // until Caddy knows that it is ready
 	}
 
 	over.Store(true)
@@ -77,66 +78,20 @@ func restart(server program, restarts int, caddy string) error {
 	return failed
 }
 
-// startProxy starts Caddy with the shipped Caddyfile or, without Caddy's binary, a proxy of bytes. It
-// returns its address, and how it is stopped.
-func startProxy(caddy string, backends []string) (front string, stop func(), err error) {
+// startCaddy starts Caddy with the shipped Caddyfile, on a free port.
+func startCaddy(caddy string, backends []string) (*process, error) {
 	ln, err := net.Listen("tcp", anyPort)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	front = ln.Addr().String()
-	if caddy == "" {
-		go balance(ln, backends)
-		return front, func() { ln.Close() }, nil
-	}
-
+	front := ln.Addr().String()
 	ln.Close() // Caddy listens there.
 	_, port, _ := net.SplitHostPort(front)
+
 	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", "config/Caddyfile")
 	cmd.Env = append(os.Environ(),
 		"DOMAIN=http://localhost:"+port,
 		"SERVERS="+strings.Join(backends, " "),
 	)
-	proxy := &process{cmd, front}
-	return front, proxy.kill, cmd.Start()
-}
-
-// balance copies bytes between each connection and a server whose /readyz answers, in turn.
-func balance(ln net.Listener, backends []string) {
-	for turn := 0; ; turn++ {
-		client, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		go forward(client, backends, turn)
-	}
-}
-
-// forward connects a client with the next server that is ready.
-func forward(client net.Conn, backends []string, turn int) {
-	defer client.Close()
-	for !ready(backends[turn%len(backends)]) {
-		turn++
-	}
-
-	server, err := net.Dial("tcp", backends[turn%len(backends)])
-	if err != nil {
-		return // a lost call
-	}
-	defer server.Close()
-
-	go func() {
-		io.Copy(server, client)
-		server.(*net.TCPConn).CloseWrite()
-	}()
-	io.Copy(client, server)
-}
-
-func ready(address string) bool {
-	res, err := http.Get("http://" + address + "/readyz")
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
+	return &process{cmd, front}, cmd.Start()
 }

@@ -48,11 +48,14 @@ func outlive(server program, api *apitest.Server, dir string) error {
 
 	began := time.Now()
 	err = sideBySide(260, func(int) error { return research(replicas[0], replicas[1]) })
-	fmt.Printf("260 tasks, 64 at a time: %v, error: %v\n", time.Since(began).Round(second), err)
+	took := time.Since(began).Round(time.Second)
+	fmt.Printf("260 tasks, 64 at a time: %v, error: %v\n", took, err)
 	if err != nil {
 		return err
 	}
-	return sideBySide(6, func(int) error { return replicas[0].call("alice", "load", 10*second) })
+	return sideBySide(6, func(int) error {
+		return replicas[0].call("alice", "load", 10*time.Second)
+	})
 }
 
 // research begins a task with a server, and asks another one until the task is completed. A server
@@ -66,7 +69,7 @@ func research(first, other *process) error {
 			return err
 		}
 		id = r.Get("result.taskId").Str
-		time.Sleep(second)
+		time.Sleep(time.Second)
 	}
 
 	for {
@@ -79,7 +82,7 @@ func research(first, other *process) error {
 		case status != "working" && r.Exists():
 			return fmt.Errorf("a task is %s", r)
 		}
-		time.Sleep(second)
+		time.Sleep(time.Second)
 	}
 }
 

@@ -3,7 +3,6 @@ package repo_test
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -47,7 +46,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// The limits of https://agentskills.io/specification, and ours for the length.
+// The limits of https://agentskills.io/specification.
 func TestSkills(t *testing.T) {
 	for _, name := range files(t, "skills/*/SKILL.md") {
 		t.Run(name, func(t *testing.T) {
@@ -60,14 +59,8 @@ func TestSkills(t *testing.T) {
 			}
 
 			compare.Equal(t, "name", skill.Name, path.Base(path.Dir(name)))
-			if n := len(skill.Description); n < 40 || n > 1024 {
-				t.Errorf("the description has %d bytes, want 40 to 1024", n)
-			}
-			if !strings.HasSuffix(head, "\ndescription: "+skill.Description) {
-				t.Error("the description is not on one line")
-			}
-			if len(text) >= 6000 {
-				t.Errorf("it has %d bytes, want less than 6000", len(text))
+			if n := len(skill.Description); n == 0 || n > 1024 {
+				t.Errorf("the description has %d bytes, want 1 to 1024", n)
 			}
 			for _, tool := range []string{"answer", "answer_detailed", "answer_quick"} {
 				compare.Contains(t, "the text", text, "`"+tool+"`")
@@ -103,11 +96,6 @@ func TestDockerEntry(t *testing.T) {
 	got := []string{e.Image, secret.Name, secret.Env}
 	want := []string{"mcp/" + e.Name, e.Name + ".api_key", "OPENAI_API_KEY"}
 	compare.Equal(t, "image, secret and variable", got, want)
-
-	// The catalog wants a capital at the beginning of each word.
-	if !regexp.MustCompile(`^([A-Z]\S+( |$))+$`).MatchString(e.About.Title) {
-		t.Errorf("title %q, want words with capitals", e.About.Title)
-	}
 }
 
 // The files that manifests refer to by their address are in the repository.

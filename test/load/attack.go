@@ -5,15 +5,19 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 )
 
 // maxGrowth is the MiB by which an attack may raise the peak.
 const maxGrowth = 64
 
-// small attacks servers with requests that are small and take much memory.
-func small(server program) error {
+// attack attacks servers with requests that are large or half-sent, or small with many elements.
+func attack(server program) error {
+	large := strings.Repeat("x", 4_000_000)
+	dense := `q"},"_meta":{"a":[` + strings.Repeat("[],", 340_000) + `0]},"b":{"c":"`
 	attacks := map[string]func(*process) error{
-		"16 requests of 1 MiB with empty lists":     emptyLists,
+		"30 requests of 4 MB":                       requests(30, large),
+		"16 requests of 1 MiB with empty lists":     requests(16, dense),
 		"600 connections with 16 KiB of tiny lines": lines(4000),
 		"600 connections with 490 lines in 16 KiB":  lines(490),
 	}
@@ -40,22 +44,21 @@ func (p program) grows(name string, attack func(*process) error) error {
 	if err := attack(s); err != nil {
 		return err
 	}
-	if err := s.call("bob", "load", 5*second); err != nil {
+	if err := s.call("bob", "load", 5*time.Second); err != nil {
 		return err
 	}
 	fmt.Print(name, ": ")
 	return s.checkMemory(before + maxGrowth)
 }
 
-// emptyLists sends requests of alice with a second _meta.
-func emptyLists(s *process) error {
-	lists := strings.Repeat("[],", 340_000)
-	query := `q"},"_meta":{"a":[` + lists + `0]},"b":{"c":"`
-	sideBySide(16, func(int) error {
-		s.call("alice", query, 0) // refused
-		return nil
-	})
-	return nil
+// requests sends n requests of alice, which are refused.
+func requests(n int, query string) func(*process) error {
+	return func(s *process) error {
+		return sideBySide(n, func(int) error {
+			s.call("alice", query, 0)
+			return nil
+		})
+	}
 }
 
 // lines sends headers without an end, of so many lines, and leaves the connections open.
