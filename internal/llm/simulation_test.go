@@ -27,6 +27,7 @@ type limits struct {
 	latency time.Duration // from a request to its refusal; 0: 40 ms
 	answers time.Duration // from a request to its answer
 	header  string        // of a refusal: a key of headers, or a Retry-After
+	seed    uint64        // of what is random
 }
 
 // crowd is calls of one person, and what they may cost.
@@ -181,7 +182,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		limits:   l,
 		crowds:   crowds,
 		begin:    time.Now(),
-		chance:   rand.New(rand.NewPCG(1, 8)),
+		chance:   rand.New(rand.NewPCG(l.seed, 0)),
 		tokens:   l.burst,
 		filled:   time.Now(),
 		requests: map[string]int{},

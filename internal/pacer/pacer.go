@@ -12,15 +12,12 @@ import (
 
 // Times of the pacer.
 const (
-	firstGap    = 500 * time.Millisecond // where the API names no time
-	maxFirstGap = time.Second            // where it does
-	minGap      = 10 * time.Millisecond
-	maxGap      = 30 * time.Second
+	firstGap = 500 * time.Millisecond // or what the API asks for, if that is less
+	minGap   = 10 * time.Millisecond
+	maxGap   = 30 * time.Second
 
 	firstPause = 500 * time.Millisecond // after a refusal that names no time; each one doubles it
 	maxPause   = 8 * time.Second
-
-	soon = 6 // accepted requests between two counted refusals; at the right gap there are more
 
 	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
 	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
@@ -50,14 +47,14 @@ type Pacer struct {
 	next    time.Duration // when the queue may send its next request
 	counted time.Duration // when the last counted refusal came
 	rising  bool          // the gap is a guess, and no counted refusal has followed
-	untried bool          // the gap is from the API, and no counted refusal has followed
 	grown   time.Duration // when the rate rose last; only while rising
-	run     int           // accepted requests that were sent after the last counted refusal
-	latest  time.Duration // when the last of these was accepted, or the limit became known
-	spacing time.Duration // mean time between them, of the last 8 or so; 0: not known yet
-	vain    int           // growths in a row that were in vain; below 0: see growLocked
-	beside  int           // requests that did not wait, since the last counted refusal
 	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
+
+	// Requests of the queue are late when they go out later than usual after the one before.
+	latest      time.Duration // when the queue sent its last request
+	usual       time.Duration // mean time between two requests, of the last 32 or so
+	lateRefused float64       // share of refusals, of the last 8 or so late requests
+	soonRefused float64       // the same, of the other requests
 }
 
 // person is the state of a limited person.
@@ -82,6 +79,8 @@ type Ticket struct {
 	ready time.Duration // end of the wait after the last refusal
 
 	sent    time.Duration
+	queued  bool        // the request was sent by the queue
+	late    bool        // and later than usual after the one before it
 	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
@@ -199,7 +198,7 @@ func (t *Ticket) enter(last bool) bool {
 	t.last = last
 	owner := p.people[t.person]
 	if owner == nil {
-		p.beside++
+		t.queued = false
 		t.sendLocked()
 		return true
 	}
@@ -273,22 +272,15 @@ func (t *Ticket) accept(sent time.Duration) {
 	if owner == nil {
 		return // a request without a limit says nothing about the queue
 	}
+	t.noteLocked(0)
 	now := p.now()
-	if sent > p.counted {
-		p.run++
-		between := now - p.latest
-		p.spacing = cmp.Or(p.spacing, between)
-		p.spacing += (between - p.spacing) / 8
-		p.latest = now
-	}
 	outage := owner.pause == maxPause
 	owner.refusals = 0
 	owner.pause = 0
 
 	// Requests that were on their way when the gap changed do not tell whether it is right: an
-	// accepted burst says little about the rate. They shorten only a first gap longer than
-	// firstGap, because many APIs ask for whole seconds. After an outage the gap is a guess again.
-	// A guess and such a gap shrink by a quarter, others by a twentieth.
+	// accepted burst says little about the rate. After an outage the gap is a guess again. A guess
+	// shrinks by a quarter, others by a twentieth.
 	switch {
 	case p.gap == 0:
 	case outage:
@@ -301,8 +293,6 @@ func (t *Ticket) accept(sent time.Duration) {
 	case p.rising:
 	case sent > p.counted:
 		p.gap = max(minGap, p.gap*19/20)
-	case p.untried && p.gap > firstGap:
-		p.gap = max(firstGap, p.gap*3/4)
 	}
 }
 
@@ -333,15 +323,15 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	t.ready = now + wait
 
 	owner := p.people[t.person]
-	queued := owner != nil
-	if !queued {
+	if owner == nil {
 		owner = &person{latest: t}
 		p.people[t.person] = owner
 	}
 	owner.refusals++
+	t.noteLocked(1)
 	switch {
 	case owner.refusals == 1:
-		p.countLocked(t.sent, asked, queued)
+		t.countLocked(asked)
 	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
 		owner.pause = nextPause(owner.pause)
 	}
@@ -349,57 +339,53 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	return wait
 }
 
-// countLocked counts a refusal of a request that was sent at sent. The first one starts the queue.
-// A further one makes the gap longer if the request came from the queue and was sent after the last
-// counted refusal.
-func (p *Pacer) countLocked(sent, asked time.Duration, queued bool) {
+// countLocked counts a refusal. The first one starts the queue. A further one changes the gap if the
+// request came from the queue and was sent after the last counted refusal.
+func (t *Ticket) countLocked(asked time.Duration) {
+	p := t.pacer
 	now := p.now()
 	switch {
 	case p.gap == 0:
-		p.gap = min(max(cmp.Or(asked, firstGap), minGap), maxFirstGap)
+		p.gap = max(minGap, min(cmp.Or(asked, firstGap), firstGap))
 		p.rising = asked == 0
-		p.untried = asked > 0
 		p.grown = now
 		p.latest = now
-		p.spacing = 0
-		p.vain = -1
+		p.usual = p.gap
+		p.soonRefused = 1 // a limit, until the requests show something else
+		p.lateRefused = 0
 		p.next = now + p.gap
-	case queued && sent > p.counted:
-		p.growLocked()
+	case t.queued && t.sent > p.counted:
+		p.changeLocked()
 		p.rising = false
-		p.untried = false
 		p.next = now + p.gap
 	}
 	p.counted = now
 }
 
-// growLocked makes the gap longer, as far as that helps. It does not where other programs use up
-// the limit, or a gateway refuses a share of all requests:
-//
-//   - The gap grows to 5/4 of the time between accepted requests at most. The API has accepted
-//     faster ones, so that a longer gap would only delay the calls.
-//   - A growth was in vain if the next counted refusal comes soon, although the gap is at least 0.55
-//     of that time, and few requests of other people went out beside the queue. After two such growths in a row the gap becomes a sixth of it. Then one counted
-//     refusal is ignored, and the refusal after the next one is the first that may show it again.
-func (p *Pacer) growLocked() {
-	isLong := p.spacing > 0 && p.gap >= p.spacing*11/20
-	isAlone := p.beside <= soon/2
-	p.beside = 0
-	wasVain := p.run < soon && isLong && isAlone
-	p.run = 0
-	if p.vain < 0 || wasVain {
-		p.vain++
-	} else {
-		p.vain = 0
-	}
-
+// noteLocked notes whether the API refused a request of the queue: 1, or accepted it: 0.
+func (t *Ticket) noteLocked(refused float64) {
+	p := t.pacer
 	switch {
-	case p.vain == 2:
-		p.gap = max(minGap, min(p.gap, p.spacing/6))
-		p.vain = -2
-	case p.vain >= 0:
-		longest := cmp.Or(p.spacing*5/4, maxGap)
-		p.gap = max(p.gap, min(p.gap*3/2, longest, maxGap))
+	case !t.queued:
+	case t.late:
+		p.lateRefused += (refused - p.lateRefused) / 8
+		p.soonRefused += (p.lateRefused - p.soonRefused) / 64 // while all requests are late, it gets out of date
+	default:
+		p.soonRefused += (refused - p.soonRefused) / 8
+	}
+}
+
+// changeLocked changes the gap after a counted refusal. Under a limit the API refuses fewer of the
+// requests that go out late, and a longer gap helps. Where other programs use up the limit, or a
+// gateway refuses a share of all requests, it refuses as many of them, and calls would wait for
+// nothing. While it refuses nearly all requests, there is nothing to compare.
+func (p *Pacer) changeLocked() {
+	refusesAll := p.soonRefused > 0.8
+	helps := p.lateRefused < 0.4*p.soonRefused
+	if refusesAll || helps {
+		p.gap = min(p.gap*3/2, maxGap)
+	} else {
+		p.gap = max(p.gap/2, minGap)
 	}
 }
 
@@ -412,6 +398,12 @@ func (p *Pacer) releaseLocked(t *Ticket) {
 	t.removeLocked()
 	t.sendLocked()
 	t.turn <- struct{}{}
+
+	between := t.sent - p.latest
+	t.queued = true
+	t.late = between > p.usual
+	p.usual += (min(between, 4*p.usual) - p.usual) / 32
+	p.latest = t.sent
 	p.next = t.sent + p.gap
 	p.people[t.person].latest = t
 }

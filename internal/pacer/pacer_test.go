@@ -102,17 +102,17 @@ var timesRows = []struct {
 	},
 
 	{
-		"only the refused call waits for the API, and the first gap is a second",
+		"only the refused call waits for the API, and the first gap is half a second",
 		20 * time.Second, "RA",
 		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice, 20010 alice",
+		"0 alice, 510 alice, 1010 alice, 20010 alice",
 	},
 
 	{
 		"a call that would have to wait a day fails",
 		24 * time.Hour, "RA",
 		"0 alice, 20 alice, 30 alice",
-		"0 alice, 1010 alice, 2010 alice",
+		"0 alice, 510 alice, 1010 alice",
 	},
 
 	{
@@ -123,35 +123,28 @@ var timesRows = []struct {
 	},
 
 	{
-		"and at most 5/4 of the time between accepted requests; after two growths in vain a sixth of it",
+		"the gap grows while late requests are refused less than others, then it becomes half",
 		time.Second, "RARARARARARARARARARARARA",
 		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
 			"20 alice, 20 alice, 20 alice, 20 alice",
-		"0 alice, 1010 alice, 2010 alice, 3282 alice, 4545 alice, 6014 alice, 7474 alice, 7711 alice, " +
-			"7938 alice, 8164 alice, 8380 alice, 8698 alice, 9005 alice, 9454 alice, 9892 alice, " +
-			"10527 alice, 11151 alice, 12052 alice, 12942 alice, 14220 alice, 15488 alice, " +
-			"15716 alice, 15933 alice, 16149 alice, 16498 alice, 16943 alice",
+		"0 alice, 510 alice, 1010 alice, 1732 alice, 2445 alice, 3470 alice, 4485 alice, 5942 alice, " +
+			"7389 alice, 9460 alice, 11522 alice, 14470 alice, 17408 alice, 18814 alice, 20209 alice, " +
+			"20882 alice, 21545 alice, 21870 alice, 22185 alice, 22344 alice, 22494 alice, " +
+			"22575 alice, 22646 alice, 23195 alice, 23504 alice, 23656 alice",
 	},
 
 	{
-		"a burst that was accepted shortens a long gap",
-		20 * time.Second, "RA",
-		"0 alice, 5 alice, 20 alice, 30 alice",
-		"0 alice, 5 alice, 1010 alice, 1760 alice, 20010 alice",
-	},
-
-	{
-		"nor one that refusals made longer",
+		"a burst of others does not shorten a gap that refusals made longer",
 		time.Second, "RARARAA RAAA",
 		"0 alice, 20 alice, 20 alice, 20 alice, 20 alice, 20 alice, " +
 			"5000 bob, 5000 bob, 5000 bob, 5000 bob",
-		"0 alice, 1010 alice, 2010 alice, 3282 alice, 4545 alice, 5000 bob, 5000 bob, 5000 bob, " +
-			"5000 bob, 6014 alice, 7474 bob, 8861 alice, 10178 alice, 11430 alice",
+		"0 alice, 510 alice, 1010 alice, 1732 alice, 2445 alice, 3470 alice, 4485 alice, 5000 bob, " +
+			"5000 bob, 5000 bob, 5000 bob, 5450 alice, 6366 bob, 7236 alice",
 	},
 
 	{
-		"a burst that was accepted does not shorten a short gap",
-		time.Second / 2, "RA",
+		"a burst that was accepted does not shorten the gap",
+		time.Second, "RA",
 		"0 alice, 5 alice, 20 alice",
 		"0 alice, 5 alice, 510 alice, 1010 alice",
 	},
@@ -160,7 +153,7 @@ var timesRows = []struct {
 		"a refused call keeps its place, and each accepted request shortens the gap",
 		time.Second, "RA",
 		"0 alice, 20 alice, 30 alice, 40 alice",
-		"0 alice, 1010 alice, 2010 alice, 2960 alice, 3862 alice",
+		"0 alice, 510 alice, 1010 alice, 1485 alice, 1936 alice",
 	},
 
 	{
@@ -188,7 +181,7 @@ var timesRows = []struct {
 		"refusals of requests that were on their way together count once",
 		time.Second, "ARRRA",
 		"0 alice, 1 alice, 2 alice, 3 alice, 20 alice",
-		"0 alice, 1 alice, 2 alice, 3 alice, 1011 alice, 2011 alice, 2961 alice, 3863 alice",
+		"0 alice, 1 alice, 2 alice, 3 alice, 513 alice, 1013 alice, 1488 alice, 1939 alice",
 	},
 
 	{
