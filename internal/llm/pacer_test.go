@@ -152,6 +152,9 @@ func peopleRows() []peopleRow {
 		add(sharing, fmt.Sprintf("60 calls and %v later another", later), many, one)
 	}
 
+	other := crowd{person: "bob", calls: 1, refused: time.Hour, loops: 2 * time.Minute}
+	add(sharing, "60 calls while those of another are refused", other, many)
+
 	bob.calls = 100
 	bob.requests = 1.2
 	add(sharing, "60 calls while another asks all the time", bob, many)
@@ -200,8 +203,9 @@ func randomRows() []randomRow {
 			randomRow{half, 6, 200, 2 * time.Second, .9175, 0},
 			randomRow{half, 5, 200, 0, .9175, 0})
 
+		// Here late requests are refused, too, and the queue is a little too fast, or too slow.
 		both := limits{random: .2, rate: 2, burst: 2, header: header}
-		rows = append(rows, randomRow{both, 3, 112, 2143 * time.Millisecond, .92, 30 * time.Second})
+		rows = append(rows, randomRow{both, 3, 112, 2143 * time.Millisecond, .9, 90 * time.Second})
 	}
 	return rows
 }

@@ -328,9 +328,9 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 		p.people[t.person] = owner
 	}
 	owner.refusals++
-	t.noteLocked(1)
 	switch {
 	case owner.refusals == 1:
+		t.noteLocked(1)
 		t.countLocked(asked)
 	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
 		owner.pause = nextPause(owner.pause)
@@ -339,8 +339,8 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	return wait
 }
 
-// countLocked counts a refusal. The first one starts the queue. A further one changes the gap if the
-// request came from the queue and was sent after the last counted refusal.
+// countLocked counts a refusal. The first one starts the queue. A further one changes the gap if
+// the request came from the queue and was sent after the last counted refusal.
 func (t *Ticket) countLocked(asked time.Duration) {
 	p := t.pacer
 	now := p.now()
@@ -369,7 +369,7 @@ func (t *Ticket) noteLocked(refused float64) {
 	case !t.queued:
 	case t.late:
 		p.lateRefused += (refused - p.lateRefused) / 8
-		p.soonRefused += (p.lateRefused - p.soonRefused) / 64 // while all requests are late, it gets out of date
+		p.soonRefused += (p.lateRefused - p.soonRefused) / 64 // in case all requests are late
 	default:
 		p.soonRefused += (refused - p.soonRefused) / 8
 	}
