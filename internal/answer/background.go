@@ -26,7 +26,8 @@ var (
 func (a *Answerer) Fetch(
 	ctx context.Context, call *llm.Call, id string, began time.Time,
 ) (*Answer, error) {
-	resp, err := a.o.Client.Get(ctx, call, id, include)
+	model := a.o.Profiles[call.Tool].Model
+	resp, err := a.o.Client.Get(ctx, call, id, model, include)
 	if err != nil {
 		return nil, fetchError(err)
 	}
@@ -41,7 +42,7 @@ func (a *Answerer) Fetch(
 
 	r := &reading{}
 	r.add(resp)
-	ans, err := a.compose(r, a.o.Profiles[call.Tool].Model, began)
+	ans, err := a.compose(r, model, began)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -408,7 +408,7 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	kind := llm.KindOf(c.Err)
 	if c.Err != nil {
 		log = log.With("kind", kind.Label())
-		log.Debug("call failed", "err", c.Err)
+		log.Debug("call failed", "err", c.Err.Error())
 	}
 	if kind == llm.KindConnection {
 		log = log.With("cause", advice.Cause(c.Err))

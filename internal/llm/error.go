@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -36,6 +37,9 @@ var (
 
 	// KindPermission: 403.
 	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission"}
+
+	// KindBlocked: the API has blocked the person by their safety_identifier.
+	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked"}
 
 	// KindNotFound: 404, but not for the model.
 	KindNotFound = Kind{"not found", "NotFoundError", "not_found"}
@@ -105,6 +109,7 @@ func Kinds() []Kind {
 		KindMissingKey,
 		KindAuth,
 		KindPermission,
+		KindBlocked,
 		KindNotFound,
 		KindQuota,
 		KindRateLimit,
@@ -207,6 +212,15 @@ func (e *Error) Error() string {
 	return s + ": " + e.Message
 }
 
+// LogValue has nothing of the message: the API quotes questions there.
+func (e *Error) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("kind", e.Kind.Label()),
+		slog.Int("status", e.Status),
+		slog.String("code", e.Code),
+		slog.String("param", e.Param))
+}
+
 // ErrorKind returns the kind, for KindOf.
 func (e *Error) ErrorKind() Kind { return e.Kind }
 
@@ -269,9 +283,42 @@ func namedKind(name string) Kind {
 	return Kind{}
 }
 
-// named returns the kind that the code or the type of the error names, if any.
+// named returns the kind that the code or the type of the error names, if any. An error about a
+// safety_identifier that the server knows is about its person: "identifier blocked", or the code
+// cyber_policy_violation (https://platform.openai.com/docs/guides/safety-checks).
 func (e *Error) named() Kind {
+	isBlocked := strings.EqualFold(strings.Trim(e.Message, " ."), "identifier blocked")
+	isOfPerson := e.Param == identifierParam && !e.isUnknownParameter()
+	if isBlocked || isOfPerson {
+		return KindBlocked
+	}
 	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
+}
+
+// refusesParameter reports whether the code says that the API does not take a parameter, or its
+// value, with any question.
+func (e *Error) refusesParameter() bool {
+	switch e.Code {
+	case "unknown_parameter", "unsupported_parameter", "unsupported_value":
+		return true
+	}
+	return false
+}
+
+// unknownWords are in the messages of servers that do not know a parameter and send no code.
+var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|not supported|extra inputs`)
+
+// isUnknownParameter reports whether the server does not know the parameter that the error names.
+func (e *Error) isUnknownParameter() bool {
+	if e.hasCode() {
+		return e.refusesParameter() && e.Code != "unsupported_value"
+	}
+	return unknownWords.MatchString(e.Message)
+}
+
+// hasCode reports whether the error has a code. Some servers repeat the status there.
+func (e *Error) hasCode() bool {
+	return strings.Trim(e.Code, "0123456789") != ""
 }
 
 var statusKinds = map[int]Kind{
@@ -292,8 +339,8 @@ func (e *Error) statusKind(status int) Kind {
 	switch {
 	case status < 400:
 		return KindBadResponse
-	case e.named() == KindQuota:
-		return KindQuota
+	case e.named() == KindQuota, e.named() == KindBlocked:
+		return e.named()
 	case status >= 500:
 		return KindServer
 	case strings.HasPrefix(message, "request too large"): // a 429 that no wait helps

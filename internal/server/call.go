@@ -96,7 +96,7 @@ func (s *Server) call(
 		return s.await(ctx, req, call, args.Get("id").Str)
 	}
 	if err == nil {
-		err = s.hour.take(call.Person.ID)
+		err = s.hour.take(call.Person.ID, 1)
 	}
 	if err != nil {
 		s.observe(call, began, nil, err)
@@ -150,7 +150,13 @@ func (s *Server) run(
 	ctx context.Context, call *llm.Call, q answer.Question,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
-	defer func() { s.observe(call, began, a, err) }()
+	defer func() {
+		isFree := a == nil && call.Attempts == 0 // the API was not asked
+		if isFree {
+			_ = s.hour.take(call.Person.ID, -1)
+		}
+		s.observe(call, began, a, err)
+	}()
 	defer s.recoverCall(call.Tool, &err)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
