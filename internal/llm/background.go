@@ -218,14 +218,14 @@ func (c *Client) fetchOnce(
 	}
 	isFound := err == nil || acc.next > acc.skip || !acc.running()
 	if isFound {
-		c.parameters.setFound(acc.model)
+		c.memory.setFound(acc.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
 	if acc.running() {
-		isKnown := !acc.asked || c.parameters.isFound(acc.model) // another process has asked
+		isKnown := !acc.asked || c.memory.hasFound(acc.model) // another process has asked
 		err = lostError(err, isKnown)
 	}
 	return acc.ended, c.failed(parent, err, 1)

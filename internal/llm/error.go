@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -212,15 +211,6 @@ func (e *Error) Error() string {
 	return s + ": " + e.Message
 }
 
-// LogValue has nothing of the message: the API quotes questions there.
-func (e *Error) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("kind", e.Kind.Label()),
-		slog.Int("status", e.Status),
-		slog.String("code", e.Code),
-		slog.String("param", e.Param))
-}
-
 // ErrorKind returns the kind, for KindOf.
 func (e *Error) ErrorKind() Kind { return e.Kind }
 
@@ -287,9 +277,7 @@ func namedKind(name string) Kind {
 // safety_identifier that the server knows is about its person: "identifier blocked", or the code
 // cyber_policy_violation (https://platform.openai.com/docs/guides/safety-checks).
 func (e *Error) named() Kind {
-	isBlocked := strings.EqualFold(strings.Trim(e.Message, " ."), "identifier blocked")
-	isOfPerson := e.Param == identifierParam && !e.isUnknownParameter()
-	if isBlocked || isOfPerson {
+	if e.Param == identifierParam && !e.isUnknownParameter() {
 		return KindBlocked
 	}
 	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
@@ -298,11 +286,7 @@ func (e *Error) named() Kind {
 // refusesParameter reports whether the code says that the API does not take a parameter, or its
 // value, with any question.
 func (e *Error) refusesParameter() bool {
-	switch e.Code {
-	case "unknown_parameter", "unsupported_parameter", "unsupported_value":
-		return true
-	}
-	return false
+	return strings.HasPrefix(e.Code, "unsupported_") || e.Code == "unknown_parameter"
 }
 
 // unknownWords are in the messages of servers that do not know a parameter and send no code.
@@ -311,7 +295,7 @@ var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|n
 // isUnknownParameter reports whether the server does not know the parameter that the error names.
 func (e *Error) isUnknownParameter() bool {
 	if e.hasCode() {
-		return e.refusesParameter() && e.Code != "unsupported_value"
+		return e.Code == "unknown_parameter" || e.Code == "unsupported_parameter"
 	}
 	return unknownWords.MatchString(e.Message)
 }

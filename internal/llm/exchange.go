@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -27,7 +28,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
-	failure := c.refusals.find(call.Person.ID)
+	failure := c.memory.refusal(call.Person.ID)
 	if failure != nil {
 		return nil, failure
 	}
@@ -49,7 +50,10 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		case done:
 			return d.response, nil
 		case fail:
-			x.noteRefusal(d.err)
+			isOfKey := d.err.Kind == KindAuth || d.err.Kind == KindQuota
+			if isOfKey && x.key == c.key.Load() {
+				c.memory.refused(call.Person.ID, d.err)
+			}
 			return nil, d.err
 		case smaller: // try again at once
 		case retry:
@@ -197,6 +201,9 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	}
 	if failure.Lost {
 		x.remove("background", failure)
+		if x.memory.hasFound(x.model) { // others: this response is gone
+			x.removed = nil
+		}
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}
@@ -228,53 +235,35 @@ type removal struct {
 // remove removes a parameter from the body because of a failure, and reports whether the body had
 // it.
 func (x *exchange) remove(name string, failure *Error) bool {
-	value, ok := x.body.value(name)
-	if !ok {
+	value := x.body.value(name)
+	if value == nil {
 		return false
 	}
 	x.body.remove(name)
 	x.encode()
 	x.removed = append(x.removed, removal{
-		parameter{x.model, name, value},
+		parameter{x.model, name, fmt.Sprint(value)},
 		failure,
 	})
 	return true
 }
 
 // accepted notes that the API accepts a request, when the header of its answer is there. Only now
-// does a refused parameter count for the next calls: the API might refuse the request without it,
-// too.
+// does a refused parameter mean something for other calls: the API might refuse the request without
+// it, too.
 func (x *exchange) accepted() {
 	person := x.call.Person.ID
 	x.ticket.Accepted()
-	x.refusals.accepted(person)
-	x.parameters.accepted(x.body, x.model)
-
+	x.memory.accepted(person, x.model, x.body)
 	for _, r := range x.removed {
-		isGone := r.failure.Lost && x.parameters.isFound(x.model) // one response, not all of them
-		if isGone {
-			continue
-		}
-		isNew := x.parameters.add(r.parameter, person, evidence{
-			proven: r.failure.Lost || r.failure.refusesParameter(),
-			lost:   r.failure.Lost,
-		})
-		if isNew {
-			x.o.Logger.Warn("the API refuses a parameter: going on without it",
-				"model", x.model,
-				"param", r.name,
-				"error", r.failure)
-		}
+		x.memory.refusedParameter(r.parameter, person, r.failure)
+		x.o.Logger.Warn("the API refuses a parameter: going on without it",
+			"model", x.model,
+			"param", r.name,
+			"status", r.failure.Status,
+			"code", r.failure.Code)
 	}
 	x.removed = nil
-}
-
-// noteRefusal notes a failure that the next calls may have, too.
-func (x *exchange) noteRefusal(failure *Error) {
-	isOfKey := failure.Kind == KindAuth || failure.Kind == KindQuota
-	if isOfKey && x.key == x.Client.key.Load() {
-		x.refusals.add(x.call.Person.ID, failure)
-	}
 }
 
 // newDelays returns the delays between attempts for which the API names no time.

@@ -70,9 +70,8 @@ type Client struct {
 	o      Options
 
 	// What outlives a call.
-	pacers     sync.Map // *pacer.Pacer by model
-	refusals   refusals
-	parameters parameters
+	pacers sync.Map // *pacer.Pacer by model
+	memory memory
 }
 
 // New returns a Client. It never fails: a missing key is the error of every call, so a server can
@@ -92,13 +91,11 @@ func New(o Options) *Client {
 		header: header,
 		bearer: bearer,
 
-		refusals: refusals{
-			pause:  o.RefusalTime,
-			people: map[string]*ownRefusals{},
-		},
-		parameters: parameters{
-			refused: map[parameter]*evidence{},
-			found:   map[string]time.Time{},
+		memory: memory{
+			pause:      o.RefusalTime,
+			people:     map[string]*refusal{},
+			parameters: map[parameter]evidence{},
+			found:      map[string]time.Time{},
 		},
 	}
 	c.SetKey(o.APIKey)
@@ -117,7 +114,7 @@ func New(o Options) *Client {
 func (c *Client) SetKey(key string) {
 	key = strings.TrimSpace(key)
 	c.key.Store(&key)
-	c.refusals.reset()
+	c.memory.setKey()
 }
 
 // Ready returns why no request can be sent, or nil. The error is an *Error.

@@ -32,7 +32,7 @@ func newShared(t testing.TB) (*Client, *shared) {
 		sent:  map[Person][]map[string]any{},
 	}
 	c := newClientOf(testURL, s, 0, t.Output())
-	c.refusals.pause = 5 * time.Second
+	c.memory.pause = 5 * time.Second
 	return c, s
 }
 
@@ -209,7 +209,7 @@ func TestRefusalsEnd(t *testing.T) {
 func TestRefusalsOff(t *testing.T) {
 	bubble(t, "off", func(t *testing.T) {
 		c, api := newShared(t)
-		c.refusals.pause = 0
+		c.memory.pause = 0
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {

@@ -101,7 +101,7 @@ func (c *Client) newBody(person Person, r Request) body {
 	b.setInclude(include, r.Extra["include"])
 
 	b.add(r.Extra)
-	c.parameters.removeFrom(b, r.Model, person.ID)
+	c.memory.removeFrom(b, r.Model, person.ID)
 	return b
 }
 
@@ -176,32 +176,30 @@ func (b body) include() []string {
 	return elements
 }
 
-// value returns the value of a parameter as JSON, and whether the body has it. An element of include
-// has none, and safety_identifier has another one for each person.
-func (b body) value(name string) (value string, ok bool) {
+// value returns the value of a parameter, or nil.
+func (b body) value(name string) any {
 	parent, member, isMember := strings.Cut(name, ".")
-	v, ok := b[parent]
-	if isMember {
-		switch members := v.(type) {
-		case []string: // include
-			return "", slices.Contains(members, member)
-		case map[string]any:
-			v, ok = members[member]
-		default:
-			ok = false
+	switch members := b[parent].(type) {
+	case []string: // include
+		if slices.Contains(members, member) {
+			return member
+		}
+	case map[string]any:
+		if isMember {
+			return members[member]
 		}
 	}
-	if !ok || name == identifierParam {
-		return "", ok
+	if isMember {
+		return nil
 	}
-	data, _ := jsonx.Marshal(v)
-	return string(data), true
+	return b[parent]
 }
 
-// has reports whether the body has a parameter with its value.
+// has reports whether the body has a parameter with its value. That of safety_identifier is another
+// one for each person.
 func (b body) has(p parameter) bool {
-	value, ok := b.value(p.name)
-	return ok && value == p.value
+	v := b.value(p.name)
+	return v != nil && (p.name == identifierParam || fmt.Sprint(v) == p.value)
 }
 
 // remove removes a parameter that the body has, and the list or object that it leaves empty.
