@@ -51,11 +51,12 @@ var fetchErrors = map[string]error{
 }
 
 func (a *api) fetch(
-	ctx context.Context, call *llm.Call, response string, created time.Time,
+	ctx context.Context, call *llm.Call, from answer.Origin,
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := call.Tool == cmp.Or(a.tool, detailed) && response == "resp_1" && created.Equal(a.created)
+	isSame := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+		from.Created.Equal(a.created)
 	switch {
 	case !isSame:
 		return nil, errors.New("not the task that was started")
@@ -63,6 +64,8 @@ func (a *api) fetch(
 		return nil, context.Canceled
 	case a.question == "echo": // the API has no GET
 		return nil, answer.ErrGone
+	case a.question == "dark": // it fails
+		return nil, answer.ErrUnknown
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":

@@ -127,6 +127,44 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
+// Over HTTP the id is there in time, unless the API says that it does not find the response.
+func TestLateInTime(t *testing.T) {
+	for query, want := range map[string]time.Duration{
+		"why":  within,
+		"dark": within,
+		"echo": time.Minute, // the answer
+	} {
+		t.Run(query, func(t *testing.T) {
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				_, object := p.ask(query)
+				compare.Equal(p, "a result after", time.Since(began), want)
+				compare.Equal(p, "it is an id", object.Get("id").Exists(), want == within)
+			}, (&api{tool: "answer"}).overHTTP, late)
+		})
+	}
+}
+
+// A server whose calls are not late answers for the ids of others, and does not list the tool.
+func TestLateElsewhere(t *testing.T) {
+	a := &api{tool: "answer"}
+	inSession(t, func(p *peer) {
+		_, working := p.ask("why")
+		id := working.Get("id").Str
+
+		other := newPeer(p.T, a.overHTTP)
+		began := time.Now()
+		_, second := other.await(id)
+		other.want(second, `"status":"working","id":"`+id+`.2"`)
+		compare.Equal(p, "wait", time.Since(began).Round(time.Second), fetchTime)
+		over, _ := other.await(id + ".2")
+		other.want(over, `\"answer\":\"`)
+
+		list := other.request("tools/list", withTasks, `"x":1`)
+		compare.Equal(p, "tools", list.Get("tools.#").Int(), int64(3))
+	}, a.overHTTP, late)
+}
+
 // The call and answer_result get the progress of the call, each until its result.
 func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {

@@ -155,7 +155,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Tasks {
+	if s.options.Tasks || s.options.API != nil {
 		addTaskMethods(m)
 	}
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {

@@ -18,24 +18,32 @@ type here struct {
 	kept     atomic.Bool   // the call goes on without its request
 	named    chan struct{} // closed when the API runs a response for the call
 	response string        // its id, readable from then on
+	looked   chan struct{} // closed when the API has said whether it finds the response
+	found    bool          // it does, readable from then on
+
+	excluded []string // domains that the answer must not cite
 }
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
 // and ends with Tasks.
 //
 // keep waits for a time until the API names the response of the call. If only what the API runs
-// becomes a task, keep waits until the API finds the response. It returns false if the call has ended
-// before.
+// becomes a task, keep waits for the name, and then until the API finds the response; without a wait
+// it is enough that the API has not said otherwise. It returns false if the call has ended before.
+// excluded are the domains that the answer must not cite.
 func (s *Tasks) Start(
 	request context.Context,
 	call *llm.Call,
+	excluded []string,
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
 	h := &here{
-		tasks: s,
-		stop:  stop,
-		named: make(chan struct{}),
+		tasks:    s,
+		stop:     stop,
+		named:    make(chan struct{}),
+		looked:   make(chan struct{}),
+		excluded: excluded,
 	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
@@ -53,9 +61,12 @@ func (s *Tasks) Start(
 		a, err := run(ctx)
 		s.end(t, a, err)
 	}()
+	if s.o.Shared {
+		go h.find(t, &asks)
+	}
 
 	return t, func(wait time.Duration) bool {
-		if !h.isTask(t, &asks, wait) || !leave() {
+		if !h.isTask(t, wait) || !leave() {
 			<-t.done
 			return false
 		}
@@ -75,44 +86,62 @@ func (h *here) name(ev llm.Event) {
 }
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
-func (h *here) isTask(t *Task, call *llm.Call, wait time.Duration) bool {
-	switch {
-	case h.tasks.o.Shared:
-		return h.isFound(t, call)
-	case h.tasks.o.API != nil:
-		select {
-		case <-h.named:
-		case <-t.done:
-		case <-time.After(wait):
-		}
+func (h *here) isTask(t *Task, wait time.Duration) bool {
+	if h.tasks.o.API == nil {
+		return true
 	}
-	return true
-}
-
-// isFound reports whether the API finds the response that it names: some servers say that a
-// response runs in the background, but have no GET. It waits for the name, and until the API says
-// something about it.
-func (h *here) isFound(t *Task, call *llm.Call) bool {
+	isOver := time.After(wait)
+	if h.tasks.o.Shared {
+		isOver = nil
+	}
 	select {
 	case <-h.named:
 	case <-t.done:
-		return false
+	case <-isOver:
+	}
+
+	if !h.tasks.o.Shared {
+		return true
+	}
+	isLate := wait == 0 && !t.hasEnded()
+	if isLate && !isClosed(h.looked) {
+		return true
+	}
+	<-h.looked
+	return h.found
+}
+
+// find finds out whether the API finds the response that it names: some servers say that a response
+// runs in the background, but have no GET. It asks until the API says something about the response.
+func (h *here) find(t *Task, call *llm.Call) {
+	defer close(h.looked)
+	select {
+	case <-h.named:
+	case <-t.done:
+		return
 	}
 
 	for {
-		_, err := h.tasks.fetch(context.Background(), t, call, h.response)
-		switch {
-		case errors.Is(err, answer.ErrUnknown):
-		case errors.Is(err, answer.ErrRunning):
-			return true
-		default: // it has ended, or is not there
-			return false
+		_, err := h.tasks.fetch(context.Background(), call, h.origin(t))
+		if !errors.Is(err, answer.ErrUnknown) {
+			h.found = errors.Is(err, answer.ErrRunning) // else it has ended, or is not there
+			return
 		}
 		select {
 		case <-time.After(findTime):
 		case <-t.done:
-			return false
+			return
 		}
+	}
+}
+
+// origin is that of the response, which the API has named.
+func (h *here) origin(t *Task) answer.Origin {
+	return answer.Origin{
+		Created:  t.Created,
+		Tool:     t.Tool,
+		Response: h.response,
+		Excluded: h.excluded,
 	}
 }
 
@@ -122,12 +151,7 @@ func (s *Tasks) add(t *Task, h *here) {
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
 	if api := s.o.API; api != nil && isClosed(h.named) {
-		from := origin{
-			Created:  t.Created,
-			Tool:     t.Tool,
-			Response: h.response,
-		}
-		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
+		id = seal(h.origin(t), api.Secrets()[0], owner{t.person, api.BaseURL})
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {

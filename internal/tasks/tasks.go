@@ -52,12 +52,7 @@ type Options struct {
 type API struct {
 	// Fetch returns the answer of a response, or an error of package answer that says why there is
 	// none. Cancel cancels a response. Neither waits for other calls.
-	Fetch func(
-		ctx context.Context,
-		call *llm.Call,
-		response string,
-		created time.Time,
-	) (*answer.Answer, error)
+	Fetch  func(ctx context.Context, call *llm.Call, from answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, call *llm.Call, response string) error
 
 	Secrets func() []string // ids are sealed with the first one, and opened with any
@@ -226,9 +221,9 @@ func (s *Tasks) Find(id, person string) *Task {
 			return nil
 		}
 		home := &atAPI{
-			tasks:    s,
-			response: from.Response,
-			turn:     make(chan struct{}, 1),
+			tasks: s,
+			from:  from,
+			turn:  make(chan struct{}, 1),
 		}
 		t = newTask(from.Tool, person, from.Created, home)
 		t.TTL = s.o.Timeout + s.o.API.Keep
