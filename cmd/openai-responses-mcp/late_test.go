@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,10 +16,14 @@ import (
 
 const late = "ANSWER_WITHIN_MS=1000 "
 
-// tool calls a tool with one argument, and returns the response and the object in its text.
-func (r *replica) tool(token, name, argument, value string) (response, object gjson.Result) {
+// tool calls a tool with arguments, which are names and values, and returns the response and the object in its text.
+func (r *replica) tool(token, name string, arguments ...string) (response, object gjson.Result) {
 	r.t.Helper()
-	params := fmt.Sprintf(`"name":%q,"arguments":{%q:%q}`, name, argument, value)
+	var members []string
+	for pair := range slices.Chunk(arguments, 2) {
+		members = append(members, fmt.Sprintf("%q:%q", pair[0], pair[1]))
+	}
+	params := fmt.Sprintf(`"name":%q,"arguments":{%s}`, name, strings.Join(members, ","))
 	response = r.request(token, "tools/call", name, params)
 	return response, gjson.Parse(response.Get("result.content.0.text").Str)
 }

@@ -107,7 +107,7 @@ func (r *replica) post(ctx context.Context, token, message string) string {
 // research begins a task of alice and returns its id.
 func (r *replica) research(query string) string {
 	r.t.Helper()
-	m, _ := r.tool(alice, "answer_detailed", "query", query)
+	m, _ := r.tool(alice, "answer_detailed", "query", query, "exclude_domains", "b.example")
 	id := m.Get("result.taskId").Str
 	if id == "" {
 		r.t.Fatalf("no task: %s\n%s", m, r.log())
@@ -207,12 +207,10 @@ func TestTaskOutlives(t *testing.T) {
 	}
 }
 
-// Whichever process finishes a task, the answer cites no pages that its call has excluded: the API
-// repeats the tools of a request.
+// Whichever process finishes a task, the answer cites no pages that its call has excluded.
 func TestTaskExcludes(t *testing.T) {
 	t.Parallel()
 	response := home(t, `{"id":"resp_1","status":"completed",
-		"tools":[{"type":"web_search","filters":{"blocked_domains":["b.example"]}}],
 		"output":[{"type":"message","content":[{"type":"output_text","text":"It is so.","annotations":[
 			{"type":"url_citation","url":"https://a.example/"},
 			{"type":"url_citation","url":"https://www.b.example/"}]}]}]}`)
@@ -339,7 +337,7 @@ var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-0
 	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
 	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
 	`input_tokens=1200 cached_tokens=0 output_tokens=300 reasoning_tokens=64 searches=0\n` +
-	`.* outcome=error kind=quota status=429`)
+	`.* outcome=error kind=quota status=429 code=insufficient_quota hint="check plan, credit`)
 
 // A call over HTTP is logged with its trace and with why it failed, but without tokens. Content and
 // the API's message, which may quote it, are logged in debug only.
@@ -364,7 +362,7 @@ func TestServeLog(t *testing.T) {
 			}
 
 			r.logged("the keys cannot be read")
-			r.logged("kind=quota status=429 code=insufficient_quota request_id=req_")
+			r.logged("kind=quota status=429 code=insufficient_quota")
 			if !calls.MatchString(r.log()) {
 				t.Errorf("the log is %s, want %s", r.log(), calls)
 			}
@@ -383,6 +381,24 @@ func TestServeLog(t *testing.T) {
 			compare.Equal(t, "the API gets the trace", sent, r.header.Get("Traceparent"))
 		})
 	}
+}
+
+// People who share a server are not told what only its operator can do.
+func TestServeForCallers(t *testing.T) {
+	t.Parallel()
+	_, env := newAPI(t, "401", "404", "500", "500", "400")
+	r := newReplica(t, env, overHTTP+"OPENAI_MAX_RETRIES=1")
+	for _, want := range []string{
+		"the API refused the server's key (401): tell the operator of this server",
+		"the model is not available (404): tell the operator of this server",
+		"the API failed (500) after 2 attempts: try again later",
+		"the API refused the request (400): rephrase the question, or tell the operator of this " +
+			"server: Invalid request.",
+	} {
+		m, _ := r.tool(alice, "answer", "query", "x")
+		compare.Contains(t, "text", m.Get("result.content.0.text").Str, "answer failed: "+want)
+	}
+	r.logged(`kind=model status=404 code=model_not_found hint="model_profiles.answer.model is gpt-5.2`)
 }
 
 // A call beyond the limit of its person is not asked. Its error is for a model, and the log has it.

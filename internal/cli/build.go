@@ -140,6 +140,7 @@ func (a *app) watchKey(b *backend, client *llm.Client, keys *keyring) func(conte
 		what:    "key",
 		path:    cfg.KeyFile,
 		read:    cfg.ReadKey,
+		stale:   &a.stale,
 		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,15 +150,28 @@ func store(path, data string) error {
 	}
 
 	for _, place := range []string{folder, path} {
-		temporary := fmt.Sprint(place, "-", os.Getpid())
-		err = os.WriteFile(temporary, []byte(data), 0o600)
-		if err == nil {
-			err = os.Rename(temporary, path)
-		}
+		err = storeBeside(place, path, data)
 		if err == nil {
 			return nil
 		}
-		_ = os.Remove(temporary)
+	}
+	return err
+}
+
+// storeBeside writes a new file next to a place, which no one else can have prepared, and moves it to
+// path.
+func storeBeside(place, path, data string) error {
+	temporary, err := os.CreateTemp(filepath.Dir(place), filepath.Base(place)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temporary.WriteString(data)
+	err = cmp.Or(err, temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
 	}
 	return err
 }

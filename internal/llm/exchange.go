@@ -241,10 +241,11 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	}
 	x.body.remove(name)
 	x.encode()
-	x.removed = append(x.removed, removal{
-		parameter{x.model, name, fmt.Sprint(value)},
-		failure,
-	})
+	p := parameter{x.model, name, fmt.Sprint(value)}
+	if name == identifierParam || failure.Code == "unknown_parameter" {
+		p.value = anyValue
+	}
+	x.removed = append(x.removed, removal{p, failure})
 	return true
 }
 

@@ -113,6 +113,10 @@ func (m *memory) refusal(person string) *Error {
 // include.ELEMENT), with its value: the API may take another one.
 type parameter struct{ model, name, value string }
 
+// anyValue is that of a parameter that the API does not know, and of safety_identifier, which has
+// another one for each person.
+const anyValue = ""
+
 // evidence is what shows that the API refuses a parameter, whatever the question is.
 type evidence struct {
 	since  time.Time

@@ -195,11 +195,10 @@ func (b body) value(name string) any {
 	return b[parent]
 }
 
-// has reports whether the body has a parameter with its value. That of safety_identifier is another
-// one for each person.
+// has reports whether the body has a parameter with its value.
 func (b body) has(p parameter) bool {
 	v := b.value(p.name)
-	return v != nil && (p.name == identifierParam || fmt.Sprint(v) == p.value)
+	return v != nil && (p.value == anyValue || fmt.Sprint(v) == p.value)
 }
 
 // remove removes a parameter that the body has, and the list or object that it leaves empty.

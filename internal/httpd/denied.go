@@ -1,0 +1,89 @@
+package httpd
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// Denied are people who are refused in spite of a valid token. They may change.
+type Denied struct {
+	tokens  *Tokens // nil: none
+	signsIn bool    // there are people without a name among the tokens
+	entries atomic.Pointer[map[string]bool]
+	n       atomic.Int64 // lines with an entry
+}
+
+// NewDenied returns Denied without entries for people who have access.
+func NewDenied(access Access) *Denied {
+	d := &Denied{
+		tokens:  access.Tokens,
+		signsIn: access.Resource != nil,
+	}
+	d.entries.Store(&map[string]bool{})
+	return d
+}
+
+var (
+	// notEntry is in YAML, JSON, comments and lists.
+	notEntry = regexp.MustCompile(`^[-#\["']|,|\s#|:\s`)
+
+	// notHolder is in no name of a holder of a token.
+	notHolder = regexp.MustCompile(`[\s:]`)
+)
+
+// Set replaces the people by those in data: names, subjects, or an issuer and a subject, one a line.
+// After an error they are as before. The error has nothing of a line, which may be a token.
+func (d *Denied) Set(data []byte) error {
+	if !utf8.Valid(data) || slices.Contains(data, 0) {
+		return errors.New("not UTF-8 text")
+	}
+
+	entries := map[string]bool{}
+	n := int64(0)
+	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))
+	for i, line := range strings.Split(lines, "\n") {
+		entry := strings.Trim(line, "\ufeff \t")
+		name, _, isPair := strings.Cut(entry, ":")
+		isToken := isPair && d.tokens != nil && slices.Contains(d.tokens.Names(), name)
+		isNone := notEntry.MatchString(entry) || !d.signsIn && notHolder.MatchString(entry)
+		switch {
+		case isToken || isNone:
+			return fmt.Errorf("line %d is not one name or subject", i+1)
+		case entry != "":
+			n++
+			entries[folded(entry)] = true
+			entries[text.Truncate(folded(entry), oauth.MaxName)] = true // as names are
+		}
+	}
+	d.entries.Store(&entries)
+	d.n.Store(n)
+	return nil
+}
+
+// Len returns how many entries there are.
+func (d *Denied) Len() int64 {
+	return d.n.Load()
+}
+
+// has reports whether a person is denied.
+func (d *Denied) has(p llm.Person) bool {
+	_, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
+	entries := *d.entries.Load()
+	return entries[folded(p.Name)] || entries[folded(subject)] || entries[folded(p.ID)]
+}
+
+// folded returns a name in the form in which names are compared: without case, in one Unicode form.
+func folded(name string) string {
+	return norm.NFC.String(strings.ToLower(name))
+}
