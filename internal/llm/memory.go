@@ -120,14 +120,20 @@ const anyValue = ""
 // evidence is what shows that the API refuses a parameter, whatever the question is.
 type evidence struct {
 	since  time.Time
-	person string // whose request was refused first
-	twice  bool   // and again
-	proven bool   // by a code of the API, GETs that find nothing, or refusals of two people
+	proven bool           // by a code of the API, or by GETs that find nothing
+	events map[string]int // refusals by person, since the API accepted the parameter last
 }
 
-// counts reports whether a person's requests are sent without the parameter.
+// counts reports whether a person's requests are sent without the parameter. Two refusals show it to
+// their person, and those of two people to all.
 func (e evidence) counts(person string) bool {
-	return e.proven || e.twice && e.person == person
+	people := 0
+	for _, n := range e.events {
+		if n > 1 {
+			people++
+		}
+	}
+	return e.proven || e.events[person] > 1 || people > 1
 }
 
 // refusedParameter notes that the API has refused a request of a person because of a parameter, and
@@ -135,13 +141,13 @@ func (e evidence) counts(person string) bool {
 func (m *memory) refusedParameter(p parameter, person string, failure *Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e := m.parameters[p]
-	e.twice = e.since != time.Time{}
-	if !e.twice {
+	e, ok := m.parameters[p]
+	if !ok {
 		e.since = time.Now()
-		e.person = person
+		e.events = map[string]int{}
 	}
-	e.proven = e.proven || e.person != person || failure.Lost || failure.refusesParameter()
+	e.events[person]++
+	e.proven = e.proven || failure.Lost || failure.refusesParameter()
 	m.parameters[p] = e
 }
 

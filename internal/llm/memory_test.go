@@ -236,8 +236,9 @@ var parameterRows = []struct {
 	{"no code", "", "Nope.", []Person{alice}, false, false, false},
 	{"another code", "content_filter", "Nope.", []Person{alice}, false, false, false},
 	{"no code, one person twice", "", "Nope.", []Person{alice, alice}, true, false, false},
-	{"no code, two people", "", "Nope.", []Person{alice, bob}, true, true, false},
-	{"a success between them", "", "Nope.", []Person{alice, carol, bob}, false, false, false},
+	{"no code, two people once", "", "Nope.", []Person{alice, bob}, false, false, false},
+	{"no code, two people", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
+	{"a success between them", "", "Nope.", []Person{alice, carol, alice}, false, false, false},
 }
 
 // A refused parameter is left out for the model with the value that was refused, for all only where a
@@ -264,7 +265,7 @@ func TestParameterMemory(t *testing.T) {
 				if p != carol {
 					api.set(once, p)
 				}
-				lacks(p, "medium")
+				lacks(p, "medium") // carol's is accepted
 			}
 			wantEqual(t, "another value lacks it", lacks(carol, "low"), tt.carol)
 
