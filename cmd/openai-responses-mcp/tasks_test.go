@@ -389,10 +389,10 @@ func TestServeForCallers(t *testing.T) {
 	_, env := newAPI(t, "401", "404", "500", "500", "400")
 	r := newReplica(t, env, overHTTP+"OPENAI_MAX_RETRIES=1")
 	for _, want := range []string{
-		"the API refused the server's key (401): tell the operator of this server",
-		"the model is not available (404): tell the operator of this server",
-		"the API failed (500) after 2 attempts: try again later",
-		"the API refused the request (400): rephrase the question, or tell the operator of this " +
+		"not authenticated (401): tell the operator of this server",
+		"model not available (404): tell the operator of this server",
+		"server error (500) after 2 attempts: try again later",
+		"request refused (400): rephrase the question, or tell the operator of this " +
 			"server: Invalid request.",
 	} {
 		m, _ := r.tool(alice, "answer", "query", "x")

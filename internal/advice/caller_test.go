@@ -46,10 +46,10 @@ func TestOwnMistakes(t *testing.T) {
 	queued := errors.Join(answer.TimeoutError(time.Minute), llm.QueuedError(3))
 	for err, want := range map[error]string{
 		&llm.Error{Kind: llm.KindTimeout, Err: queued}: "timed out after 60 s: ask for less, or fewer questions at once",
-		&llm.Error{Kind: llm.KindRateLimit, Status: 429, RetryAfter: 7 * time.Second}: "rate limit reached (429): " +
+		&llm.Error{Kind: llm.KindRateLimit, Status: 429, RetryAfter: 7 * time.Second}: "rate limited (429): " +
 			"try again in 7 s",
-		&llm.Error{Kind: llm.KindBlocked, Status: 400}: "OpenAI has blocked you (safety identifier) (400): " +
-			"do not ask again, and talk to the operator of this server",
+		&llm.Error{Kind: llm.KindBlocked, Status: 400}: "blocked (400): OpenAI has blocked you; " +
+			"do not ask again, and tell the operator of this server",
 		answer.ErrGone:     "the API does not have the answer any more",
 		answer.ErrShutdown: "the server restarts: ask again",
 	} {

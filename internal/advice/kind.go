@@ -27,7 +27,7 @@ func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message st
 		return "access denied", hint, e.Message
 
 	case llm.KindBlocked:
-		return blocked, "do not ask again, and see " + safetyPage, e.Message
+		return "OpenAI has blocked the safety identifier", "see " + safetyPage, e.Message
 
 	case llm.KindModel:
 		return "model not found", v.otherModel(profile), e.Message

@@ -18,29 +18,24 @@ import (
 
 // Denied are people who are refused in spite of a valid token. They may change.
 type Denied struct {
-	tokens  *Tokens // nil: none
-	signsIn bool    // there are people without a name among the tokens
-	entries atomic.Pointer[map[string]bool]
-	n       atomic.Int64 // lines with an entry
+	notEntry *regexp.Regexp // matches what can be no one's
+	entries  atomic.Pointer[map[string]bool]
 }
+
+// What is in YAML, JSON, comments and lists, and what is in no name of a holder of a token.
+var (
+	notEntry  = regexp.MustCompile(`^[-#\["']|,|\s#|:\s`)
+	notHolder = regexp.MustCompile(notEntry.String() + `|[\s:]`)
+)
 
 // NewDenied returns Denied without entries for people who have access.
 func NewDenied(access Access) *Denied {
-	d := &Denied{
-		tokens:  access.Tokens,
-		signsIn: access.Resource != nil,
+	d := &Denied{notEntry: notHolder}
+	if access.Resource != nil { // subjects may have colons, and names blanks
+		d.notEntry = notEntry
 	}
-	d.entries.Store(&map[string]bool{})
 	return d
 }
-
-var (
-	// notEntry is in YAML, JSON, comments and lists.
-	notEntry = regexp.MustCompile(`^[-#\["']|,|\s#|:\s`)
-
-	// notHolder is in no name of a holder of a token.
-	notHolder = regexp.MustCompile(`[\s:]`)
-)
 
 // Set replaces the people by those in data: names, subjects, or an issuer and a subject, one a line.
 // After an error they are as before. The error has nothing of a line, which may be a token.
@@ -50,30 +45,23 @@ func (d *Denied) Set(data []byte) error {
 	}
 
 	entries := map[string]bool{}
-	n := int64(0)
 	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))
 	for i, line := range strings.Split(lines, "\n") {
 		entry := strings.Trim(line, "\ufeff \t")
-		name, _, isPair := strings.Cut(entry, ":")
-		isToken := isPair && d.tokens != nil && slices.Contains(d.tokens.Names(), name)
-		isNone := notEntry.MatchString(entry) || !d.signsIn && notHolder.MatchString(entry)
-		switch {
-		case isToken || isNone:
+		if d.notEntry.MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
-		case entry != "":
-			n++
-			entries[folded(entry)] = true
-			entries[text.Truncate(folded(entry), oauth.MaxName)] = true // as names are
 		}
+		entries[folded(entry)] = true
+		entries[text.Truncate(folded(entry), oauth.MaxName)] = true // as names are
 	}
+	delete(entries, "")
 	d.entries.Store(&entries)
-	d.n.Store(n)
 	return nil
 }
 
-// Len returns how many entries there are.
-func (d *Denied) Len() int64 {
-	return d.n.Load()
+// Len returns how many entries there are. Those of more than oauth.MaxName characters count twice.
+func (d *Denied) Len() int {
+	return len(*d.entries.Load())
 }
 
 // has reports whether a person is denied.

@@ -76,8 +76,8 @@ type exchange struct {
 	call    *Call
 	model   string
 	body    body
-	encoded []byte // the JSON of body
-	removed []removal
+	encoded []byte      // the JSON of body
+	removed []parameter // because of failures, since the API last accepted a request
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
@@ -199,11 +199,8 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	if x.remove(x.body.refused(failure), failure) {
 		return decision{next: smaller}
 	}
-	if failure.Lost {
-		x.remove("background", failure)
-		if x.memory.hasFound(x.model) { // others: this response is gone
-			x.removed = nil
-		}
+	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
+		x.removed = nil // only this response is lost
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}
@@ -226,12 +223,6 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 	return decision{next: retry, err: failure, wait: wait}
 }
 
-// removal is a parameter that the body had, and the failure because of which it was removed.
-type removal struct {
-	parameter
-	failure *Error
-}
-
 // remove removes a parameter from the body because of a failure, and reports whether the body had
 // it.
 func (x *exchange) remove(name string, failure *Error) bool {
@@ -241,11 +232,20 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	}
 	x.body.remove(name)
 	x.encode()
-	p := parameter{x.model, name, fmt.Sprint(value)}
+
+	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
 	if name == identifierParam || failure.Code == "unknown_parameter" {
 		p.value = anyValue
 	}
-	x.removed = append(x.removed, removal{p, failure})
+	if failure.Lost || failure.refusesParameter() {
+		p.person = everyone
+	}
+	x.removed = append(x.removed, p)
+	x.o.Logger.Warn("the API refuses a parameter: asking again without it",
+		"model", x.model,
+		"param", name,
+		"status", failure.Status,
+		"code", failure.Code)
 	return true
 }
 
@@ -253,16 +253,10 @@ func (x *exchange) remove(name string, failure *Error) bool {
 // does a refused parameter mean something for other calls: the API might refuse the request without
 // it, too.
 func (x *exchange) accepted() {
-	person := x.call.Person.ID
 	x.ticket.Accepted()
-	x.memory.accepted(person, x.model, x.body)
-	for _, r := range x.removed {
-		x.memory.refusedParameter(r.parameter, person, r.failure)
-		x.o.Logger.Warn("the API refuses a parameter: going on without it",
-			"model", x.model,
-			"param", r.name,
-			"status", r.failure.Status,
-			"code", r.failure.Code)
+	x.memory.accepted(x.call.Person.ID, x.model, x.body)
+	for _, p := range x.removed {
+		x.memory.refusedParameter(p)
 	}
 	x.removed = nil
 }

@@ -110,44 +110,33 @@ func (m *memory) refusal(person string) *Error {
 }
 
 // parameter is a member of a body, or a member or element of one (reasoning.effort,
-// include.ELEMENT), with its value: the API may take another one.
-type parameter struct{ model, name, value string }
+// include.ELEMENT), that the API refuses: with its value, because it may take another one, and for a
+// person, unless the error shows that it is not about the question.
+type parameter struct{ model, name, value, person string }
 
 // anyValue is that of a parameter that the API does not know, and of safety_identifier, which has
 // another one for each person.
 const anyValue = ""
 
-// evidence is what shows that the API refuses a parameter, whatever the question is.
+// everyone is no ID of a person.
+const everyone = "*"
+
+// evidence is how often the API refused a parameter since it last accepted it.
 type evidence struct {
-	since  time.Time
-	proven bool           // by a code of the API, or by GETs that find nothing
-	events map[string]int // refusals by person, since the API accepted the parameter last
+	since time.Time
+	n     int
 }
 
-// counts reports whether a person's requests are sent without the parameter. Two refusals show it to
-// their person, and those of two people to all.
-func (e evidence) counts(person string) bool {
-	people := 0
-	for _, n := range e.events {
-		if n > 1 {
-			people++
-		}
-	}
-	return e.proven || e.events[person] > 1 || people > 1
-}
-
-// refusedParameter notes that the API has refused a request of a person because of a parameter, and
-// accepted it without.
-func (m *memory) refusedParameter(p parameter, person string, failure *Error) {
+// refusedParameter notes that the API has refused a request because of a parameter, and has accepted
+// it without.
+func (m *memory) refusedParameter(p parameter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e, ok := m.parameters[p]
-	if !ok {
+	e := m.parameters[p]
+	if e.n == 0 {
 		e.since = time.Now()
-		e.events = map[string]int{}
 	}
-	e.events[person]++
-	e.proven = e.proven || failure.Lost || failure.refusesParameter()
+	e.n++
 	m.parameters[p] = e
 }
 
@@ -164,12 +153,28 @@ func (m *memory) accepted(person, model string, b body) {
 	})
 }
 
+// removeFrom removes from a person's body what the API refuses: after one refusal if it is everyone's,
+// else after two.
+func (m *memory) removeFrom(b body, model, person string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, e := range m.parameters {
+		counts := p.person == everyone || p.person == person && e.n > 1
+		switch {
+		case time.Since(e.since) > parameterMemory:
+			delete(m.parameters, p)
+		case counts && p.model == model && b.has(p):
+			b.remove(p.name)
+		}
+	}
+}
+
 // setFound notes that a GET has found a background response of a model.
 func (m *memory) setFound(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.found[model] = time.Now()
-	delete(m.parameters, parameter{model, "background", "true"})
+	delete(m.parameters, parameter{model, "background", "true", everyone})
 }
 
 // hasFound reports whether a GET has found a background response of a model.
@@ -177,18 +182,4 @@ func (m *memory) hasFound(model string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return time.Since(m.found[model]) < parameterMemory
-}
-
-// removeFrom removes from a person's body what the API refuses.
-func (m *memory) removeFrom(b body, model, person string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for p, e := range m.parameters {
-		switch {
-		case time.Since(e.since) > parameterMemory:
-			delete(m.parameters, p)
-		case p.model == model && e.counts(person) && b.has(p):
-			b.remove(p.name)
-		}
-	}
 }

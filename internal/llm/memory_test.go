@@ -237,12 +237,12 @@ var parameterRows = []struct {
 	{"another code", "content_filter", "Nope.", []Person{alice}, false, false, false},
 	{"no code, one person twice", "", "Nope.", []Person{alice, alice}, true, false, false},
 	{"no code, two people once", "", "Nope.", []Person{alice, bob}, false, false, false},
-	{"no code, two people", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
+	{"no code, two people twice", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
 	{"a success between them", "", "Nope.", []Person{alice, carol, alice}, false, false, false},
 }
 
 // A refused parameter is left out for the model with the value that was refused, for all only where a
-// code or two people show it, and for ten minutes.
+// code shows it, and for ten minutes.
 func TestParameterMemory(t *testing.T) {
 	for _, tt := range parameterRows {
 		bubble(t, tt.name, func(t *testing.T) {
