@@ -133,18 +133,13 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	program := &mcp.Implementation{
-		Name:    version.Name,
-		Version: version.String(),
-	}
-	m := mcp.NewServer(program, &mcp.ServerOptions{
+	m := mcp.NewServer(program(), &mcp.ServerOptions{
 		Logger:       log,
 		Instructions: s.options.instructions(),
-		// Exactly {"tools":{}}: the SDK would add logging and listChanged.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: capabilities,
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
-		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
+		SupportedProtocolVersions: []string{Stateless, legacy},
 		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 			if _, ok := req.(*mcp.ListToolsRequest); ok {
 				c.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
@@ -164,8 +159,24 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	return m
 }
 
-// Stateless is the protocol version from which on requests describe their client.
-const Stateless = "2026-07-28"
+// Stateless is the protocol version from which on requests describe their client. Before it clients
+// initialize a session, for which legacy is agreed on.
+const (
+	Stateless = "2026-07-28"
+	legacy    = "2025-06-18"
+)
+
+// capabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
+// them.
+var capabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+
+// program is what clients show of this server.
+func program() *mcp.Implementation {
+	return &mcp.Implementation{
+		Name:    version.Name,
+		Version: version.String(),
+	}
+}
 
 // isStateless reports whether a request follows that version. The SDK has refused later ones.
 func isStateless(meta mcp.Meta) bool {
@@ -176,9 +187,18 @@ func isStateless(meta mcp.Meta) bool {
 // receive returns what answers requests. next is the SDK, which would answer other methods, too,
 // such as subscriptions/listen.
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
-		case "initialize", "ping", "tools/list":
+		case "initialize":
+			res, err := next(ctx, method, req)
+			isFirst := !initialized.Swap(req.GetParams() != nil)
+			if err != nil && req.GetParams() != nil && isFirst {
+				return s.initialize(), nil
+			}
+			return res, err
+
+		case "ping", "tools/list":
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
@@ -199,6 +219,18 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			}
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// initialize answers the first initialize of a session where the SDK refuses it, because the client has
+// sent server/discover. It has given up waiting for that answer, and falls back
+// (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
+func (s *Server) initialize() *mcp.InitializeResult {
+	return &mcp.InitializeResult{
+		ProtocolVersion: legacy,
+		Capabilities:    capabilities,
+		Instructions:    s.options.instructions(),
+		ServerInfo:      program(),
 	}
 }
 
