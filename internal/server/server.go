@@ -136,7 +136,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	m := mcp.NewServer(program(), &mcp.ServerOptions{
 		Logger:       log,
 		Instructions: s.options.instructions(),
-		Capabilities: capabilities,
+		Capabilities: serverCapabilities,
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
 		SupportedProtocolVersions: []string{Stateless, legacy},
@@ -166,9 +166,9 @@ const (
 	legacy    = "2025-06-18"
 )
 
-// capabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
+// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
 // them.
-var capabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 
 // program is what clients show of this server.
 func program() *mcp.Implementation {
@@ -228,7 +228,7 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 func (s *Server) initialize() *mcp.InitializeResult {
 	return &mcp.InitializeResult{
 		ProtocolVersion: legacy,
-		Capabilities:    capabilities,
+		Capabilities:    serverCapabilities,
 		Instructions:    s.options.instructions(),
 		ServerInfo:      program(),
 	}
