@@ -9,7 +9,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
+// Why Fetch has no answer, besides the error of a response that has failed or was cancelled.
 var (
 	ErrGone = llm.KindNotFound.Errorf("the API does not have the answer any more")
 
@@ -40,8 +40,6 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 	switch {
 	case resp.Running():
 		return nil, ErrRunning
-	case resp.Status == "cancelled":
-		return nil, context.Canceled
 	case resp.Failure != nil:
 		return nil, resp.Failure
 	}

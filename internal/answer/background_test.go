@@ -36,7 +36,10 @@ func TestFetch(t *testing.T) {
 			"calling the Responses API: response failed (200): Oh.",
 		},
 		{"no text", completed(), 0, "no output"},
-		{"cancelled", `{"status":"cancelled"}`, 0, "context canceled"},
+		{
+			"cancelled", `{"status":"cancelled"}`, 0,
+			"calling the Responses API: canceled (200): the response was cancelled",
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, _ := newAnswerer(nil, tt.body)
