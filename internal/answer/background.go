@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -25,7 +26,7 @@ type Origin struct {
 	Created  time.Time // in milliseconds
 	Tool     string    // no string has a NUL
 	Response string    // ID at the API
-	Excluded []string  // domains that the answer does not cite
+	Excluded string    // domains that the answer does not cite, separated by blanks
 }
 
 // Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is
@@ -44,7 +45,7 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 		return nil, resp.Failure
 	}
 
-	r := &reading{excluded: from.Excluded}
+	r := &reading{excluded: strings.Fields(from.Excluded)}
 	r.add(resp)
 	ans, err := a.compose(r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,7 @@ type here struct {
 	looked   chan struct{} // closed when the API has said whether it finds the response
 	found    bool          // it does, readable from then on
 
-	excluded []string // domains that the answer must not cite
+	excluded string // domains that the answer must not cite, see answer.Origin
 }
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
@@ -43,7 +44,7 @@ func (s *Tasks) Start(
 		stop:     stop,
 		named:    make(chan struct{}),
 		looked:   make(chan struct{}),
-		excluded: excluded,
+		excluded: strings.Join(excluded, " "),
 	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
@@ -76,10 +77,13 @@ func (s *Tasks) Start(
 	}
 }
 
-// name notes the response that an event names first. Others are retries.
+// name notes the response that an event names first, unless it has no room in an id. Others are
+// retries.
 func (h *here) name(ev llm.Event) {
 	created, ok := ev.(llm.Created)
-	if ok && created.ID != "" && h.response == "" {
+	hasRoom := len(h.excluded) <= maxExcluded
+	isFirst := ok && created.ID != "" && h.response == ""
+	if isFirst && hasRoom {
 		h.response = created.ID
 		close(h.named)
 	}
