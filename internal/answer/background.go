@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
+// Why Fetch has no answer, besides the error of a response that has failed or was cancelled.
 var (
 	ErrGone = llm.KindNotFound.Errorf("the API does not have the answer any more")
 
@@ -25,7 +26,7 @@ type Origin struct {
 	Created  time.Time // in milliseconds
 	Tool     string    // no string has a NUL
 	Response string    // ID at the API
-	Excluded []string  // domains that the answer does not cite
+	Excluded string    // domains that the answer does not cite, separated by blanks
 }
 
 // Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is
@@ -40,13 +41,11 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 	switch {
 	case resp.Running():
 		return nil, ErrRunning
-	case resp.Status == "cancelled":
-		return nil, context.Canceled
 	case resp.Failure != nil:
 		return nil, resp.Failure
 	}
 
-	r := &reading{excluded: from.Excluded}
+	r := &reading{excluded: strings.Fields(from.Excluded)}
 	r.add(resp)
 	ans, err := a.compose(r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only

@@ -36,7 +36,10 @@ func TestFetch(t *testing.T) {
 			"calling the Responses API: response failed (200): Oh.",
 		},
 		{"no text", completed(), 0, "no output"},
-		{"cancelled", `{"status":"cancelled"}`, 0, "context canceled"},
+		{
+			"cancelled", `{"status":"cancelled"}`, 0,
+			"calling the Responses API: canceled (200): the response was cancelled",
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, _ := newAnswerer(nil, tt.body)
@@ -45,27 +48,12 @@ func TestFetch(t *testing.T) {
 			want, _ := a.Ask(t.Context(), call, Question{Query: "why"})
 			time.Sleep(24*time.Hour - time.Since(began))
 
-			got, err := a.Fetch(t.Context(), call, Origin{began, "answer", "resp_1", nil})
+			got, err := a.Fetch(t.Context(), call, Origin{began, "answer", "resp_1", ""})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.want)
 			if err == nil {
 				want.Meta.Elapsed = tt.elapsed
 				compare.Equal(t, "answer", got, want)
 			}
-		})
-	}
-}
-
-// An excluded page is not cited, also if the API does not repeat the request.
-func TestFetchExcluded(t *testing.T) {
-	for excluded, want := range map[string]int{"a.example": 0, "b.example": 1} {
-		bubble(t, excluded, func(t *testing.T) {
-			a, _ := newAnswerer(nil, fetched)
-			from := Origin{Response: "resp_1", Excluded: []string{excluded}}
-			got, err := a.Fetch(t.Context(), &llm.Call{}, from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare.Equal(t, "citations", len(got.Citations), want)
 		})
 	}
 }

@@ -34,11 +34,18 @@ func (a *api) ask(
 	}
 	a.question = q.Query
 	a.created = time.Now()
-	if q.Query == "nameless" {
+	switch q.Query {
+	case "nameless":
 		call.Send(llm.Created{})
 		call.Send(llm.Created{}) // of a retry
-	} else {
+	case "retried":
+		call.Send(llm.Created{ID: "resp_0"})
+		fallthrough
+	default:
 		call.Send(llm.Created{ID: "resp_1"})
+	}
+	if q.Query == "soon" {
+		return research(ctx, call, answer.Question{Query: "brief"})
 	}
 	return research(ctx, call, answer.Question{Query: "why"})
 }
@@ -154,6 +161,7 @@ func TestBackgroundEnds(t *testing.T) {
 		{"endless", "", limit, failed + `timed out after 300 s"`},
 		{"endless", "protocol", limit, `"status":"failed"`},
 		{"busy", "", limit, `"status":"working"`},
+		{"dark", "", limit, `"status":"working"`},
 		{"gone", "", time.Minute, failed + `the API does not have`},
 		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`},
 		{"panic", "", time.Minute, failed + `internal error"`},

@@ -131,9 +131,8 @@ func (s *Server) ask(
 		return nil, a, err
 	}
 
-	task, keep := s.tasks.Start(ctx, call, q.ExcludeDomains, func(ctx context.Context) (*answer.Answer, error) {
-		return s.run(ctx, call, q)
-	})
+	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, call, q) }
+	task, keep := s.tasks.Start(ctx, call, q.ExcludeDomains, run)
 	if isTask && keep(nameTime) {
 		return task, nil, nil
 	}

@@ -127,29 +127,42 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
-// Over HTTP the id is there in time, unless the API says that it does not find the response.
+// Over HTTP the id is there in time, unless the API says that it does not have the response, or what
+// the question excludes does not fit. The API is asked about calls that take half of that time.
 func TestLateInTime(t *testing.T) {
-	for query, want := range map[string]time.Duration{
-		"why":  within,
-		"dark": within,
-		"echo": time.Minute, // the answer
+	domains := strings.Repeat(`,"www.a.example"`, 100)[1:]
+	for name, tt := range map[string]struct {
+		arguments string
+		want      time.Duration // until the result
+		fetches   int
+	}{
+		"found":     {`"why"`, within, 1},
+		"failing":   {`"dark"`, within, 1},
+		"no GET":    {`"echo"`, time.Minute, 1},
+		"not late":  {`"soon"`, time.Second, 0},
+		"excluding": {`"why","exclude_domains":[` + domains + `]`, time.Minute, 0},
 	} {
-		t.Run(query, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			a := &api{tool: "answer"}
 			inSession(t, func(p *peer) {
 				began := time.Now()
-				_, object := p.ask(query)
-				compare.Equal(p, "a result after", time.Since(began), want)
-				compare.Equal(p, "it is an id", object.Get("id").Exists(), want == within)
-			}, (&api{tool: "answer"}).overHTTP, late)
+				r := p.request("tools/call", withTasks,
+					`"name":"answer","arguments":{"query":`+tt.arguments+`}`)
+				id := gjson.Get(r.Get("content.0.text").Str, "id")
+				compare.Equal(p, "a result after", time.Since(began), tt.want)
+				compare.Equal(p, "it is an id", id.Exists(), tt.want == within)
+				compare.Equal(p, "requests", a.fetches, tt.fetches)
+			}, a.overHTTP, late)
 		})
 	}
 }
 
-// A server whose calls are not late answers for the ids of others, and does not list the tool.
+// A server whose calls are not late answers for the ids of others, and does not list the tool. The
+// id is that of the last retry.
 func TestLateElsewhere(t *testing.T) {
 	a := &api{tool: "answer"}
 	inSession(t, func(p *peer) {
-		_, working := p.ask("why")
+		_, working := p.ask("retried")
 		id := working.Get("id").Str
 
 		other := newPeer(p.T, a.overHTTP)

@@ -45,7 +45,7 @@ type Options struct {
 	Shared bool       // requests about a task may reach another process, see tasks.Options
 
 	// Within is how long a call and answer_result wait for an answer before they return an id. 0: a
-	// call waits for its end, and there is no answer_result.
+	// call waits for its end, and answer_result is not listed.
 	Within time.Duration
 	Last   <-chan struct{} // of tasks.Options
 
@@ -101,6 +101,7 @@ func New(o Options) *Server {
 
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
+		Within:  o.Within,
 		API:     o.API,
 		Recover: s.recoverCall,
 		Shared:  o.Shared,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,22 +16,20 @@ import (
 type here struct {
 	tasks    *Tasks
 	stop     context.CancelCauseFunc
-	kept     atomic.Bool   // the call goes on without its request
-	named    chan struct{} // closed when the API runs a response for the call
-	response string        // its id, readable from then on
-	looked   chan struct{} // closed when the API has said whether it finds the response
-	found    bool          // it does, readable from then on
-
-	excluded []string // domains that the answer must not cite
+	excluded string                 // see answer.Origin
+	kept     atomic.Bool            // the call goes on without its request
+	named    chan struct{}          // closed when the API runs a response for the call
+	response atomic.Pointer[string] // its id, that of the last retry; not nil from then on
+	isGone   atomic.Bool            // the API does not have it
 }
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
-// and ends with Tasks.
+// and ends with Tasks. Its answer cites no excluded pages.
 //
-// keep waits for a time until the API names the response of the call. If only what the API runs
-// becomes a task, keep waits for the name, and then until the API finds the response; without a wait
-// it is enough that the API has not said otherwise. It returns false if the call has ended before.
-// excluded are the domains that the answer must not cite.
+// keep waits until the API names the response of the call, at most for wait. If only what the API runs
+// becomes a task, it waits for the name as long as that takes, and with a wait it asks the API about
+// the response; without, the API was asked after half of Within. It returns false if the API does not
+// have the response, or if the call has ended before.
 func (s *Tasks) Start(
 	request context.Context,
 	call *llm.Call,
@@ -42,8 +41,7 @@ func (s *Tasks) Start(
 		tasks:    s,
 		stop:     stop,
 		named:    make(chan struct{}),
-		looked:   make(chan struct{}),
-		excluded: excluded,
+		excluded: strings.Join(excluded, " "),
 	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
@@ -61,12 +59,12 @@ func (s *Tasks) Start(
 		a, err := run(ctx)
 		s.end(t, a, err)
 	}()
-	if s.o.Shared {
-		go h.find(t, &asks)
+	if s.o.Within > 0 {
+		time.AfterFunc(s.o.Within/2, func() { h.find(t, asks) })
 	}
 
 	return t, func(wait time.Duration) bool {
-		if !h.isTask(t, wait) || !leave() {
+		if !h.isTask(t, asks, wait) || !leave() {
 			<-t.done
 			return false
 		}
@@ -76,62 +74,52 @@ func (s *Tasks) Start(
 	}
 }
 
-// name notes the response that an event names first. Others are retries.
+// name notes the response that an event names, unless it has no room in an id.
 func (h *here) name(ev llm.Event) {
 	created, ok := ev.(llm.Created)
-	if ok && created.ID != "" && h.response == "" {
-		h.response = created.ID
+	hasRoom := len(h.excluded) <= maxExcluded
+	if !ok || created.ID == "" || !hasRoom {
+		return
+	}
+	isFirst := h.response.Swap(&created.ID) == nil
+	if isFirst {
 		close(h.named)
 	}
 }
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
-func (h *here) isTask(t *Task, wait time.Duration) bool {
-	if h.tasks.o.API == nil {
-		return true
-	}
-	isOver := time.After(wait)
+func (h *here) isTask(t *Task, call llm.Call, wait time.Duration) bool {
 	if h.tasks.o.Shared {
-		isOver = nil
-	}
-	select {
-	case <-h.named:
-	case <-t.done:
-	case <-isOver:
+		select {
+		case <-h.named:
+		case <-t.done:
+			return false
+		}
+		if wait > 0 {
+			h.find(t, call)
+		}
+		return !h.isGone.Load()
 	}
 
-	if !h.tasks.o.Shared {
-		return true
+	if h.tasks.o.API != nil {
+		select {
+		case <-h.named:
+		case <-t.done:
+		case <-time.After(wait):
+		}
 	}
-	isLate := wait == 0 && !t.hasEnded()
-	if isLate && !isClosed(h.looked) {
-		return true
-	}
-	<-h.looked
-	return h.found
+	return true
 }
 
-// find finds out whether the API finds the response that it names: some servers say that a response
-// runs in the background, but have no GET. It asks until the API says something about the response.
-func (h *here) find(t *Task, call *llm.Call) {
-	defer close(h.looked)
-	select {
-	case <-h.named:
-	case <-t.done:
-		return
-	}
-
-	for {
-		_, err := h.tasks.fetch(context.Background(), call, h.origin(t))
-		if !errors.Is(err, answer.ErrUnknown) {
-			h.found = errors.Is(err, answer.ErrRunning) // else it has ended, or is not there
-			return
-		}
-		select {
-		case <-time.After(findTime):
-		case <-t.done:
-			return
-		}
+// find asks the API whether it has the response that it names: some servers say that a response runs
+// in the background, but have no GET. A GET that fails says nothing about that. Then the call can
+// become a task: if its client ends long calls, the answer would be lost for sure.
+func (h *here) find(t *Task, call llm.Call) {
+	isNamed := h.tasks.o.Shared && isClosed(h.named)
+	isOver := h.kept.Load() || t.hasEnded()
+	if isNamed && !isOver {
+		_, err := h.tasks.fetch(context.Background(), &call, h.origin(t))
+		h.isGone.Store(errors.Is(err, answer.ErrGone))
 	}
 }
 
@@ -140,7 +128,7 @@ func (h *here) origin(t *Task) answer.Origin {
 	return answer.Origin{
 		Created:  t.Created,
 		Tool:     t.Tool,
-		Response: h.response,
+		Response: *h.response.Load(),
 		Excluded: h.excluded,
 	}
 }

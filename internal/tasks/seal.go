@@ -20,6 +20,9 @@ const purpose = "openai-responses-mcp task id"
 // id.
 const version = "v2:"
 
+// maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
+const maxExcluded = 1000
+
 var encoding = base64.RawURLEncoding
 
 // owner is who can open a sealed id.
@@ -28,12 +31,13 @@ type owner struct {
 	baseURL string // of the API, without NUL
 }
 
-// seal returns the id of a response: for one of OpenAI's it has 148 characters, because models copy
-// it. Only a server with the same secret and the same API can read it.
+// seal returns the id of a response: for one of OpenAI's it has 148 characters, and more only for
+// excluded domains, because models copy it. Only a server with the same secret and the same API can
+// read it.
 func seal(o answer.Origin, secret string, by owner) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
-	words := append([]string{o.Tool, o.Response}, o.Excluded...)
-	plain = append(plain, strings.Join(words, "\x00")...)
+	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
+	plain = append(plain, words...)
 	sealed := newAEAD(secret, purpose+version).Seal(nil, nil, plain, by.data())
 	return version + encoding.EncodeToString(sealed)
 }
@@ -55,10 +59,10 @@ func open(id string, secrets []string, by owner) (o answer.Origin, ok bool) {
 		plain, err := newAEAD(secret, info).Open(nil, nil, sealed, by.data())
 		if err == nil {
 			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
-			words := strings.Split(string(plain[8:]), "\x00")
+			words := strings.Split(string(plain[8:])+"\x00", "\x00")
 			o.Tool = words[0]
 			o.Response = words[1]
-			o.Excluded = words[2:]
+			o.Excluded = words[2]
 			return o, true
 		}
 	}

@@ -20,7 +20,7 @@ var (
 		Created:  began,
 		Tool:     "answer_detailed",
 		Response: "resp_1",
-		Excluded: []string{"a.example", "b.example"},
+		Excluded: "a.example b.example",
 	}
 	alice = owner{"token:alice", "https://api.example/v1"}
 	both  = []string{oldSecret, newSecret}
@@ -34,26 +34,23 @@ func TestOpen(t *testing.T) {
 	}
 
 	got, ok := open(id, both, alice)
-	if !ok {
-		t.Errorf("%q cannot be opened", id)
+	if got != task || !ok {
+		t.Errorf("opened %t, %+v, want %+v", ok, got, task)
 	}
-	compare.Equal(t, "origin", got, task)
 }
 
 // Ids of the first format, without a version, stay readable.
 func TestOpenFirst(t *testing.T) {
 	const id = "nv5-JWgvNVt7aRD3onfuP4Mj9xJ87J08WIMrJa0J1vARDoI8yveEdtbucDBSaP0DSayIO6ZN5gDrPg"
-	want := answer.Origin{
-		Created:  began,
-		Tool:     "answer_detailed",
-		Response: "resp_1",
-		Excluded: []string{},
-	}
+	want := task
+	want.Excluded = ""
 	got, ok := open(id, both, alice)
-	if !ok {
-		t.Errorf("%q cannot be opened", id)
+	if got != want || !ok {
+		t.Errorf("opened %t, %+v, want %+v", ok, got, want)
 	}
-	compare.Equal(t, "origin", got, want)
+
+	grown := len(seal(want, newSecret, alice)) - len(id)
+	compare.Equal(t, "characters more", grown, len(version))
 }
 
 // Other ids cannot be opened, and none by others.

@@ -24,7 +24,6 @@ const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
-	findTime = 5 * time.Second  // between two attempts to find it
 	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
 	askTime  = 10 * time.Second // for the API to answer
 )
@@ -38,6 +37,9 @@ type Options struct {
 
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
+
+	// Within is the time after which calls are late; 0: none is.
+	Within time.Duration
 
 	// Shared says that requests about a task may reach another process, as over HTTP. Then only
 	// calls whose response the API runs become tasks.
