@@ -119,6 +119,7 @@ func (a *app) connect(b *backend, instructions string, warnings []string) *servi
 			Defaults:   defaults,
 			Timeout:    cfg.Timeout(),
 			Structured: cfg.Server.StructuredContent,
+			NoMeta:     !cfg.Server.Meta,
 			ToolErrors: cfg.Server.ToolErrors,
 			Debug:      cfg.Server.Debug,
 			Log:        b.log,
@@ -252,6 +253,7 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
 		Login:     a.loginCommand(cfg),
+		HidesKey:  cfg.Hides,
 		KeyFlaw:   keyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none
 		Headers:   cfg.HeaderVariables,
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),

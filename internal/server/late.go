@@ -62,7 +62,7 @@ func (s *Server) working(req mcp.Request, id string) *result {
 	}{working, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
 		"returns the answer. Do not ask the question again, and do not answer without it."})
 
-	r := newResult(req, string(body), nil)
+	r := s.newResult(req, string(body), nil)
 	if s.options.Structured {
 		r.Structured = body
 	}

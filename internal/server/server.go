@@ -39,6 +39,7 @@ type Options struct {
 	Explain    func(profile string, err error) string // an error of Ask in one line for people
 	Defaults   answer.Defaults                        // shown in the schemas
 	Structured bool                                   // add structuredContent; some clients then drop content
+	NoMeta     bool                                   // leave out _meta; some clients show it to models
 
 	Tasks  bool       // clients can run answer_detailed as a task
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server

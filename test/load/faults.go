@@ -116,11 +116,12 @@ func faults(binary, dir string, total time.Duration) error {
 	if err != nil {
 		return err
 	}
-	tokens := "MCP_HTTP_TOKENS="
+	var tokens []string
 	for _, person := range faultyPeople {
-		tokens += person + ":" + token(person) + " "
+		tokens = append(tokens, person+":"+token(person))
 	}
-	s, err := program{binary, listener.URL + "/v1"}.start(anyPort, "--config", config, tokens)
+	s, err := program{binary, listener.URL + "/v1"}.start(anyPort, "--config", config,
+		"MCP_HTTP_TOKENS="+strings.Join(tokens, " "))
 	if err != nil {
 		return err
 	}
