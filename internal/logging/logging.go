@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +62,24 @@ func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 		flush()
 		_ = f.Close()
 	}
-	return slog.New(slog.NewMultiHandler(h, file.handler(f))), closeLog, nil
+	w := &debugFile{File: f, log: slog.New(h)}
+	return slog.New(slog.NewMultiHandler(h, file.handler(w))), closeLog, nil
+}
+
+// debugFile is the file of a log. It warns once if it cannot be written, for example because the disk
+// is full.
+type debugFile struct {
+	*os.File
+	log    *slog.Logger // without the file
+	warned sync.Once
+}
+
+func (f *debugFile) Write(line []byte) (int, error) {
+	n, err := f.File.Write(line)
+	if err != nil {
+		f.warned.Do(func() { f.log.Warn("the debug file cannot be written", "err", err) })
+	}
+	return n, err
 }
 
 // Formats of the time. Only logs that are kept have a date.
