@@ -24,9 +24,11 @@ func NewHTTPClient() *http.Client {
 	base.MaxResponseHeaderBytes = 1 << 20
 
 	// A model may think for minutes without a byte: a ping shows whether the connection works.
+	// Hundreds of calls would otherwise buffer up to 4 MiB each.
 	base.HTTP2 = &http.HTTP2Config{
-		SendPingTimeout: 30 * time.Second,
-		PingTimeout:     15 * time.Second,
+		SendPingTimeout:           30 * time.Second,
+		PingTimeout:               15 * time.Second,
+		MaxReceiveBufferPerStream: 256 << 10,
 	}
 	return &http.Client{Transport: &transport{Transport: base}}
 }
