@@ -46,22 +46,41 @@ const (
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
+	log = slog.New(h)
 	if !o.Debug || o.File == "" {
-		return slog.New(h), flush, nil
+		return log, flush, nil
 	}
 	f, err := openFile(o.File)
 	if err != nil {
-		return slog.New(h), flush, err
+		return log, flush, err
 	}
 
-	file := o
-	file.Format = Text
-	file.Stderr = f
+	o.Format = Text
+	o.Stderr = &debugFile{File: f, log: log}
 	closeLog = func() {
 		flush()
 		_ = f.Close()
 	}
-	return slog.New(slog.NewMultiHandler(h, file.handler(f))), closeLog, nil
+	return slog.New(slog.NewMultiHandler(h, o.handler(o.Stderr))), closeLog, nil
+}
+
+// debugFile is the debug file. The first line that it loses is a warning on stderr.
+type debugFile struct {
+	*os.File
+	log    *slog.Logger // of stderr
+	warned bool         // the handler writes one line at a time
+}
+
+func (f *debugFile) Write(line []byte) (int, error) {
+	n, err := f.File.Write(line)
+	if err == nil {
+		_, err = os.Stat(f.Name()) // the file may be gone
+	}
+	if err != nil && !f.warned {
+		f.warned = true
+		f.log.Warn("writing debug file: lines are lost", "error", err)
+	}
+	return n, err
 }
 
 // Formats of the time. Only logs that are kept have a date.
