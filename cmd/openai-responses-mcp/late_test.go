@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,10 +16,14 @@ import (
 
 const late = "ANSWER_WITHIN_MS=1000 "
 
-// tool calls a tool with one argument, and returns the response and the object in its text.
-func (r *replica) tool(token, name, argument, value string) (response, object gjson.Result) {
+// tool calls a tool with arguments, which are names and values, and returns the response and the object in its text.
+func (r *replica) tool(token, name string, arguments ...string) (response, object gjson.Result) {
 	r.t.Helper()
-	params := fmt.Sprintf(`"name":%q,"arguments":{%q:%q}`, name, argument, value)
+	var members []string
+	for pair := range slices.Chunk(arguments, 2) {
+		members = append(members, fmt.Sprintf("%q:%q", pair[0], pair[1]))
+	}
+	params := fmt.Sprintf(`"name":%q,"arguments":{%s}`, name, strings.Join(members, ","))
 	response = r.request(token, "tools/call", name, params)
 	return response, gjson.Parse(response.Get("result.content.0.text").Str)
 }
@@ -89,17 +94,18 @@ func terminate(r *replica) {
 }
 
 // A late call in the background outlives its process: any other one with the same secret has its
-// answer, for the same person. The API is asked once and cancels nothing.
+// answer, for the same person, also one whose calls are not late. The API is asked once and cancels
+// nothing.
 func TestLateOutlives(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, args string
-		end        func(r *replica)
+		name, args, then string
+		end              func(r *replica)
 	}{
-		{"stdio, EOF", overStdio, func(r *replica) { r.eof() }},
-		{"stdio, SIGTERM", overStdio, terminate},
-		{"HTTP, SIGTERM", overHTTP, terminate},
-		{"HTTP, SIGKILL", overHTTP, func(r *replica) { r.cmd.Process.Kill() }},
+		{"stdio, EOF", overStdio, late, func(r *replica) { r.eof() }},
+		{"stdio, SIGTERM", overStdio, late, terminate},
+		{"HTTP, SIGTERM", overHTTP, late, terminate},
+		{"HTTP, SIGKILL", overHTTP, "", func(r *replica) { r.cmd.Process.Kill() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +114,7 @@ func TestLateOutlives(t *testing.T) {
 			id := a.late("why is it so")
 			tt.end(a)
 
-			b := newReplica(t, env, tt.args+late)
+			b := newReplica(t, env, tt.args+tt.then)
 			other := newReplica(t, env, tt.args+late+anyKey)
 			requests := len(api.Requests())
 			strangers := map[string]*replica{alice: other}

@@ -209,7 +209,7 @@ func TestServeWarnings(t *testing.T) {
 
 	r.header = http.Header{"X-Forwarded-For": {"6.6.6.6, 192.0.2.7"}}
 	r.post(t.Context(), "wrong", ping("1"))
-	r.logged(` INF rejected status=401 reason="invalid token" remote=192.0.2.7` + "\n")
+	r.logged(` INF rejected status=401 reason="invalid token" remote=192.0.2.7 count=1` + "\n")
 	r.post(t.Context(), alice, ask("1", "x"))
 	r.logged(" WRN call ")
 	r.logged(" outcome=error kind=connection cause=refused ")

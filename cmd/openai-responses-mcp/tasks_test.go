@@ -107,7 +107,7 @@ func (r *replica) post(ctx context.Context, token, message string) string {
 // research begins a task of alice and returns its id.
 func (r *replica) research(query string) string {
 	r.t.Helper()
-	m, _ := r.tool(alice, "answer_detailed", "query", query)
+	m, _ := r.tool(alice, "answer_detailed", "query", query, "exclude_domains", "b.example")
 	id := m.Get("result.taskId").Str
 	if id == "" {
 		r.t.Fatalf("no task: %s\n%s", m, r.log())
@@ -207,12 +207,10 @@ func TestTaskOutlives(t *testing.T) {
 	}
 }
 
-// Whichever process finishes a task, the answer cites no pages that its call has excluded: the API
-// repeats the tools of a request.
+// Whichever process finishes a task, the answer cites no pages that its call has excluded.
 func TestTaskExcludes(t *testing.T) {
 	t.Parallel()
 	response := home(t, `{"id":"resp_1","status":"completed",
-		"tools":[{"type":"web_search","filters":{"blocked_domains":["b.example"]}}],
 		"output":[{"type":"message","content":[{"type":"output_text","text":"It is so.","annotations":[
 			{"type":"url_citation","url":"https://a.example/"},
 			{"type":"url_citation","url":"https://www.b.example/"}]}]}]}`)
@@ -227,20 +225,32 @@ func TestTaskExcludes(t *testing.T) {
 	}
 }
 
-// tasks/cancel cancels at the API once, also in a process that has not begun the task.
+// tasks/cancel cancels at the API once, also in a process that has not begun the task, and only that
+// of its person. The process that has begun it reports a call that was cancelled, not a failure.
 func TestTaskCancelled(t *testing.T) {
 	t.Parallel()
 	api, env := newAPI(t, "search+slow=1m")
-	id := newReplica(t, env, overHTTP).research("why")
+	polls := home(t, inBackground+"responses: {stream: false}\n")
+	a := newReplica(t, env, overHTTP+"--config "+polls+"/config.yaml")
+	id := a.research("why")
 
 	b := newReplica(t, env, overHTTP)
-	for range 2 {
-		b.task(alice, "cancel", id)
+	for _, token := range []string{bob, alice, alice} {
+		b.task(token, "cancel", id)
 	}
-	status := b.task(alice, "get", id).Get("result.status").Str
-	compare.Equal(t, "status", status, "cancelled")
-	wantCancel(t, api, 3)
-	compare.Equal(t, "requests to the API", len(api.Requests()), 4) // the last one is a GET
+	a.logged("outcome=cancelled kind=canceled")
+	for name, r := range map[string]*replica{"a": a, "b": b} {
+		status := r.task(alice, "get", id).Get("result.status").Str
+		compare.Equal(t, "status at "+name, status, "cancelled")
+	}
+
+	cancels := 0
+	for _, r := range api.Requests() {
+		if strings.HasSuffix(r.Path, "/cancel") {
+			cancels++
+		}
+	}
+	compare.Equal(t, "cancels at the API", cancels, 1)
 }
 
 // wantOnePost wants that an API was asked once, and cancelled nothing.
@@ -339,7 +349,7 @@ var calls = regexp.MustCompile(`(?s) call call_id=proxy-7 traceparent=00-0af.*-0
 	`client=alice app=codex/1\.0 model=gpt-5\.2 outcome=ok request_id=req_\w+ attempts=1 ` +
 	`seconds=\d+(\.\d{1,3})? api_seconds=\d+(\.\d{1,3})? ` +
 	`input_tokens=1200 cached_tokens=0 output_tokens=300 reasoning_tokens=64 searches=0\n` +
-	`.* outcome=error kind=quota status=429`)
+	`.* outcome=error kind=quota status=429 code=insufficient_quota hint="check plan, credit`)
 
 // A call over HTTP is logged with its trace and with why it failed, but without tokens. Content and
 // the API's message, which may quote it, are logged in debug only.
@@ -364,7 +374,7 @@ func TestServeLog(t *testing.T) {
 			}
 
 			r.logged("the keys cannot be read")
-			r.logged("kind=quota status=429 code=insufficient_quota request_id=req_")
+			r.logged("kind=quota status=429 code=insufficient_quota")
 			if !calls.MatchString(r.log()) {
 				t.Errorf("the log is %s, want %s", r.log(), calls)
 			}
@@ -383,6 +393,24 @@ func TestServeLog(t *testing.T) {
 			compare.Equal(t, "the API gets the trace", sent, r.header.Get("Traceparent"))
 		})
 	}
+}
+
+// People who share a server are not told what only its operator can do.
+func TestServeForCallers(t *testing.T) {
+	t.Parallel()
+	_, env := newAPI(t, "401", "404", "500", "500", "400")
+	r := newReplica(t, env, overHTTP+"OPENAI_MAX_RETRIES=1")
+	for _, want := range []string{
+		"not authenticated (401): tell the operator of this server",
+		"model not available (404): tell the operator of this server",
+		"server error (500) after 2 attempts: try again later",
+		"request refused (400): rephrase the question, or tell the operator of this " +
+			"server: Invalid request.",
+	} {
+		m, _ := r.tool(alice, "answer", "query", "x")
+		compare.Contains(t, "text", m.Get("result.content.0.text").Str, "answer failed: "+want)
+	}
+	r.logged(`kind=model status=404 code=model_not_found hint="model_profiles.answer.model is gpt-5.2`)
 }
 
 // A call beyond the limit of its person is not asked. Its error is for a model, and the log has it.

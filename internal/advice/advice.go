@@ -2,6 +2,7 @@
 // for people.
 //
 //	advice.go      the Advisor, and errors that are not the API's
+//	caller.go      errors for people who cannot change the server
 //	kind.go        errors of the API, by their kind
 //	connection.go  requests without an answer: DNS, proxy, TLS
 //	setting.go     hints that name settings
@@ -22,6 +23,9 @@ import (
 // VerifyPage is where an organization is verified.
 const VerifyPage = "https://platform.openai.com/settings/organization/general"
 
+// safetyPage says whom the API blocks.
+const safetyPage = "https://platform.openai.com/docs/guides/safety-checks"
+
 // maxExplain bounds the line of Explain, in characters. Claude Code shows 200
 // of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
@@ -36,6 +40,7 @@ type Advisor struct {
 	Key       string             // variable of the key, or of the name of its file
 	KeyInFile bool               // Key names the file of the key, unless there is Login
 	Login     string             // command that writes the file of the key, or ""
+	HidesKey  bool               // Key hides the key that login has stored
 	KeyFlaw   string             // what looks wrong about the key: "it has quotes around it"
 	Headers   []string           // variables of openai.headers other than Key
 	Models    map[string]Setting // by profile

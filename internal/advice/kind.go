@@ -26,6 +26,9 @@ func (v Advisor) byKind(profile string, e *llm.Error) (problem, hint, message st
 		hint = "check the permissions of the key in " + v.Key + ", your region, and any firewall"
 		return "access denied", hint, e.Message
 
+	case llm.KindBlocked:
+		return "OpenAI has blocked the safety identifier", "see " + safetyPage, e.Message
+
 	case llm.KindModel:
 		return "model not found", v.otherModel(profile), e.Message
 	case llm.KindNotFound:

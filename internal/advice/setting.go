@@ -78,6 +78,9 @@ func (v Advisor) newKey() string {
 	if v.KeyFlaw != "" {
 		hint = v.SetKey("the key alone") + ": " + v.KeyFlaw
 	}
+	if v.HidesKey {
+		hint += ", or unset " + v.Key + ", which hides the key that login has stored"
+	}
 	if len(v.Headers) > 0 {
 		hint += ", and check " + strings.Join(v.Headers, ", ") + " (openai.headers)"
 	}

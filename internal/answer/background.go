@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// Why Fetch has no answer, besides context.Canceled for a response that was cancelled.
+// Why Fetch has no answer, besides the error of a response that has failed or was cancelled.
 var (
 	ErrGone = llm.KindNotFound.Errorf("the API does not have the answer any more")
 
@@ -20,28 +21,33 @@ var (
 	ErrUnknown = fmt.Errorf("%w, as far as is known", ErrRunning)
 )
 
-// Fetch returns the answer of a response in the background, whose question was asked when it began.
-// It is that of Ask, except that nothing is asked again, and that its times are those of the API. The
-// error may be one of this file; after ErrRunning the next Fetch may have the answer.
-func (a *Answerer) Fetch(
-	ctx context.Context, call *llm.Call, id string, began time.Time,
-) (*Answer, error) {
-	resp, err := a.o.Client.Get(ctx, call, id, include)
+// Origin is all there is to know about a response in the background, and what its question asked.
+type Origin struct {
+	Created  time.Time // in milliseconds
+	Tool     string    // no string has a NUL
+	Response string    // ID at the API
+	Excluded string    // domains that the answer does not cite, separated by blanks
+}
+
+// Fetch returns the answer of a response in the background. It is that of Ask, except that nothing is
+// asked again, and that its times are those of the API. The error may be one of this file; after
+// ErrRunning the next Fetch may have the answer.
+func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Answer, error) {
+	model := a.o.Profiles[from.Tool].Model
+	resp, err := a.o.Client.Get(ctx, call, from.Response, model, include)
 	if err != nil {
 		return nil, fetchError(err)
 	}
 	switch {
 	case resp.Running():
 		return nil, ErrRunning
-	case resp.Status == "cancelled":
-		return nil, context.Canceled
 	case resp.Failure != nil:
 		return nil, resp.Failure
 	}
 
-	r := &reading{}
+	r := &reading{excluded: strings.Fields(from.Excluded)}
 	r.add(resp)
-	ans, err := a.compose(r, a.o.Profiles[call.Tool].Model, began)
+	ans, err := a.compose(r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

@@ -36,7 +36,10 @@ func TestFetch(t *testing.T) {
 			"calling the Responses API: response failed (200): Oh.",
 		},
 		{"no text", completed(), 0, "no output"},
-		{"cancelled", `{"status":"cancelled"}`, 0, "context canceled"},
+		{
+			"cancelled", `{"status":"cancelled"}`, 0,
+			"calling the Responses API: canceled (200): the response was cancelled",
+		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, _ := newAnswerer(nil, tt.body)
@@ -45,7 +48,7 @@ func TestFetch(t *testing.T) {
 			want, _ := a.Ask(t.Context(), call, Question{Query: "why"})
 			time.Sleep(24*time.Hour - time.Since(began))
 
-			got, err := a.Fetch(t.Context(), call, "resp_1", began)
+			got, err := a.Fetch(t.Context(), call, Origin{began, "answer", "resp_1", ""})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.want)
 			if err == nil {
 				want.Meta.Elapsed = tt.elapsed

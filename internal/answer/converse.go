@@ -26,7 +26,7 @@ func (a *Answerer) converse(
 				return err
 			}
 			// The first answer is still usable, or its lack of text is the better error.
-			a.o.Logger.WarnContext(ctx, "answer: asking again", "error", err)
+			a.o.Logger.WarnContext(ctx, "answer: asking again failed", "kind", llm.KindOf(err).Label())
 			return nil
 		}
 

@@ -55,9 +55,6 @@ func (r *reading) add(resp *llm.Response) {
 			}
 		}
 	}
-	for _, tool := range resp.Tools { // Fetch does not know what the question excludes
-		r.excluded = append(r.excluded, tool.Filters.Blocked...)
-	}
 	if len(finals) > 0 {
 		messages = finals
 	}

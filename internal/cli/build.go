@@ -119,6 +119,7 @@ func (a *app) connect(b *backend, instructions string, warnings []string) *servi
 			Defaults:   defaults,
 			Timeout:    cfg.Timeout(),
 			Structured: cfg.Server.StructuredContent,
+			NoMeta:     !cfg.Server.Meta,
 			ToolErrors: cfg.Server.ToolErrors,
 			Debug:      cfg.Server.Debug,
 			Log:        b.log,
@@ -140,6 +141,7 @@ func (a *app) watchKey(b *backend, client *llm.Client, keys *keyring) func(conte
 		what:    "key",
 		path:    cfg.KeyFile,
 		read:    cfg.ReadKey,
+		stale:   &a.stale,
 		current: newReading([]byte(cfg.APIKey), cfg.KeyErr),
 		accept: func(key []byte) error {
 			a.redactor.Add(string(key))
@@ -251,6 +253,7 @@ func (a *app) advisor(cfg *config.Config) advice.Advisor {
 		Key:       cfg.KeyEnv,
 		KeyInFile: cfg.KeyFile != "",
 		Login:     a.loginCommand(cfg),
+		HidesKey:  cfg.Hides,
 		KeyFlaw:   keyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none
 		Headers:   cfg.HeaderVariables,
 		Proxy:     a.proxyVariable(cfg.OpenAI.BaseURL),

@@ -21,6 +21,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/caarlos0/env/v11"
@@ -48,6 +49,7 @@ type app struct {
 	stderr    io.Writer
 	redactor  *redact.Redactor // knows the secrets of the configuration once it is loaded
 	logFormat string           // of serve: text or json
+	stale     atomic.Int64     // files that are read again, and cannot be used now
 }
 
 // Run executes the command line args, without the program's name, and returns

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,9 @@ func (a *app) login(ctx context.Context, args []string) error {
 	}
 
 	key, err := a.enterKey(ctx, variable)
+	state := ""
 	if err == nil {
-		err = a.checkKey(ctx, s, key)
+		state, err = a.checkKey(ctx, s, key)
 	}
 	if err != nil {
 		return err
@@ -60,7 +62,11 @@ func (a *app) login(ctx context.Context, args []string) error {
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
-	_, err = fmt.Fprintln(a.stdout, "stored the key in", path)
+	_, err = fmt.Fprintf(a.stdout, "stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
+		path, state, version.Name)
+	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
+		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
+	}
 	return err
 }
 
@@ -121,21 +127,23 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 	return key, nil
 }
 
-// checkKey returns why the API refuses a key. Without an answer of the API it warns.
-func (a *app) checkKey(ctx context.Context, s *service, key string) error {
+// checkKey returns that the API has accepted a key, or why it refuses it. Without an answer of the API
+// it warns.
+func (a *app) checkKey(ctx context.Context, s *service, key string) (state string, err error) {
 	a.redactor.Add(key)
 	s.Config.KeySet = true
 	s.Client.APIKey = key
 	check, refused := doctor.CheckKey(ctx, doctor.Options{Backend: s.Backend})
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return "", ctx.Err()
 	case refused:
-		return &failure{exitFailed, check.Text, "enter a complete and current key"}
+		return "", &failure{exitFailed, check.Text, "enter a complete and current key"}
 	case check.Verdict != "ok":
 		a.warn("the key was not checked: " + check.Text)
+		return "", nil
 	}
-	return nil
+	return ", and the API has accepted it", nil
 }
 
 // store writes a file that only the user can read, in place of an older one. Until it is complete it
@@ -149,15 +157,28 @@ func store(path, data string) error {
 	}
 
 	for _, place := range []string{folder, path} {
-		temporary := fmt.Sprint(place, "-", os.Getpid())
-		err = os.WriteFile(temporary, []byte(data), 0o600)
-		if err == nil {
-			err = os.Rename(temporary, path)
-		}
+		err = storeBeside(place, path, data)
 		if err == nil {
 			return nil
 		}
-		_ = os.Remove(temporary)
+	}
+	return err
+}
+
+// storeBeside writes a new file next to a place, which no one else can have prepared, and moves it to
+// path.
+func storeBeside(place, path, data string) error {
+	temporary, err := os.CreateTemp(filepath.Dir(place), filepath.Base(place)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temporary.WriteString(data)
+	err = cmp.Or(err, temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
 	}
 	return err
 }
@@ -166,11 +187,12 @@ func store(path, data string) error {
 // elsewhere. npx and npm leave no command behind.
 func (a *app) loginCommand(cfg *config.Config) string {
 	const command = version.Name + " login"
+	const pinned = "npx -y " + version.Name + "@" + version.Version + " login" // not a local package
 	switch {
 	case !cfg.KeyStored():
 		return ""
 	case strings.Contains(a.variable("npm_lifecycle_script"), version.Name):
-		return "npx " + command
+		return pinned
 	}
 	return command
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
@@ -67,6 +66,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		_ = printJSON(a.stderr, json.RawMessage(shown))
 	}
 	f.Log = s.log
+	f.StaleFiles = &a.stale
 	f.Access.Loopback = httpd.IsLoopback(ln)
 	err = a.authenticate(f)
 	if err == nil {
@@ -289,14 +289,22 @@ func (a *app) addTokens(f *serveFlags) error {
 
 	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
 	accept := func(list []byte) error {
+		gone := slices.Clone(tokens.Names())
 		err := tokens.Set(list)
-		if err == nil {
-			f.Log.Info("read the tokens again", "names", len(tokens.Names()))
+		if err != nil {
+			return err
 		}
-		return err
+		names := tokens.Names()
+		gone = slices.DeleteFunc(gone, func(name string) bool { return slices.Contains(names, name) })
+		log := f.Log.Info
+		if len(gone) > 0 { // the file may have lost its end
+			log = f.Log.Warn
+		}
+		log("read the tokens again", "names", len(names), "gone", gone)
+		return nil
 	}
 	if inFile {
-		f.watch(source, list, accept, "tokens")
+		a.watch(f, source, list, accept, "tokens")
 	}
 	f.Access.Tokens = tokens
 	return err
@@ -310,29 +318,39 @@ func (a *app) addDenied(f *serveFlags) error {
 	}
 	data, err := config.ReadFile(path)
 	if err != nil {
-		return usageError("names or subjects, one a line", "%s: %v", denyVariable, err)
+		return usageError(denyForm, "%s: %v", denyVariable, err)
 	}
 
-	list := &atomic.Pointer[string]{}
+	denied := httpd.NewDenied(f.Access)
 	accept := func(data []byte) error {
-		list.Store(new(string(data)))
-		f.Log.Info("read the list of denied people")
-		return nil
+		err := denied.Set(data)
+		if err == nil {
+			f.Log.Info("read the list of denied people", "entries", denied.Len())
+		}
+		return err
 	}
-	f.Access.Denied = list
-	f.watch(path, data, accept, "list of denied people")
-	return accept(data)
+	f.Access.Denied = denied
+	a.watch(f, path, data, accept, "list of denied people")
+	err = accept(data)
+	if err != nil {
+		return usageError(denyForm, "%s: %s: %v", denyVariable, path, err)
+	}
+	return nil
 }
+
+// denyForm is the hint for a wrong file of denied people.
+const denyForm = "names or subjects, one a line"
 
 // watch reads a file again while the server runs. data is what the file has now, and what is the
 // name of the file in the log.
-func (f *serveFlags) watch(path string, data []byte, accept func([]byte) error, what string) {
+func (a *app) watch(f *serveFlags, path string, data []byte, accept func([]byte) error, what string) {
 	file := &watchedFile{
 		what:    what,
 		path:    path,
 		read:    config.ReadFile,
 		accept:  accept,
 		log:     f.Log,
+		stale:   &a.stale,
 		current: newReading(data, nil),
 	}
 	f.Background = append(f.Background, file.follow)
@@ -348,6 +366,37 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 		f.Drain = s.Config.Timeout()
 	}
 
+	f.logStart(s, ln)
+	f.Ready = s.ready
+	f.Metrics = httpd.NewMetrics(s.Profiles)
+	s.server.Explain = advice.ExplainToCaller
+	s.server.MaxCalls = f.MaxCalls
+	s.server.PerPerson = f.CallsPerPerson
+	s.server.PerHour = f.perHour
+	limiter := &logging.Limiter{}
+	s.server.Observe = func(c server.Ended) {
+		f.Metrics.Observe(c)
+		n := 1
+		if c.Outcome == "limited" || c.Outcome == "invalid" { // perhaps of a loop
+			n = limiter.Count([2]string{c.Person.ID, c.Outcome})
+		}
+		log := f.Log
+		if n > 1 {
+			log = log.With("count", n)
+		}
+		if n > 0 {
+			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
+		}
+	}
+	f.Server = server.New(s.server)
+	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {
+		<-ctx.Done()
+		f.Server.Close()
+	})
+}
+
+// logStart logs how the server serves on ln.
+func (f *serveFlags) logStart(s *service, ln net.Listener) {
 	log := f.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
@@ -360,26 +409,14 @@ func (f *serveFlags) complete(s *service, ln net.Listener) {
 	if f.perHour > 0 {
 		log = log.With("calls_per_hour", f.perHour)
 	}
+	if f.Access.Denied != nil {
+		log = log.With("denied", f.Access.Denied.Len())
+	}
 	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path))
 	err := s.ready()
 	if err != nil {
 		f.Log.Warn("all calls fail: " + err.Error())
 	}
-
-	f.Ready = s.ready
-	f.Metrics = httpd.NewMetrics(s.Profiles)
-	s.server.MaxCalls = f.MaxCalls
-	s.server.PerPerson = f.CallsPerPerson
-	s.server.PerHour = f.perHour
-	s.server.Observe = func(c server.Ended) {
-		f.Metrics.Observe(c)
-		logCall(f.Log, c, s.Profiles[c.Tool].Model)
-	}
-	f.Server = server.New(s.server)
-	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {
-		<-ctx.Done()
-		f.Server.Close()
-	})
 }
 
 // forOperator are the kinds of errors that the operator can fix.
@@ -387,6 +424,7 @@ var forOperator = []llm.Kind{
 	llm.KindMissingKey,
 	llm.KindAuth,
 	llm.KindPermission,
+	llm.KindBlocked,
 	llm.KindQuota,
 	llm.KindUnverified,
 	llm.KindModel,
@@ -397,7 +435,7 @@ var forOperator = []llm.Kind{
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
-func logCall(log *slog.Logger, c server.Ended, model string) {
+func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advisor) {
 	log = log.With("call_id", c.ID)
 	if c.Traceparent != "" {
 		log = log.With("traceparent", c.Traceparent)
@@ -408,18 +446,20 @@ func logCall(log *slog.Logger, c server.Ended, model string) {
 	kind := llm.KindOf(c.Err)
 	if c.Err != nil {
 		log = log.With("kind", kind.Label())
-		log.Debug("call failed", "err", c.Err)
+		log.Debug("call failed", "err", c.Err.Error())
 	}
 	if kind == llm.KindConnection {
 		log = log.With("cause", advice.Cause(c.Err))
-	}
-	if slices.Contains(forOperator, kind) {
-		level = slog.LevelWarn
 	}
 
 	e, ok := errors.AsType[*llm.Error](c.Err)
 	if ok {
 		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
+	}
+	if slices.Contains(forOperator, kind) {
+		level = slog.LevelWarn
+		_, hint := advisor.Advise(c.Tool, c.Err) // the caller gets none of it
+		log = log.With("hint", hint)
 	}
 
 	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
@@ -54,6 +57,10 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 		Lines: s.Config.LineMode,
 		Log:   s.log,
 		EOF:   make(chan struct{}),
+	}
+	in, isFile := a.stdin.(*os.File)
+	if isFile && term.IsTerminal(int(in.Fd())) {
+		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
 	s.server.Last = t.EOF
 	err := a.outlive(s, false)

@@ -33,12 +33,12 @@ func (a *app) outlive(s *service, shared bool) error {
 		o.Within = within
 	}
 
-	isLate := false // some tool is, in the background
+	isBackground := false // some tool is
 	for _, p := range s.Profiles {
-		isLate = isLate || within > 0 && p.Background
+		isBackground = isBackground || p.Background
 	}
 	isTask := takesTasks && s.Profiles["answer_detailed"].Background
-	if !isTask && !isLate {
+	if !isBackground {
 		return nil
 	}
 	list := func() []string { return secrets }
@@ -46,8 +46,10 @@ func (a *app) outlive(s *service, shared bool) error {
 		list = s.keys.list
 	}
 	if len(list()) == 0 {
-		a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
-			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters")
+		if isTask || within > 0 {
+			a.warn("tasks do not outlive the process, and over HTTP calls are no tasks: set " +
+				"MCP_TASK_SECRETS, because there is no API key of at least 24 characters")
+		}
 		return nil
 	}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -38,6 +39,7 @@ type watchedFile struct {
 	read   func(path string) ([]byte, error)
 	accept func(data []byte) error // why the data cannot be used; the old ones then stay
 	log    *slog.Logger
+	stale  *atomic.Int64 // counts the files that cannot be used
 
 	current reading // what was accepted or refused last, at first when the program started
 }
@@ -54,6 +56,7 @@ func newReading(data []byte, err error) reading {
 
 // follow reads the file again until ctx ends. A problem is logged once.
 func (f *watchedFile) follow(ctx context.Context) {
+	isStale := false
 	last := f.current
 	wait := rereadTime
 	for {
@@ -75,9 +78,16 @@ func (f *watchedFile) follow(ctx context.Context) {
 			if next.problem == "" {
 				err = f.accept([]byte(next.data))
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				f.log.Error("keeping the old "+f.what, "err", err)
+				if !isStale {
+					f.stale.Add(1)
+				}
+			case isStale:
+				f.stale.Add(-1)
 			}
+			isStale = err != nil
 		}
 		last = next
 	}

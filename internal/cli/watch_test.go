@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,19 +36,22 @@ func TestWatchedFile(t *testing.T) {
 		changes  []change
 		accepted time.Duration // when "new" is accepted; 0: never
 		logged   string        // once; "": nothing
+		stale    int64         // files that cannot be used at the end
 	}{
-		{"change", []change{{1, "new"}}, 6 * second, ""},
-		{"half written", []change{{5*second - 1, "ne"}, {6*second - 1, "new"}}, 7 * second, ""},
-		{"for a moment", []change{{5*second - 1, "new"}, {6*second - 1, "old"}}, 0, ""},
-		{"no file", []change{{1, ""}}, 0, `err="file does not exist"`},
+		{"change", []change{{1, "new"}}, 6 * second, "", 0},
+		{"half written", []change{{5*second - 1, "ne"}, {6*second - 1, "new"}}, 7 * second, "", 0},
+		{"for a moment", []change{{5*second - 1, "new"}, {6*second - 1, "old"}}, 0, "", 0},
+		{"no file", []change{{1, ""}}, 0, `err="file does not exist"`, 1},
 		{
 			"corrected", []change{{1, "broken"}, {20 * second, "new"}},
-			22 * second, `err="it is broken"`,
+			22 * second, `err="it is broken"`, 0,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				accepted, log := follow(t, tt.changes)
+				stale := &atomic.Int64{}
+				accepted, log := follow(t, tt.changes, stale)
+				compare.Equal(t, "stale files", stale.Load(), tt.stale)
 
 				compare.Equal(t, "time until new data is accepted", accepted, tt.accepted)
 				lines := strings.Count(log, "\n")
@@ -61,12 +65,15 @@ func TestWatchedFile(t *testing.T) {
 }
 
 // follow follows a file for an hour. It returns when "new" was accepted, and what was logged.
-func follow(t *testing.T, changes []change) (accepted time.Duration, logged string) {
+func follow(
+	t *testing.T, changes []change, stale *atomic.Int64,
+) (accepted time.Duration, logged string) {
 	var log bytes.Buffer
 	start := time.Now()
 	f := &watchedFile{
 		what:    "data",
 		log:     slog.New(slog.NewTextHandler(&log, nil)),
+		stale:   stale,
 		current: reading{data: "old"},
 	}
 	f.read = func(string) ([]byte, error) {

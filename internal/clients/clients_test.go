@@ -202,6 +202,22 @@ func checkCommand(t *testing.T, c Client, s Server) {
 	compare.Contains(t, "words", string(got), "\n"+want+"\n")
 }
 
+// The JSON for VS Code has nothing that the Command Prompt obeys, and says the same.
+func TestCommandPrompt(t *testing.T) {
+	vscode, _ := Find("vscode")
+	s := Server{Via: ViaBinary, OS: "windows", Binary: `C:\R&D 100%\a^b\x.exe`}
+	command, _ := vscode.Command(s)
+	if strings.ContainsAny(command, "&|^%<>") {
+		t.Errorf("command = %s", command)
+	}
+
+	quoted := strings.TrimSuffix(strings.TrimPrefix(command, `code --add-mcp "`), `"`)
+	var got, want any
+	_ = json.Unmarshal([]byte(strings.ReplaceAll(quoted, `\"`, `"`)), &got)
+	_ = json.Unmarshal([]byte(vscode.named(s)), &want)
+	compare.Equal(t, "JSON", got, want)
+}
+
 // A client decodes the JSON in a link.
 func TestLink(t *testing.T) {
 	s := servers["a path of many kinds"]

@@ -110,6 +110,11 @@ func inputs(s Server) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
+// unspecial writes what is special for the Command Prompt in other words of JSON. It cannot be quoted:
+// the Command Prompt ends quotes at each quote of the JSON.
+var unspecial = strings.NewReplacer(
+	"&", `\u0026`, "|", `\u007c`, "^", `\u005e`, "%", `\u0025`, "<", `\u003c`, ">", `\u003e`)
+
 // Command is the client's own command that adds the server, quoted for the shell of s.OS (on
 // Windows, the Command Prompt), or "" when there is none. omits is what its entry lacks, or "".
 func (c Client) Command(s Server) (command, omits string) {
@@ -120,6 +125,10 @@ func (c Client) Command(s Server) (command, omits string) {
 		return quoted
 	}
 	line := s.command(c)
+	object := c.named(s)
+	if s.OS == "windows" {
+		object = unspecial.Replace(object)
+	}
 	var passed []string
 	for _, v := range s.secrets() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
@@ -139,7 +148,7 @@ func (c Client) Command(s Server) (command, omits string) {
 		" $URL", quote(s.URL),
 		" $HEADER", header,
 		" $BEARER", bearer,
-		" $JSON", quote(c.named(s)),
+		" $JSON", quote(object),
 	)
 	return values.Replace(s.choose(c.Add, c.AddRemote)), s.choose(c.Omits, "")
 }

@@ -72,6 +72,7 @@ type Derived struct {
 	KeyFile   string // see ReadKey; "" if the key is in a variable or a header
 	KeyErr    error  // why KeyFile has no key, or nil
 	StoredKey string // the file that login writes; "" without a home, or if a header replaces the key
+	Hides     bool   // KeyEnv hides the key in StoredKey
 
 	// APIKey is the bearer token. It is "" if a header replaces it, because then it may belong to
 	// another service.
@@ -169,9 +170,10 @@ type (
 		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
+		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
 		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, and works without it over stdio."`
-		ToolErrors        string `yaml:"tool_errors" default:"auto" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
+		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )
 

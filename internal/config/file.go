@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -112,6 +113,9 @@ func (l *loader) apply(data []byte) {
 	l.Server.DebugFile = l.besideFile(l.Server.DebugFile)
 }
 
+// secretName matches keys that people expect for the API key.
+var secretName = regexp.MustCompile(`(?i)^(api_?)?key$|^openai_api_key$`)
+
 // yamlError has the line, if there is one, and the message of an error such as
 // "yaml: line 3: found unexpected end of stream".
 var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
@@ -167,7 +171,7 @@ func (l *loader) applyValue(f field, source string, value *yaml.Node) {
 	}
 
 	if problem := decode(f, value); problem != "" {
-		l.report(source, f.key, problem)
+		l.report(fmt.Sprintf("%s:%d", l.File, value.Line), f.key, problem)
 		return
 	}
 	l.accept(f.key, source)
@@ -184,15 +188,26 @@ func decode(f field, value *yaml.Node) string {
 	err = value.Decode(f.value.Addr().Interface())
 	_, isFloat := decoded.(float64)
 	hasFraction := isFloat && f.value.CanInt() // the decoder makes 1 of 1.5
-	if err != nil || hasFraction {
-		return notAllowed(f, decoded)
+	word, isText := decoded.(string)
+	_, notNumber := strconv.ParseFloat(word, 64)
+	switch {
+	case err == nil && !hasFraction:
+		return ""
+	case isText && notNumber == nil:
+		return notAllowed(f, decoded) + "; write it without quotes"
+	case f.section() && strings.Contains(word, ":"):
+		return notAllowed(f, decoded) + "; a blank follows the colon of a key"
 	}
-	return ""
+	return notAllowed(f, decoded)
 }
 
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
 // section first.
 func (l *loader) unknownKey(section, name string) string {
+	if secretName.MatchString(name) {
+		return "unknown key: no secret is read from this file; store the API key with " +
+			version.Name + " login, or set " + l.OpenAI.APIKeyEnv
+	}
 	var inSection, all []string
 	for _, f := range l.fields {
 		all = append(all, f.key)

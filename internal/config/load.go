@@ -63,6 +63,9 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	return l.Config, warnings, err
 }
 
+// baseURL is the key of the server that gets the questions and the key.
+const baseURL = "openai.base_url"
+
 // maxProblems is how many problems an error lists.
 const maxProblems = 20
 
@@ -166,6 +169,9 @@ func (l *loader) fromEnv() {
 		default:
 			if f.Tag.Get("env") == "" {
 				f.value.SetString(value)
+			}
+			if f.key == baseURL && l.origins[baseURL] != "default" { // some clients pass their own on
+				l.warn(f.variable, baseURL, "it replaces that of "+l.origins[baseURL])
 			}
 			l.accept(f.key, f.variable)
 		}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 var (
@@ -32,9 +33,9 @@ var (
 	// keyForm matches a key: it has no white space and only ASCII characters.
 	keyForm = regexp.MustCompile(`^[!-~]+$`)
 
-	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME} or {env:NAME}. A client that
-	// does not know its form passes it on as it is.
-	unreplaced = regexp.MustCompile(`^\$?\{[\w:.-]+\}$`)
+	// unreplaced matches a reference to a variable: ${NAME}, ${env:NAME}, {env:NAME}, $NAME or %NAME%.
+	// A client that does not know its form passes it on as it is.
+	unreplaced = regexp.MustCompile(`^(\$?\{[\w:.-]+\}|\$\w+|%\w+%)$`)
 
 	// userInfo has the password of a URL, or the user if there is none: what is between the scheme
 	// and the last @. The URL may lack a scheme, and need not be valid.
@@ -136,6 +137,18 @@ func (l *loader) resolveKey() {
 		key, err := l.ReadKey(l.KeyFile)
 		l.APIKey = string(key)
 		l.KeyErr = err
+	}
+
+	u, err := url.Parse(l.OpenAI.BaseURL)
+	isElsewhere := err == nil && !text.IsLoopback(u.Hostname()) &&
+		l.origins[baseURL] == l.byKey[baseURL].variable
+	if l.KeyStored() && l.APIKey != "" && isElsewhere {
+		l.warn(l.origins[baseURL], baseURL, "the key that login has stored goes to this server")
+	}
+	stored, _ := l.ReadKey(l.StoredKey) // it is not in use if it cannot be read
+	l.Hides = len(stored) > 0 && string(stored) != l.APIKey
+	if l.Hides {
+		l.warn(l.KeyEnv, "it hides the key that login has stored; unset it to use that one")
 	}
 }
 

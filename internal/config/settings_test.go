@@ -79,6 +79,7 @@ var settings = map[string]setting{
 	"server.structured_content":   {value: `true`},
 	"server.tasks":                {value: `false`},
 	"server.answer_within_ms":     {value: `1000`},
+	"server.meta":                 {value: `false`},
 	"server.tool_errors":          {value: `"protocol"`, question: "400"},
 }
 

@@ -111,7 +111,12 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	checks.add("key", p.key())
 	checks.add("http", p.http())
-	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
+	tools := slices.Sorted(maps.Keys(o.Profiles))
+	if len(p.models) == 0 && p.answered == "" {
+		tools = nil
+		checks.add("models", warn("no model was looked up", "see the other checks"))
+	}
+	for _, tool := range tools {
 		checks.add("model "+tool, p.model(tool))
 	}
 	if o.Live {

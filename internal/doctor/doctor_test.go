@@ -85,7 +85,7 @@ func TestProxy(t *testing.T) {
 		{
 			"not a URL",
 			proxied(remote, nil, set),
-			"warn: HTTPS_PROXY is set but not used: it is not the URL of a proxy",
+			"warn: HTTPS_PROXY is set, but is not the URL of a proxy",
 		},
 		{"exception", proxied(remote, nil, set, "NO_PROXY=x"), exempt},
 		{"local API", proxied("http://localhost/v1", nil, set), exempt},

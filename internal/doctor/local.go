@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -22,12 +24,18 @@ func (l *checklist) addConfig(o Options) {
 	if o.Err == nil {
 		l.add("config", configCheck(o.Config))
 	} else {
-		for problem := range strings.Lines(o.Err.Error()) {
+		problems := strings.Split(o.Err.Error(), "\n")
+		last := len(problems) - 1
+		for _, problem := range problems[:last] {
 			l.add("config", fail(problem, ""))
 		}
-		const hint = "correct the configuration (config/config.yaml.example has every key) " +
-			"and run doctor again"
-		l.add("config", warn("the rest was not checked", hint))
+		hint := "correct the configuration: config/config.yaml.example has every key"
+		_, isFile := errors.AsType[*fs.PathError](o.Err)
+		if isFile {
+			hint = "name a file that can be read with --config"
+		}
+		l.add("config", fail(problems[last], hint))
+		l.add("config", warn("the rest was not checked", ""))
 	}
 
 	for _, warning := range o.Warnings {
@@ -144,7 +152,7 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	exceptions := o.Getenv("NO_PROXY") + o.Getenv("no_proxy")
 
 	switch {
-	case proxy != nil: // User has a password
+	case proxy != nil && proxy.Host != "": // User has a password
 		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
 	case o.Getenv(variable) == "":
 		return pass("none")
@@ -152,7 +160,6 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 		return pass("none, because of NO_PROXY or as the API is on this machine")
 	}
 
-	// net/http uses no proxy then, without an error.
-	problem := variable + " is set but not used: it is not the URL of a proxy"
-	return warn(problem, "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
+	// net/http uses no proxy then, without an error, or what it took for a scheme.
+	return warn(variable+" is set, but is not the URL of a proxy", "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
 }

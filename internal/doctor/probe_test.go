@@ -37,7 +37,7 @@ var probes = []struct {
 		"something else",
 		`{"error":"unexpected endpoint"}`,
 		"ok key K is set\n" +
-			"warn model answer x was not looked up" + neither + " -> see the other checks\n" +
+			"warn models no model was looked up\n -> see the other checks\n" +
 			"fail http not an answer of the Responses API: GET /models/x returned no model; " +
 			"see with --live whether questions are answered\n -> check openai.base_url (Y)\n",
 	},
@@ -46,7 +46,7 @@ var probes = []struct {
 		"no answer, which ends the lookups",
 		"",
 		"ok key K is set\n" +
-			"warn model answer x was not looked up" + neither + " -> see the other checks\n" +
+			"warn models no model was looked up\n -> see the other checks\n" +
 			"warn live no question was asked\n -> fix the failures\n" +
 			"fail http no answer within 15s\n" +
 			" -> check the network, the firewall, openai.base_url and HTTPS_PROXY; try again later\n",

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
@@ -27,9 +26,7 @@ type Access struct {
 	Tokens   *Tokens         // that the operator hands out; nil: none
 	Resource *oauth.Resource // accepts the tokens of people who sign in; nil: they do not
 
-	// Denied are the names and subjects of people who are refused in spite of a valid token, one a
-	// line, which may change; nil: none.
-	Denied *atomic.Pointer[string]
+	Denied *Denied // nil: none
 
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
 	// loopback address; otherwise all names when requests need a token, and IP addresses and names
@@ -89,7 +86,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			a.refuse(res, err)
 			return
 		}
-		if a.denies(person) {
+		if a.Denied != nil && a.Denied.has(person) {
 			res.reason = "denied"
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
@@ -108,21 +105,6 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 		options := &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}
 		auth.RequireBearerToken(verify, options)(next).ServeHTTP(w, r)
 	})
-}
-
-// denies reports whether a person with a valid token is refused.
-func (a Access) denies(p llm.Person) bool {
-	if a.Denied == nil {
-		return false
-	}
-	_, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
-	for line := range strings.Lines(*a.Denied.Load()) {
-		entry := strings.Trim(line, "\ufeff \t\r\n")
-		if entry != "" && (entry == p.Name || entry == subject) {
-			return true
-		}
-	}
-	return false
 }
 
 // authenticate returns the person whose bearer token r has. Only a header can have one: the

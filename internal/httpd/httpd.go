@@ -4,6 +4,7 @@
 //	httpd.go     routes, shutdown
 //	response.go  responses: rejections, deadlines, the wait for the last ones
 //	stream.go    comments that keep event streams open
+//	denied.go    people who are refused in spite of a token
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
 //	strangers.go connections that have shown no valid token
 //	tokens.go    tokens that the operator hands out, which may change
@@ -26,6 +27,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -69,6 +71,7 @@ type Options struct {
 	// Background are functions that run until the calls in flight have ended. They follow the
 	// files of tokens and of the key.
 	Background []func(context.Context)
+	StaleFiles *atomic.Int64 // of them, those that cannot be used; nil: none
 	Log        *slog.Logger
 }
 
@@ -162,11 +165,16 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 		if o.ready(ctx) != nil {
 			ready = 0
 		}
+		stale := 0
+		if o.StaleFiles != nil {
+			stale = int(o.StaleFiles.Load())
+		}
 
 		limit.mu.Lock()
 		defer limit.mu.Unlock()
 		return map[string]int{
 			"ready":              ready,
+			"stale_files":        stale,
 			"max_calls":          o.MaxCalls,
 			"requests_in_flight": limit.all.requests,
 			"calls_running":      o.Server.Running(),

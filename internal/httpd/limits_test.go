@@ -183,6 +183,23 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
+// Strangers who open 300 connections a second do not put off one with a token.
+func TestManyStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, slow)
+		for range 3000 {
+			go s.dial()
+			time.Sleep(time.Second / 300)
+		}
+
+		began := time.Now()
+		s.request(message, 200)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("a connection waited for %v, want at most a second", took)
+		}
+	})
+}
+
 // A connection without a token ends after too many lines.
 func TestTinyLines(t *testing.T) {
 	for name, tt := range map[string]struct {

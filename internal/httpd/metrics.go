@@ -26,6 +26,7 @@ const (
 var families = []struct{ name, kind, help string }{
 	{"build_info", "gauge", "Version of the program."},
 	{"ready", "gauge", "1 while /readyz answers 200."},
+	{"stale_files", "gauge", "Files that cannot be used: their last content stays in use."},
 	{"max_calls", "gauge", "Requests that run at once."},
 	{"requests_in_flight", "gauge", "Requests that run or wait."},
 	{"calls_running", "gauge", "Calls that have a place, those without a request included."},

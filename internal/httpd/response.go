@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
 const (
@@ -34,7 +36,7 @@ type tracker struct {
 	strangers *strangers
 	draining  atomic.Bool // the notice time is over: no call is accepted
 
-	logged sync.Map // when a rejection was last logged, in Unix seconds
+	logged logging.Limiter
 }
 
 // rejection is a kind of rejected requests.
@@ -70,7 +72,7 @@ func (o Options) clientAddress(r *http.Request) string {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
-	last, _ := netip.ParseAddr(strings.TrimSpace(entry))
+	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
 	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
@@ -127,9 +129,8 @@ func (t *tracker) drain() {
 func (t *tracker) reject(kind rejection, address string) {
 	t.o.Metrics.reject(1, kind)
 
-	now := time.Now().Unix()
-	last, _ := t.logged.Swap(kind, now)
-	if last == now {
+	n := t.logged.Count(kind)
+	if n == 0 {
 		return
 	}
 
@@ -141,7 +142,7 @@ func (t *tracker) reject(kind rejection, address string) {
 	if kind.person != "" {
 		values = append(values, "client", kind.person)
 	}
-	log("rejected", append(values, "remote", address)...)
+	log("rejected", append(values, "remote", address, "count", n)...)
 }
 
 // response is a response of a tracker. A client that takes nothing of it for writeTime loses its

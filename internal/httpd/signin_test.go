@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,9 +181,18 @@ func TestPeople(t *testing.T) {
 // and so has that of a token without a scope. The series of all people begin with 0.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		list := &atomic.Pointer[string]{}
-		list.Store(new("\ufeffbob\r\n carol \n"))
-		s := serve(t, slow, signIn, func(o *Options) { o.Access.Denied = list })
+		var list *Denied
+		s := serve(t, slow, signIn, func(o *Options) {
+			list = NewDenied(o.Access)
+			o.Access.Denied = list
+		})
+		set := func(data string) {
+			err := list.Set([]byte(data))
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		set("\ufeffbob\r\n carol \n")
 		synctest.Wait()
 		s.metrics(`tokens_total{tool="answer",client="bob",model="gpt-5.2",kind="output"} 0`)
 
@@ -201,7 +209,7 @@ func TestDenied(t *testing.T) {
 			`searches_total{tool="answer",client="alice",model="gpt-5.2"} 0`,
 		)
 
-		list.Store(new("\n"))
+		set("\n")
 		s.request(by(bob, message), 200)
 		s.end()
 		s.logged("msg=rejected status=403 reason=denied client=bob remote=:", 1)

@@ -16,8 +16,9 @@ const (
 	maxLines     = 500      // of what such a connection has sent since its last response
 	maxStrangers = 400
 
-	// tokenTime is how long a connection has for its token when others wait.
-	tokenTime = 2 * time.Second
+	// tokenTime is how long a connection has for its token when others wait, so that up to 800 new ones
+	// a second do not.
+	tokenTime = 500 * time.Millisecond
 )
 
 // strangers is a listener that knows the connections that have shown no valid token. A further one

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -63,8 +64,11 @@ func (t *Tokens) Names() []string {
 // Set replaces the tokens by those in data. After an error they are as before.
 func (t *Tokens) Set(data []byte) error {
 	next := &holders{byHash: map[[sha256.Size]byte]string{}}
+	var secrets []string
 	for i, entry := range text.List(string(data)) {
 		name, secret, ok := strings.Cut(entry, ":")
+		hash := sha256.Sum256([]byte(secret))
+		holder := cmp.Or(next.byHash[hash], name)
 		problem := ""
 		switch {
 		case !ok || name == "":
@@ -74,19 +78,22 @@ func (t *Tokens) Set(data []byte) error {
 				"or a character that cannot be seen"
 		case len(secret) < 16:
 			problem = "the token of entry %d of %s has fewer than 16 characters"
+		case holder != name:
+			problem = "the token of entry %d of %s is that of another name, too"
 		}
 		if problem != "" {
 			return fmt.Errorf(problem, i+1, t.source)
 		}
 
-		t.learn(secret)
-		next.byHash[sha256.Sum256([]byte(secret))] = name
+		secrets = append(secrets, secret)
+		next.byHash[hash] = name
 	}
 
 	next.names = slices.Compact(slices.Sorted(maps.Values(next.byHash)))
 	if len(next.names) == 0 {
 		return fmt.Errorf("%s has no tokens", t.source)
 	}
+	t.learn(secrets...)
 	t.holders.Store(next)
 	return nil
 }

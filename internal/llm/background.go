@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 
 const (
 	cancelTime   = 3 * time.Second  // for the request that cancels a response
+	objectTime   = 30 * time.Second // for a GET of a response
+	maxSilence   = time.Minute      // of a stream, which is given up and resumed then
+	lostWait     = 2 * time.Second  // until a second GET has to confirm that a response is lost
 	maxFetchWait = 30 * time.Second // that the API may ask for before the next GET
 )
 
@@ -29,10 +33,12 @@ var ErrDetached = errors.New("the response goes on at the API")
 // the response has an id and no end.
 type background struct {
 	asked   bool      // whether the request asks for background
-	model   string    // the model of the request; "" for Get
+	model   string    // the model of the request
 	include []string  // the include of the request
 	id      string    // "": the API has not named it as a background response
 	ended   *Response // the response after its end, also if it failed; nil: it runs
+
+	giveUp func() // ends the connection
 
 	// Events with lower sequence numbers were read: next counts all of them, skip those from
 	// earlier connections.
@@ -53,18 +59,23 @@ func (b *background) skips(ev *streamEvent) bool {
 }
 
 // Get returns a background response as it is now. One that has failed or was cancelled is no error:
-// see Response.Failure. include is that of the request. Get makes one request. Every error is an
-// *Error, which does not tell how the response is, unless Error.Lost says that the API does not have
-// it any more.
+// see Response.Failure. model and include are those of the request. Get makes one request, and a
+// second one if the first says that the API does not have the response. Every error is an *Error,
+// which does not tell how the response is, unless Error.Lost says that the API does not have it any
+// more.
 func (c *Client) Get(
-	ctx context.Context, call *Call, id string, include []string,
+	ctx context.Context, call *Call, id, model string, include []string,
 ) (*Response, error) {
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
 
 	acc := c.newAccumulator(ctx, call)
-	acc.background = background{id: id, include: include}
+	acc.background = background{
+		id:      id,
+		model:   model,
+		include: include,
+	}
 	r, failure := c.fetch(ctx, acc, false)
 	if r == nil {
 		return nil, failure
@@ -159,13 +170,29 @@ func canResume(broken *Error, progress bool) bool {
 	return progress || broken.Status != http.StatusOK
 }
 
-// fetch makes one GET of a response, for an object, or for the stream after the last event. With
-// the error of a response that has failed it returns the response too.
-func (c *Client) fetch(
-	ctx context.Context,
+// fetch asks for a response, for an object, or for the stream after the last event. With the error of
+// a response that has failed it returns the response too. A response is lost only if a second GET
+// finds nothing either: the API may not see a new response at once, and a proxy may have restarted.
+func (c *Client) fetch(ctx context.Context, acc *accumulator, isStream bool) (*Response, *Error) {
+	r, failure := c.fetchOnce(ctx, acc, isStream)
+	if failure == nil || !failure.Lost {
+		return r, failure
+	}
+	_ = sleep(ctx, lostWait) // if ctx has ended, the GET fails at once
+	return c.fetchOnce(ctx, acc, false)
+}
+
+func (c *Client) fetchOnce(
+	parent context.Context,
 	acc *accumulator,
 	isStream bool,
 ) (*Response, *Error) {
+	ctx, giveUp := context.WithCancel(parent)
+	defer giveUp()
+	limit := time.AfterFunc(objectTime, giveUp)
+	defer limit.Stop()
+
+	acc.giveUp = giveUp
 	acc.skip = acc.next
 	var resp *http.Response
 	options := c.options(acc.call, &resp)
@@ -182,23 +209,40 @@ func (c *Client) fetch(
 	}
 
 	_, err := c.api.Get(ctx, acc.id, responses.ResponseGetParams{}, options...)
+	if isStream {
+		limit.Stop() // from its header on a stream may be long, but not silent
+	}
 	var r *Response
 	if err == nil {
 		r, err = readAnswer(ctx, resp, acc)
 	}
 	isFound := err == nil || acc.next > acc.skip || !acc.running()
 	if isFound {
-		c.found.Store(acc.model, nil)
+		c.memory.setFound(acc.model)
 	}
 	if err == nil {
 		return r, nil
 	}
 
 	if acc.running() {
-		_, found := c.found.Load(acc.model)
-		err = lostError(err, found || acc.model == "")
+		isKnown := !acc.asked || c.memory.hasFound(acc.model) // another process has asked
+		err = lostError(err, isKnown)
 	}
-	return acc.ended, c.failed(ctx, err, 1)
+	return acc.ended, c.failed(parent, err, 1)
+}
+
+// listener reads the answer of a request whose response runs in the background. It gives up a
+// connection that is silent for maxSilence.
+type listener struct {
+	io.ReadCloser
+	of *accumulator
+}
+
+func (l listener) Read(p []byte) (int, error) {
+	if l.of.running() {
+		defer time.AfterFunc(maxSilence, l.of.giveUp).Stop()
+	}
+	return l.ReadCloser.Read(p)
 }
 
 // lostError returns the error of a GET. If the API says that it does not have the response, the

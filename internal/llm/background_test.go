@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -206,22 +207,23 @@ var backgroundRows = []struct{ name, steps, want string }{
 		"cut-after=5 too-old 429=2 500",
 		cut + ", reconnecting, GET, GET, GET",
 	},
-	{"gone", "cut-after=5 gone", cut + ", retrying, POST"},
+	{"gone", "cut-after=5 gone gone", cut + ", GET, retrying, POST"},
+	{"not seen yet", "cut-after=5 gone", cut + ", GET"},
 	{
 		"gone after a stream",
-		"cut-after=5 cut-after=5 404",
-		cut + ", reconnecting, GET 9, retrying, POST",
+		"cut-after=5 cut-after=5 404 404",
+		cut + ", reconnecting, GET 9, GET, retrying, POST",
 	},
 	{"ignored", "ignores-background", post},
 	{"ignored and cut", "ignores-background+cut-after=5 ok", post + again},
-	{"echoed and not there", "echoes-background+cut-after=5", cut + ", retrying, POST"},
+	{"echoed and not there", "echoes-background+cut-after=5", cut + ", GET, retrying, POST"},
 	{"refused", "refuses=background", "POST background, POST"},
 	{"refused because of store", "refuses=background+blames=store", "POST background, POST"},
 	{"failed", "failed ok", post + again},
 	{"failed after a cut", "failed+cut-after=3", post + ", reconnecting, GET 2" + again},
 	{"incomplete after a cut", "incomplete+cut-after=5", cut},
 	{"plain", "slow=30ms", "POST background, GET, GET"},
-	{"plain, gone", "ok gone", "POST background, GET, retrying, POST"},
+	{"plain, gone", "ok gone gone", "POST background, GET, GET, retrying, POST"},
 	{"plain, ignored", "ignores-background", post},
 	{"plain, failed", "failed", "POST background, GET, retrying, POST background, GET"},
 }
@@ -352,20 +354,27 @@ func TestBackgroundMemory(t *testing.T) {
 		},
 		{
 			"never found",
-			"cut-after=5 gone",
-			"POST background, GET 4, POST, POST", 1,
+			"cut-after=5 gone gone",
+			"POST background, GET 4, GET, POST, POST", 1,
+		},
+		{
+			"never found, and the request without background fails",
+			"cut-after=5 gone gone 400",
+			"POST background, GET 4, GET, POST, POST background", 1,
 		},
 		{
 			"found once",
-			"cut-after=5 ok cut-after=5 gone",
-			"POST background, GET 4, POST background, GET 4, POST", 0,
+			"cut-after=5 ok cut-after=5 gone gone",
+			"POST background, GET 4, POST background, GET 4, GET, POST", 1,
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			c, api, log := newBackground(t, 1, tt.steps)
 			for range 2 {
 				_, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
-				wantSuccess(t, err)
+				if err != nil {
+					wantKind(t, err, KindParameter)
+				}
 			}
 
 			wantTraffic(t, api, tt.want)
@@ -386,6 +395,7 @@ func TestOtherStreams(t *testing.T) {
 	half := sseStep(all[0], all[1], `{"type":"keepalive"}`)
 	whole := sseStep(all...)
 	object := answer(200, finished)
+	other := answer(200, strings.Replace(finished, "resp_1", "resp_2", 1))
 
 	for _, tt := range []struct {
 		name  string
@@ -396,16 +406,17 @@ func TestOtherStreams(t *testing.T) {
 		{"an object in place of the stream", []step{half, object}, 1},
 		{
 			"refused in words",
-			[]step{refusedAs("", "background can only be used with store"), whole}, 2,
+			[]step{inWords("background can only be used with store"), whole}, 2,
 		},
-		{"no GET", []step{half, answer(405, ""), whole}, 2},
+		{"no GET", []step{half, answer(405, ""), answer(405, ""), whole}, 2},
+		{"no GET for a moment", []step{half, answer(405, ""), object}, 1},
 		{
 			"another response",
-			[]step{half, answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)), object}, 2,
+			[]step{half, other, other, object}, 2,
 		},
 		{
 			"a web page in place of the response",
-			[]step{half, answer(200, "<html>"), object}, 2,
+			[]step{half, answer(200, "<html>"), answer(200, "<html>"), object}, 2,
 		},
 		{
 			"a firewall refuses the stream",
@@ -428,6 +439,75 @@ func TestOtherStreams(t *testing.T) {
 			wantEqual(t, "POSTs", posts, tt.posts)
 		})
 	}
+}
+
+// silentBody is a body, or the rest of one, that never comes.
+type silentBody struct{ ctx context.Context }
+
+func (b silentBody) Read([]byte) (int, error) {
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+// hangs is a step whose answer stops.
+func hangs(next step) step {
+	return func(req *http.Request) (*http.Response, error) {
+		resp, err := next(req)
+		resp.Body = io.NopCloser(io.MultiReader(resp.Body, silentBody{req.Context()}))
+		return resp, err
+	}
+}
+
+// silent is a step without an answer.
+func silent(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// A connection of a response in the background that says nothing is given up. The answer comes on
+// another one.
+func TestSilence(t *testing.T) {
+	half := hangs(sseStep(
+		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`))
+	more := hangs(sseStep(
+		`{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`))
+	tooOld := answer(400, `{"error":{"message":"too old"}}`)
+	object := answer(200, finished)
+
+	for _, tt := range []struct {
+		name    string
+		steps   []step
+		seconds float64 // without the waits between two requests
+	}{
+		{"a stream", []step{half, object}, 60},
+		{"a stream that is resumed", []step{half, more, more, object}, 180},
+		{"no header of a stream", []step{half, silent, object}, 90},
+		{"half an object", []step{half, tooOld, hangs(answer(200, finished[:20])), object}, 90},
+		{"no header of an object", []step{half, tooOld, silent, silent, object}, 120},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api := newClient(0, tt.steps...)
+			began := time.Now()
+			events, err := watch(t.Context(), c, backgroundQuestion())
+			wantSuccess(t, err)
+			wantEqual(t, "text", textOf(events), "Yes.")
+			api.wantRequests(t, len(tt.steps))
+
+			waits := time.Since(began).Seconds() - tt.seconds
+			if waits < 0 || waits > 10 {
+				t.Errorf("the waits took %v s", waits)
+			}
+		})
+	}
+
+	bubble(t, "in the foreground", func(t *testing.T) {
+		c, api := newClient(0, half)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		_, err := c.Create(ctx, &Call{}, question())
+		wantKind(t, err, KindTimeout)
+		api.wantRequests(t, 1)
+	})
 }
 
 // What is not of the API about this response does not end a call: it asks again.

@@ -37,6 +37,9 @@ var (
 	// KindPermission: 403.
 	KindPermission = Kind{"not permitted", "PermissionDeniedError", "permission"}
 
+	// KindBlocked: the API has blocked the person by their safety_identifier.
+	KindBlocked = Kind{"blocked", "PermissionDeniedError", "blocked"}
+
 	// KindNotFound: 404, but not for the model.
 	KindNotFound = Kind{"not found", "NotFoundError", "not_found"}
 
@@ -105,6 +108,7 @@ func Kinds() []Kind {
 		KindMissingKey,
 		KindAuth,
 		KindPermission,
+		KindBlocked,
 		KindNotFound,
 		KindQuota,
 		KindRateLimit,
@@ -269,9 +273,36 @@ func namedKind(name string) Kind {
 	return Kind{}
 }
 
-// named returns the kind that the code or the type of the error names, if any.
+// named returns the kind that the code or the type of the error names, if any. An error about a
+// safety_identifier that the server knows is about its person: "identifier blocked", or the code
+// cyber_policy_violation (https://platform.openai.com/docs/guides/safety-checks).
 func (e *Error) named() Kind {
+	if e.Param == identifierParam && !e.isUnknownParameter() {
+		return KindBlocked
+	}
 	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
+}
+
+// refusesParameter reports whether the code says that the API does not take a parameter, or its
+// value, with any question.
+func (e *Error) refusesParameter() bool {
+	return strings.HasPrefix(e.Code, "unsupported_") || e.Code == "unknown_parameter"
+}
+
+// unknownWords are in the messages of servers that do not know a parameter and send no code.
+var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|not supported|extra inputs`)
+
+// isUnknownParameter reports whether the server does not know the parameter that the error names.
+func (e *Error) isUnknownParameter() bool {
+	if e.hasCode() {
+		return e.Code == "unknown_parameter" || e.Code == "unsupported_parameter"
+	}
+	return unknownWords.MatchString(e.Message)
+}
+
+// hasCode reports whether the error has a code. Some servers repeat the status there.
+func (e *Error) hasCode() bool {
+	return strings.Trim(e.Code, "0123456789") != ""
 }
 
 var statusKinds = map[int]Kind{
@@ -292,8 +323,8 @@ func (e *Error) statusKind(status int) Kind {
 	switch {
 	case status < 400:
 		return KindBadResponse
-	case e.named() == KindQuota:
-		return KindQuota
+	case e.named() == KindQuota, e.named() == KindBlocked:
+		return e.named()
 	case status >= 500:
 		return KindServer
 	case strings.HasPrefix(message, "request too large"): // a 429 that no wait helps

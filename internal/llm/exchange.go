@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -27,7 +28,8 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
-	if failure := c.refused(); failure != nil {
+	failure := c.memory.refusal(call.Person.ID)
+	if failure != nil {
 		return nil, failure
 	}
 	x := &exchange{
@@ -46,10 +48,12 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		d := x.try(ctx)
 		switch d.next {
 		case done:
-			c.refusal.Store(nil)
 			return d.response, nil
 		case fail:
-			x.rememberRefusal(d.err)
+			isOfKey := d.err.Kind == KindAuth || d.err.Kind == KindQuota
+			if isOfKey && x.key == c.key.Load() {
+				c.memory.refused(call.Person.ID, d.err)
+			}
 			return nil, d.err
 		case smaller: // try again at once
 		case retry:
@@ -72,7 +76,8 @@ type exchange struct {
 	call    *Call
 	model   string
 	body    body
-	encoded []byte // the JSON of body
+	encoded []byte      // the JSON of body
+	removed []parameter // because of failures, since the API last accepted a request
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
@@ -154,12 +159,15 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 func (x *exchange) send(ctx context.Context) (*Response, error) {
 	defer x.call.ended(time.Now())
 	x.logBody(ctx, "openai(client): request", x.encoded)
+	conn, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 
 	acc := x.newAccumulator(ctx, x.call)
 	acc.background = background{
 		asked:   x.body.inBackground(),
 		model:   x.model,
 		include: x.body.include(),
+		giveUp:  giveUp,
 	}
 	defer acc.stopBlocks()
 
@@ -171,13 +179,13 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	options := append(x.options(x.call, &resp),
 		option.WithRequestBody("application/json", x.encoded),
 		option.WithHeader("Accept", accept))
-	_, err := x.api.New(ctx, responses.ResponseNewParams{}, options...)
+	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
 	if err != nil {
 		return nil, err
 	}
-	x.ticket.Accepted()
+	x.accepted()
 
-	r, err := readAnswer(ctx, resp, acc)
+	r, err := readAnswer(conn, resp, acc)
 	if !acc.running() {
 		return r, err
 	}
@@ -188,12 +196,11 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 // else 0. A failure is final after the last attempt, and if the wait for the next one would end
 // after the deadline of ctx and so turn it into a timeout.
 func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
-	if x.remove(x.body.refused(failure), failure, true) {
+	if x.remove(x.body.refused(failure), failure) {
 		return decision{next: smaller}
 	}
-	if failure.Lost {
-		_, found := x.found.Load(x.model) // otherwise the API has no GET
-		x.remove("background", failure, !found)
+	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
+		x.removed = nil // only this response is lost
 	}
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
 		return decision{next: fail, err: failure}
@@ -217,48 +224,41 @@ func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duratio
 }
 
 // remove removes a parameter from the body because of a failure, and reports whether the body had
-// it. If forModel, later bodies for the model do not have it either while the Client lives.
-func (x *exchange) remove(name string, failure *Error, forModel bool) bool {
-	if !x.body.remove(name) {
+// it.
+func (x *exchange) remove(name string, failure *Error) bool {
+	value := x.body.value(name)
+	if value == nil {
 		return false
 	}
+	x.body.remove(name)
 	x.encode()
-	if forModel {
-		x.remember(x.model, name, failure)
+
+	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
+	if name == identifierParam || failure.Code == "unknown_parameter" {
+		p.value = anyValue
 	}
+	if failure.Lost || failure.refusesParameter() {
+		p.person = everyone
+	}
+	x.removed = append(x.removed, p)
+	x.o.Logger.Warn("the API refuses a parameter: asking again without it",
+		"model", x.model,
+		"param", name,
+		"status", failure.Status,
+		"code", failure.Code)
 	return true
 }
 
-// refusal is that of a key or of its quota, which all calls would get.
-type refusal struct {
-	err   *Error
-	key   *string
-	tried time.Time // when a call asked the API last
-}
-
-// rememberRefusal notes a failure that the next calls would have, too.
-func (x *exchange) rememberRefusal(failure *Error) {
-	if failure.Kind == KindAuth || failure.Kind == KindQuota {
-		x.refusal.Store(&refusal{failure, x.key, time.Now()})
+// accepted notes that the API accepts a request, when the header of its answer is there. Only now
+// does a refused parameter mean something for other calls: the API might refuse the request without
+// it, too.
+func (x *exchange) accepted() {
+	x.ticket.Accepted()
+	x.memory.accepted(x.call.Person.ID, x.model, x.body)
+	for _, p := range x.removed {
+		x.memory.refusedParameter(p)
 	}
-}
-
-// refused returns the failure of the last call where it is that of all calls, so that loops do not
-// reach the API; nil: the call may ask it, as one does every RefusalTime.
-func (c *Client) refused() *Error {
-	last := c.refusal.Load()
-	if last == nil || last.key != c.key.Load() {
-		return nil
-	}
-	if time.Since(last.tried) >= c.o.RefusalTime {
-		next := &refusal{last.err, last.key, time.Now()}
-		if c.refusal.CompareAndSwap(last, next) {
-			return nil
-		}
-	}
-	failure := *last.err
-	failure.Attempts = 0
-	return &failure
+	x.removed = nil
 }
 
 // newDelays returns the delays between attempts for which the API names no time.

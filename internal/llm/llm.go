@@ -7,6 +7,7 @@
 //	call.go         Call: whose call it is, who watches it, what it took
 //	request.go      Request and its JSON body, without what a model does not take or the API refuses
 //	exchange.go     Create: a request with its attempts
+//	memory.go       what is remembered between calls
 //	send.go         one HTTP request and its answer; GET /models/{id}
 //	background.go   responses that outlive their connection: resume, poll, cancel
 //	transport.go    the HTTP client: roots, proxies, redirects
@@ -48,8 +49,8 @@ type Options struct {
 	HTTPClient   *http.Client // nil: NewHTTPClient()
 	MaxRetries   int          // tries after the first one
 
-	// RefusalTime is for how long after a refusal of the key or its quota all calls fail with it, so
-	// that loops do not reach the API. 0: each call asks the API.
+	// RefusalTime is for how long after a refusal of the key or its quota calls fail with it, once
+	// several in a row have shown that the next ones would, too. 0: each call asks the API.
 	RefusalTime time.Duration
 
 	Store    bool             // lets the API keep the response
@@ -59,18 +60,18 @@ type Options struct {
 
 // Client sends requests to one Responses API. It is safe for concurrent use.
 type Client struct {
-	api         responses.ResponseService
-	http        *http.Client
-	base        string      // without a trailing slash
-	query       string      // of the base URL
-	header      http.Header // of every request, without the key
-	bearer      bool        // requests carry key
-	key         atomic.Pointer[string]
-	o           Options
-	unsupported sync.Map // set of modelParam
-	found       sync.Map // set of the models of which a GET found a background response
-	pacers      sync.Map // *pacer.Pacer by model
-	refusal     atomic.Pointer[refusal]
+	api    responses.ResponseService
+	http   *http.Client
+	base   string      // without a trailing slash
+	query  string      // of the base URL
+	header http.Header // of every request, without the key
+	bearer bool        // requests carry key
+	key    atomic.Pointer[string]
+	o      Options
+
+	// What outlives a call.
+	pacers sync.Map // *pacer.Pacer by model
+	memory memory
 }
 
 // New returns a Client. It never fails: a missing key is the error of every call, so a server can
@@ -89,6 +90,13 @@ func New(o Options) *Client {
 		query:  rawQuery,
 		header: header,
 		bearer: bearer,
+
+		memory: memory{
+			pause:      o.RefusalTime,
+			people:     map[string]*refusal{},
+			parameters: map[parameter]evidence{},
+			found:      map[string]time.Time{},
+		},
 	}
 	c.SetKey(o.APIKey)
 
@@ -106,6 +114,7 @@ func New(o Options) *Client {
 func (c *Client) SetKey(key string) {
 	key = strings.TrimSpace(key)
 	c.key.Store(&key)
+	c.memory.setKey()
 }
 
 // Ready returns why no request can be sent, or nil. The error is an *Error.

@@ -66,7 +66,11 @@ func TestPacerCrowds(t *testing.T) {
 	for _, tt := range crowdRows() {
 		bubble(t, tt.name, func(t *testing.T) {
 			s := simulate(t, tt.api, crowd{calls: tt.calls})
-			crowd{requests: 2.2}.check(t, s)
+			requests := 2.2
+			if tt.api.latency > 0 {
+				requests = 2.7 // more requests are on their way when the API begins to refuse
+			}
+			crowd{requests: requests}.check(t, s)
 			most := tt.slack*tt.ideal + 3
 			if s.ended.Seconds() > most {
 				t.Errorf("took %v, want at most %v s", s.ended, most)
@@ -146,7 +150,7 @@ func peopleRows() []peopleRow {
 		add(refusing, fmt.Sprintf("all are refused for a minute, %d calls of alice", callers), all...)
 	}
 
-	many := crowd{person: "alice", calls: 60, start: 20 * time.Second, requests: 2.2}
+	many := crowd{person: "alice", calls: 60, start: 20 * time.Second, requests: 2.3}
 	for _, later := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
 		one := crowd{person: "bob", calls: 1, start: many.start + later, most: 6 * time.Second}
 		add(sharing, fmt.Sprintf("60 calls and %v later another", later), many, one)
@@ -184,7 +188,8 @@ type randomRow struct {
 }
 
 // randomRows are the shares that an overloaded gateway, or other programs that use the same limit,
-// may refuse. 4 attempts answer 93.75 % of the calls where half of the requests are refused.
+// may refuse. 4 attempts answer 93.75 % of the calls where half of the requests are refused; with 1,000 calls
+// four standard deviations are 3 %, and some calls end at their deadline.
 func randomRows() []randomRow {
 	var rows []randomRow
 	for _, header := range []string{"1", "no time"} {
@@ -201,7 +206,7 @@ func randomRows() []randomRow {
 		rows = append(rows,
 			randomRow{half, 3, 400, 4 * time.Second, .9175, 0},
 			randomRow{half, 6, 200, 2 * time.Second, .9175, 0},
-			randomRow{half, 5, 200, 0, .9175, 0})
+			randomRow{half, 5, 200, 0, .9, 0})
 
 		// Here late requests are refused, too, and the queue is a little too fast, or too slow.
 		both := limits{random: .2, rate: 2, burst: 2, header: header}
@@ -322,7 +327,7 @@ func TestPacerAhead(t *testing.T) {
 
 		calls.Wait()
 
-		want := [][]int{{0}, {1, 0}, {2, 0}, {3, 1}, {0}, {2, 0}}
+		want := [][]int{{0}, {1}, {2, 0}, {3, 2}, {0}, {2, 0}}
 		wantEqual(t, "calls ahead", aheads, want)
 	})
 }
@@ -368,7 +373,7 @@ func TestPacerEnds(t *testing.T) {
 func TestPacerModels(t *testing.T) {
 	for model, want := range map[string]time.Duration{
 		"gpt-5-mini": 0,
-		"gpt-5.2":    400 * time.Millisecond, // what is left of the first gap
+		"gpt-5.2":    time.Second/3 - 100*time.Millisecond, // what is left of the first gap
 	} {
 		bubble(t, model, func(t *testing.T) {
 			c, _ := refused(t, "alice")

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 // Profile is a model and its parameters (spec §3.0). Empty and zero fields are not sent, and neither
@@ -69,7 +70,7 @@ func (c *Client) newBody(person Person, r Request) body {
 		"instructions":      r.Instructions,
 		"max_output_tokens": r.MaxOutputTokens,
 		"max_tool_calls":    r.MaxToolCalls,
-		"safety_identifier": person.identifier(),
+		identifierParam:     person.identifier(),
 		"service_tier":      r.ServiceTier,
 		"stream":            !r.Plain,
 	}))
@@ -100,12 +101,7 @@ func (c *Client) newBody(person Person, r Request) body {
 	b.setInclude(include, r.Extra["include"])
 
 	b.add(r.Extra)
-	for key := range c.unsupported.Range {
-		known := key.(modelParam)
-		if known.model == r.Model {
-			b.remove(known.param)
-		}
-	}
+	c.memory.removeFrom(b, r.Model, person.ID)
 	return b
 }
 
@@ -180,36 +176,48 @@ func (b body) include() []string {
 	return elements
 }
 
-// remove removes a parameter, and the list or object that it leaves empty. It reports whether the body
-// had it.
-func (b body) remove(name string) (ok bool) {
+// value returns the value of a parameter, or nil.
+func (b body) value(name string) any {
 	parent, member, isMember := strings.Cut(name, ".")
-	if !isMember {
-		_, ok = b[name]
-		delete(b, name)
-		return ok
+	switch members := b[parent].(type) {
+	case []string: // include
+		if slices.Contains(members, member) {
+			return member
+		}
+	case map[string]any:
+		if isMember {
+			return members[member]
+		}
 	}
+	if isMember {
+		return nil
+	}
+	return b[parent]
+}
 
+// has reports whether the body has a parameter with its value.
+func (b body) has(p parameter) bool {
+	v := b.value(p.name)
+	return v != nil && (p.value == anyValue || fmt.Sprint(v) == p.value)
+}
+
+// remove removes a parameter that the body has, and the list or object that it leaves empty.
+func (b body) remove(name string) {
+	parent, member, isMember := strings.Cut(name, ".")
 	left := 0
 	switch members := b[parent].(type) {
 	case []string: // include
-		i := slices.Index(members, member)
-		ok = i >= 0
-		if ok {
-			members = slices.Delete(members, i, i+1)
-		}
+		members = slices.DeleteFunc(members, func(element string) bool { return element == member })
 		b[parent] = members
 		left = len(members)
 
 	case map[string]any:
-		_, ok = members[member]
 		delete(members, member)
 		left = len(members)
 	}
-	if ok && left == 0 {
+	if !isMember || left == 0 {
 		delete(b, parent)
 	}
-	return ok
 }
 
 // Capability says which optional parameters a model takes (spec §5.6).
@@ -236,34 +244,22 @@ func CapabilityOf(model string) Capability {
 	}
 }
 
+// identifierParam is the parameter that marks the person of a request.
+const identifierParam = "safety_identifier"
+
 const encryptedReasoning = string(responses.ResponseIncludableReasoningEncryptedContent)
 
 // dispensable has the parameters that an answer can do without. tools is not among them: an answer
-// without search is not the one that was asked for. Neither is store: without it the API keeps the
-// question and the answer.
+// without search is not the one that was asked for. Neither is store, without which the API keeps
+// the question and the answer, nor max_tool_calls, which bounds what a question costs.
 var dispensable = []string{
-	"stream", "stream_options", "parallel_tool_calls", "service_tier", "max_tool_calls", "include",
-	"background", "safety_identifier",
+	"stream", "stream_options", "parallel_tool_calls", "service_tier", "include", "background",
 	"reasoning", "reasoning.effort", "reasoning.summary", "text", "text.verbosity",
 }
 
-// modelParam is a parameter that the API refuses for a model: a member of the body (stream), or a
-// member or element of one (reasoning.effort, include.ELEMENT).
-type modelParam struct{ model, param string }
-
-// remember notes that bodies for a model do not have a parameter from now on. It warns once.
-func (c *Client) remember(model, name string, failure *Error) {
-	_, known := c.unsupported.LoadOrStore(modelParam{model, name}, nil)
-	if !known {
-		c.o.Logger.Warn("the API refuses a parameter: going on without it",
-			"model", model,
-			"param", name,
-			"reason", text.Truncate(failure.Message, 200))
-	}
-}
-
-// refused returns the dispensable parameter that a 400 names, else "". Some servers name store where
-// they mean background, or nothing.
+// refused returns the parameter that a 400 names and that the answer can do without, else "". Some
+// servers name store where they mean background, or nothing. Without safety_identifier a request is
+// sent only to a server that does not know the parameter.
 func (b body) refused(e *Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
@@ -274,14 +270,23 @@ func (b body) refused(e *Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
-	inMessage := e.Param == "" && strings.Contains(e.Message, "background")
-	if b.inBackground() && (e.Param == "store" || inMessage) {
-		name = "background"
-	}
-	if slices.Contains(dispensable, name) {
+	switch {
+	case b.inBackground() && (name == "store" || b.refusesBackground(e)):
+		return "background"
+	case name == identifierParam && e.isUnknownParameter(),
+		slices.Contains(dispensable, name):
 		return name
 	}
 	return ""
+}
+
+// refusesBackground reports whether an error names background in words alone, which are not those of
+// the question.
+func (b body) refusesBackground(e *Error) bool {
+	input, _ := jsonx.Marshal(b["input"])
+	isInQuestion := bytes.Contains(bytes.ToLower(input), []byte("background"))
+	saysOnlyWords := e.Param == "" && !e.hasCode()
+	return saysOnlyWords && strings.Contains(e.Message, "background") && !isInQuestion
 }
 
 // refusedElement returns the element of include that a 400 names, else "". The API names it by

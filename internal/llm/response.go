@@ -32,12 +32,6 @@ type Response struct {
 		} `json:"web_search"`
 	} `json:"tool_usage"`
 
-	Tools []struct { // of the request, if the API repeats them
-		Filters struct {
-			Blocked []string `json:"blocked_domains"`
-		}
-	}
-
 	Failure *Error `json:"-"` // from Get: why it failed or was cancelled, nil for an answer
 
 	RequestID string `json:"-"` // X-Request-Id header, "" when there is none
@@ -205,7 +199,9 @@ func (r *Response) check(data []byte) error {
 
 	r.Status = cmp.Or(r.Status, "completed")
 	switch r.Status {
-	case "failed", "cancelled":
+	case "cancelled":
+		return &Error{Kind: KindCanceled, Message: "the response was cancelled"}
+	case "failed":
 		return responseError(data, "the response failed")
 	case "queued", "in_progress":
 		return &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status}

@@ -123,7 +123,7 @@ func sends(body map[string]any, path string) bool {
 // A refusal is final where it names nothing, something else, or something that was not sent, where
 // the parameter is gone already, and where the status is not 400.
 func TestRefusedForGood(t *testing.T) {
-	const others = " tools tools[0].type model input instructions tool_choice stream reasoning.summary " +
+	const others = " tools tools[0].type max_tool_calls model input instructions tool_choice stream reasoning.summary " +
 		"temperature store text.format text.verbosity include.other includes service_tier null"
 	refusals := map[string]step{"422": answer(422, apiBody("", "", "reasoning", "Nope."))}
 	for param := range strings.SplitSeq(others+" reasoning", " ") {
@@ -145,40 +145,6 @@ func TestRefusedForGood(t *testing.T) {
 			}
 
 			api.wantRequests(t, want)
-		})
-	}
-}
-
-// After a refusal of the key or of its quota, calls fail without a request. One every five seconds
-// asks the API, and a new key ends it.
-func TestRefusalOfAll(t *testing.T) {
-	for name, refuse := range map[string]step{
-		"key":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
-		"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			c, api := newClient(3, refuse, refuse, refuse, answer(200, finished))
-			c.o.RefusalTime = 5 * time.Second
-			first := asError(t, createError(t, c))
-			for range 100 {
-				again := asError(t, createError(t, c))
-				wantEqual(t, "message", again.Message, first.Message)
-				wantEqual(t, "attempts", again.Attempts, 0)
-			}
-			api.wantRequests(t, 1)
-
-			time.Sleep(5 * time.Second)
-			for range 100 {
-				wantKind(t, createError(t, c), first.Kind)
-			}
-			api.wantRequests(t, 2)
-
-			c.SetKey("sk-another")
-			wantKind(t, createError(t, c), first.Kind)
-			time.Sleep(5 * time.Second)
-			for range 100 {
-				wantSuccess(t, createError(t, c))
-			}
 		})
 	}
 }

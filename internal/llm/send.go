@@ -77,6 +77,7 @@ func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
 // readAnswer reads the body of an answer and closes it.
 func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Response, error) {
 	defer resp.Body.Close()
+	resp.Body = listener{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
 	if err != nil {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,7 +60,7 @@ type simulation struct {
 	begin  time.Time
 
 	mu       sync.Mutex
-	chance   *rand.Rand
+	attempts map[string]uint64 // by call
 	tokens   float64
 	filled   time.Time            // when tokens was right
 	accepted []time.Time          // in the last second
@@ -116,11 +118,13 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer(200, finished)(req)
 }
 
-// take returns how long it takes until a request is accepted, 0 when it is.
-func (s *simulation) take(person string) time.Duration {
+// take returns how long it takes until a request of a call is accepted, 0 when it is.
+func (s *simulation) take(call string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	person, _, _ := strings.Cut(call, "#")
+	s.attempts[call]++
 	s.requests[person]++
 	at := time.Since(s.begin)
 	for _, w := range s.crowds {
@@ -130,7 +134,7 @@ func (s *simulation) take(person string) time.Duration {
 	}
 
 	isWell := s.well > 0 && at >= s.well
-	if !isWell && s.chance.Float64() < s.random {
+	if !isWell && s.chance(call) < s.random {
 		return time.Second
 	}
 
@@ -161,6 +165,13 @@ func (s *simulation) take(person string) time.Duration {
 	return wait
 }
 
+// chance returns the random number of an attempt, which does not depend on the order of requests.
+func (s *simulation) chance(call string) float64 {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, call)
+	return rand.New(rand.NewPCG(s.seed+s.attempts[call]<<32, hash.Sum64())).Float64()
+}
+
 // takeOfWindow is take for a number of requests within a second.
 func (s *simulation) takeOfWindow(now time.Time, most int) time.Duration {
 	s.accepted = slices.DeleteFunc(s.accepted, func(at time.Time) bool {
@@ -182,7 +193,7 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		limits:   l,
 		crowds:   crowds,
 		begin:    time.Now(),
-		chance:   rand.New(rand.NewPCG(l.seed, 0)),
+		attempts: map[string]uint64{},
 		tokens:   l.burst,
 		filled:   time.Now(),
 		requests: map[string]int{},
@@ -190,11 +201,13 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	}
 
 	c := newClientOf(testURL, s, 3, io.Discard)
-	call := func(person string) {
+	call := func(person, name string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		start := time.Since(s.begin)
-		_, err := c.Create(ctx, as(person), question())
+		named := as(person)
+		named.Traceparent = person + "#" + name
+		_, err := c.Create(ctx, named, question())
 
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -208,10 +221,10 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 		for i := range w.calls {
 			calls.Go(func() {
 				time.Sleep(w.start + time.Duration(i)*w.every)
-				call(w.person)
-				for time.Since(s.begin) < w.loops {
+				call(w.person, fmt.Sprint(i))
+				for n := 1; time.Since(s.begin) < w.loops; n++ {
 					time.Sleep(500 * time.Millisecond)
-					call(w.person)
+					call(w.person, fmt.Sprint(i, " ", n))
 				}
 			})
 		}

@@ -78,7 +78,7 @@ func (f *debugFile) Write(line []byte) (int, error) {
 	}
 	if err != nil && !f.warned {
 		f.warned = true
-		f.log.Warn("writing debug file: lines are lost", "error", err)
+		f.log.Warn("the debug file cannot be written", "error", err)
 	}
 	return n, err
 }

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	skew    = 30 * time.Second // between the clocks of the issuer and this machine
-	maxName = 64               // characters
+	skew = 30 * time.Second // between the clocks of the issuer and this machine
 )
 
 // Error says why a request is refused. Its text is fixed: it has nothing from the token.
@@ -144,5 +143,5 @@ func (c claims) name(claim string) string {
 		}
 		return '_'
 	}, name)
-	return text.Truncate(printable, maxName)
+	return text.Truncate(printable, MaxName)
 }

@@ -18,12 +18,9 @@ import (
 
 const (
 	refreshTime = 10 * time.Minute
-	// RetryTime is the least time between two reads, after a failure and for unknown keys. A
-	// response with the status 503 has it as Retry-After.
-	RetryTime = 5 * time.Second
-	// trustTime is how long keys are not read again because of a wrong signature: an issuer may have
-	// changed a key under its id.
-	trustTime  = 30 * time.Second
+	// RetryTime is the least time between two reads: after a failure, for unknown keys, and for
+	// wrong signatures, because an issuer may have changed a key under its id. A response with the status 503 has it as Retry-After.
+	RetryTime  = 5 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
 
@@ -84,7 +81,7 @@ func (p *published) verify(token *jwt.JSONWebToken) error {
 		isKnown = isKnown || isNamed
 	}
 
-	if isKnown && time.Since(p.read) < trustTime {
+	if isKnown && time.Since(p.read) < RetryTime {
 		return errSignature
 	}
 	return p.unknown

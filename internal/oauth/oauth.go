@@ -59,11 +59,14 @@ type Resource struct {
 	issuers map[string]*issuer // by URL
 }
 
+// MaxName is how many characters the name of an Identity has at most. It ends with an ellipsis then.
+const MaxName = 64
+
 // Identity is who a token was issued to.
 type Identity struct {
 	Issuer  string
 	Subject string // unique at its issuer
-	Name    string // for logs and metrics: printable, at most 64 characters, not unique
+	Name    string // for logs and metrics: printable, at most MaxName characters, not unique
 }
 
 // New returns the resource. Its errors are one line and name the flag of `serve` and the value.

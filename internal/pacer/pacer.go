@@ -12,9 +12,9 @@ import (
 
 // Times of the pacer.
 const (
-	firstGap = 500 * time.Millisecond // or what the API asks for, if that is less
+	firstGap = time.Second / 3
 	minGap   = 10 * time.Millisecond
-	maxGap   = 30 * time.Second
+	maxGap   = 20 * time.Second // of all waiting calls together, if a longer one does not help
 
 	firstPause = 500 * time.Millisecond // after a refusal that names no time; each one doubles it
 	maxPause   = 8 * time.Second
@@ -45,16 +45,9 @@ type Pacer struct {
 
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
 	next    time.Duration // when the queue may send its next request
+	latest  time.Duration // when the queue sent its last request
 	counted time.Duration // when the last counted refusal came
-	rising  bool          // the gap is a guess, and no counted refusal has followed
-	grown   time.Duration // when the rate rose last; only while rising
 	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
-
-	// Requests of the queue are late when they go out later than usual after the one before.
-	latest      time.Duration // when the queue sent its last request
-	usual       time.Duration // mean time between two requests, of the last 32 or so
-	lateRefused float64       // share of refusals, of the last 8 or so late requests
-	soonRefused float64       // the same, of the other requests
 }
 
 // person is the state of a limited person.
@@ -79,8 +72,7 @@ type Ticket struct {
 	ready time.Duration // end of the wait after the last refusal
 
 	sent    time.Duration
-	queued  bool        // the request was sent by the queue
-	late    bool        // and later than usual after the one before it
+	late    bool        // the queue sent it more than a gap after the request before it
 	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
@@ -101,8 +93,8 @@ func (p *Pacer) Waiting() int {
 	return p.waitingLocked()
 }
 
-// Wait returns when the call may send its next request. The last request of a call goes out a gap
-// later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
+// Wait returns when the call may send its next request. The last request of a call goes out three
+// gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
 // If ctx ends first, Wait returns its error. The call then keeps its place until Ended.
@@ -198,7 +190,7 @@ func (t *Ticket) enter(last bool) bool {
 	t.last = last
 	owner := p.people[t.person]
 	if owner == nil {
-		t.queued = false
+		t.late = false
 		t.sendLocked()
 		return true
 	}
@@ -272,26 +264,9 @@ func (t *Ticket) accept(sent time.Duration) {
 	if owner == nil {
 		return // a request without a limit says nothing about the queue
 	}
-	t.noteLocked(0)
-	now := p.now()
-	outage := owner.pause == maxPause
 	owner.refusals = 0
 	owner.pause = 0
-
-	// Requests that were on their way when the gap changed do not tell whether it is right: an
-	// accepted burst says little about the rate. After an outage the gap is a guess again. A guess
-	// shrinks by a quarter, others by a twentieth.
-	switch {
-	case p.gap == 0:
-	case outage:
-		p.gap = min(p.gap, firstGap/2)
-		p.rising = true
-		p.grown = now
-	case p.rising && sent > p.grown:
-		p.gap = max(minGap, p.gap*3/4)
-		p.grown = now
-	case p.rising:
-	case sent > p.counted:
+	if sent > p.counted && p.gap > 0 { // else it was on its way when the gap changed
 		p.gap = max(minGap, p.gap*19/20)
 	}
 }
@@ -328,10 +303,12 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 		p.people[t.person] = owner
 	}
 	owner.refusals++
+	if t.late { // a longer gap does not help
+		p.gap = min(p.gap, max(minGap, maxGap/time.Duration(p.waitingLocked()+1)))
+	}
 	switch {
 	case owner.refusals == 1:
-		t.noteLocked(1)
-		t.countLocked(asked)
+		t.countLocked()
 	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
 		owner.pause = nextPause(owner.pause)
 	}
@@ -339,54 +316,24 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	return wait
 }
 
-// countLocked counts a refusal. The first one starts the queue. A further one changes the gap if
-// the request came from the queue and was sent after the last counted refusal.
-func (t *Ticket) countLocked(asked time.Duration) {
+// countLocked counts a refusal. The first one starts the queue. A further one makes the gap longer,
+// unless the request was late, and the next request goes out late, to show whether that helps. Only
+// requests of the queue that were sent after the last counted refusal do this.
+func (t *Ticket) countLocked() {
 	p := t.pacer
 	now := p.now()
 	switch {
 	case p.gap == 0:
-		p.gap = max(minGap, min(cmp.Or(asked, firstGap), firstGap))
-		p.rising = asked == 0
-		p.grown = now
+		p.gap = firstGap
 		p.latest = now
-		p.usual = p.gap
-		p.soonRefused = 1 // a limit, until the requests show something else
-		p.lateRefused = 0
 		p.next = now + p.gap
-	case t.queued && t.sent > p.counted:
-		p.changeLocked()
-		p.rising = false
-		p.next = now + p.gap
+	case t.place > 0 && t.sent > p.counted:
+		if !t.late {
+			p.gap = min(p.gap*13/10, maxGap)
+		}
+		p.next = now + p.gap*3/2
 	}
 	p.counted = now
-}
-
-// noteLocked notes whether the API refused a request of the queue: 1, or accepted it: 0.
-func (t *Ticket) noteLocked(refused float64) {
-	p := t.pacer
-	switch {
-	case !t.queued:
-	case t.late:
-		p.lateRefused += (refused - p.lateRefused) / 8
-		p.soonRefused += (p.lateRefused - p.soonRefused) / 64 // in case all requests are late
-	default:
-		p.soonRefused += (refused - p.soonRefused) / 8
-	}
-}
-
-// changeLocked changes the gap after a counted refusal. Under a limit the API refuses fewer of the
-// requests that go out late, and a longer gap helps. Where other programs use up the limit, or a
-// gateway refuses a share of all requests, it refuses as many of them, and calls would wait for
-// nothing. While it refuses nearly all requests, there is nothing to compare.
-func (p *Pacer) changeLocked() {
-	refusesAll := p.soonRefused > 0.8
-	helps := p.lateRefused < 0.4*p.soonRefused
-	if refusesAll || helps {
-		p.gap = min(p.gap*3/2, maxGap)
-	} else {
-		p.gap = max(p.gap/2, minGap)
-	}
 }
 
 func nextPause(pause time.Duration) time.Duration {
@@ -399,10 +346,7 @@ func (p *Pacer) releaseLocked(t *Ticket) {
 	t.sendLocked()
 	t.turn <- struct{}{}
 
-	between := t.sent - p.latest
-	t.queued = true
-	t.late = between > p.usual
-	p.usual += (min(between, 4*p.usual) - p.usual) / 32
+	t.late = t.sent-p.latest > p.gap*6/5
 	p.latest = t.sent
 	p.next = t.sent + p.gap
 	p.people[t.person].latest = t
@@ -432,7 +376,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	case next == nil:
 		return nil, again
 	case next.last: // there is more room later
-		return next, max(p.next, next.ready) + p.gap
+		return next, max(p.next, next.ready) + 3*p.gap
 	}
 	return next, p.next
 }

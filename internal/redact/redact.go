@@ -2,6 +2,7 @@
 package redact
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -56,7 +57,10 @@ func (r *Redactor) Add(secrets ...string) {
 		}
 	}
 
-	slices.SortFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(r.forms, func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	r.forms = slices.Compact(r.forms)
 	var pairs []string
 	for _, form := range r.forms {
 		pairs = append(pairs, form, Redacted)

@@ -33,3 +33,11 @@ func TestRedact(t *testing.T) {
 		})
 	}
 }
+
+// Secrets of a file that is read again take nothing more.
+func TestAddAgain(t *testing.T) {
+	r := New("abcd", `e"fg`)
+	want := len(r.forms)
+	r.Add(`e"fg`, "abcd")
+	compare.Equal(t, "forms", len(r.forms), want)
+}

@@ -34,11 +34,18 @@ func (a *api) ask(
 	}
 	a.question = q.Query
 	a.created = time.Now()
-	if q.Query == "nameless" {
+	switch q.Query {
+	case "nameless":
 		call.Send(llm.Created{})
 		call.Send(llm.Created{}) // of a retry
-	} else {
+	case "retried":
+		call.Send(llm.Created{ID: "resp_0"})
+		fallthrough
+	default:
 		call.Send(llm.Created{ID: "resp_1"})
+	}
+	if q.Query == "soon" {
+		return research(ctx, call, answer.Question{Query: "brief"})
 	}
 	return research(ctx, call, answer.Question{Query: "why"})
 }
@@ -51,11 +58,12 @@ var fetchErrors = map[string]error{
 }
 
 func (a *api) fetch(
-	ctx context.Context, call *llm.Call, response string, created time.Time,
+	ctx context.Context, call *llm.Call, from answer.Origin,
 ) (*answer.Answer, error) {
 	a.fetches++
 	time.Sleep(10 * time.Millisecond)
-	isSame := call.Tool == cmp.Or(a.tool, detailed) && response == "resp_1" && created.Equal(a.created)
+	isSame := from.Tool == cmp.Or(a.tool, detailed) && from.Response == "resp_1" &&
+		from.Created.Equal(a.created)
 	switch {
 	case !isSame:
 		return nil, errors.New("not the task that was started")
@@ -63,6 +71,8 @@ func (a *api) fetch(
 		return nil, context.Canceled
 	case a.question == "echo": // the API has no GET
 		return nil, answer.ErrGone
+	case a.question == "dark": // it fails
+		return nil, answer.ErrUnknown
 	case time.Since(a.created) < time.Minute:
 		return nil, answer.ErrRunning
 	case a.question == "panic":
@@ -151,6 +161,7 @@ func TestBackgroundEnds(t *testing.T) {
 		{"endless", "", limit, failed + `timed out after 300 s"`},
 		{"endless", "protocol", limit, `"status":"failed"`},
 		{"busy", "", limit, `"status":"working"`},
+		{"dark", "", limit, `"status":"working"`},
 		{"gone", "", time.Minute, failed + `the API does not have`},
 		{"gone", "protocol", time.Minute, `"error":{"code":-32001,"message":"`},
 		{"panic", "", time.Minute, failed + `internal error"`},

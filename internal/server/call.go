@@ -78,6 +78,9 @@ func (s *Server) call(
 ) (mcp.Result, error) {
 	name := req.Params.Name
 	isKnown := slices.ContainsFunc(s.tools, func(t *mcp.Tool) bool { return t.Name == name })
+	if name == fetch && s.options.API != nil { // another server may have sealed the id
+		isKnown = true
+	}
 	if !isKnown {
 		return nil, unknownTool(name)
 	}
@@ -96,7 +99,7 @@ func (s *Server) call(
 		return s.await(ctx, req, call, args.Get("id").Str)
 	}
 	if err == nil {
-		err = s.hour.take(call.Person.ID)
+		err = s.hour.take(call.Person.ID, 1)
 	}
 	if err != nil {
 		s.observe(call, began, nil, err)
@@ -128,9 +131,8 @@ func (s *Server) ask(
 		return nil, a, err
 	}
 
-	task, keep := s.tasks.Start(ctx, call, func(ctx context.Context) (*answer.Answer, error) {
-		return s.run(ctx, call, q)
-	})
+	run := func(ctx context.Context) (*answer.Answer, error) { return s.run(ctx, call, q) }
+	task, keep := s.tasks.Start(ctx, call, q.ExcludeDomains, run)
 	if isTask && keep(nameTime) {
 		return task, nil, nil
 	}
@@ -150,7 +152,13 @@ func (s *Server) run(
 	ctx context.Context, call *llm.Call, q answer.Question,
 ) (a *answer.Answer, err error) {
 	began := time.Now()
-	defer func() { s.observe(call, began, a, err) }()
+	defer func() {
+		isFree := a == nil && call.Attempts == 0 // the API was not asked
+		if isFree {
+			_ = s.hour.take(call.Person.ID, -1)
+		}
+		s.observe(call, began, a, err)
+	}()
 	defer s.recoverCall(call.Tool, &err)
 	ctx, cancel := answer.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()

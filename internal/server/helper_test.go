@@ -41,6 +41,10 @@ func research(
 ) (*answer.Answer, error) {
 	duration := time.Minute
 	word, second, _ := strings.Cut(q.Query, " ")
+	if word == "unsent" {
+		return nil, &llm.Error{Kind: llm.KindAuth, Status: 401}
+	}
+	call.Attempts = 1
 	switch word {
 	case "brief":
 		duration = time.Second

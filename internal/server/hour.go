@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -20,8 +21,9 @@ type hourLimit struct {
 	buckets map[string]*rate.Limiter // by ID of the person; one that is not there is full
 }
 
-// take takes a call of a person from the bucket. The error is of llm.KindLimited.
-func (h *hourLimit) take(id string) error {
+// take takes calls of a person from the bucket; a negative number gives them back. The error is of
+// llm.KindLimited.
+func (h *hourLimit) take(id string, calls int) error {
 	if h.calls == 0 {
 		return nil
 	}
@@ -32,7 +34,7 @@ func (h *hourLimit) take(id string) error {
 	maps.DeleteFunc(h.buckets, func(_ string, b *rate.Limiter) bool { return b.Tokens() >= most })
 	bucket := cmp.Or(h.buckets[id], rate.NewLimiter(rate.Limit(most/3600), h.calls))
 	h.buckets[id] = bucket
-	if bucket.Allow() {
+	if bucket.AllowN(time.Now(), calls) {
 		return nil
 	}
 

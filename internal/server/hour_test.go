@@ -42,7 +42,8 @@ func TestCallsPerHour(t *testing.T) {
 	})
 }
 
-// The error says when the next call is possible. Invalid arguments take nothing, failed calls do.
+// The error says when the next call is possible. Invalid arguments and calls that the API
+// was not asked for take nothing, failed calls do.
 func TestLimited(t *testing.T) {
 	const reached = "limit of 3 calls an hour reached; a call is possible in "
 	synctest.Test(t, func(t *testing.T) {
@@ -53,9 +54,10 @@ func TestLimited(t *testing.T) {
 			want           string // the error; "": none
 		}{
 			{0, "brief", "ok", ""},
+			{0, "unsent", "error", "calling the Responses API: not authenticated (401): "},
 			{0, "panic", "error", "internal error"},
 			{0, "brief", "ok", ""},
-			{0, "brief", "limited", reached + "20 min"},
+			{0, "unsent", "limited", reached + "20 min"},
 			{0, "", "invalid", "query must not be empty"},
 			{18*time.Minute + 30*time.Second, "brief", "limited", reached + "2 min"},
 			{time.Minute, "brief", "limited", reached + "1 min"},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -17,6 +18,10 @@ const (
 	fetch    = "answer_result" // the tool that returns the answers of late calls
 	nameTime = 2 * time.Second // for the API to name the response of a task
 	maxFetch = 1_000_000       // working results of a call
+
+	// fetchTime is how long answer_result waits on a server without Within, whose calls are not late:
+	// servers with other settings may share their clients.
+	fetchTime = 20 * time.Second
 )
 
 const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
@@ -57,7 +62,7 @@ func (s *Server) working(req mcp.Request, id string) *result {
 	}{working, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
 		"returns the answer. Do not ask the question again, and do not answer without it."})
 
-	r := newResult(req, string(body), nil)
+	r := s.newResult(req, string(body), nil)
 	if s.options.Structured {
 		r.Structured = body
 	}
@@ -78,7 +83,7 @@ func (s *Server) await(
 
 	call.Tool = task.Tool
 	defer watch(ctx, req, task.Progress)()
-	end := s.tasks.Wait(ctx, task, call, s.options.Within)
+	end := s.tasks.Wait(ctx, task, call, cmp.Or(s.options.Within, fetchTime))
 	if end.Works() {
 		return s.working(req, next), nil
 	}

@@ -127,6 +127,57 @@ func TestLateOverHTTP(t *testing.T) {
 	}, a.overHTTP, late, onePlace)
 }
 
+// Over HTTP the id is there in time, unless the API says that it does not have the response, or what
+// the question excludes does not fit. The API is asked about calls that take half of that time.
+func TestLateInTime(t *testing.T) {
+	domains := strings.Repeat(`,"www.a.example"`, 100)[1:]
+	for name, tt := range map[string]struct {
+		arguments string
+		want      time.Duration // until the result
+		fetches   int
+	}{
+		"found":     {`"why"`, within, 1},
+		"failing":   {`"dark"`, within, 1},
+		"no GET":    {`"echo"`, time.Minute, 1},
+		"not late":  {`"soon"`, time.Second, 0},
+		"excluding": {`"why","exclude_domains":[` + domains + `]`, time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &api{tool: "answer"}
+			inSession(t, func(p *peer) {
+				began := time.Now()
+				r := p.request("tools/call", withTasks,
+					`"name":"answer","arguments":{"query":`+tt.arguments+`}`)
+				id := gjson.Get(r.Get("content.0.text").Str, "id")
+				compare.Equal(p, "a result after", time.Since(began), tt.want)
+				compare.Equal(p, "it is an id", id.Exists(), tt.want == within)
+				compare.Equal(p, "requests", a.fetches, tt.fetches)
+			}, a.overHTTP, late)
+		})
+	}
+}
+
+// A server whose calls are not late answers for the ids of others, and does not list the tool. The
+// id is that of the last retry.
+func TestLateElsewhere(t *testing.T) {
+	a := &api{tool: "answer"}
+	inSession(t, func(p *peer) {
+		_, working := p.ask("retried")
+		id := working.Get("id").Str
+
+		other := newPeer(p.T, a.overHTTP)
+		began := time.Now()
+		_, second := other.await(id)
+		other.want(second, `"status":"working","id":"`+id+`.2"`)
+		compare.Equal(p, "wait", time.Since(began).Round(time.Second), fetchTime)
+		over, _ := other.await(id + ".2")
+		other.want(over, `\"answer\":\"`)
+
+		list := other.request("tools/list", withTasks, `"x":1`)
+		compare.Equal(p, "tools", list.Get("tools.#").Int(), int64(3))
+	}, a.overHTTP, late)
+}
+
 // The call and answer_result get the progress of the call, each until its result.
 func TestLateProgress(t *testing.T) {
 	inSession(t, func(p *peer) {

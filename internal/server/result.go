@@ -31,9 +31,12 @@ type content struct {
 }
 
 // newResult returns a result with a text for the client of a request.
-func newResult(req mcp.Request, body string, meta map[string]any) *result {
+func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *result {
 	r := &result{Content: []content{{"text", body}}}
 	r.Meta = mcp.Meta{}
+	if s.options.NoMeta {
+		meta = nil
+	}
 	for name, value := range meta {
 		r.Meta[version.Name+"/"+name] = value
 	}
@@ -80,7 +83,7 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 	clean := s.options.Redactor.Line
 	m := a.Meta
 
-	r := newResult(req, string(body), map[string]any{
+	r := s.newResult(req, string(body), map[string]any{
 		"usage":          usage(m.Usage),
 		"resolved_model": clean(m.ResolvedModel),
 		"service_tier":   clean(m.ServiceTier),
@@ -122,7 +125,7 @@ func (s *Server) failure(req mcp.Request, tool string, err error) (mcp.Result, e
 	isResult := mode == "result" || (mode != "protocol" && isStateless(req.GetParams().GetMeta()))
 	if isResult {
 		data["code"] = code
-		r := newResult(req, message, data)
+		r := s.newResult(req, message, data)
 		r.IsError = true
 		return r, nil
 	}

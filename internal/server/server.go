@@ -39,13 +39,14 @@ type Options struct {
 	Explain    func(profile string, err error) string // an error of Ask in one line for people
 	Defaults   answer.Defaults                        // shown in the schemas
 	Structured bool                                   // add structuredContent; some clients then drop content
+	NoMeta     bool                                   // leave out _meta; some clients show it to models
 
 	Tasks  bool       // clients can run answer_detailed as a task
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server
 	Shared bool       // requests about a task may reach another process, see tasks.Options
 
 	// Within is how long a call and answer_result wait for an answer before they return an id. 0: a
-	// call waits for its end, and there is no answer_result.
+	// call waits for its end, and answer_result is not listed.
 	Within time.Duration
 	Last   <-chan struct{} // of tasks.Options
 
@@ -101,6 +102,7 @@ func New(o Options) *Server {
 
 	s.tasks = tasks.New(tasks.Options{
 		Timeout: o.Timeout,
+		Within:  o.Within,
 		API:     o.API,
 		Recover: s.recoverCall,
 		Shared:  o.Shared,
@@ -133,18 +135,13 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	program := &mcp.Implementation{
-		Name:    version.Name,
-		Version: version.String(),
-	}
-	m := mcp.NewServer(program, &mcp.ServerOptions{
+	m := mcp.NewServer(program(), &mcp.ServerOptions{
 		Logger:       log,
 		Instructions: s.options.instructions(),
-		// Exactly {"tools":{}}: the SDK would add logging and listChanged.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: serverCapabilities,
 		// initialize agrees on the second one for any request (spec §2.3). The first is for
 		// stateless clients, which do not initialize.
-		SupportedProtocolVersions: []string{Stateless, "2025-06-18"},
+		SupportedProtocolVersions: []string{Stateless, legacy},
 		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 			if _, ok := req.(*mcp.ListToolsRequest); ok {
 				c.TTLMs = 3_600_000 // an hour: the tools change only when the server restarts
@@ -155,7 +152,7 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t, nil) // receive answers the calls
 	}
-	if s.options.Tasks {
+	if s.options.Tasks || s.options.API != nil {
 		addTaskMethods(m)
 	}
 	m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -164,8 +161,24 @@ func (s *Server) MCP(session context.Context) *mcp.Server {
 	return m
 }
 
-// Stateless is the protocol version from which on requests describe their client.
-const Stateless = "2026-07-28"
+// Stateless is the protocol version from which on requests describe their client. Before it clients
+// initialize a session, for which legacy is agreed on.
+const (
+	Stateless = "2026-07-28"
+	legacy    = "2025-06-18"
+)
+
+// serverCapabilities are exactly {"tools":{}}: the SDK would add logging and listChanged. The SDK copies
+// them.
+var serverCapabilities = &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+
+// program is what clients show of this server.
+func program() *mcp.Implementation {
+	return &mcp.Implementation{
+		Name:    version.Name,
+		Version: version.String(),
+	}
+}
 
 // isStateless reports whether a request follows that version. The SDK has refused later ones.
 func isStateless(meta mcp.Meta) bool {
@@ -176,9 +189,18 @@ func isStateless(meta mcp.Meta) bool {
 // receive returns what answers requests. next is the SDK, which would answer other methods, too,
 // such as subscriptions/listen.
 func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.MethodHandler {
+	initialized := &atomic.Bool{}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
-		case "initialize", "ping", "tools/list":
+		case "initialize":
+			res, err := next(ctx, method, req)
+			isFirst := !initialized.Swap(req.GetParams() != nil)
+			if err != nil && req.GetParams() != nil && isFirst {
+				return s.initialize(), nil
+			}
+			return res, err
+
+		case "ping", "tools/list":
 
 		case "server/discover":
 			res, err := next(ctx, method, req)
@@ -199,6 +221,18 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			}
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// initialize answers the first initialize of a session where the SDK refuses it, because the client has
+// sent server/discover. It has given up waiting for that answer, and falls back
+// (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio).
+func (s *Server) initialize() *mcp.InitializeResult {
+	return &mcp.InitializeResult{
+		ProtocolVersion: legacy,
+		Capabilities:    serverCapabilities,
+		Instructions:    s.options.instructions(),
+		ServerInfo:      program(),
 	}
 }
 

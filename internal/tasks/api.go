@@ -16,8 +16,8 @@ const (
 
 // atAPI is the home of a task whose response the API runs for another process.
 type atAPI struct {
-	tasks    *Tasks
-	response string
+	tasks *Tasks
+	from  answer.Origin
 
 	// turn holds a value while a request uses what follows. It is no Mutex, because the API may be
 	// asked meanwhile, and time in a bubble of testing/synctest goes on only where channels wait.
@@ -40,7 +40,7 @@ func (h *atAPI) look(ctx context.Context, t *Task, call *llm.Call) string {
 // askLocked asks the API. A response that runs beyond the time limit is cancelled, but only if the
 // API says that it runs: a complete answer is not lost because the API is busy.
 func (h *atAPI) askLocked(ctx context.Context, t *Task, call *llm.Call) {
-	a, err := h.tasks.fetch(ctx, t, call, h.response)
+	a, err := h.tasks.fetch(ctx, call, h.from)
 	h.asked = time.Now()
 	h.message = ""
 
@@ -69,15 +69,15 @@ func (h *atAPI) cancel(ctx context.Context, t *Task, call *llm.Call) {
 func (h *atAPI) cancelLocked(ctx context.Context, call *llm.Call) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	_ = h.tasks.o.API.Cancel(ctx, call, h.response) // the next GET tells how it ended
+	_ = h.tasks.o.API.Cancel(ctx, call, h.from.Response) // the next GET tells how it ended
 }
 
-// fetch asks the API about the response of a task.
+// fetch asks the API about a response.
 func (s *Tasks) fetch(
-	ctx context.Context, t *Task, call *llm.Call, response string,
+	ctx context.Context, call *llm.Call, from answer.Origin,
 ) (a *answer.Answer, err error) {
 	defer s.o.Recover(call.Tool, &err)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	return s.o.API.Fetch(ctx, call, response, t.Created)
+	return s.o.API.Fetch(ctx, call, from)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,27 +16,32 @@ import (
 type here struct {
 	tasks    *Tasks
 	stop     context.CancelCauseFunc
-	kept     atomic.Bool   // the call goes on without its request
-	named    chan struct{} // closed when the API runs a response for the call
-	response string        // its id, readable from then on
+	excluded string                 // see answer.Origin
+	kept     atomic.Bool            // the call goes on without its request
+	named    chan struct{}          // closed when the API runs a response for the call
+	response atomic.Pointer[string] // its id, that of the last retry; not nil from then on
+	isGone   atomic.Bool            // the API does not have it
 }
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
-// and ends with Tasks.
+// and ends with Tasks. Its answer cites no excluded pages.
 //
-// keep waits for a time until the API names the response of the call. If only what the API runs
-// becomes a task, keep waits until the API finds the response. It returns false if the call has ended
-// before.
+// keep waits until the API names the response of the call, at most for wait. If only what the API runs
+// becomes a task, it waits for the name as long as that takes, and with a wait it asks the API about
+// the response; without, the API was asked after half of Within. It returns false if the API does not
+// have the response, or if the call has ended before.
 func (s *Tasks) Start(
 	request context.Context,
 	call *llm.Call,
+	excluded []string,
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
 	h := &here{
-		tasks: s,
-		stop:  stop,
-		named: make(chan struct{}),
+		tasks:    s,
+		stop:     stop,
+		named:    make(chan struct{}),
+		excluded: strings.Join(excluded, " "),
 	}
 	t = newTask(call.Tool, call.Person.ID, now(), h)
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
@@ -53,9 +59,12 @@ func (s *Tasks) Start(
 		a, err := run(ctx)
 		s.end(t, a, err)
 	}()
+	if s.o.Within > 0 {
+		time.AfterFunc(s.o.Within/2, func() { h.find(t, asks) })
+	}
 
 	return t, func(wait time.Duration) bool {
-		if !h.isTask(t, &asks, wait) || !leave() {
+		if !h.isTask(t, asks, wait) || !leave() {
 			<-t.done
 			return false
 		}
@@ -65,21 +74,34 @@ func (s *Tasks) Start(
 	}
 }
 
-// name notes the response that an event names first. Others are retries.
+// name notes the response that an event names, unless it has no room in an id.
 func (h *here) name(ev llm.Event) {
 	created, ok := ev.(llm.Created)
-	if ok && created.ID != "" && h.response == "" {
-		h.response = created.ID
+	hasRoom := len(h.excluded) <= maxExcluded
+	if !ok || created.ID == "" || !hasRoom {
+		return
+	}
+	isFirst := h.response.Swap(&created.ID) == nil
+	if isFirst {
 		close(h.named)
 	}
 }
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
-func (h *here) isTask(t *Task, call *llm.Call, wait time.Duration) bool {
-	switch {
-	case h.tasks.o.Shared:
-		return h.isFound(t, call)
-	case h.tasks.o.API != nil:
+func (h *here) isTask(t *Task, call llm.Call, wait time.Duration) bool {
+	if h.tasks.o.Shared {
+		select {
+		case <-h.named:
+		case <-t.done:
+			return false
+		}
+		if wait > 0 {
+			h.find(t, call)
+		}
+		return !h.isGone.Load()
+	}
+
+	if h.tasks.o.API != nil {
 		select {
 		case <-h.named:
 		case <-t.done:
@@ -89,30 +111,25 @@ func (h *here) isTask(t *Task, call *llm.Call, wait time.Duration) bool {
 	return true
 }
 
-// isFound reports whether the API finds the response that it names: some servers say that a
-// response runs in the background, but have no GET. It waits for the name, and until the API says
-// something about it.
-func (h *here) isFound(t *Task, call *llm.Call) bool {
-	select {
-	case <-h.named:
-	case <-t.done:
-		return false
+// find asks the API whether it has the response that it names: some servers say that a response runs
+// in the background, but have no GET. A GET that fails says nothing about that. Then the call can
+// become a task: if its client ends long calls, the answer would be lost for sure.
+func (h *here) find(t *Task, call llm.Call) {
+	isNamed := h.tasks.o.Shared && isClosed(h.named)
+	isOver := h.kept.Load() || t.hasEnded()
+	if isNamed && !isOver {
+		_, err := h.tasks.fetch(context.Background(), &call, h.origin(t))
+		h.isGone.Store(errors.Is(err, answer.ErrGone))
 	}
+}
 
-	for {
-		_, err := h.tasks.fetch(context.Background(), t, call, h.response)
-		switch {
-		case errors.Is(err, answer.ErrUnknown):
-		case errors.Is(err, answer.ErrRunning):
-			return true
-		default: // it has ended, or is not there
-			return false
-		}
-		select {
-		case <-time.After(findTime):
-		case <-t.done:
-			return false
-		}
+// origin is that of the response, which the API has named.
+func (h *here) origin(t *Task) answer.Origin {
+	return answer.Origin{
+		Created:  t.Created,
+		Tool:     t.Tool,
+		Response: *h.response.Load(),
+		Excluded: h.excluded,
 	}
 }
 
@@ -122,12 +139,7 @@ func (s *Tasks) add(t *Task, h *here) {
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
 	if api := s.o.API; api != nil && isClosed(h.named) {
-		from := origin{
-			Created:  t.Created,
-			Tool:     t.Tool,
-			Response: h.response,
-		}
-		id = seal(from, api.Secrets()[0], owner{t.person, api.BaseURL})
+		id = seal(h.origin(t), api.Secrets()[0], owner{t.person, api.BaseURL})
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {

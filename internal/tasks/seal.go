@@ -9,20 +9,21 @@ import (
 	"encoding/binary"
 	"strings"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 )
 
 // purpose keeps the key apart from other uses of its secret.
 const purpose = "openai-responses-mcp task id"
 
-var encoding = base64.RawURLEncoding
+// version begins the ids of this format; those of the first one have none. Its colon is in no other
+// id.
+const version = "v2:"
 
-// origin is all there is to know about a response that the API writes for a call. A sealed id holds
-// it.
-type origin struct {
-	Created  time.Time // in milliseconds
-	Tool     string    // without NUL
-	Response string    // id at the API
-}
+// maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
+const maxExcluded = 1000
+
+var encoding = base64.RawURLEncoding
 
 // owner is who can open a sealed id.
 type owner struct {
@@ -30,30 +31,39 @@ type owner struct {
 	baseURL string // of the API, without NUL
 }
 
-// seal returns the id of a response: for one of OpenAI's it has 145 characters, because models copy
-// it. Only a server with the same secret and the same API can read
-// it.
-func seal(o origin, secret string, by owner) string {
+// seal returns the id of a response: for one of OpenAI's it has 148 characters, and more only for
+// excluded domains, because models copy it. Only a server with the same secret and the same API can
+// read it.
+func seal(o answer.Origin, secret string, by owner) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
-	plain = append(plain, o.Tool+"\x00"+o.Response...)
-	sealed := newAEAD(secret).Seal(nil, nil, plain, by.data())
-	return encoding.EncodeToString(sealed)
+	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
+	plain = append(plain, words...)
+	sealed := newAEAD(secret, purpose+version).Seal(nil, nil, plain, by.data())
+	return version + encoding.EncodeToString(sealed)
 }
 
 // open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
 // false for any other id.
-func open(id string, secrets []string, by owner) (o origin, ok bool) {
+func open(id string, secrets []string, by owner) (o answer.Origin, ok bool) {
+	id, isCurrent := strings.CutPrefix(id, version)
+	info := purpose
+	if isCurrent {
+		info += version
+	}
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
 		return o, false
 	}
 
 	for _, secret := range secrets {
-		plain, err := newAEAD(secret).Open(nil, nil, sealed, by.data())
+		plain, err := newAEAD(secret, info).Open(nil, nil, sealed, by.data())
 		if err == nil {
 			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
-			o.Tool, o.Response, ok = strings.Cut(string(plain[8:]), "\x00")
-			return o, ok
+			words := strings.Split(string(plain[8:])+"\x00", "\x00")
+			o.Tool = words[0]
+			o.Response = words[1]
+			o.Excluded = words[2]
+			return o, true
 		}
 	}
 	return o, false
@@ -64,10 +74,10 @@ func (o owner) data() []byte {
 	return []byte(o.person + "\x00" + o.baseURL)
 }
 
-// newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key of a
-// secret. Sizes are the only errors, and they are fixed.
-func newAEAD(secret string) cipher.AEAD {
-	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
+// newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key that info
+// makes of a secret. Sizes are the only errors, and they are fixed.
+func newAEAD(secret, info string) cipher.AEAD {
+	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, info, 32)
 	block, _ := aes.NewCipher(key)
 	aead, _ := cipher.NewGCMWithRandomNonce(block)
 	return aead

@@ -1,8 +1,12 @@
 package tasks
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 const (
@@ -12,7 +16,12 @@ const (
 
 var (
 	began = time.Date(2026, 11, 22, 1, 2, 3, 4e6, time.UTC)
-	task  = origin{began, "answer_detailed", "resp_1"}
+	task  = answer.Origin{
+		Created:  began,
+		Tool:     "answer_detailed",
+		Response: "resp_1",
+		Excluded: "a.example b.example",
+	}
 	alice = owner{"token:alice", "https://api.example/v1"}
 	both  = []string{oldSecret, newSecret}
 )
@@ -30,6 +39,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// Ids of the first format, without a version, stay readable.
+func TestOpenFirst(t *testing.T) {
+	const id = "nv5-JWgvNVt7aRD3onfuP4Mj9xJ87J08WIMrJa0J1vARDoI8yveEdtbucDBSaP0DSayIO6ZN5gDrPg"
+	want := task
+	want.Excluded = ""
+	got, ok := open(id, both, alice)
+	if got != want || !ok {
+		t.Errorf("opened %t, %+v, want %+v", ok, got, want)
+	}
+
+	grown := len(seal(want, newSecret, alice)) - len(id)
+	compare.Equal(t, "characters more", grown, len(version))
+}
+
 // Other ids cannot be opened, and none by others.
 func TestRefused(t *testing.T) {
 	id := seal(task, newSecret, alice)
@@ -43,6 +66,8 @@ func TestRefused(t *testing.T) {
 		{"another API", id, owner{alice.person, ""}},
 		{"NUL in the person", id, owner{string(alice.data()), ""}},
 		{"longer", id + "AAAA", alice},
+		{"without its version", strings.TrimPrefix(id, version), alice},
+		{"another version", strings.Replace(id, version, "v3:", 1), alice},
 		{"empty", "", alice},
 		{"line break", id + "\n", alice},
 	} {

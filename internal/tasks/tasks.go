@@ -24,7 +24,6 @@ const (
 	maxTasks = 1000             // that are kept, unless more of them work
 	maxBytes = 64 << 20         // of the answers of tasks that have ended, unless the last has more
 	keepHere = time.Hour        // after the time limit, for clients that fetch the answer late
-	findTime = 5 * time.Second  // between two attempts to find it
 	waitTime = 2 * time.Second  // between two looks at a task while a request waits for it
 	askTime  = 10 * time.Second // for the API to answer
 )
@@ -39,6 +38,9 @@ type Options struct {
 	// Recover is deferred around Fetch: it turns a panic into an error.
 	Recover func(tool string, err *error)
 
+	// Within is the time after which calls are late; 0: none is.
+	Within time.Duration
+
 	// Shared says that requests about a task may reach another process, as over HTTP. Then only
 	// calls whose response the API runs become tasks.
 	Shared bool
@@ -52,12 +54,7 @@ type Options struct {
 type API struct {
 	// Fetch returns the answer of a response, or an error of package answer that says why there is
 	// none. Cancel cancels a response. Neither waits for other calls.
-	Fetch func(
-		ctx context.Context,
-		call *llm.Call,
-		response string,
-		created time.Time,
-	) (*answer.Answer, error)
+	Fetch  func(ctx context.Context, call *llm.Call, from answer.Origin) (*answer.Answer, error)
 	Cancel func(ctx context.Context, call *llm.Call, response string) error
 
 	Secrets func() []string // ids are sealed with the first one, and opened with any
@@ -226,9 +223,9 @@ func (s *Tasks) Find(id, person string) *Task {
 			return nil
 		}
 		home := &atAPI{
-			tasks:    s,
-			response: from.Response,
-			turn:     make(chan struct{}, 1),
+			tasks: s,
+			from:  from,
+			turn:  make(chan struct{}, 1),
 		}
 		t = newTask(from.Tool, person, from.Created, home)
 		t.TTL = s.o.Timeout + s.o.API.Keep

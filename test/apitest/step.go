@@ -39,7 +39,7 @@ type step struct {
 
 var (
 	turns  = []string{"ok", "search", "uncited"}
-	faults = []string{"hang", "cut", "truncated", "redirect", "garbage"}
+	faults = []string{"hang", "cut", "truncated", "redirect", "garbage", "forbidden"}
 )
 
 // Script adds steps for the next requests, one request each. The step after the word "always" is
@@ -49,14 +49,15 @@ var (
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
 //	incomplete, failed                    the status of the response
-//	400, 401, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
+//	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	gone, too-old                         errors of a GET: no such response, no stream of it
 //	no-scope, no-endpoint                 others: the key may not read models, no such path
 //	error[=ERROR]                         a stream ends with an error event
 //	refuses=PARAM, unverified             400 if the request has the parameter
-//	blames=PARAM                          the parameter that this 400 names
+//	blames=PARAM, without-code            the parameter that this 400 names; it has no code
+//	quoting, blocked                      400s that quote the question, about the person
 //	ignores-background, echoes-background runs in the foreground; says otherwise
-//	hang, cut, truncated, garbage, redirect=URL   other faults
+//	hang, cut, truncated, garbage, forbidden, redirect=URL   other faults
 //	delay=2s, slow=100ms                  before the answer, between events
 //	cut-after=N, hang-after=N             where a stream stops
 func (s *Server) Script(steps ...string) error {
@@ -104,6 +105,8 @@ func parse(word string) (st step, err error) {
 		case "unverified":
 			st.refuses = []string{"stream", "reasoning.summary"}
 			st.refusal = name
+		case "without-code":
+			st.refusal = "invalid"
 		case "blames":
 			st.blames = value
 		case "empty", "incomplete", "failed", "ignores-background", "echoes-background":
@@ -216,6 +219,10 @@ func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (compl
 	case "redirect":
 		w.Header().Set("Location", st.value)
 		status = http.StatusTemporaryRedirect
+	case "forbidden": // by a firewall
+		status = http.StatusForbidden
+		contentType = "text/html; charset=utf-8"
+		body = "<!doctype html><title>Forbidden</title>\n"
 	case "garbage": // the page of a captive portal
 		contentType = "text/html; charset=utf-8"
 		body = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"

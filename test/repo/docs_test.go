@@ -232,3 +232,16 @@ func TestManual(t *testing.T) {
 	got := find(`Fl (-[a-z][a-z-]+)`, manual)
 	compare.Equal(t, "flags", got, want)
 }
+
+// The architecture names tests that exist.
+func TestNamedTests(t *testing.T) {
+	sources := ""
+	for _, name := range files(t, "internal/*/*_test.go", "cmd/*/*_test.go", "test/*/*_test.go") {
+		sources += read(t, name)
+	}
+	for _, name := range find("`(Test\\w+)`", read(t, "docs/architecture.md")) {
+		if !strings.Contains(sources, "func "+name+"(") {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package httpd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
+)
+
+// holder is a person with a token, and user one who signs in. The name of the user is cut.
+var (
+	holder = llm.Person{ID: "token:alice", Name: "alice"}
+	user   = llm.Person{ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"}
+)
+
+// Entries deny their people in any case and Unicode form. Forms that deny nobody are errors, which
+// have nothing of the file.
+func TestDeniedForms(t *testing.T) {
+	const none, wrong = "", "line 2 is not one name or subject"
+	for _, tt := range []struct {
+		name, file string
+		person     llm.Person
+		want       string // the error; none: the person is denied
+	}{
+		{"name", "alice", holder, none},
+		{"case", "ALICE", holder, none},
+		{"blanks and a byte order mark", "\ufeff  alice\t", holder, none},
+		{"line ends", "x\r\ny\ralice", holder, none},
+		{"subject", "auth0|42", user, none},
+		{"subject in another case", "AUTH0|42", user, none},
+		{"issuer and subject", "https://id.example/ auth0|42", user, none},
+		{"long name", strings.Repeat("é", 93), user, none},
+		{"long name, decomposed", strings.Repeat("e\u0301", 93), user, none},
+
+		{"UTF-16", "a\x00l\x00", holder, "not UTF-8 text"},
+		{"Latin-1", "Ren\xe9", holder, "not UTF-8 text"},
+		{"comment", "x\nalice # left", holder, wrong},
+		{"line of comment", "x\n# left", holder, wrong},
+		{"list", "x\nalice,bob", holder, wrong},
+		{"list with blanks", "x\nalice bob", holder, wrong},
+		{"YAML list", "x\n- alice", holder, wrong},
+		{"YAML map", "x\ndenied: alice", user, wrong},
+		{"JSON", "x\n[\"alice\"]", holder, wrong},
+		{"quotes", "x\n'alice'", holder, wrong},
+		{"token", "x\nalice:0123456789abcdef", holder, wrong},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			access := Access{}
+			if tt.person == user {
+				access.Resource = &oauth.Resource{}
+			}
+			d := NewDenied(access)
+
+			got := ""
+			if err := d.Set([]byte(tt.file)); err != nil {
+				got = err.Error()
+			}
+			compare.Equal(t, "error", got, tt.want)
+			if tt.want == none {
+				other := llm.Person{ID: "token:bo", Name: "bo"}
+				compare.Equal(t, "denied", d.has(tt.person), true)
+				compare.Equal(t, "another is denied", d.has(other), false)
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+package llm
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+const (
+	inARow = 3 // refusals of the key that count
+
+	// probeTime is how long a request that asks the API again has to be refused. After it, the next
+	// ones go out, too: some answers have their header at their end.
+	probeTime = 2 * time.Second
+
+	refusalMemory   = time.Minute // after which the refusals of a person are forgotten
+	parameterMemory = 10 * time.Minute
+)
+
+// memory is what a Client remembers between calls, besides its pacers. docs/architecture.md has a
+// table of all that the program remembers.
+type memory struct {
+	pause time.Duration // after a refusal of the key; 0: the API is always asked
+
+	mu         sync.Mutex          // guards the fields below
+	people     map[string]*refusal // those whose key or quota was refused, by ID
+	parameters map[parameter]evidence
+
+	// found is when a GET last found a background response of a model: a server where none did may
+	// have no GET.
+	found map[string]time.Time
+}
+
+// refusal is that of a person's key, or of its quota. While it counts, the person's calls fail with
+// it. It counts after several in a row, and those of two people count for all.
+type refusal struct {
+	failure *Error
+	row     int       // since the last request of the person that the API accepted
+	shared  int       // since the last one of anyone
+	next    time.Time // when a request may ask the API
+	asking  bool      // one does
+}
+
+// refused notes a refusal of the key.
+func (m *memory) refused(person string, failure *Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.people[person]
+	if r == nil {
+		r = &refusal{}
+		m.people[person] = r
+	}
+	r.failure = failure
+	r.row++
+	r.shared++
+
+	for _, r := range append(m.countingLocked(person), r) {
+		r.next = time.Now().Add(m.pause)
+		r.asking = false
+	}
+}
+
+// setKey forgets the refusals of another key.
+func (m *memory) setKey() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.people)
+}
+
+// countingLocked returns the refusals that count for a person.
+func (m *memory) countingLocked(person string) []*refusal {
+	var shared, own []*refusal
+	for id, r := range m.people {
+		if r.shared >= inARow {
+			shared = append(shared, r)
+		}
+		if id == person && r.row >= inARow {
+			own = append(own, r)
+		}
+	}
+	if len(shared) > 1 {
+		return append(shared, own...)
+	}
+	return own
+}
+
+// refusal returns the error of a person's call without asking the API; nil: the call may ask it.
+func (m *memory) refusal(person string) *Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.people, func(_ string, r *refusal) bool {
+		return time.Since(r.next) > refusalMemory
+	})
+
+	counting := m.countingLocked(person)
+	for _, r := range counting {
+		if m.pause > 0 && time.Now().Before(r.next) {
+			failure := *r.failure
+			failure.Attempts = 0
+			return &failure
+		}
+	}
+	for _, r := range counting {
+		if !r.asking {
+			r.asking = true
+			r.next = time.Now().Add(probeTime)
+		}
+	}
+	return nil
+}
+
+// parameter is a member of a body, or a member or element of one (reasoning.effort,
+// include.ELEMENT), that the API refuses: with its value, because it may take another one, and for a
+// person, unless the error shows that it is not about the question.
+type parameter struct{ model, name, value, person string }
+
+// anyValue is that of a parameter that the API does not know, and of safety_identifier, which has
+// another one for each person.
+const anyValue = ""
+
+// everyone is no ID of a person.
+const everyone = "*"
+
+// evidence is how often the API refused a parameter since it last accepted it.
+type evidence struct {
+	since time.Time
+	n     int
+}
+
+// refusedParameter notes that the API has refused a request because of a parameter, and has accepted
+// it without.
+func (m *memory) refusedParameter(p parameter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.parameters[p]
+	if e.n == 0 {
+		e.since = time.Now()
+	}
+	e.n++
+	m.parameters[p] = e
+}
+
+// accepted notes that the API accepts a request of a person.
+func (m *memory) accepted(person, model string, b body) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.people, person)
+	for _, r := range m.people {
+		r.shared = 0
+	}
+	maps.DeleteFunc(m.parameters, func(p parameter, _ evidence) bool {
+		return p.model == model && b.has(p)
+	})
+}
+
+// removeFrom removes from a person's body what the API refuses: after one refusal if it is everyone's,
+// else after two.
+func (m *memory) removeFrom(b body, model, person string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, e := range m.parameters {
+		counts := p.person == everyone || p.person == person && e.n > 1
+		switch {
+		case time.Since(e.since) > parameterMemory:
+			delete(m.parameters, p)
+		case counts && p.model == model && b.has(p):
+			b.remove(p.name)
+		}
+	}
+}
+
+// setFound notes that a GET has found a background response of a model.
+func (m *memory) setFound(model string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.found[model] = time.Now()
+	delete(m.parameters, parameter{model, "background", "true", everyone})
+}
+
+// hasFound reports whether a GET has found a background response of a model.
+func (m *memory) hasFound(model string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(m.found[model]) < parameterMemory
+}

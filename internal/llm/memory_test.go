@@ -1,0 +1,344 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	alice = Person{ID: "token:alice", Name: "alice"}
+	bob   = Person{ID: "token:bob", Name: "bob"}
+	carol = Person{ID: "token:carol", Name: "carol"}
+)
+
+// shared is an API that people share. It answers each request as the person's step says, or accepts
+// it.
+type shared struct {
+	mu    sync.Mutex // guards the fields below
+	steps map[Person]step
+	sent  map[Person][]map[string]any // the bodies
+	at    []time.Time
+}
+
+// newShared returns a client of an API that people share.
+func newShared(t testing.TB) (*Client, *shared) {
+	s := &shared{
+		steps: map[Person]step{},
+		sent:  map[Person][]map[string]any{},
+	}
+	c := newClientOf(testURL, s, 0, t.Output())
+	c.memory.pause = 5 * time.Second
+	return c, s
+}
+
+func (s *shared) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body map[string]any
+	err := json.NewDecoder(req.Body).Decode(&body)
+	if err != nil {
+		return nil, err
+	}
+
+	next := s.note(body)
+	return next(req)
+}
+
+// note notes a request, and returns what the API does with it.
+func (s *shared) note(body map[string]any) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	person := Person{}
+	for _, p := range []Person{alice, bob, carol} {
+		if body["safety_identifier"] == p.identifier() {
+			person = p
+		}
+	}
+	s.sent[person] = append(s.sent[person], body)
+	s.at = append(s.at, time.Now())
+	if s.steps[person] == nil {
+		return answer(200, finished)
+	}
+	return s.steps[person]
+}
+
+// set sets the step of people.
+func (s *shared) set(next step, people ...Person) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range people {
+		s.steps[p] = next
+	}
+}
+
+// requests returns how many requests a person has sent.
+func (s *shared) requests(p Person) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sent[p])
+}
+
+// asks makes a call of a person.
+func asks(ctx context.Context, c *Client, p Person) error {
+	_, err := c.Create(ctx, &Call{Person: p}, question())
+	return err
+}
+
+// keyFaults are refusals of the key and of its quota.
+var keyFaults = map[string]step{
+	"401":   answer(401, apiBody("", "invalid_api_key", "", "Incorrect API key.")),
+	"402":   answer(402, `{"error":{"code":402,"message":"requires more credits, or fewer max_tokens"}}`),
+	"quota": answer(429, apiBody("", "insufficient_quota", "", "No credit.")),
+}
+
+// The refusals of one person, however many, are that person's. After three in a row that person's
+// calls fail without a request.
+func TestRefusalsOfOne(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newShared(t)
+			api.set(fault, alice)
+			for range 100 {
+				if asks(t.Context(), c, alice) == nil {
+					t.Error("a call of alice is answered")
+				}
+				wantSuccess(t, asks(t.Context(), c, bob))
+			}
+			wantEqual(t, "requests of alice", api.requests(alice), 3)
+
+			time.Sleep(2 * time.Minute)
+			api.set(nil, alice)
+			wantSuccess(t, asks(t.Context(), c, alice))
+		})
+	}
+}
+
+// A refusal among successes fails its own call only.
+func TestRefusalsInBetween(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newShared(t)
+			for _, p := range []Person{alice, alice, bob, bob, alice} {
+				api.set(fault, p)
+				if asks(t.Context(), c, p) == nil {
+					t.Error("a refused call is answered")
+				}
+				api.set(nil, p)
+				for _, other := range []Person{carol, alice, bob} {
+					wantSuccess(t, asks(t.Context(), c, other))
+				}
+			}
+		})
+	}
+}
+
+// Refusals of two people without a success between them count for all: loops of any number of people
+// make a request in five seconds.
+func TestRefusalsOfAll(t *testing.T) {
+	for name, fault := range keyFaults {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newShared(t)
+			api.set(fault, alice, bob, carol)
+			for range 3 {
+				_ = asks(t.Context(), c, alice)
+				_ = asks(t.Context(), c, bob)
+			}
+			for range 600 { // a minute
+				e := asError(t, asks(t.Context(), c, carol))
+				if e.Kind != KindAuth && e.Kind != KindQuota {
+					t.Errorf("kind = %v", e.Kind)
+				}
+				_ = asks(t.Context(), c, alice)
+				time.Sleep(100 * time.Millisecond)
+			}
+
+			for i := 7; i < len(api.at); i++ {
+				pause := api.at[i].Sub(api.at[i-1])
+				if pause < 5*time.Second {
+					t.Errorf("request %d follows after %v", i, pause)
+				}
+			}
+			if n := len(api.at); n > 6+12 {
+				t.Errorf("%d requests", n)
+			}
+
+			c.SetKey("sk-another")
+			api.set(nil, alice)
+			wantSuccess(t, asks(t.Context(), c, alice))
+		})
+	}
+}
+
+// A key that works again answers the calls that begin seven seconds later, also if answers take
+// longer, with their header or without.
+func TestRefusalsEnd(t *testing.T) {
+	late := func(req *http.Request) (*http.Response, error) {
+		time.Sleep(20 * time.Second)
+		return answer(200, finished)(req)
+	}
+	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newShared(t)
+			people := []Person{alice, bob, carol}
+			api.set(keyFaults["401"], people...)
+			for i := range 300 {
+				_ = asks(t.Context(), c, people[i%3])
+				time.Sleep(100 * time.Millisecond)
+			}
+			api.set(well, people...)
+
+			var calls sync.WaitGroup
+			for i := range 100 {
+				calls.Go(func() {
+					err := asks(t.Context(), c, people[i%3])
+					if i >= 70 {
+						wantSuccess(t, err)
+					}
+				})
+				time.Sleep(100 * time.Millisecond)
+			}
+			calls.Wait()
+		})
+	}
+}
+
+// Without a pause each call asks the API, and gets the error of its own request.
+func TestRefusalsOff(t *testing.T) {
+	bubble(t, "off", func(t *testing.T) {
+		c, api := newShared(t)
+		c.memory.pause = 0
+		api.set(keyFaults["401"], alice)
+		api.set(keyFaults["402"], bob)
+		for range 10 {
+			wantKind(t, asks(t.Context(), c, alice), KindAuth)
+			wantKind(t, asks(t.Context(), c, bob), KindQuota)
+		}
+		wantEqual(t, "requests of alice", api.requests(alice), 10)
+		wantEqual(t, "requests of bob", api.requests(bob), 10)
+	})
+}
+
+// parameterRows have the refusals of requests of alice, in their order, and what those of bob and of
+// alice then lack. Carol's value of reasoning.effort is another
+// one.
+var parameterRows = []struct {
+	name              string
+	code, message     string
+	people            []Person // whose requests are refused, one each
+	alice, bob, carol bool     // whose effort is left out
+}{
+	{"unsupported value", "unsupported_value", "", []Person{alice}, true, true, false},
+	{"unsupported parameter", "unsupported_parameter", "", []Person{alice}, true, true, false},
+	{"unknown parameter", "unknown_parameter", "", []Person{alice}, true, true, true},
+	{"no code", "", "Nope.", []Person{alice}, false, false, false},
+	{"another code", "content_filter", "Nope.", []Person{alice}, false, false, false},
+	{"no code, one person twice", "", "Nope.", []Person{alice, alice}, true, false, false},
+	{"no code, two people once", "", "Nope.", []Person{alice, bob}, false, false, false},
+	{"no code, two people twice", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
+	{"a success between them", "", "Nope.", []Person{alice, carol, alice}, false, false, false},
+}
+
+// A refused parameter is left out for the model with the value that was refused, for all only where a
+// code shows it, and for ten minutes.
+func TestParameterMemory(t *testing.T) {
+	for _, tt := range parameterRows {
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api := newShared(t)
+			fault := answer(400, apiBody("", tt.code, "reasoning.effort", tt.message))
+			once := func(req *http.Request) (*http.Response, error) {
+				api.set(nil, alice, bob)
+				return fault(req)
+			}
+			lacks := func(p Person, effort string) bool {
+				r := question()
+				r.ReasoningEffort = effort
+				_, err := c.Create(t.Context(), &Call{Person: p}, r)
+				wantSuccess(t, err)
+				bodies := api.sent[p]
+				return !sends(bodies[len(bodies)-1], "reasoning.effort")
+			}
+
+			for _, p := range tt.people {
+				if p != carol {
+					api.set(once, p)
+				}
+				lacks(p, "medium") // carol's is accepted
+			}
+			wantEqual(t, "another value lacks it", lacks(carol, "low"), tt.carol)
+
+			got := []bool{lacks(alice, "medium"), lacks(bob, "medium")}
+			wantEqual(t, "alice and bob lack it", got, []bool{tt.alice, tt.bob})
+			time.Sleep(10*time.Minute + time.Second)
+			wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
+		})
+	}
+}
+
+// What the request without a parameter is refused for, too, says nothing about the parameter.
+func TestRefusedAnyway(t *testing.T) {
+	bubble(t, "refused", func(t *testing.T) {
+		c, api := newShared(t)
+		api.set(refusedAs("reasoning.effort", "Nope."), alice)
+		wantKind(t, asks(t.Context(), c, alice), KindParameter)
+		wantSuccess(t, asks(t.Context(), c, bob))
+		wantEqual(t, "requests of bob", api.requests(bob), 1)
+		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
+	})
+}
+
+// A blocked person is refused for good, and only a server that does not know safety_identifier is
+// asked without it.
+func TestIdentifier(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code, message string
+		want          Kind // of alice's call
+		stays         bool // in bob's request
+	}{
+		"blocked":            {"", "identifier blocked", KindBlocked, true},
+		"blocked with code":  {"cyber_policy_violation", "Limited.", KindBlocked, true},
+		"unsupported value":  {"unsupported_value", "identifier blocked", KindBlocked, true},
+		"unknown":            {"unknown_parameter", "", Kind{}, false},
+		"unknown in words":   {"", "Unrecognized request argument", Kind{}, true},
+		"status for a code":  {"400", "Extra inputs are not permitted", Kind{}, true},
+		"blocked, no reason": {"", "Nope.", KindBlocked, true},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newShared(t)
+			api.set(answer(400, apiBody("", tt.code, "safety_identifier", tt.message)), alice)
+			wantKind(t, asks(t.Context(), c, alice), tt.want)
+			without := api.requests(Person{})
+			wantEqual(t, "requests without", without > 0, tt.want == Kind{})
+
+			wantSuccess(t, asks(t.Context(), c, bob))
+			wantEqual(t, "bob is marked", api.requests(bob) == 1, tt.stays)
+		})
+	}
+}
+
+// A content filter quotes the question, which says nothing about background. A refusal in words does.
+func TestBackgroundInWords(t *testing.T) {
+	for message, want := range map[string]Kind{
+		"background can only be used with store":  {},
+		"Blocked: 'the background of the siege'.": KindParameter,
+	} {
+		bubble(t, message, func(t *testing.T) {
+			c, api := newShared(t)
+			r := backgroundQuestion()
+			if want != (Kind{}) {
+				r.Input = []json.RawMessage{UserMessage("What is the BACKGROUND of the siege?")}
+			}
+			api.set(func(req *http.Request) (*http.Response, error) {
+				api.set(nil, alice)
+				return inWords(message)(req)
+			}, alice)
+			_, err := c.Create(t.Context(), &Call{Person: alice}, r)
+			wantKind(t, err, want)
+
+			_, _ = c.Create(t.Context(), &Call{Person: bob}, r)
+			wantEqual(t, fmt.Sprint("bob's request has background after ", want), sends(api.sent[bob][0], "background"), true)
+		})
+	}
+}
