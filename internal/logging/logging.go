@@ -13,7 +13,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,37 +46,39 @@ const (
 func New(o Options) (log *slog.Logger, closeLog func(), err error) {
 	q, flush := newQueue(o.Stderr, o.Format == JSON)
 	h := o.handler(q)
+	log = slog.New(h)
 	if !o.Debug || o.File == "" {
-		return slog.New(h), flush, nil
+		return log, flush, nil
 	}
 	f, err := openFile(o.File)
 	if err != nil {
-		return slog.New(h), flush, err
+		return log, flush, err
 	}
 
-	file := o
-	file.Format = Text
-	file.Stderr = f
+	o.Format = Text
+	o.Stderr = &debugFile{File: f, log: log}
 	closeLog = func() {
 		flush()
 		_ = f.Close()
 	}
-	w := &debugFile{File: f, log: slog.New(h)}
-	return slog.New(slog.NewMultiHandler(h, file.handler(w))), closeLog, nil
+	return slog.New(slog.NewMultiHandler(h, o.handler(o.Stderr))), closeLog, nil
 }
 
-// debugFile is the file of a log. It warns once if it cannot be written, for example because the disk
-// is full.
+// debugFile is the debug file. The first line that it loses is a warning on stderr.
 type debugFile struct {
 	*os.File
-	log    *slog.Logger // without the file
-	warned sync.Once
+	log    *slog.Logger // of stderr
+	warned bool         // the handler writes one line at a time
 }
 
 func (f *debugFile) Write(line []byte) (int, error) {
 	n, err := f.File.Write(line)
-	if err != nil {
-		f.warned.Do(func() { f.log.Warn("the debug file cannot be written", "err", err) })
+	if err == nil {
+		_, err = os.Stat(f.Name()) // the file may be gone
+	}
+	if err != nil && !f.warned {
+		f.warned = true
+		f.log.Warn("the debug file cannot be written", "error", err)
 	}
 	return n, err
 }

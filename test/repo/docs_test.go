@@ -83,6 +83,22 @@ func checkLink(t *testing.T, from, target string) {
 	}
 }
 
+// Each alert leads to its heading.
+func TestRunbooks(t *testing.T) {
+	rules := strings.Split(read(t, "config/prometheus/rules.yaml"), "- alert: ")
+	for _, rule := range rules[1:] {
+		name, annotations, _ := strings.Cut(rule, "\n")
+		t.Run(name, func(t *testing.T) {
+			_, url, _ := strings.Cut(annotations, "runbook_url: https://"+module+"/blob/main/")
+			target, _, _ := strings.Cut(url, "\n")
+			if !strings.HasSuffix(target, "#"+strings.ToLower(name)) {
+				t.Errorf("runbook_url leads to %q", target)
+			}
+			checkLink(t, "README.md", target)
+		})
+	}
+}
+
 // dropped is what GitHub leaves out of the targets that it makes of headings.
 var dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 

@@ -5,7 +5,7 @@
 //
 //	repo_test.go      imports and versions
 //	plugin_test.go    the manifests for clients and catalogs, and the skill
-//	docs_test.go      links, examples, flags and keys
+//	docs_test.go      links, runbooks of alerts, examples, flags and keys
 //	commands_test.go  the commands of the documentation
 //	tour_test.go      the functions that the guided tour names
 package repo_test
