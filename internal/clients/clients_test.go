@@ -114,13 +114,14 @@ var servers = map[string]Server{
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
 		"npx on Windows": "cmd /c npx -y " + pinned + ` --stdio --config C:\o\c.yaml`,
-		"docker, configured": "docker run -i --rm -e MY_KEY -e GATEWAY_TOKEN -e TENANT " +
-			"-e ANSWER_WITHIN_MS " +
+		"docker, configured": "docker run -i --rm -e ANSWER_WITHIN_MS -e GATEWAY_TOKEN " +
+			"-e MY_KEY -e TENANT -e TOOL_ERRORS " +
 			"--mount type=bind,source=/a:b/c d,target=/config,readonly " +
 			image + " --stdio --config /config/config.yaml",
 	} {
 		t.Run(title, func(t *testing.T) {
-			got := strings.Join(servers[title].command(Client{Within: "45000"}), " ")
+			sets := map[string]string{"TOOL_ERRORS": "", "ANSWER_WITHIN_MS": "", "MY_KEY": ""}
+			got := strings.Join(servers[title].command(Client{Sets: sets}), " ")
 			compare.Equal(t, "command", got, want)
 		})
 	}
