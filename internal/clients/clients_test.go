@@ -290,16 +290,26 @@ func buttons(label string) string {
 
 // tables are the generated parts of client-setup.md.
 func tables() map[string]string {
-	files := "\n| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n"
+	files := "\n| Client | `setup` | File | macOS | Windows |\n|---|---|---|---|---|\n"
 	signIns := "\n| Client | Sign-in |\n|---|---|\n"
 	for _, c := range All() {
-		files += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
-			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
+		file := c.File("linux")
+		home := strings.NewReplacer("~", "%USERPROFILE%", "/", `\`).Replace(file)
+		files += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", c.Name, c.ID, unless(file, ""),
+			unless(c.File("darwin"), file), unless(c.File("windows"), file, home))
 		if c.Login != "" {
 			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
 		}
 	}
 	return map[string]string{"clients": files, "sign-in": signIns}
+}
+
+// unless is a cell of a table, empty for a path that the reader knows.
+func unless(path string, known ...string) string {
+	if slices.Contains(known, path) {
+		return ""
+	}
+	return "`" + path + "`"
 }
 
 // entries are the generated parts of testdata/entries.md.
@@ -346,7 +356,7 @@ func fence(c Client, s Server) string {
 		language = "text"
 	case c.ID == "codex":
 		language = "toml"
-	case c.ID == "goose":
+	case c.ID == "goose", c.ID == "continue":
 		language = "yml"
 	}
 	return "```" + language + "\n" + c.Snippet(s) + "```\n"
