@@ -38,7 +38,9 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
+	conditions := []string{
+		"", "stdio", "secret", "key", "login", "token", "oauth", "loopback", "plain",
+	}
 	known := append(conditions, Vias()...)
 	hints := file.Server
 	for _, c := range file.Clients {

@@ -143,6 +143,8 @@ func (s Server) has(condition string) bool {
 		return len(s.secrets()) > 0
 	case "key": // to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
+	case "login": // that finds a stored key, too
+		return len(s.Keys) > 0 && (s.Via == ViaNPX || s.Via == ViaBinary)
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
 	case "oauth": // the user signs in
