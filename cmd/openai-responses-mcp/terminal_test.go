@@ -76,7 +76,7 @@ func TestLoginTerminal(t *testing.T) {
 			late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 			defer late.Stop()
 
-			const prompt = "API key (OPENAI_API_KEY, it is not shown): "
+			const prompt = "API key for 127.0.0.1:1 (OPENAI_API_KEY, not shown): "
 			shown := readUntil(t, user, prompt)
 			if isEchoing(t, terminal) {
 				t.Error("the terminal echoes after the prompt")

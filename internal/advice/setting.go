@@ -54,7 +54,7 @@ func (v Advisor) NoModels(e *llm.Error) string {
 
 // GetKey says how to get a key when there is none.
 func (v Advisor) GetKey() string {
-	hint := v.setKeyOfAPI("a key")
+	hint := v.SetKey(v.KeyOfAPI("a key"))
 	if v.openAI() {
 		return hint
 	}
@@ -74,7 +74,7 @@ func (v Advisor) keyPlace() string {
 
 // newKey says how to replace a key that the API refused.
 func (v Advisor) newKey() string {
-	hint := v.setKeyOfAPI("a complete and current key")
+	hint := v.SetKey(v.KeyOfAPI("a complete and current key"))
 	if v.KeyFlaw != "" {
 		hint = v.SetKey("the key alone") + ": " + v.KeyFlaw
 	}
@@ -98,12 +98,12 @@ func (v Advisor) SetKey(which string) string {
 	return "set " + v.Key + " to " + which
 }
 
-// setKeyOfAPI is SetKey with where keys for the API come from.
-func (v Advisor) setKeyOfAPI(which string) string {
+// KeyOfAPI adds to "a key" where keys for the API come from.
+func (v Advisor) KeyOfAPI(which string) string {
 	if v.openAI() {
-		return v.SetKey(which + " from https://platform.openai.com/api-keys")
+		return which + " from https://platform.openai.com/api-keys"
 	}
-	return v.SetKey(which + " for " + v.host())
+	return which + " for " + v.host()
 }
 
 // otherModel names the setting that the model of a profile comes from.

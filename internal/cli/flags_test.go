@@ -46,7 +46,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{
 		"setup zed --via=http --url=https://u:p@h/",
 		"a server over HTTP needs its http or https URL",
-		"add --url https://HOST/mcp, without a user",
+		"start one with serve --http, and add --url https://HOST/mcp, without a user",
 	},
 	{
 		"setup codex --offline",

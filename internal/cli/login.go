@@ -49,7 +49,7 @@ func (a *app) login(ctx context.Context, args []string) error {
 		return a.removeKey(path)
 	}
 
-	key, err := a.enterKey(ctx, variable)
+	key, err := a.enterKey(ctx, s.Advisor.KeyOfAPI("API key")+" ("+variable+", not shown): ")
 	state := ""
 	if err == nil {
 		state, err = a.checkKey(ctx, s, key)
@@ -85,8 +85,8 @@ func (a *app) removeKey(path string) error {
 }
 
 // enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end, or
-// all of a pipe. name is the variable that the key would be in.
-func (a *app) enterKey(ctx context.Context, name string) (string, error) {
+// all of a pipe.
+func (a *app) enterKey(ctx context.Context, prompt string) (string, error) {
 	in, _ := a.stdin.(*os.File)
 	terminal := int(in.Fd()) // -1 for nil
 	if term.IsTerminal(terminal) {
@@ -104,8 +104,7 @@ func (a *app) enterKey(ctx context.Context, name string) (string, error) {
 		line, w := io.Pipe()
 		a.stdin = line
 		go func() {
-			question := "API key (" + name + ", it is not shown): "
-			s, err := term.NewTerminal(screen, "").ReadPassword(question)
+			s, err := term.NewTerminal(screen, "").ReadPassword(prompt)
 			if err != nil { // Ctrl-C is no signal in raw mode
 				err = &failure{exitInterrupted, "no key was entered", ""}
 			}

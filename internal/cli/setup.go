@@ -81,10 +81,11 @@ func (f *setupFlags) client(name string) (c clients.Client, err error) {
 		return c, usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
 	case overHTTP && !serverURL.MatchString(f.URL):
-		return c, usageError("add --url https://HOST/mcp, without a user",
+		return c, usageError(
+			"start one with serve --http, and add --url https://HOST/mcp, without a user",
 			"a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
-		return c, usageError("add --url https://HOST/mcp",
+		return c, usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)
 	}
 	return c, nil

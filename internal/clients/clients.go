@@ -34,7 +34,8 @@ type Client struct {
 	Env     string // template of the part of Local that passes variables on; "": env
 	Remote  string // template of an entry for a server over HTTP
 	Auth    string // template of the part of Remote that sends a token
-	Within  string // value of ANSWER_WITHIN_MS for a client that ends long calls, or ""
+
+	Sets map[string]string // variables with fixed values, such as ANSWER_WITHIN_MS
 
 	Add       string // template of the client's own command for Local, or ""
 	AddRemote string `yaml:"add_remote"` // template of the client's own command for Remote, or ""

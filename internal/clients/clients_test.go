@@ -38,7 +38,9 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	conditions := []string{"", "stdio", "secret", "key", "token", "oauth", "loopback", "plain"}
+	conditions := []string{
+		"", "stdio", "secret", "key", "login", "token", "oauth", "loopback", "plain",
+	}
 	known := append(conditions, Vias()...)
 	hints := file.Server
 	for _, c := range file.Clients {
@@ -114,13 +116,14 @@ var servers = map[string]Server{
 func TestCommandLine(t *testing.T) {
 	for title, want := range map[string]string{
 		"npx on Windows": "cmd /c npx -y " + pinned + ` --stdio --config C:\o\c.yaml`,
-		"docker, configured": "docker run -i --rm -e MY_KEY -e GATEWAY_TOKEN -e TENANT " +
-			"-e ANSWER_WITHIN_MS " +
+		"docker, configured": "docker run -i --rm -e ANSWER_WITHIN_MS -e GATEWAY_TOKEN " +
+			"-e MY_KEY -e TENANT -e TOOL_ERRORS " +
 			"--mount type=bind,source=/a:b/c d,target=/config,readonly " +
 			image + " --stdio --config /config/config.yaml",
 	} {
 		t.Run(title, func(t *testing.T) {
-			got := strings.Join(servers[title].command(Client{Within: "45000"}), " ")
+			sets := map[string]string{"TOOL_ERRORS": "", "ANSWER_WITHIN_MS": "", "MY_KEY": ""}
+			got := strings.Join(servers[title].command(Client{Sets: sets}), " ")
 			compare.Equal(t, "command", got, want)
 		})
 	}
@@ -289,16 +292,26 @@ func buttons(label string) string {
 
 // tables are the generated parts of client-setup.md.
 func tables() map[string]string {
-	files := "\n| Client | `setup` | Linux | macOS | Windows |\n|---|---|---|---|---|\n"
+	files := "\n| Client | `setup` | File | macOS | Windows |\n|---|---|---|---|---|\n"
 	signIns := "\n| Client | Sign-in |\n|---|---|\n"
 	for _, c := range All() {
-		files += fmt.Sprintf("| %s | `%s` | `%s` | `%s` | `%s` |\n",
-			c.Name, c.ID, c.File("linux"), c.File("darwin"), c.File("windows"))
+		file := c.File("linux")
+		home := strings.NewReplacer("~", "%USERPROFILE%", "/", `\`).Replace(file)
+		files += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", c.Name, c.ID, unless(file, ""),
+			unless(c.File("darwin"), file), unless(c.File("windows"), file, home))
 		if c.Login != "" {
 			signIns += fmt.Sprintf("| %s | %s |\n", c.Name, c.SignIn())
 		}
 	}
 	return map[string]string{"clients": files, "sign-in": signIns}
+}
+
+// unless is a cell of a table, empty for a path that the reader knows.
+func unless(path string, known ...string) string {
+	if slices.Contains(known, path) {
+		return ""
+	}
+	return "`" + path + "`"
 }
 
 // entries are the generated parts of testdata/entries.md.
@@ -345,7 +358,7 @@ func fence(c Client, s Server) string {
 		language = "text"
 	case c.ID == "codex":
 		language = "toml"
-	case c.ID == "goose":
+	case c.ID == "goose", c.ID == "continue":
 		language = "yml"
 	}
 	return "```" + language + "\n" + c.Snippet(s) + "```\n"

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -59,9 +60,7 @@ func (c Client) fill(template string, s Server) string {
 	line := s.command(c)
 	secrets := s.secrets()
 	references := map[string]string{}
-	if c.Within != "" {
-		references[withinEnv] = c.Within
-	}
+	maps.Copy(references, c.Sets)
 	for _, v := range secrets {
 		references[v] = c.refer(v)
 	}
@@ -75,7 +74,7 @@ func (c Client) fill(template string, s Server) string {
 		"$NAME", name,
 		"$URL", encode(s.URL),
 		"$ADDRESS", s.URL,
-		"$WITHIN", c.Within,
+		"$SETS", encode(c.Sets),
 		"$PACKAGE", pinned,
 		"$IMAGE", image,
 		"$TOKEN", c.refer(tokenEnv),
@@ -141,7 +140,6 @@ func (c Client) Command(s Server) (command, omits string) {
 
 	values := strings.NewReplacer(
 		"$NAME", name,
-		"$WITHIN", c.Within,
 		" $PROGRAM", quote(line[0]),
 		" $ARGUMENTS", quote(line[1:]...),
 		" $ENV", quote(passed...),

@@ -1,8 +1,10 @@
 package clients
 
 import (
+	"maps"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +26,9 @@ func Vias() []string {
 }
 
 const (
-	name      = "openai-responses" // the key of the server in the clients' files
-	tokenEnv  = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
-	withinEnv = "ANSWER_WITHIN_MS"
-	image     = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
+	name     = "openai-responses" // the key of the server in the clients' files
+	tokenEnv = "MCP_HTTP_TOKEN"   // the variable of the client's machine with the bearer token
+	image    = "ghcr.io/uchimanajet7/openai-responses-mcp:" + version.Version
 
 	// pinned starts faster than @latest, for which npx asks the registry.
 	pinned = version.Name + "@" + version.Version
@@ -106,11 +107,10 @@ func (s Server) command(c Client) []string {
 // configuration as /config, since the folder may hold a policy too.
 func (s Server) docker(c Client) []string {
 	line := []string{"docker", "run", "-i", "--rm"}
-	for _, v := range s.secrets() {
+	variables := append(slices.Collect(maps.Keys(c.Sets)), s.secrets()...)
+	slices.Sort(variables)
+	for _, v := range slices.Compact(variables) {
 		line = append(line, "-e", v) // without a value it copies the variable
-	}
-	if c.Within != "" {
-		line = append(line, "-e", withinEnv)
 	}
 
 	if s.Config != "" {
@@ -143,6 +143,8 @@ func (s Server) has(condition string) bool {
 		return len(s.secrets()) > 0
 	case "key": // to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
+	case "login": // that finds a stored key, too
+		return len(s.Keys) > 0 && (s.Via == ViaNPX || s.Via == ViaBinary)
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
 	case "oauth": // the user signs in

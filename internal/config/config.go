@@ -96,7 +96,7 @@ type (
 		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
 		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
 		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" doc:"Additional request headers. Credentials (Authorization, api-key, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
 
 	Request struct {
