@@ -72,8 +72,12 @@ var badFiles = []badFile{
 	{"number in quotes", `request: {timeout_ms: "300000"}`,
 		`1: request.timeout_ms: "300000" is not a number of milliseconds of at least 1; ` +
 			"write it without quotes"},
+	{"truth value in quotes", `server: {debug: "true"}`,
+		`1: server.debug: "true" is not true or false; write it without quotes`},
 	{"no blank after the colon", "policy:\n  max_citations:3\n",
 		`2: policy: "max_citations:3" is not a mapping; a blank follows the colon of a key`},
+	{"no blank before another key", "policy:\n  max_citations:3\n  timezone: UTC\n",
+		"2: not YAML: a blank follows the colon of a key"},
 	{"password in a URL of another scheme", "openai: {base_url: 'ftp://u:hunter2@h/'}",
 		"1: openai.base_url: [redacted] is not an absolute http or https URL"},
 	{"API key as a name", "openai: {sk-proj-0123456789abcdef: x}",
