@@ -69,6 +69,9 @@ var badFiles = []badFile{
 	{"API key under a name of its own", "openai: {api_key: sk-proj-0123456789abcdef}",
 		"1: openai.api_key: unknown key: no secret is read from this file; store the API key with " +
 			"openai-responses-mcp login, or set OPENAI_API_KEY"},
+	{"token for the API key", "openai: {api-token: sk-proj-0123456789abcdef}",
+		"1: openai.api-token: unknown key: no secret is read from this file; store the API key " +
+			"with openai-responses-mcp login, or set OPENAI_API_KEY"},
 	{"number in quotes", `request: {timeout_ms: "300000"}`,
 		`1: request.timeout_ms: "300000" is not a number of milliseconds of at least 1; ` +
 			"write it without quotes"},

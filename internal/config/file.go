@@ -119,7 +119,7 @@ func (l *loader) apply(data []byte) {
 }
 
 // secretName matches keys that people expect for the API key.
-var secretName = regexp.MustCompile(`(?i)^(api_?)?key$|^openai_api_key$`)
+var secretName = regexp.MustCompile(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
 // yamlError has the line, if there is one, and the message of an error such as
 // "yaml: line 3: found unexpected end of stream".
