@@ -86,7 +86,11 @@ func TestProxy(t *testing.T) {
 		{"not a URL", proxied(remote, nil, set), notURL},
 		{"scheme", proxied(remote, &url.URL{Scheme: "htp", Host: "p:1"}, set), notURL},
 		{"no port", proxied(remote, &url.URL{Scheme: "http", Host: "http:"}, set), notURL},
-		{"IPv6", proxied(remote, &url.URL{Scheme: "http", Host: "[::1]:1"}), "ok: http://[::1]:1 (HTTPS_PROXY)"},
+		{
+			"IPv6",
+			proxied(remote, &url.URL{Scheme: "http", Host: "[::1]:1"}),
+			"ok: http://[::1]:1 (HTTPS_PROXY)",
+		},
 		{"exception", proxied(remote, nil, set, "NO_PROXY=x"), exempt},
 		{"local API", proxied("http://localhost/v1", nil, set), exempt},
 	})

@@ -144,7 +144,8 @@ func ClearText(base string) string {
 		": the API key is sent unencrypted"
 }
 
-// proxyForm matches a proxy that net/http can use, without a user. What follows the host is a port.
+// proxyForm matches a proxy that net/http can use, without its user, who has a password. What follows
+// the host is a port.
 var proxyForm = regexp.MustCompile(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
 
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
@@ -156,7 +157,7 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	exceptions := o.Getenv("NO_PROXY") + o.Getenv("no_proxy")
 
 	switch {
-	case proxy != nil && proxyForm.MatchString(proxy.Scheme+"://"+proxy.Host): // User has a password
+	case proxy != nil && proxyForm.MatchString(proxy.Scheme+"://"+proxy.Host):
 		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
 	case o.Getenv(variable) == "":
 		return pass("none")
