@@ -63,7 +63,7 @@ func (a *app) login(ctx context.Context, args []string) error {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
 	_, err = fmt.Fprintf(a.stdout, "stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
-		path, state, version.Name)
+		path, state, a.command())
 	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
 		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}
@@ -183,15 +183,18 @@ func storeBeside(place, path, data string) error {
 }
 
 // loginCommand is the command line that stores the key which the server uses, or "" if that key is
-// elsewhere. npx and npm leave no command behind.
+// elsewhere.
 func (a *app) loginCommand(cfg *config.Config) string {
-	const command = version.Name + " login"
-	const pinned = "npx -y " + version.Name + "@" + version.Version + " login" // not a local package
-	switch {
-	case !cfg.KeyStored():
+	if !cfg.KeyStored() {
 		return ""
-	case strings.Contains(a.variable("npm_lifecycle_script"), version.Name):
-		return pinned
 	}
-	return command
+	return a.command() + " login"
+}
+
+// command is how the program is started. npx and npm leave no command behind.
+func (a *app) command() string {
+	if strings.Contains(a.variable("npm_lifecycle_script"), version.Name) {
+		return "npx -y " + version.Name + "@" + version.Version // not a local package
+	}
+	return version.Name
 }

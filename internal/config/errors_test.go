@@ -69,11 +69,18 @@ var badFiles = []badFile{
 	{"API key under a name of its own", "openai: {api_key: sk-proj-0123456789abcdef}",
 		"1: openai.api_key: unknown key: no secret is read from this file; store the API key with " +
 			"openai-responses-mcp login, or set OPENAI_API_KEY"},
+	{"token for the API key", "openai: {api-token: sk-proj-0123456789abcdef}",
+		"1: openai.api-token: unknown key: no secret is read from this file; store the API key " +
+			"with openai-responses-mcp login, or set OPENAI_API_KEY"},
 	{"number in quotes", `request: {timeout_ms: "300000"}`,
 		`1: request.timeout_ms: "300000" is not a number of milliseconds of at least 1; ` +
 			"write it without quotes"},
+	{"truth value in quotes", `server: {debug: "true"}`,
+		`1: server.debug: "true" is not true or false; write it without quotes`},
 	{"no blank after the colon", "policy:\n  max_citations:3\n",
 		`2: policy: "max_citations:3" is not a mapping; a blank follows the colon of a key`},
+	{"no blank before another key", "policy:\n  max_citations:3\n  timezone: UTC\n",
+		"2: not YAML: a blank follows the colon of a key"},
 	{"password in a URL of another scheme", "openai: {base_url: 'ftp://u:hunter2@h/'}",
 		"1: openai.base_url: [redacted] is not an absolute http or https URL"},
 	{"API key as a name", "openai: {sk-proj-0123456789abcdef: x}",

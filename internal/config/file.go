@@ -92,6 +92,11 @@ func (l *loader) apply(data []byte) {
 	if err != nil {
 		const hint = " (indent with spaces, and put paths and ${NAME} in single quotes)"
 		m := yamlError.FindStringSubmatch(err.Error())
+		at := noBlank.FindIndex(data)
+		if at != nil { // the error names one of the next lines
+			m[1] = strconv.Itoa(1 + bytes.Count(data[:at[0]], []byte("\n")))
+			m[2] = needsBlank
+		}
 		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
 		return
 	}
@@ -114,11 +119,17 @@ func (l *loader) apply(data []byte) {
 }
 
 // secretName matches keys that people expect for the API key.
-var secretName = regexp.MustCompile(`(?i)^(api_?)?key$|^openai_api_key$`)
+var secretName = regexp.MustCompile(`(?i)^((openai_)?api[_-]?)?(key|token)(_file)?$`)
 
 // yamlError has the line, if there is one, and the message of an error such as
 // "yaml: line 3: found unexpected end of stream".
 var yamlError = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// noBlank matches the line of a key without a blank after its colon.
+var noBlank = regexp.MustCompile(`(?m)^ *[a-z_]+:[^\s:/]`)
+
+// needsBlank is what to do about it.
+const needsBlank = "a blank follows the colon of a key"
 
 // yamlMessage shortens an error of package yaml. The line stays in it.
 var yamlMessage = strings.NewReplacer("yaml: ", "", "unmarshal errors:\n  ", "")
@@ -189,14 +200,17 @@ func decode(f field, value *yaml.Node) string {
 	_, isFloat := decoded.(float64)
 	hasFraction := isFloat && f.value.CanInt() // the decoder makes 1 of 1.5
 	word, isText := decoded.(string)
-	_, notNumber := strconv.ParseFloat(word, 64)
+	unquoted := yaml.Node{
+		Kind:  yaml.ScalarNode,
+		Value: word,
+	}
 	switch {
 	case err == nil && !hasFraction:
 		return ""
-	case isText && notNumber == nil:
+	case isText && unquoted.Decode(f.value.Addr().Interface()) == nil:
 		return notAllowed(f, decoded) + "; write it without quotes"
 	case f.section() && strings.Contains(word, ":"):
-		return notAllowed(f, decoded) + "; a blank follows the colon of a key"
+		return notAllowed(f, decoded) + "; " + needsBlank
 	}
 	return notAllowed(f, decoded)
 }

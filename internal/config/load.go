@@ -150,6 +150,7 @@ func (l *loader) lookup(name string) string {
 // their fields: their keys are strings and are set here. DEBUG may set two keys, MCP_LINE_MODE sets
 // none.
 func (l *loader) fromEnv() {
+	before := l.OpenAI.BaseURL
 	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
 	isBad := map[string]bool{} // by the name of the Go field
@@ -162,6 +163,7 @@ func (l *loader) fromEnv() {
 		value := l.lookup(f.variable)
 		switch {
 		case value == "":
+		case f.key == baseURL && value == before: // some clients pass on what they have
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
 		case isBad[f.Name]:
@@ -170,7 +172,7 @@ func (l *loader) fromEnv() {
 			if f.Tag.Get("env") == "" {
 				f.value.SetString(value)
 			}
-			if f.key == baseURL && l.origins[baseURL] != "default" { // some clients pass their own on
+			if f.key == baseURL && l.origins[baseURL] != "default" {
 				l.warn(f.variable, baseURL, "it replaces that of "+l.origins[baseURL])
 			}
 			l.accept(f.key, f.variable)

@@ -78,14 +78,18 @@ func TestProxy(t *testing.T) {
 	}
 	const remote = "https://api.example/v1"
 	const set = "HTTPS_PROXY=%zz"
+	const notURL = "warn: HTTPS_PROXY is set, but is not the URL of a proxy"
 	const exempt = "ok: none, because of NO_PROXY or as the API is on this machine"
 	testRows(t, []row{
 		{"none", proxied(remote, nil), "ok: none"},
 		{"password", proxied(remote, proxy), "ok: http://proxy.example:3128 (HTTPS_PROXY)"},
+		{"not a URL", proxied(remote, nil, set), notURL},
+		{"scheme", proxied(remote, &url.URL{Scheme: "htp", Host: "p:1"}, set), notURL},
+		{"no port", proxied(remote, &url.URL{Scheme: "http", Host: "http:"}, set), notURL},
 		{
-			"not a URL",
-			proxied(remote, nil, set),
-			"warn: HTTPS_PROXY is set, but is not the URL of a proxy",
+			"IPv6",
+			proxied(remote, &url.URL{Scheme: "http", Host: "[::1]:1"}),
+			"ok: http://[::1]:1 (HTTPS_PROXY)",
 		},
 		{"exception", proxied(remote, nil, set, "NO_PROXY=x"), exempt},
 		{"local API", proxied("http://localhost/v1", nil, set), exempt},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -143,6 +144,10 @@ func ClearText(base string) string {
 		": the API key is sent unencrypted"
 }
 
+// proxyForm matches a proxy that net/http can use, without its user, who has a password. What follows
+// the host is a port.
+var proxyForm = regexp.MustCompile(`^(https?|socks5h?)://([^:]+|\[.+\])(:\d{1,5})?$`)
+
 // proxyCheck says which proxy requests to the API go through, or why none. rule is that of the HTTP
 // client.
 func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
@@ -152,7 +157,7 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	exceptions := o.Getenv("NO_PROXY") + o.Getenv("no_proxy")
 
 	switch {
-	case proxy != nil && proxy.Host != "": // User has a password
+	case proxy != nil && proxyForm.MatchString(proxy.Scheme+"://"+proxy.Host):
 		return pass(proxy.Scheme + "://" + proxy.Host + " (" + variable + ")")
 	case o.Getenv(variable) == "":
 		return pass("none")
