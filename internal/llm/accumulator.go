@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -101,7 +100,7 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 		a.size += len(data)
 		switch {
 		case len(data) > maxEvent:
-			return nil, bufio.ErrTooLong
+			return nil, tooLarge("an event of the answer is larger than 8 MiB")
 		case a.size > maxBody: // over several connections
 			return nil, tooLarge(tooLong)
 		case !isObject(data):

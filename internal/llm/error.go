@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -222,12 +221,6 @@ func (e *Error) retryable() bool {
 	return e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection
 }
 
-// rateLimited reports whether the API refused a request because of its rate limit, so that the
-// pacer delays the next attempt.
-func (e *Error) rateLimited() bool {
-	return e.Kind == KindRateLimit && e.retryable()
-}
-
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -443,8 +436,6 @@ func readError(resp *http.Response, err error) *Error {
 	case ok:
 	case long:
 		cause = tooLarge(tooLong)
-	case errors.Is(err, bufio.ErrTooLong):
-		cause = tooLarge("an event of the answer is larger than 8 MiB")
 	default:
 		cause = &Error{
 			Kind:    KindConnection,

@@ -179,20 +179,19 @@ func (b body) include() []string {
 // value returns the value of a parameter, or nil.
 func (b body) value(name string) any {
 	parent, member, isMember := strings.Cut(name, ".")
+	if !isMember {
+		return b[name]
+	}
+
 	switch members := b[parent].(type) {
 	case []string: // include
 		if slices.Contains(members, member) {
 			return member
 		}
 	case map[string]any:
-		if isMember {
-			return members[member]
-		}
+		return members[member]
 	}
-	if isMember {
-		return nil
-	}
-	return b[parent]
+	return nil
 }
 
 // has reports whether the body has a parameter with its value.

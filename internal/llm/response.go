@@ -46,8 +46,11 @@ func (r *Response) Running() bool {
 
 // hasState reports whether the status is one of a response in the background.
 func (r *Response) hasState() bool {
-	ends := []string{"completed", "incomplete", "failed", "cancelled"}
-	return r.Running() || slices.Contains(ends, r.Status)
+	switch r.Status {
+	case "completed", "incomplete", "failed", "cancelled":
+		return true
+	}
+	return r.Running()
 }
 
 // Item is an item of the output. Which fields are set depends on its type: "message",
