@@ -261,6 +261,8 @@ func (i Item) blocks(first float64) []blockText {
 // emitEvent passes an event on to the sink.
 func (a *accumulator) emitEvent(ev *streamEvent) {
 	isComplete := strings.HasSuffix(ev.Type, ".done")
+	var said blockText // by a delta
+	said.ID = ev.ItemID
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
@@ -268,6 +270,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		if isComplete {
 			delete(a.byIndex, ev.OutputIndex)
 		}
+		return
 
 	case "response.content_part.added", "response.content_part.done":
 		message := Item{
@@ -276,22 +279,21 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			Content: []Part{ev.Part},
 		}
 		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
+		return
 
 	case "response.output_text.delta", "response.refusal.delta":
-		a.emitDelta(ev, BlockText, ev.ContentIndex)
+		said.Kind = BlockText
+		said.content = ev.ContentIndex
 
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		a.emitDelta(ev, BlockThinking, 0)
+		said.Kind = BlockThinking
 
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		a.emitDelta(ev, BlockToolUse, 0)
-	}
-}
+		said.Kind = BlockToolUse
 
-// emitDelta adds the text of an event to a block.
-func (a *accumulator) emitDelta(ev *streamEvent, kind string, content float64) {
-	start := BlockStart{Kind: kind, ID: ev.ItemID}
-	said := blockText{BlockStart: start, content: content}
+	default:
+		return
+	}
 	b := a.openBlock(a.itemOf(ev), said)
 	a.addDelta(b, ev.Delta)
 }
