@@ -180,64 +180,17 @@ func trace(
 	return events, strings.Join(words, ", ")
 }
 
-const (
-	post  = "POST background"
-	cut   = post + ", reconnecting, GET 4"
-	again = ", retrying, " + post
-)
-
-// backgroundRows have the steps of the API, and what is sent.
-var backgroundRows = []struct{ name, steps, want string }{
-	{"not cut", "ok", post},
-	{"cut", "cut-after=5", cut},
-	{"cut before the id", "cut-after=0 ok", post + again},
-	{"cut after the id", "cut-after=1", post + ", reconnecting, GET 0"},
-	{
-		"cut again and again",
-		"always cut-after=9",
-		post + ", reconnecting, GET 8, reconnecting, GET 17, reconnecting, GET 26",
-	},
-	{"nothing new", "cut-after=5 cut-after=0", cut + ", reconnecting, GET"},
-	{"cut before an answer", "cut-after=5 cut ok", cut + ", reconnecting, GET 4"},
-	{"error event", "error", post + ", reconnecting, GET 2"},
-	{"too old", "cut-after=5 too-old", cut + ", reconnecting, GET"},
-	{"429", "cut-after=5 429", cut + ", reconnecting, GET 4"},
-	{
-		"429 and 500 for the state",
-		"cut-after=5 too-old 429=2 500",
-		cut + ", reconnecting, GET, GET, GET",
-	},
-	{"gone", "cut-after=5 gone gone", cut + ", GET, retrying, POST"},
-	{"not seen yet", "cut-after=5 gone", cut + ", GET"},
-	{
-		"gone after a stream",
-		"cut-after=5 cut-after=5 404 404",
-		cut + ", reconnecting, GET 9, GET, retrying, POST",
-	},
-	{"ignored", "ignores-background", post},
-	{"ignored and cut", "ignores-background+cut-after=5 ok", post + again},
-	{"echoed and not there", "echoes-background+cut-after=5", cut + ", GET, retrying, POST"},
-	{"refused", "refuses=background", "POST background, POST"},
-	{"refused because of store", "refuses=background+blames=store", "POST background, POST"},
-	{"failed", "failed ok", post + again},
-	{"failed after a cut", "failed+cut-after=3", post + ", reconnecting, GET 2" + again},
-	{"incomplete after a cut", "incomplete+cut-after=5", cut},
-	{"plain", "slow=30ms", "POST background, GET, GET"},
-	{"plain, gone", "ok gone gone", "POST background, GET, GET, retrying, POST"},
-	{"plain, ignored", "ignores-background", post},
-	{"plain, failed", "failed", "POST background, GET, retrying, POST background, GET"},
-}
-
 // A response in the background outlives its connection. Its text comes once.
 func TestBackground(t *testing.T) {
-	for _, tt := range backgroundRows {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, tt.steps)
+	for name, row := range table(t, "background") {
+		bubble(t, name, func(t *testing.T) {
+			steps, want := row[0], row[1]
+			c, api, _ := newBackground(t, 1, steps)
 			r := backgroundQuestion()
-			r.Plain = strings.HasPrefix(tt.name, "plain")
+			r.Plain = strings.HasPrefix(name, "plain")
 			events, sent := trace(t, c, api, r)
 
-			wantEqual(t, "requests", sent, tt.want)
+			wantEqual(t, "requests", sent, want)
 
 			checkBlocks(t, events)
 			output := responseOf(events).Output

@@ -77,7 +77,7 @@ func table(t *testing.T, name string) map[string][]string {
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if line != "" && line[0] != '#' {
 			row := strings.SplitN(values.Replace(line), " | ", 5)
-			rows[row[0]] = row[1:5]
+			rows[row[0]] = row[1:]
 		}
 	}
 

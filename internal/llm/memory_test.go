@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -221,33 +222,14 @@ func TestRefusalsOff(t *testing.T) {
 	})
 }
 
-// parameterRows have the refusals of requests of alice, in their order, and what those of bob and of
-// alice then lack. Carol's value of reasoning.effort is another
-// one.
-var parameterRows = []struct {
-	name              string
-	code, message     string
-	people            []Person // whose requests are refused, one each
-	alice, bob, carol bool     // whose effort is left out
-}{
-	{"unsupported value", "unsupported_value", "", []Person{alice}, true, true, false},
-	{"unsupported parameter", "unsupported_parameter", "", []Person{alice}, true, true, false},
-	{"unknown parameter", "unknown_parameter", "", []Person{alice}, true, true, true},
-	{"no code", "", "Nope.", []Person{alice}, false, false, false},
-	{"another code", "content_filter", "Nope.", []Person{alice}, false, false, false},
-	{"no code, one person twice", "", "Nope.", []Person{alice, alice}, true, false, false},
-	{"no code, two people once", "", "Nope.", []Person{alice, bob}, false, false, false},
-	{"no code, two people twice", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
-	{"a success between them", "", "Nope.", []Person{alice, carol, alice}, false, false, false},
-}
-
 // A refused parameter is left out for the model with the value that was refused, for all only where a
 // code shows it, and for ten minutes.
 func TestParameterMemory(t *testing.T) {
-	for _, tt := range parameterRows {
-		bubble(t, tt.name, func(t *testing.T) {
+	for name, row := range table(t, "parameters") {
+		bubble(t, name, func(t *testing.T) {
+			code, message, people, lacking := row[0], row[1], row[2], row[3]
 			c, api := newShared(t)
-			fault := answer(400, apiBody("", tt.code, "reasoning.effort", tt.message))
+			fault := answer(400, apiBody("", code, "reasoning.effort", message))
 			once := func(req *http.Request) (*http.Response, error) {
 				api.set(nil, alice, bob)
 				return fault(req)
@@ -261,16 +243,16 @@ func TestParameterMemory(t *testing.T) {
 				return !sends(bodies[len(bodies)-1], "reasoning.effort")
 			}
 
-			for _, p := range tt.people {
+			for name := range strings.FieldsSeq(people) {
+				p := Person{ID: "token:" + name, Name: name}
 				if p != carol {
 					api.set(once, p)
 				}
-				lacks(p, "medium") // carol's is accepted
+				lacks(p, "medium")
 			}
-			wantEqual(t, "another value lacks it", lacks(carol, "low"), tt.carol)
 
-			got := []bool{lacks(alice, "medium"), lacks(bob, "medium")}
-			wantEqual(t, "alice and bob lack it", got, []bool{tt.alice, tt.bob})
+			got := fmt.Sprint(lacks(alice, "medium"), lacks(bob, "medium"), lacks(carol, "low"))
+			wantEqual(t, "alice, bob and carol lack it", got, lacking)
 			time.Sleep(10*time.Minute + time.Second)
 			wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
 		})
