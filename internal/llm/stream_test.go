@@ -27,11 +27,11 @@ const (
 )
 
 const yesScript = `
-	start 0 text msg_1
-	delta 0 "Yes."
-	stop 0
-	usage 3
-	done completed
+	llm.BlockStart {"index":0,"kind":"text","id":"msg_1"}
+	llm.BlockDelta {"index":0,"text":"Yes."}
+	llm.BlockStop {"index":0}
+	llm.Usage {"input_tokens":1,"output_tokens":2,"total_tokens":3}
+	llm.Done {"status":"completed"}
 	`
 
 // failedStep is a stream that ends with a failed response.
