@@ -466,26 +466,10 @@ func TestSilence(t *testing.T) {
 
 // What is not of the API about this response does not end a call: it asks again.
 func TestStrangeGet(t *testing.T) {
-	const refused = `{"error":{"message":"no","type":"x"}}`
-	for name, strange := range map[string]step{
-		"unauthorized":                  answer(401, refused),
-		"forbidden":                     answer(403, refused),
-		"misdirected":                   answer(421, refused),
-		"unavailable for legal reasons": answer(451, refused),
-		"a parameter":                   answer(400, refused),
-		"method not allowed":            answer(405, refused),
-		"a proxy's 404":                 answer(404, "<html>"),
-		"a router's 404":                answer(404, `{"message":"no route"}`),
-		"out of quota":                  answer(429, `{"error":{"code":"insufficient_quota"}}`),
-		"an empty object":               answer(200, "{}"),
-		"an array":                      answer(200, "[]"),
-		"nothing":                       answer(200, ""),
-		"an error object":               answer(200, refused),
-		"a web page":                    answer(200, "<html>"),
-		"another object":                answer(200, `{"object":"list","output":[]}`),
-		"a redirect":                    answer(302, "", "Location", "https://login.example/"),
-	} {
+	for name, row := range table(t, "strange") {
 		bubble(t, name, func(t *testing.T) {
+			status, _ := strconv.Atoi(row[0])
+			strange := answer(status, row[2], "Location", row[1])
 			running := answer(200, `{"id":"resp_1","status":"in_progress","background":true}`)
 			c, api := newClient(0, running, running, strange, strange, answer(200, finished))
 			r := backgroundQuestion()

@@ -274,28 +274,17 @@ func TestRefusedAnyway(t *testing.T) {
 // A blocked person is refused for good, and only a server that does not know safety_identifier is
 // asked without it.
 func TestIdentifier(t *testing.T) {
-	for name, tt := range map[string]struct {
-		code, message string
-		want          Kind // of alice's call
-		stays         bool // in bob's request
-	}{
-		"blocked":            {"", "identifier blocked", KindBlocked, true},
-		"blocked with code":  {"cyber_policy_violation", "Limited.", KindBlocked, true},
-		"unsupported value":  {"unsupported_value", "identifier blocked", KindBlocked, true},
-		"unknown":            {"unknown_parameter", "", Kind{}, false},
-		"unknown in words":   {"", "Unrecognized request argument", Kind{}, true},
-		"status for a code":  {"400", "Extra inputs are not permitted", Kind{}, true},
-		"blocked, no reason": {"", "Nope.", KindBlocked, true},
-	} {
+	for name, row := range table(t, "identifier") {
 		bubble(t, name, func(t *testing.T) {
+			code, message, want, stays := row[0], row[1], row[2], row[3]
 			c, api := newShared(t)
-			api.set(answer(400, apiBody("", tt.code, "safety_identifier", tt.message)), alice)
-			wantKind(t, asks(t.Context(), c, alice), tt.want)
-			without := api.requests(Person{})
-			wantEqual(t, "requests without", without > 0, tt.want == Kind{})
+			api.set(answer(400, apiBody("", code, "safety_identifier", message)), alice)
+			kind := kindOf(t, asks(t.Context(), c, alice))
+			wantEqual(t, "kind", kind.Label(), want)
+			wantEqual(t, "asked without", api.requests(Person{}) > 0, want == "")
 
 			wantSuccess(t, asks(t.Context(), c, bob))
-			wantEqual(t, "bob is marked", api.requests(bob) == 1, tt.stays)
+			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
 		})
 	}
 }

@@ -4,40 +4,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
 
-// Between attempts a call waits as long as the API asks, else about half a second.
-func TestWaitBetweenAttempts(t *testing.T) {
-	const past = "Wed, 01 Dec 1999 15:04:05 GMT" // the clock of a synctest bubble starts in 2000
-	const date = "Sat, 01 Jan 2000 00:00:20 GMT"
-	for _, tt := range []struct {
-		name    string
-		headers string
-		want    time.Duration // 0: exponential
-	}{
-		{"none", "", 0},
-		{"seconds", "Retry-After|20", 20 * time.Second},
-		{"fraction", "Retry-After|1.5", 1500 * time.Millisecond},
-		{"milliseconds first", "Retry-After|20|Retry-After-Ms|12", 12 * time.Millisecond},
-		{"date", "Retry-After|" + date, 20 * time.Second},
-		{"past date", "Retry-After|" + past, 0},
-		{"nonsense", "Retry-After|5m|Retry-After-Ms|NaN", 0},
-		{"negative", "Retry-After|-5", 0},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			fail := answer(503, "", strings.Split(tt.headers, "|")...)
-			c, api := newClient(2, fail, answer(200, finished))
-			wantSuccess(t, createError(t, c))
-
-			got := api.at[1].Sub(api.at[0])
-			isHalf := (got - 500*time.Millisecond).Abs() < 126*time.Millisecond
-			isExponential := tt.want == 0 && isHalf
-			if got != tt.want && !isExponential {
-				t.Errorf("waited %v, want %v", got, tt.want)
-			}
+func TestRetryAfter(t *testing.T) {
+	for name, row := range table(t, "retry-after") {
+		bubble(t, name, func(t *testing.T) {
+			headers, want := row[0], row[1]
+			c, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
+			e := asError(t, createError(t, c))
+			wantEqual(t, "wait", e.RetryAfter.String(), want)
 		})
 	}
 }
