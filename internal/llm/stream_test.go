@@ -2,6 +2,7 @@ package llm
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"syscall"
 	"testing"
@@ -71,7 +72,8 @@ var brokenRows = map[string]struct {
 	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
 }
 
-// Each failure has its kind and its message. Those that may be temporary are tried once more.
+// Each failure has its kind and its message. Those that may be temporary are tried once more, about
+// half a second later.
 func TestFailures(t *testing.T) {
 	forms := map[string]func(string) step{
 		"event":  eventStep,
@@ -108,6 +110,10 @@ func checkFailure(t *testing.T, fail step, kind, message string) {
 
 	api.wantRequests(t, want)
 	wantEqual(t, "attempts", e.Attempts, want)
+	if kind == "server" {
+		wait := api.at[1].Sub(api.at[0])
+		wantEqual(t, "wait in seconds", math.Round(wait.Seconds()*2)/2, 0.5)
+	}
 }
 
 // cutStream is a stream whose connection breaks.
