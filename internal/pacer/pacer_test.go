@@ -112,26 +112,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A refusal of a person whose calls did not wait yet says nothing about the gap.
-func TestFirstRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		for i := range 100 {
-			ticket := p.Ticket(fmt.Sprint(i))
-			_ = ticket.Wait(t.Context(), false, nil)
-			time.Sleep(time.Millisecond)
-			ticket.Refused(0)
-		}
-
-		start := time.Now()
-		ticket := p.Ticket("0")
-		_ = ticket.Wait(t.Context(), false, nil)
-		if wait := time.Since(start); wait > firstGap {
-			t.Errorf("a call waits %v, want at most the first gap, %v", wait, firstGap)
-		}
-	})
-}
-
 // Calls of people who are refused at random, with odd waits, and cancelled all end, and nothing of
 // them is left.
 func TestRace(t *testing.T) {
