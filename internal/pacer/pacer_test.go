@@ -148,33 +148,6 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// Each call gets its turn while the API refuses a third of the requests at random.
-func TestNoCallStarves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New()
-		var calls sync.WaitGroup
-		for i := range 300 {
-			calls.Go(func() {
-				chance := rand.New(rand.NewPCG(uint64(i), 0))
-				ticket := p.Ticket(fmt.Sprint(i % 5))
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-				defer cancel()
-				for ticket.Wait(ctx, false, nil) == nil {
-					time.Sleep(10 * time.Millisecond)
-					if chance.IntN(3) > 0 {
-						ticket.Accepted()
-						return
-					}
-					ticket.Refused(0)
-				}
-				t.Errorf("call %d gets no answer", i)
-			})
-		}
-
-		calls.Wait() // the bubble fails if a goroutine is left
-	})
-}
-
 // bubble runs a subtest in a synctest bubble.
 func bubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
