@@ -34,7 +34,7 @@ type step struct {
 	refusal  string   // with this error
 	blames   string   // the parameter that the error names; "": the refused one
 	response []byte   // the finished response, instead of what the model says
-	words    []string // empty, incomplete, failed, ignores-background, echoes-background
+	edits    []string // names of edits
 }
 
 var (
@@ -109,8 +109,6 @@ func parse(word string) (st step, err error) {
 			st.refusal = "invalid"
 		case "blames":
 			st.blames = value
-		case "empty", "incomplete", "failed", "ignores-background", "echoes-background":
-			st.words = append(st.words, name)
 		case "error":
 			st.stop = name
 			st.stopAfter = 2
@@ -118,13 +116,15 @@ func parse(word string) (st step, err error) {
 		case "file":
 			st.response, err = os.ReadFile(value)
 		default:
-			if slices.Contains(turns, name) {
+			switch {
+			case slices.Contains(turns, name):
 				st.Turn = name
-				break
-			}
-			st.fault = name
-			st.value = value
-			if !slices.Contains(faults, name) && !gjson.Get(apiErrors, name).Exists() {
+			case gjson.Get(edits, name).Exists():
+				st.edits = append(st.edits, name)
+			case slices.Contains(faults, name), gjson.Get(apiErrors, name).Exists():
+				st.fault = name
+				st.value = value
+			default:
 				err = fmt.Errorf("unknown word %q", name)
 			}
 		}
@@ -163,7 +163,7 @@ func (st step) answer(
 			return st.fail(w, r, about)
 		}
 	}
-	if strings.Contains(fmt.Sprint(st.words), "-background") {
+	if strings.Contains(fmt.Sprint(st.edits), "-background") {
 		body, _ = sjson.DeleteBytes(body, "background") // the path is valid
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -178,24 +178,13 @@ func (st step) edit(final []byte) []byte {
 	if st.response != nil {
 		final = st.response
 	}
-	set := func(path, raw string) {
-		final, _ = sjson.SetRawBytes(final, path, []byte(raw)) // the paths are valid
-	}
-
-	for _, word := range st.words {
-		switch word {
-		case "empty":
-			set("output", gjson.GetBytes(final, `output.#(type=="reasoning")#`).Raw)
-		case "incomplete":
-			set("status", `"incomplete"`)
-			set("incomplete_details", `{"reason":"max_output_tokens"}`)
-		case "failed":
-			set("status", `"failed"`)
-			set("output", "[]")
-			set("usage", "null")
-			set("error", gjson.Get(apiErrors, "500.error.{code,message}").Raw)
-		case "echoes-background":
-			set("background", "true")
+	for _, word := range st.edits {
+		members := gjson.Get(edits, word).Map()
+		if word == "empty" {
+			members["output"] = gjson.GetBytes(final, `output.#(type=="reasoning")#`)
+		}
+		for name, value := range members {
+			final, _ = sjson.SetRawBytes(final, name, []byte(value.Raw)) // the names are valid
 		}
 	}
 	return final
@@ -282,3 +271,8 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 //
 //go:embed errors.json
 var apiErrors string
+
+// edits are the members of a finished response that words of a step replace.
+//
+//go:embed edits.json
+var edits string
