@@ -297,33 +297,10 @@ func TestEarlyEnd(t *testing.T) {
 
 // What a call learns about background holds for the calls after it. There is one warning.
 func TestBackgroundMemory(t *testing.T) {
-	for _, tt := range []struct {
-		name, steps, want string
-		warnings          int
-	}{
-		{
-			"refused",
-			"refuses=background always refuses=background",
-			"POST background, POST, POST", 1,
-		},
-		{
-			"never found",
-			"cut-after=5 gone gone",
-			"POST background, GET 4, GET, POST, POST", 1,
-		},
-		{
-			"never found, and the request without background fails",
-			"cut-after=5 gone gone 400",
-			"POST background, GET 4, GET, POST, POST background", 1,
-		},
-		{
-			"found once",
-			"cut-after=5 ok cut-after=5 gone gone",
-			"POST background, GET 4, POST background, GET 4, GET, POST", 1,
-		},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api, log := newBackground(t, 1, tt.steps)
+	for name, row := range table(t, "background-memory") {
+		bubble(t, name, func(t *testing.T) {
+			steps, want := row[0], row[1]
+			c, api, log := newBackground(t, 1, steps)
 			for range 2 {
 				_, err := c.Create(t.Context(), &Call{}, backgroundQuestion())
 				if err != nil {
@@ -331,8 +308,8 @@ func TestBackgroundMemory(t *testing.T) {
 				}
 			}
 
-			wantTraffic(t, api, tt.want)
-			wantWarnings(t, log, tt.warnings)
+			wantTraffic(t, api, want)
+			wantWarnings(t, log, 1)
 		})
 	}
 }
