@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,26 +257,16 @@ func TestCutAnywhere(t *testing.T) {
 
 // A call that ends early cancels its response, once the API has named it.
 func TestEarlyEnd(t *testing.T) {
-	const cancelled = "POST background, cancel"
-	for _, tt := range []struct {
-		name  string
-		steps string
-		cause error // of the end of the context, after 10 s; nil: cancelled
-		want  string
-		takes float64 // seconds
-	}{
-		{"cancelled", "hang-after=5+slow=1s", nil, cancelled, 10},
-		{"time limit", "hang-after=5+slow=1s", context.DeadlineExceeded, cancelled, 10},
-		{"the response is complete", "hang-after=5", nil, cancelled, 10},
-		{"the cancel hangs", "hang-after=5+slow=1s hang", nil, cancelled, 13},
-		{"before the id", "hang", nil, "POST background", 10},
-		{"in the foreground", "ignores-background+hang", nil, "POST background", 10},
-		{"the response goes on", "hang-after=5+slow=1s", ErrDetached, "POST background", 10},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api, _ := newBackground(t, 1, tt.steps)
+	causes := map[string]error{
+		"cancelled":  context.Canceled,
+		"time limit": context.DeadlineExceeded,
+		"detached":   ErrDetached,
+	}
+	for name, row := range table(t, "early-end") {
+		bubble(t, name, func(t *testing.T) {
+			cause, steps, want, seconds := causes[row[0]], row[1], row[2], row[3]
+			c, api, _ := newBackground(t, 1, steps)
 			start := time.Now()
-			cause := cmp.Or(tt.cause, context.Canceled)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(10*time.Second, func() {
 				cancel(cause)
@@ -289,8 +278,8 @@ func TestEarlyEnd(t *testing.T) {
 				t.Errorf("error = %v, want %v", err, cause)
 			}
 
-			wantTraffic(t, api, tt.want)
-			wantEqual(t, "seconds", time.Since(start).Seconds(), tt.takes)
+			wantTraffic(t, api, want)
+			wantEqual(t, "seconds", fmt.Sprint(time.Since(start).Seconds()), seconds)
 		})
 	}
 }
