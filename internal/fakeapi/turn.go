@@ -100,13 +100,12 @@ func (x *exchange) turn() []gjson.Result {
 	inner := func(quoted string) string {
 		return quoted[1 : len(quoted)-1]
 	}
-	words := []string{"$QUESTION", inner(question)}
-	for word, translation := range gjson.Get(samples, language).Map() {
-		words = append(words, word, inner(translation.Raw))
-	}
 	turn := cmp.Or(x.step.Turn, x.judge())
 	output := gjson.Get(samples, turn).Raw
-	output = strings.NewReplacer(words...).Replace(output)
+	for word, translation := range gjson.Get(samples, language).Map() {
+		output = strings.ReplaceAll(output, word, inner(translation.Raw))
+	}
+	output = strings.ReplaceAll(output, "$QUESTION", inner(question)) // last: it may have any words
 	return gjson.Parse(output).Array()
 }
 
