@@ -24,7 +24,7 @@ import (
 type step struct {
 	fakeapi.Step
 	isAsked bool   // the first word of the question is the step
-	fault   string // one of faults or the name of an error; "": none
+	fault   string // the name of one of faults; "": none
 	value   string // of the fault
 
 	stop      string // the fault that ends a stream early, or "": it does not
@@ -37,10 +37,7 @@ type step struct {
 	edits    []string // names of edits
 }
 
-var (
-	turns  = []string{"ok", "search", "uncited"}
-	faults = []string{"hang", "cut", "truncated", "redirect", "garbage", "forbidden"}
-)
+var turns = []string{"ok", "search", "uncited"}
 
 // Script adds steps for the next requests, one request each. The step after the word "always" is
 // for all requests that find no other step. Parts of a step that are joined by "+" apply together.
@@ -121,7 +118,7 @@ func parse(word string) (st step, err error) {
 				st.Turn = name
 			case gjson.Get(edits, name).Exists():
 				st.edits = append(st.edits, name)
-			case slices.Contains(faults, name), gjson.Get(apiErrors, name).Exists():
+			case gjson.Get(faults, name).Exists():
 				st.fault = name
 				st.value = value
 			default:
@@ -192,40 +189,30 @@ func (st step) edit(final []byte) []byte {
 
 // fail answers with the fault of the step. about is what the message of an error is about.
 func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (complete bool) {
-	status := http.StatusOK
-	contentType := "application/json"
-	body := ""
-
 	switch st.fault {
 	case "hang":
 		<-r.Context().Done()
 		return false
 	case "cut":
 		panic(http.ErrAbortHandler) // net/http closes the connection.
-	case "truncated":
-		w.Header().Set("Content-Length", "1000")
-		body = `{"id":"resp_truncated","object":"response","output":[`
-	case "redirect":
-		w.Header().Set("Location", st.value)
-		status = http.StatusTemporaryRedirect
-	case "forbidden": // by a firewall
-		status = http.StatusForbidden
-		contentType = "text/html; charset=utf-8"
-		body = "<!doctype html><title>Forbidden</title>\n"
-	case "garbage": // the page of a captive portal
-		contentType = "text/html; charset=utf-8"
-		body = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
-	default:
-		if st.value != "" {
-			w.Header().Set("Retry-After", st.value)
-		}
-		e := gjson.Get(apiErrors, st.fault+"|@ugly")
-		status = int(e.Get("status").Int())
-		body = `{"error":` + strings.ReplaceAll(e.Get("error").Raw, "%s", about) + `}`
 	}
 
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
+	fault := gjson.Get(faults, st.fault+"|@ugly")
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	for name, value := range fault.Get("headers").Map() {
+		header.Set(name, value.Str)
+	}
+	if st.value != "" {
+		header.Set(cmp.Or(fault.Get("value").Str, "Retry-After"), st.value)
+	}
+
+	body := fault.Get("body").Str
+	e := fault.Get("error").Raw
+	if e != "" {
+		body = `{"error":` + strings.ReplaceAll(e, "%s", about) + `}`
+	}
+	w.WriteHeader(int(fault.Get("status").Int()))
 	_, _ = io.WriteString(w, body) // the context tells if the client has left
 	return true
 }
@@ -256,7 +243,7 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 
 	if w.step.stop == "error" {
 		const form = `{"type":"error","sequence_number":2,"error":%s}`
-		e := gjson.Get(apiErrors, w.step.value+".error|@ugly")
+		e := gjson.Get(faults, w.step.value+".error|@ugly")
 		_, _ = fmt.Fprintf(w.ResponseWriter, "event: error\ndata: "+form+"\n\n", e)
 		w.complete = true
 	} else {
@@ -267,10 +254,12 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 	return n, errors.New("the stream has ended")
 }
 
-// apiErrors are error objects with their statuses, worded as by the API. %s is what an error is about.
+// faults are answers with their statuses: error objects, worded as by the API, where %s is what an error
+// is about, and the pages of a firewall and of a captive portal. "value" is the header that gets the
+// value of the fault, by default Retry-After.
 //
 //go:embed errors.json
-var apiErrors string
+var faults string
 
 // edits are the members of a finished response that words of a step replace.
 //
