@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -83,8 +82,8 @@ func (s *shared) requests(p Person) int {
 }
 
 // asks makes a call of a person.
-func asks(ctx context.Context, c *Client, p Person) error {
-	_, err := c.Create(ctx, &Call{Person: p}, question())
+func asks(t testing.TB, c *Client, p Person) error {
+	_, err := c.Create(t.Context(), &Call{Person: p}, question())
 	return err
 }
 
@@ -103,16 +102,16 @@ func TestRefusalsOfOne(t *testing.T) {
 			c, api := newShared(t)
 			api.set(fault, alice)
 			for range 100 {
-				if asks(t.Context(), c, alice) == nil {
+				if asks(t, c, alice) == nil {
 					t.Error("a call of alice is answered")
 				}
-				wantSuccess(t, asks(t.Context(), c, bob))
+				wantSuccess(t, asks(t, c, bob))
 			}
 			wantEqual(t, "requests of alice", api.requests(alice), 3)
 
 			time.Sleep(2 * time.Minute)
 			api.set(nil, alice)
-			wantSuccess(t, asks(t.Context(), c, alice))
+			wantSuccess(t, asks(t, c, alice))
 		})
 	}
 }
@@ -124,12 +123,12 @@ func TestRefusalsInBetween(t *testing.T) {
 			c, api := newShared(t)
 			for _, p := range []Person{alice, alice, bob, bob, alice} {
 				api.set(fault, p)
-				if asks(t.Context(), c, p) == nil {
+				if asks(t, c, p) == nil {
 					t.Error("a refused call is answered")
 				}
 				api.set(nil, p)
 				for _, other := range []Person{carol, alice, bob} {
-					wantSuccess(t, asks(t.Context(), c, other))
+					wantSuccess(t, asks(t, c, other))
 				}
 			}
 		})
@@ -144,15 +143,15 @@ func TestRefusalsOfAll(t *testing.T) {
 			c, api := newShared(t)
 			api.set(fault, alice, bob, carol)
 			for range 3 {
-				_ = asks(t.Context(), c, alice)
-				_ = asks(t.Context(), c, bob)
+				_ = asks(t, c, alice)
+				_ = asks(t, c, bob)
 			}
 			for range 600 { // a minute
-				e := asError(t, asks(t.Context(), c, carol))
+				e := asError(t, asks(t, c, carol))
 				if e.Kind != KindAuth && e.Kind != KindQuota {
 					t.Errorf("kind = %v", e.Kind)
 				}
-				_ = asks(t.Context(), c, alice)
+				_ = asks(t, c, alice)
 				time.Sleep(100 * time.Millisecond)
 			}
 
@@ -168,7 +167,7 @@ func TestRefusalsOfAll(t *testing.T) {
 
 			c.SetKey("sk-another")
 			api.set(nil, alice)
-			wantSuccess(t, asks(t.Context(), c, alice))
+			wantSuccess(t, asks(t, c, alice))
 		})
 	}
 }
@@ -186,7 +185,7 @@ func TestRefusalsEnd(t *testing.T) {
 			people := []Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
-				_ = asks(t.Context(), c, people[i%3])
+				_ = asks(t, c, people[i%3])
 				time.Sleep(100 * time.Millisecond)
 			}
 			api.set(well, people...)
@@ -194,7 +193,7 @@ func TestRefusalsEnd(t *testing.T) {
 			var calls sync.WaitGroup
 			for i := range 100 {
 				calls.Go(func() {
-					err := asks(t.Context(), c, people[i%3])
+					err := asks(t, c, people[i%3])
 					if i >= 70 {
 						wantSuccess(t, err)
 					}
@@ -214,8 +213,8 @@ func TestRefusalsOff(t *testing.T) {
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {
-			wantKind(t, asks(t.Context(), c, alice), KindAuth)
-			wantKind(t, asks(t.Context(), c, bob), KindQuota)
+			wantKind(t, asks(t, c, alice), KindAuth)
+			wantKind(t, asks(t, c, bob), KindQuota)
 		}
 		wantEqual(t, "requests of alice", api.requests(alice), 10)
 		wantEqual(t, "requests of bob", api.requests(bob), 10)
@@ -264,8 +263,8 @@ func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		c, api := newShared(t)
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
-		wantKind(t, asks(t.Context(), c, alice), KindParameter)
-		wantSuccess(t, asks(t.Context(), c, bob))
+		wantKind(t, asks(t, c, alice), KindParameter)
+		wantSuccess(t, asks(t, c, bob))
 		wantEqual(t, "requests of bob", api.requests(bob), 1)
 		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
 	})
@@ -279,11 +278,11 @@ func TestIdentifier(t *testing.T) {
 			code, message, want, stays := row[0], row[1], row[2], row[3]
 			c, api := newShared(t)
 			api.set(answer(400, apiBody("", code, "safety_identifier", message)), alice)
-			kind := kindOf(t, asks(t.Context(), c, alice))
+			kind := kindOf(t, asks(t, c, alice))
 			wantEqual(t, "kind", kind.Label(), want)
 			wantEqual(t, "asked without", api.requests(Person{}) > 0, want == "")
 
-			wantSuccess(t, asks(t.Context(), c, bob))
+			wantSuccess(t, asks(t, c, bob))
 			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
 		})
 	}
