@@ -400,7 +400,7 @@ func statusMessage(status int, data []byte) string {
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
+	e := &Error{body: string(data)}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}

@@ -28,9 +28,9 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
-	failure := c.memory.refusal(call.Person.ID)
-	if failure != nil {
-		return nil, failure
+	remembered := c.memory.refusal(call.Person.ID)
+	if remembered != nil {
+		return nil, remembered
 	}
 	x := &exchange{
 		Client:  c,
@@ -39,9 +39,9 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		body:    c.newBody(call.Person, r),
 		ticket:  c.pacer(r.Model).Ticket(call.Person.ID),
 		key:     c.key.Load(),
-		delays:  newDelays(),
 		attempt: 1,
 	}
+	delays := newDelays() // where neither the API nor the pacer names a wait
 
 	for {
 		response, failure, wait := x.try(ctx)
@@ -58,7 +58,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 
 		wait = cmp.Or(wait, failure.RetryAfter)
 		if wait == 0 {
-			wait = x.delays.NextBackOff()
+			wait = delays.NextBackOff()
 		}
 		if !isInTime(ctx, wait) { // it would turn the failure into a timeout
 			late := *failure
@@ -91,8 +91,7 @@ type exchange struct {
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
-	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
-	attempt int                         // number of the next attempt, from 1 on
+	attempt int // number of the next attempt, from 1 on
 }
 
 // try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal

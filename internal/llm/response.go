@@ -273,7 +273,7 @@ func notResponse(data []byte) *Error {
 	e := &Error{
 		Kind:    KindBadResponse,
 		Message: "the answer is empty",
-		body:    string(data[:min(len(data), maxErrorText)]),
+		body:    string(data),
 	}
 
 	start := strings.TrimSpace(e.body)
