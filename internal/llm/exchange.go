@@ -39,9 +39,9 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		body:    c.newBody(call.Person, r),
 		ticket:  c.pacer(r.Model).Ticket(call.Person.ID),
 		key:     c.key.Load(),
+		delays:  newDelays(),
 		attempt: 1,
 	}
-	delays := newDelays() // where neither the API nor the pacer names a wait
 
 	for {
 		response, failure, wait := x.try(ctx)
@@ -51,23 +51,14 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		if x.leaveOut(failure) {
 			continue // the same attempt again, at once
 		}
-		if !failure.retryable() || x.attempt > c.o.MaxRetries {
-			x.noteRefusal(failure)
-			return nil, failure
-		}
 
-		wait = cmp.Or(wait, failure.RetryAfter)
-		if wait == 0 {
-			wait = delays.NextBackOff()
-		}
-		if !isInTime(ctx, wait) { // it would turn the failure into a timeout
-			late := *failure
-			late.RetryAfter = wait
-			return nil, &late
-		}
-
-		if failure.Kind == KindRateLimit {
-			wait = 0 // the pacer waits
+		wait, final := x.decide(ctx, failure, wait)
+		if final != nil {
+			isOfKey := final.Kind == KindAuth || final.Kind == KindQuota
+			if isOfKey && x.key == c.key.Load() {
+				c.memory.refused(call.Person.ID, final)
+			}
+			return nil, final
 		}
 		call.Send(Retrying{
 			Attempt: x.attempt + 1,
@@ -91,7 +82,8 @@ type exchange struct {
 
 	key     *string // the key when the exchange began; a later key has another address
 	ticket  *pacer.Ticket
-	attempt int // number of the next attempt, from 1 on
+	delays  *backoff.ExponentialBackOff // where neither the API nor the pacer names a wait
+	attempt int                         // number of the next attempt, from 1 on
 }
 
 // try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
@@ -185,12 +177,31 @@ func (x *exchange) leaveOut(failure *Error) bool {
 	return x.remove(x.body.refused(failure), failure)
 }
 
-// noteRefusal remembers a refusal of the key or its quota.
-func (x *exchange) noteRefusal(failure *Error) {
-	isOfKey := failure.Kind == KindAuth || failure.Kind == KindQuota
-	if isOfKey && x.key == x.Client.key.Load() {
-		x.memory.refused(x.call.Person.ID, failure)
+// decide returns how long the call waits before another attempt, or the error that ends it. wait is
+// that of the pacer after a refusal by the rate limit, else 0. A failure is final after the last
+// attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
+// timeout.
+func (x *exchange) decide(
+	ctx context.Context, failure *Error, wait time.Duration,
+) (time.Duration, *Error) {
+	if !failure.retryable() || x.attempt > x.o.MaxRetries {
+		return 0, failure
 	}
+
+	wait = cmp.Or(wait, failure.RetryAfter)
+	if wait == 0 {
+		wait = x.delays.NextBackOff()
+	}
+	if !isInTime(ctx, wait) {
+		late := *failure
+		late.RetryAfter = wait
+		return 0, &late
+	}
+
+	if failure.Kind == KindRateLimit {
+		wait = 0 // the pacer waits
+	}
+	return wait, nil
 }
 
 // remove removes a parameter from the body because of a failure, and reports whether the body had
