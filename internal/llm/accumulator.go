@@ -252,8 +252,6 @@ func (i Item) blocks(first float64) []blockText {
 // emitEvent passes an event on to the sink.
 func (a *accumulator) emitEvent(ev *streamEvent) {
 	isComplete := strings.HasSuffix(ev.Type, ".done")
-	var said blockText // by a delta
-	said.ID = ev.ItemID
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
@@ -261,7 +259,6 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		if isComplete {
 			delete(a.byIndex, ev.OutputIndex)
 		}
-		return
 
 	case "response.content_part.added", "response.content_part.done":
 		message := Item{
@@ -270,8 +267,18 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			Content: []Part{ev.Part},
 		}
 		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
-		return
 
+	default:
+		a.emitDelta(ev)
+	}
+}
+
+// emitDelta adds the text of a delta to its block.
+func (a *accumulator) emitDelta(ev *streamEvent) {
+	var said blockText
+	said.ID = ev.ItemID
+
+	switch ev.Type {
 	case "response.output_text.delta", "response.refusal.delta":
 		said.Kind = BlockText
 		said.content = ev.ContentIndex
