@@ -20,17 +20,17 @@ func events(final gjson.Result) (all []object) {
 		all = append(all, e)
 	}
 
+	isBackground := final.Get("background").Bool()
 	started := object{
-		"id":     final.Get("id").String(),
-		"object": "response",
-		"status": "in_progress",
-		"output": []object{},
+		"id":         final.Get("id").String(),
+		"object":     "response",
+		"background": isBackground,
+		"created_at": final.Get("created_at").Int(),
+		"status":     "in_progress",
+		"output":     []object{},
 	}
 	first := started
-	isBackground := final.Get("background").Bool()
 	if isBackground {
-		started["background"] = true
-		started["created_at"] = final.Get("created_at").Int()
 		first = maps.Clone(started)
 		first["status"] = "queued"
 	}

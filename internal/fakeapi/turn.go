@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -101,18 +100,16 @@ func (x *exchange) turn() []gjson.Result {
 	inner := func(quoted string) string {
 		return quoted[1 : len(quoted)-1]
 	}
-	words := []string{"$QUESTION", inner(question)}
-	for word, translation := range gjson.Get(samples, language).Map() {
-		words = append(words, word, inner(translation.Raw))
-	}
 	turn := cmp.Or(x.step.Turn, x.judge())
 	output := gjson.Get(samples, turn).Raw
-	output = strings.NewReplacer(words...).Replace(output)
+	for word, translation := range gjson.Get(samples, language).Map() {
+		output = strings.ReplaceAll(output, word, inner(translation.Raw))
+	}
+	output = strings.ReplaceAll(output, "$QUESTION", inner(question)) // last: it may have any words
 	return gjson.Parse(output).Array()
 }
 
-// item completes an item of the output: its id, and what the request asks for. An annotation spans
-// the link at the end of a text, counted in characters.
+// item completes an item of the output: its id, and what the request asks for.
 func (x *exchange) item(sample gjson.Result) string {
 	item := sample.Raw
 	set := func(path string, v any) {
@@ -130,17 +127,6 @@ func (x *exchange) item(sample gjson.Result) string {
 		if !x.includes("web_search_call.action.sources") {
 			item, _ = sjson.Delete(item, "action.sources")
 		}
-	case "message":
-		const annotation = "content.0.annotations.0"
-		if !sample.Get(annotation).Exists() {
-			break
-		}
-		text := sample.Get("content.0.text").Str
-		begin := strings.LastIndex(text, "([")
-		link, _, _ := strings.Cut(text[begin:], "))")
-		start := utf8.RuneCountInString(text[:begin])
-		set(annotation+".start_index", start)
-		set(annotation+".end_index", start+utf8.RuneCountInString(link+"))"))
 	}
 	return item
 }

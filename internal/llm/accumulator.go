@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -101,7 +100,7 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 		a.size += len(data)
 		switch {
 		case len(data) > maxEvent:
-			return nil, bufio.ErrTooLong
+			return nil, tooLarge("an event of the answer is larger than 8 MiB")
 		case a.size > maxBody: // over several connections
 			return nil, tooLarge(tooLong)
 		case !isObject(data):
@@ -171,8 +170,7 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	isNone := a.running() && !r.hasState()
-	if isNone || a.isOther(r) {
+	if a.running() && !r.hasState() {
 		return nil, notResponse(data)
 	}
 	if r.Running() {
@@ -184,18 +182,10 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 	return a.finish(r, data)
 }
 
-// isOther reports whether a response is not the one that runs in the background.
-func (a *accumulator) isOther(r *Response) bool {
-	return a.id != "" && r.ID != "" && r.ID != a.id
-}
-
 // finish checks a response, whose JSON is data, and emits what was not streamed of it. The complete
 // items are its output if it has none: some servers leave it out.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	a.log(data)
-	if a.isOther(r) {
-		return nil, notResponse(data)
-	}
 	a.ended = r
 	if len(r.Output) == 0 && len(a.done) > 0 {
 		r.Output = a.done
@@ -278,21 +268,30 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 		}
 		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
 
-	case "response.output_text.delta", "response.refusal.delta":
-		a.emitDelta(ev, BlockText, ev.ContentIndex)
-
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		a.emitDelta(ev, BlockThinking, 0)
-
-	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
-		a.emitDelta(ev, BlockToolUse, 0)
+	default:
+		a.emitDelta(ev)
 	}
 }
 
-// emitDelta adds the text of an event to a block.
-func (a *accumulator) emitDelta(ev *streamEvent, kind string, content float64) {
-	start := BlockStart{Kind: kind, ID: ev.ItemID}
-	said := blockText{BlockStart: start, content: content}
+// emitDelta adds the text of a delta to its block.
+func (a *accumulator) emitDelta(ev *streamEvent) {
+	var said blockText
+	said.ID = ev.ItemID
+
+	switch ev.Type {
+	case "response.output_text.delta", "response.refusal.delta":
+		said.Kind = BlockText
+		said.content = ev.ContentIndex
+
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		said.Kind = BlockThinking
+
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		said.Kind = BlockToolUse
+
+	default:
+		return
+	}
 	b := a.openBlock(a.itemOf(ev), said)
 	a.addDelta(b, ev.Delta)
 }

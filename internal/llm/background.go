@@ -101,7 +101,7 @@ func (c *Client) Cancel(ctx context.Context, call *Call, id string) error {
 
 // cancelEarly cancels the response of a call that ends early, in a time of its own.
 func (c *Client) cancelEarly(ctx context.Context, acc *accumulator) {
-	if !acc.running() || errors.Is(context.Cause(ctx), ErrDetached) {
+	if errors.Is(context.Cause(ctx), ErrDetached) {
 		return
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
@@ -156,9 +156,7 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 // canWait reports whether a GET waits as long as the API asks, or polls on: the response may end
 // before, and a longer wait would end with the deadline of ctx and cancel it.
 func canWait(ctx context.Context, asked time.Duration) bool {
-	deadline, isBounded := ctx.Deadline()
-	isInTime := !isBounded || asked < time.Until(deadline)
-	return asked > 0 && asked <= maxFetchWait && isInTime
+	return asked > 0 && asked <= maxFetchWait && isInTime(ctx, asked)
 }
 
 // canResume reports whether the API may stream the rest of a response whose connection broke: it

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -222,12 +221,6 @@ func (e *Error) retryable() bool {
 	return e.Kind == KindRateLimit || e.Kind == KindServer || e.Kind == KindConnection
 }
 
-// rateLimited reports whether the API refused a request because of its rate limit, so that the
-// pacer delays the next attempt.
-func (e *Error) rateLimited() bool {
-	return e.Kind == KindRateLimit && e.retryable()
-}
-
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -407,7 +400,7 @@ func statusMessage(status int, data []byte) string {
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
 // send instead (a string, a bare message or detail). Without JSON it is empty.
 func apiError(data []byte) *Error {
-	e := &Error{body: string(data[:min(len(data), maxErrorText)])}
+	e := &Error{body: string(data)}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}
@@ -443,8 +436,6 @@ func readError(resp *http.Response, err error) *Error {
 	case ok:
 	case long:
 		cause = tooLarge(tooLong)
-	case errors.Is(err, bufio.ErrTooLong):
-		cause = tooLarge("an event of the answer is larger than 8 MiB")
 	default:
 		cause = &Error{
 			Kind:    KindConnection,

@@ -28,9 +28,9 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if err := c.Ready(); err != nil {
 		return nil, err
 	}
-	failure := c.memory.refusal(call.Person.ID)
-	if failure != nil {
-		return nil, failure
+	remembered := c.memory.refusal(call.Person.ID)
+	if remembered != nil {
+		return nil, remembered
 	}
 	x := &exchange{
 		Client:  c,
@@ -42,31 +42,33 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 		delays:  newDelays(),
 		attempt: 1,
 	}
-	x.encode()
 
 	for {
-		d := x.try(ctx)
-		switch d.next {
-		case done:
-			return d.response, nil
-		case fail:
-			isOfKey := d.err.Kind == KindAuth || d.err.Kind == KindQuota
-			if isOfKey && x.key == c.key.Load() {
-				c.memory.refused(call.Person.ID, d.err)
-			}
-			return nil, d.err
-		case smaller: // try again at once
-		case retry:
-			x.attempt++
-			call.Send(Retrying{
-				Attempt: x.attempt,
-				Err:     d.err,
-			})
-			err := sleep(ctx, d.wait)
-			if err != nil {
-				return nil, c.failed(ctx, err, x.attempt-1)
-			}
+		response, failure, wait := x.try(ctx)
+		if failure == nil {
+			return response, nil
 		}
+		if x.leaveOut(failure) {
+			continue // the same attempt again, at once
+		}
+
+		wait, final := x.decide(ctx, failure, wait)
+		if final != nil {
+			isOfKey := final.Kind == KindAuth || final.Kind == KindQuota
+			if isOfKey && x.key == c.key.Load() {
+				c.memory.refused(call.Person.ID, final)
+			}
+			return nil, final
+		}
+		call.Send(Retrying{
+			Attempt: x.attempt + 1,
+			Err:     failure,
+		})
+		err := sleep(ctx, wait)
+		if err != nil {
+			return nil, c.failed(ctx, err, x.attempt)
+		}
+		x.attempt++
 	}
 }
 
@@ -76,7 +78,6 @@ type exchange struct {
 	call    *Call
 	model   string
 	body    body
-	encoded []byte      // the JSON of body
 	removed []parameter // because of failures, since the API last accepted a request
 
 	key     *string // the key when the exchange began; a later key has another address
@@ -85,51 +86,25 @@ type exchange struct {
 	attempt int                         // number of the next attempt, from 1 on
 }
 
-// encode encodes the body. It cannot fail: the configuration has checked its own parts.
-func (x *exchange) encode() {
-	x.encoded, _ = jsonx.Marshal(x.body)
-}
-
-// decision says what follows an attempt.
-type decision struct {
-	next     next
-	response *Response
-	err      *Error
-	wait     time.Duration
-}
-
-type next int
-
-const (
-	done    next = iota // with the response
-	fail                // with err
-	smaller             // the same attempt again, at once: a parameter was removed from the body
-	retry               // another attempt after wait, because of err
-)
-
-// try makes an attempt when the pacer lets it go, and tells the pacer how it ended.
-func (x *exchange) try(ctx context.Context) decision {
+// try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
+// by the rate limit, wait is that of the pacer, else 0.
+func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait time.Duration) {
 	err := x.waitForTurn(ctx)
 	if err != nil {
-		return decision{
-			next: fail,
-			err:  x.failed(ctx, err, x.attempt-1),
-		}
+		return nil, x.failed(ctx, err, x.attempt-1), 0
 	}
 
-	response, err := x.send(ctx)
+	r, err = x.send(ctx)
 	if err == nil {
-		response.Retries = x.attempt - 1
-		return decision{next: done, response: response}
+		r.Retries = x.attempt - 1
+		return r, nil, 0
 	}
-	failure := x.failed(ctx, err, x.attempt)
-	wait := time.Duration(0)
-	if failure.rateLimited() {
-		wait = x.ticket.Refused(failure.RetryAfter)
-	} else {
-		x.ticket.Ended()
+	failure = x.failed(ctx, err, x.attempt)
+	if failure.Kind == KindRateLimit {
+		return nil, failure, x.ticket.Refused(failure.RetryAfter)
 	}
-	return x.decide(ctx, failure, wait)
+	x.ticket.Ended()
+	return nil, failure, 0
 }
 
 // waitForTurn returns when the pacer lets the next attempt go. Meanwhile the sink gets Waiting. If
@@ -158,7 +133,8 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 // response runs in the background. Then all blocks have stopped.
 func (x *exchange) send(ctx context.Context) (*Response, error) {
 	defer x.call.ended(time.Now())
-	x.logBody(ctx, "openai(client): request", x.encoded)
+	encoded, _ := jsonx.Marshal(x.body) // the configuration has checked its own parts
+	x.logBody(ctx, "openai(client): request", encoded)
 	conn, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 
@@ -177,7 +153,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	}
 	var resp *http.Response
 	options := append(x.options(x.call, &resp),
-		option.WithRequestBody("application/json", x.encoded),
+		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
 	if err != nil {
@@ -192,35 +168,40 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	return x.follow(ctx, acc, err)
 }
 
-// decide says what follows a failure. wait is that of the pacer after a refusal by the rate limit,
-// else 0. A failure is final after the last attempt, and if the wait for the next one would end
-// after the deadline of ctx and so turn it into a timeout.
-func (x *exchange) decide(ctx context.Context, failure *Error, wait time.Duration) decision {
-	if x.remove(x.body.refused(failure), failure) {
-		return decision{next: smaller}
-	}
+// leaveOut removes from the body what the API refuses, and reports whether the request that is left
+// should be made at once. A response that is lost is a failure, which counts as an attempt.
+func (x *exchange) leaveOut(failure *Error) bool {
 	if failure.Lost && x.remove("background", failure) && x.memory.hasFound(x.model) {
 		x.removed = nil // only this response is lost
 	}
+	return x.remove(x.body.refused(failure), failure)
+}
+
+// decide returns how long the call waits before another attempt, or the error that ends it. wait is
+// that of the pacer after a refusal by the rate limit, else 0. A failure is final after the last
+// attempt, and if the wait for the next one would end after the deadline of ctx and so turn it into a
+// timeout.
+func (x *exchange) decide(
+	ctx context.Context, failure *Error, wait time.Duration,
+) (time.Duration, *Error) {
 	if !failure.retryable() || x.attempt > x.o.MaxRetries {
-		return decision{next: fail, err: failure}
+		return 0, failure
 	}
 
 	wait = cmp.Or(wait, failure.RetryAfter)
 	if wait == 0 {
 		wait = x.delays.NextBackOff()
 	}
-	deadline, isBounded := ctx.Deadline()
-	if isBounded && wait >= time.Until(deadline) {
+	if !isInTime(ctx, wait) {
 		late := *failure
 		late.RetryAfter = wait
-		return decision{next: fail, err: &late}
+		return 0, &late
 	}
 
-	if failure.rateLimited() {
+	if failure.Kind == KindRateLimit {
 		wait = 0 // the pacer waits
 	}
-	return decision{next: retry, err: failure, wait: wait}
+	return wait, nil
 }
 
 // remove removes a parameter from the body because of a failure, and reports whether the body had
@@ -231,7 +212,6 @@ func (x *exchange) remove(name string, failure *Error) bool {
 		return false
 	}
 	x.body.remove(name)
-	x.encode()
 
 	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
 	if name == identifierParam || failure.Code == "unknown_parameter" {
@@ -269,6 +249,12 @@ func newDelays() *backoff.ExponentialBackOff {
 		Multiplier:          2,
 		MaxInterval:         8 * time.Second,
 	}
+}
+
+// isInTime reports whether a wait ends before the deadline of ctx.
+func isInTime(ctx context.Context, wait time.Duration) bool {
+	deadline, isBounded := ctx.Deadline()
+	return !isBounded || wait < time.Until(deadline)
 }
 
 // sleep returns after the wait, or with the error of ctx when that ends first.

@@ -77,7 +77,7 @@ func table(t *testing.T, name string) map[string][]string {
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if line != "" && line[0] != '#' {
 			row := strings.SplitN(values.Replace(line), " | ", 5)
-			rows[row[0]] = row[1:5]
+			rows[row[0]] = row[1:]
 		}
 	}
 
@@ -249,32 +249,12 @@ func responseOf(events []Event) *Response {
 	return events[len(events)-1].(Done).Response
 }
 
-// script writes the events of the response down, a line each.
+// script writes events down as JSON, a line each.
 func script(events []Event) string {
 	var b strings.Builder
 	for _, e := range events {
-		switch e := e.(type) {
-		case BlockStart:
-			block := strings.TrimSpace(e.Kind + " " + e.ID + " " + e.Name)
-			fmt.Fprintf(&b, "start %d %s", e.Index, block)
-		case BlockDelta:
-			text := e.Text + e.Thinking + e.InputJSON
-			fmt.Fprintf(&b, "delta %d %q", e.Index, text)
-		case BlockStop:
-			fmt.Fprintf(&b, "stop %d", e.Index)
-		case Search:
-			b.WriteString("searching " + strings.TrimSpace(e.Action+" "+e.Query+e.URL))
-		case Retrying:
-			fmt.Fprintf(&b, "retrying %d %s", e.Attempt, e.Err.Kind)
-		case Usage:
-			fmt.Fprintf(&b, "usage %d", e.Total)
-		case Done:
-			b.WriteString("done " + e.Status)
-		default:
-			continue
-		}
-
-		b.WriteString("\n")
+		data, _ := json.Marshal(e) // events have no values that fail
+		fmt.Fprintf(&b, "%T %s\n", e, data)
 	}
 
 	return b.String()

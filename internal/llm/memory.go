@@ -69,19 +69,21 @@ func (m *memory) setKey() {
 
 // countingLocked returns the refusals that count for a person.
 func (m *memory) countingLocked(person string) []*refusal {
-	var shared, own []*refusal
-	for id, r := range m.people {
+	var counting []*refusal
+	for _, r := range m.people {
 		if r.shared >= inARow {
-			shared = append(shared, r)
-		}
-		if id == person && r.row >= inARow {
-			own = append(own, r)
+			counting = append(counting, r)
 		}
 	}
-	if len(shared) > 1 {
-		return append(shared, own...)
+	if len(counting) == 1 {
+		counting = nil
 	}
-	return own
+
+	own := m.people[person]
+	if own != nil && own.row >= inARow {
+		counting = append(counting, own)
+	}
+	return counting
 }
 
 // refusal returns the error of a person's call without asking the API; nil: the call may ask it.

@@ -1,10 +1,10 @@
 package llm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -82,8 +82,8 @@ func (s *shared) requests(p Person) int {
 }
 
 // asks makes a call of a person.
-func asks(ctx context.Context, c *Client, p Person) error {
-	_, err := c.Create(ctx, &Call{Person: p}, question())
+func asks(t testing.TB, c *Client, p Person) error {
+	_, err := c.Create(t.Context(), &Call{Person: p}, question())
 	return err
 }
 
@@ -102,16 +102,16 @@ func TestRefusalsOfOne(t *testing.T) {
 			c, api := newShared(t)
 			api.set(fault, alice)
 			for range 100 {
-				if asks(t.Context(), c, alice) == nil {
+				if asks(t, c, alice) == nil {
 					t.Error("a call of alice is answered")
 				}
-				wantSuccess(t, asks(t.Context(), c, bob))
+				wantSuccess(t, asks(t, c, bob))
 			}
 			wantEqual(t, "requests of alice", api.requests(alice), 3)
 
 			time.Sleep(2 * time.Minute)
 			api.set(nil, alice)
-			wantSuccess(t, asks(t.Context(), c, alice))
+			wantSuccess(t, asks(t, c, alice))
 		})
 	}
 }
@@ -123,12 +123,12 @@ func TestRefusalsInBetween(t *testing.T) {
 			c, api := newShared(t)
 			for _, p := range []Person{alice, alice, bob, bob, alice} {
 				api.set(fault, p)
-				if asks(t.Context(), c, p) == nil {
+				if asks(t, c, p) == nil {
 					t.Error("a refused call is answered")
 				}
 				api.set(nil, p)
 				for _, other := range []Person{carol, alice, bob} {
-					wantSuccess(t, asks(t.Context(), c, other))
+					wantSuccess(t, asks(t, c, other))
 				}
 			}
 		})
@@ -143,15 +143,15 @@ func TestRefusalsOfAll(t *testing.T) {
 			c, api := newShared(t)
 			api.set(fault, alice, bob, carol)
 			for range 3 {
-				_ = asks(t.Context(), c, alice)
-				_ = asks(t.Context(), c, bob)
+				_ = asks(t, c, alice)
+				_ = asks(t, c, bob)
 			}
 			for range 600 { // a minute
-				e := asError(t, asks(t.Context(), c, carol))
+				e := asError(t, asks(t, c, carol))
 				if e.Kind != KindAuth && e.Kind != KindQuota {
 					t.Errorf("kind = %v", e.Kind)
 				}
-				_ = asks(t.Context(), c, alice)
+				_ = asks(t, c, alice)
 				time.Sleep(100 * time.Millisecond)
 			}
 
@@ -167,7 +167,7 @@ func TestRefusalsOfAll(t *testing.T) {
 
 			c.SetKey("sk-another")
 			api.set(nil, alice)
-			wantSuccess(t, asks(t.Context(), c, alice))
+			wantSuccess(t, asks(t, c, alice))
 		})
 	}
 }
@@ -185,7 +185,7 @@ func TestRefusalsEnd(t *testing.T) {
 			people := []Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
-				_ = asks(t.Context(), c, people[i%3])
+				_ = asks(t, c, people[i%3])
 				time.Sleep(100 * time.Millisecond)
 			}
 			api.set(well, people...)
@@ -193,7 +193,7 @@ func TestRefusalsEnd(t *testing.T) {
 			var calls sync.WaitGroup
 			for i := range 100 {
 				calls.Go(func() {
-					err := asks(t.Context(), c, people[i%3])
+					err := asks(t, c, people[i%3])
 					if i >= 70 {
 						wantSuccess(t, err)
 					}
@@ -213,41 +213,22 @@ func TestRefusalsOff(t *testing.T) {
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
 		for range 10 {
-			wantKind(t, asks(t.Context(), c, alice), KindAuth)
-			wantKind(t, asks(t.Context(), c, bob), KindQuota)
+			wantKind(t, asks(t, c, alice), KindAuth)
+			wantKind(t, asks(t, c, bob), KindQuota)
 		}
 		wantEqual(t, "requests of alice", api.requests(alice), 10)
 		wantEqual(t, "requests of bob", api.requests(bob), 10)
 	})
 }
 
-// parameterRows have the refusals of requests of alice, in their order, and what those of bob and of
-// alice then lack. Carol's value of reasoning.effort is another
-// one.
-var parameterRows = []struct {
-	name              string
-	code, message     string
-	people            []Person // whose requests are refused, one each
-	alice, bob, carol bool     // whose effort is left out
-}{
-	{"unsupported value", "unsupported_value", "", []Person{alice}, true, true, false},
-	{"unsupported parameter", "unsupported_parameter", "", []Person{alice}, true, true, false},
-	{"unknown parameter", "unknown_parameter", "", []Person{alice}, true, true, true},
-	{"no code", "", "Nope.", []Person{alice}, false, false, false},
-	{"another code", "content_filter", "Nope.", []Person{alice}, false, false, false},
-	{"no code, one person twice", "", "Nope.", []Person{alice, alice}, true, false, false},
-	{"no code, two people once", "", "Nope.", []Person{alice, bob}, false, false, false},
-	{"no code, two people twice", "", "Nope.", []Person{alice, bob, bob, alice}, true, true, false},
-	{"a success between them", "", "Nope.", []Person{alice, carol, alice}, false, false, false},
-}
-
 // A refused parameter is left out for the model with the value that was refused, for all only where a
 // code shows it, and for ten minutes.
 func TestParameterMemory(t *testing.T) {
-	for _, tt := range parameterRows {
-		bubble(t, tt.name, func(t *testing.T) {
+	for name, row := range table(t, "parameters") {
+		bubble(t, name, func(t *testing.T) {
+			code, message, people, lacking := row[0], row[1], row[2], row[3]
 			c, api := newShared(t)
-			fault := answer(400, apiBody("", tt.code, "reasoning.effort", tt.message))
+			fault := answer(400, apiBody("", code, "reasoning.effort", message))
 			once := func(req *http.Request) (*http.Response, error) {
 				api.set(nil, alice, bob)
 				return fault(req)
@@ -261,16 +242,16 @@ func TestParameterMemory(t *testing.T) {
 				return !sends(bodies[len(bodies)-1], "reasoning.effort")
 			}
 
-			for _, p := range tt.people {
+			for name := range strings.FieldsSeq(people) {
+				p := Person{ID: "token:" + name, Name: name}
 				if p != carol {
 					api.set(once, p)
 				}
-				lacks(p, "medium") // carol's is accepted
+				lacks(p, "medium")
 			}
-			wantEqual(t, "another value lacks it", lacks(carol, "low"), tt.carol)
 
-			got := []bool{lacks(alice, "medium"), lacks(bob, "medium")}
-			wantEqual(t, "alice and bob lack it", got, []bool{tt.alice, tt.bob})
+			got := fmt.Sprint(lacks(alice, "medium"), lacks(bob, "medium"), lacks(carol, "low"))
+			wantEqual(t, "alice, bob and carol lack it", got, lacking)
 			time.Sleep(10*time.Minute + time.Second)
 			wantEqual(t, "alice lacks it later", lacks(alice, "medium"), false)
 		})
@@ -282,8 +263,8 @@ func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		c, api := newShared(t)
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
-		wantKind(t, asks(t.Context(), c, alice), KindParameter)
-		wantSuccess(t, asks(t.Context(), c, bob))
+		wantKind(t, asks(t, c, alice), KindParameter)
+		wantSuccess(t, asks(t, c, bob))
 		wantEqual(t, "requests of bob", api.requests(bob), 1)
 		wantEqual(t, "bob's effort is sent", sends(api.sent[bob][0], "reasoning.effort"), true)
 	})
@@ -292,28 +273,17 @@ func TestRefusedAnyway(t *testing.T) {
 // A blocked person is refused for good, and only a server that does not know safety_identifier is
 // asked without it.
 func TestIdentifier(t *testing.T) {
-	for name, tt := range map[string]struct {
-		code, message string
-		want          Kind // of alice's call
-		stays         bool // in bob's request
-	}{
-		"blocked":            {"", "identifier blocked", KindBlocked, true},
-		"blocked with code":  {"cyber_policy_violation", "Limited.", KindBlocked, true},
-		"unsupported value":  {"unsupported_value", "identifier blocked", KindBlocked, true},
-		"unknown":            {"unknown_parameter", "", Kind{}, false},
-		"unknown in words":   {"", "Unrecognized request argument", Kind{}, true},
-		"status for a code":  {"400", "Extra inputs are not permitted", Kind{}, true},
-		"blocked, no reason": {"", "Nope.", KindBlocked, true},
-	} {
+	for name, row := range table(t, "identifier") {
 		bubble(t, name, func(t *testing.T) {
+			code, message, want, stays := row[0], row[1], row[2], row[3]
 			c, api := newShared(t)
-			api.set(answer(400, apiBody("", tt.code, "safety_identifier", tt.message)), alice)
-			wantKind(t, asks(t.Context(), c, alice), tt.want)
-			without := api.requests(Person{})
-			wantEqual(t, "requests without", without > 0, tt.want == Kind{})
+			api.set(answer(400, apiBody("", code, "safety_identifier", message)), alice)
+			kind := kindOf(t, asks(t, c, alice))
+			wantEqual(t, "kind", kind.Label(), want)
+			wantEqual(t, "asked without", api.requests(Person{}) > 0, want == "")
 
-			wantSuccess(t, asks(t.Context(), c, bob))
-			wantEqual(t, "bob is marked", api.requests(bob) == 1, tt.stays)
+			wantSuccess(t, asks(t, c, bob))
+			wantEqual(t, "bob is marked", fmt.Sprint(api.requests(bob) == 1), stays)
 		})
 	}
 }

@@ -403,23 +403,3 @@ func TestPacerOtherRefusals(t *testing.T) {
 		})
 	}
 }
-
-// A call that would have to wait until after its deadline fails at once.
-func TestPacerLongWaits(t *testing.T) {
-	for _, headers := range []string{
-		"Retry-After|inf",
-		"Retry-After|Fri, 01 Jan 2100 00:00:00 GMT",
-		"X-Ratelimit-Remaining-Tokens|0|X-Ratelimit-Reset-Tokens|24h0m0s",
-	} {
-		bubble(t, headers, func(t *testing.T) {
-			refuse := answer(429, rateLimited, strings.Split(headers, "|")...)
-			c, api := newClient(3, refuse, answer(200, finished))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-
-			_, err := c.Create(ctx, &Call{}, question())
-			wantKind(t, err, KindRateLimit)
-			api.wantRequests(t, 1)
-		})
-	}
-}

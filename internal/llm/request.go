@@ -66,19 +66,19 @@ type body map[string]any
 // refuse.
 func (c *Client) newBody(person Person, r Request) body {
 	b := body(nonZero(map[string]any{
-		"background":        r.Background,
-		"instructions":      r.Instructions,
-		"max_output_tokens": r.MaxOutputTokens,
-		"max_tool_calls":    r.MaxToolCalls,
-		identifierParam:     person.identifier(),
-		"service_tier":      r.ServiceTier,
-		"stream":            !r.Plain,
+		"background":          r.Background,
+		"input":               r.Input,
+		"instructions":        r.Instructions,
+		"max_output_tokens":   r.MaxOutputTokens,
+		"max_tool_calls":      r.MaxToolCalls,
+		"model":               r.Model,
+		"parallel_tool_calls": true,
+		identifierParam:       person.identifier(),
+		"service_tier":        r.ServiceTier,
+		"stream":              !r.Plain,
+		"tool_choice":         cmp.Or(r.ToolChoice, "auto"),
 	}))
-	b["model"] = r.Model
-	b["input"] = r.Input
-	b["store"] = c.o.Store
-	b["parallel_tool_calls"] = true
-	b["tool_choice"] = cmp.Or(r.ToolChoice, "auto")
+	b["store"] = c.o.Store // also if it is false
 	if len(r.Tools) > 0 {
 		b["tools"] = r.Tools
 	}
@@ -179,20 +179,19 @@ func (b body) include() []string {
 // value returns the value of a parameter, or nil.
 func (b body) value(name string) any {
 	parent, member, isMember := strings.Cut(name, ".")
+	if !isMember {
+		return b[name]
+	}
+
 	switch members := b[parent].(type) {
 	case []string: // include
 		if slices.Contains(members, member) {
 			return member
 		}
 	case map[string]any:
-		if isMember {
-			return members[member]
-		}
+		return members[member]
 	}
-	if isMember {
-		return nil
-	}
-	return b[parent]
+	return nil
 }
 
 // has reports whether the body has a parameter with its value.

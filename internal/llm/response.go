@@ -46,8 +46,11 @@ func (r *Response) Running() bool {
 
 // hasState reports whether the status is one of a response in the background.
 func (r *Response) hasState() bool {
-	ends := []string{"completed", "incomplete", "failed", "cancelled"}
-	return r.Running() || slices.Contains(ends, r.Status)
+	switch r.Status {
+	case "completed", "incomplete", "failed", "cancelled":
+		return true
+	}
+	return r.Running()
 }
 
 // Item is an item of the output. Which fields are set depends on its type: "message",
@@ -270,7 +273,7 @@ func notResponse(data []byte) *Error {
 	e := &Error{
 		Kind:    KindBadResponse,
 		Message: "the answer is empty",
-		body:    string(data[:min(len(data), maxErrorText)]),
+		body:    string(data),
 	}
 
 	start := strings.TrimSpace(e.body)

@@ -4,81 +4,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
 
-// Between attempts a call waits as long as the API asks, else about half a second.
-func TestWaitBetweenAttempts(t *testing.T) {
-	const past = "Wed, 01 Dec 1999 15:04:05 GMT" // the clock of a synctest bubble starts in 2000
-	const date = "Sat, 01 Jan 2000 00:00:20 GMT"
-	for _, tt := range []struct {
-		name    string
-		headers string
-		want    time.Duration // 0: exponential
-	}{
-		{"none", "", 0},
-		{"seconds", "Retry-After|20", 20 * time.Second},
-		{"fraction", "Retry-After|1.5", 1500 * time.Millisecond},
-		{"milliseconds first", "Retry-After|20|Retry-After-Ms|12", 12 * time.Millisecond},
-		{"date", "Retry-After|" + date, 20 * time.Second},
-		{"past date", "Retry-After|" + past, 0},
-		{"nonsense", "Retry-After|5m|Retry-After-Ms|NaN", 0},
-		{"negative", "Retry-After|-5", 0},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			fail := answer(503, "", strings.Split(tt.headers, "|")...)
-			c, api := newClient(2, fail, answer(200, finished))
-			wantSuccess(t, createError(t, c))
-
-			got := api.at[1].Sub(api.at[0])
-			isHalf := (got - 500*time.Millisecond).Abs() < 126*time.Millisecond
-			isExponential := tt.want == 0 && isHalf
-			if got != tt.want && !isExponential {
-				t.Errorf("waited %v, want %v", got, tt.want)
-			}
+func TestRetryAfter(t *testing.T) {
+	for name, row := range table(t, "retry-after") {
+		bubble(t, name, func(t *testing.T) {
+			headers, want := row[0], row[1]
+			c, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
+			e := asError(t, createError(t, c))
+			wantEqual(t, "wait", e.RetryAfter.String(), want)
 		})
 	}
-}
-
-const (
-	sources    = "include.web_search_call.action.sources"
-	encrypted  = "include.reasoning.encrypted_content"
-	unverified = "Your organization must be verified to stream this model."
-)
-
-// refusedRows are 400s that name a parameter.
-var refusedRows = []struct {
-	param, message string
-	gone           string // the path of what the second request does not have
-	left           string // the path of what stays
-}{
-	{"reasoning.effort", "", "reasoning.effort", "reasoning.summary"},
-	{"reasoning.summary", unverified, "reasoning.summary", "reasoning.effort"},
-	{"reasoning", "", "reasoning", "text"},
-	{"text.verbosity", "", "text", "reasoning.effort"},
-	{"text", "", "text", "store"},
-	{"parallel_tool_calls", "", "parallel_tool_calls", "tool_choice"},
-	{"service_tier", "", "service_tier", "store"},
-	{"stream", unverified, "stream", "store"},
-	{"stream_options", "", "stream_options", "stream"},
-	{"include[0]", "", sources, encrypted},
-	{"include[1]", "", encrypted, sources},
-	{"include[9]", "", "include", "store"},
-	{"include", "Encrypted content is not supported.", encrypted, sources},
-	{"include", "Not here.", "include", "store"},
-	{"reasoning.encrypted_content", "No.", encrypted, sources},
-	{sources, "No.", sources, encrypted},
-	{"include", "'reasoning.encrypted_content'?", encrypted, sources},
 }
 
 // Each refused parameter is dropped from the next request, at once and without a retry, and stays
 // away from the model.
 func TestRefusedParameters(t *testing.T) {
-	for _, tt := range refusedRows {
-		t.Run(tt.param+" "+tt.message+" "+tt.gone, func(t *testing.T) {
-			c, api := newClient(0, refusedAs(tt.param, tt.message), answer(200, finished))
+	for name, row := range table(t, "refused") {
+		t.Run(name, func(t *testing.T) {
+			param, message, gone, left := row[0], row[1], row[2], row[3]
+			c, api := newClient(0, refusedAs(param, message), answer(200, finished))
 			r := question()
 			r.Extra = object(t, `{"service_tier": "flex", "stream_options": {},
 				"reasoning": {"summary": "auto"}}`)
@@ -91,14 +38,14 @@ func TestRefusedParameters(t *testing.T) {
 
 			var got []bool
 			for _, body := range api.bodies {
-				got = append(got, sends(body, tt.gone))
+				got = append(got, sends(body, gone))
 			}
 
 			want := []bool{true, false, false, true} // the last model may take it
-			wantEqual(t, "requests that have "+tt.gone, got, want)
+			wantEqual(t, "requests that have "+gone, got, want)
 
-			if !sends(api.bodies[1], tt.left) {
-				t.Errorf("the second request lacks %s: %v", tt.left, api.bodies[1])
+			if !sends(api.bodies[1], left) {
+				t.Errorf("the second request lacks %s: %v", left, api.bodies[1])
 			}
 
 			wantWarnings(t, &api.log, 1)

@@ -143,7 +143,8 @@ func (c *Client) failed(ctx context.Context, err error, attempt int) *Error {
 	e.Attempts = attempt
 
 	for _, s := range []*string{&e.Type, &e.Code, &e.Param, &e.Message, &e.RequestID, &e.body} {
-		*s = c.o.Redactor.Truncate(*s, 300)
+		start := (*s)[:min(len(*s), maxErrorText)]
+		*s = c.o.Redactor.Truncate(start, 300)
 	}
 
 	c.o.Logger.Debug("openai(client): error",

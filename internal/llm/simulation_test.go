@@ -28,7 +28,7 @@ type limits struct {
 	well    time.Duration // end of the refusals at random; 0: none
 	latency time.Duration // from a request to its refusal; 0: 40 ms
 	answers time.Duration // from a request to its answer
-	header  string        // of a refusal: a key of headers, or a Retry-After
+	header  string        // of a refusal: a name that headers knows, or a Retry-After
 	seed    uint64        // of what is random
 }
 
@@ -102,12 +102,7 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := s.take(req.Header.Get("Traceparent"))
 	if wait > 0 {
 		time.Sleep(s.latency / 2)
-		header := []string{"Retry-After", s.header}
-		if say := headers[s.header]; say != nil {
-			header = say(wait)
-		}
-
-		return answer(429, rateLimited, header...)(req)
+		return answer(429, rateLimited, s.headers(wait)...)(req)
 	}
 
 	select {
@@ -235,21 +230,22 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	return s
 }
 
-// headers are how APIs say how long to wait.
-var headers = map[string]func(wait time.Duration) []string{
-	"no time": func(time.Duration) []string { return nil },
-	"seconds": func(wait time.Duration) []string {
+// headers returns the headers of a refusal, as APIs say how long to wait.
+func (l limits) headers(wait time.Duration) []string {
+	switch l.header {
+	case "no time":
+		return nil
+	case "seconds":
 		return []string{"Retry-After", fmt.Sprint(math.Ceil(wait.Seconds()))}
-	},
-	"milliseconds": func(wait time.Duration) []string {
+	case "milliseconds":
 		return []string{"Retry-After-Ms", fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}
-	},
-	"time of the reset": func(wait time.Duration) []string {
+	case "time of the reset":
 		const prefix = "X-Ratelimit-"
 		return []string{
 			prefix + "Remaining-Requests", "0",
 			prefix + "Reset-Requests", wait.String(),
 			prefix + "Reset-Tokens", "6m0s",
 		}
-	},
+	}
+	return []string{"Retry-After", l.header}
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"syscall"
 	"testing"
@@ -27,11 +28,11 @@ const (
 )
 
 const yesScript = `
-	start 0 text msg_1
-	delta 0 "Yes."
-	stop 0
-	usage 3
-	done completed
+	llm.BlockStart {"index":0,"kind":"text","id":"msg_1"}
+	llm.BlockDelta {"index":0,"text":"Yes."}
+	llm.BlockStop {"index":0}
+	llm.Usage {"input_tokens":1,"output_tokens":2,"total_tokens":3}
+	llm.Done {"status":"completed"}
 	`
 
 // failedStep is a stream that ends with a failed response.
@@ -71,7 +72,8 @@ var brokenRows = map[string]struct {
 	"no bytes": {"the server closed the connection without an answer", broken(io.EOF)},
 }
 
-// Each failure has its kind and its message. Those that may be temporary are tried once more.
+// Each failure has its kind and its message. Those that may be temporary are tried once more, about
+// half a second later.
 func TestFailures(t *testing.T) {
 	forms := map[string]func(string) step{
 		"event":  eventStep,
@@ -108,6 +110,10 @@ func checkFailure(t *testing.T, fail step, kind, message string) {
 
 	api.wantRequests(t, want)
 	wantEqual(t, "attempts", e.Attempts, want)
+	if kind == "server" {
+		wait := api.at[1].Sub(api.at[0])
+		wantEqual(t, "wait in seconds", math.Round(wait.Seconds()*2)/2, 0.5)
+	}
 }
 
 // cutStream is a stream whose connection breaks.

@@ -77,23 +77,23 @@ func TestRunFailures(t *testing.T) {
 	wantSuccess(t, err)
 
 	wantEvents(t, events, `
-		start 0 thinking rs_0
-		stop 0
-		start 1 thinking rs_1
-		stop 1
-		start 2 tool_use call_1 fail
-		delta 2 "{}"
-		stop 2
-		start 3 tool_use call_3 echo
-		delta 3 "hi"
-		stop 3
-		start 4 thinking rs_2
-		stop 4
-		start 5 text msg_1
-		delta 5 "Yes."
-		stop 5
-		usage 18
-		done completed
+		llm.BlockStart {"index":0,"kind":"thinking","id":"rs_0"}
+		llm.BlockStop {"index":0}
+		llm.BlockStart {"index":1,"kind":"thinking","id":"rs_1"}
+		llm.BlockStop {"index":1}
+		llm.BlockStart {"index":2,"kind":"tool_use","id":"call_1","name":"fail"}
+		llm.BlockDelta {"index":2,"input_json":"{}"}
+		llm.BlockStop {"index":2}
+		llm.BlockStart {"index":3,"kind":"tool_use","id":"call_3","name":"echo"}
+		llm.BlockDelta {"index":3,"input_json":"hi"}
+		llm.BlockStop {"index":3}
+		llm.BlockStart {"index":4,"kind":"thinking","id":"rs_2"}
+		llm.BlockStop {"index":4}
+		llm.BlockStart {"index":5,"kind":"text","id":"msg_1"}
+		llm.BlockDelta {"index":5,"text":"Yes."}
+		llm.BlockStop {"index":5}
+		llm.Usage {"input_tokens":11,"output_tokens":7,"total_tokens":18}
+		llm.Done {"status":"completed"}
 		`)
 
 	want := object(t, `{

@@ -60,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // needRoots reports whether a system has no certificates. On macOS and Windows, which verify by
 // themselves, the pool is not equal to an empty one.
 func needRoots(system *x509.CertPool, err error) bool {
-	return err != nil || system == nil || system.Equal(x509.NewCertPool())
+	return err != nil || system.Equal(x509.NewCertPool())
 }
 
 // bundledRoots returns Mozilla's list as golang.org/x/crypto has it.

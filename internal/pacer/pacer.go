@@ -99,9 +99,7 @@ func (p *Pacer) Waiting() int {
 //
 // If ctx ends first, Wait returns its error. The call then keeps its place until Ended.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
-	if t.enter(last) {
-		return nil
-	}
+	t.enter(last)
 	select {
 	case <-t.turn: // at once
 		return nil
@@ -181,8 +179,8 @@ func (p *Pacer) onTimer() {
 	p.unlock()
 }
 
-// enter puts the call into the queue, or reports that its request may be sent at once.
-func (t *Ticket) enter(last bool) bool {
+// enter puts the call into the queue, or lets it send its request at once.
+func (t *Ticket) enter(last bool) {
 	p := t.pacer
 	p.lock()
 	defer p.unlock()
@@ -192,7 +190,7 @@ func (t *Ticket) enter(last bool) bool {
 	if owner == nil {
 		t.late = false
 		t.sendLocked()
-		return true
+		return
 	}
 
 	if t.place == 0 {
@@ -204,7 +202,6 @@ func (t *Ticket) enter(last bool) bool {
 		i--
 	}
 	owner.calls = slices.Insert(owner.calls, i, t)
-	return false
 }
 
 // Ended notes that the call waits no more, or that its request ended in some other way than with a
@@ -237,13 +234,14 @@ func (t *Ticket) Ahead() int {
 	return ahead
 }
 
-// sendLocked notes that the request of t goes out. Without a refusal in twice the time that a
+// sendLocked lets the request of t go out. Without a refusal in twice the time that a
 // refusal takes, it counts as accepted: a plain answer sends its headers at its end.
 func (t *Ticket) sendLocked() {
 	limit := min(2*cmp.Or(t.pacer.slowest, maxVerdict), maxVerdict)
 	sent := t.pacer.now()
 	t.sent = sent
 	t.verdict = time.AfterFunc(limit, func() { t.accept(sent) })
+	t.turn <- struct{}{}
 }
 
 // Accepted notes that the request was answered with a 2xx.
@@ -344,8 +342,6 @@ func nextPause(pause time.Duration) time.Duration {
 func (p *Pacer) releaseLocked(t *Ticket) {
 	t.removeLocked()
 	t.sendLocked()
-	t.turn <- struct{}{}
-
 	t.late = t.sent-p.latest > p.gap*6/5
 	p.latest = t.sent
 	p.next = t.sent + p.gap

@@ -70,18 +70,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	st := s.arrive(r, body)
 
-	complete := false
-	defer func() {
-		hasLeft := err != nil || r.Context().Err() != nil
-		if hasLeft && !complete {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.countLocked(&s.aborted)
-		}
-	}()
-
-	if err == nil {
-		complete = st.answer(&s.api, w, r, body)
+	complete := err == nil && st.answer(&s.api, w, r, body)
+	hasLeft := err != nil || r.Context().Err() != nil
+	if hasLeft && !complete {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.countLocked(&s.aborted)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 type step struct {
 	fakeapi.Step
 	isAsked bool   // the first word of the question is the step
-	fault   string // one of faults or the name of an error; "": none
+	fault   string // the name of one of faults; "": none
 	value   string // of the fault
 
 	stop      string // the fault that ends a stream early, or "": it does not
@@ -34,13 +34,10 @@ type step struct {
 	refusal  string   // with this error
 	blames   string   // the parameter that the error names; "": the refused one
 	response []byte   // the finished response, instead of what the model says
-	words    []string // empty, incomplete, failed, ignores-background, echoes-background
+	edits    []string // names of edits
 }
 
-var (
-	turns  = []string{"ok", "search", "uncited"}
-	faults = []string{"hang", "cut", "truncated", "redirect", "garbage", "forbidden"}
-)
+var turns = []string{"ok", "search", "uncited"}
 
 // Script adds steps for the next requests, one request each. The step after the word "always" is
 // for all requests that find no other step. Parts of a step that are joined by "+" apply together.
@@ -109,8 +106,6 @@ func parse(word string) (st step, err error) {
 			st.refusal = "invalid"
 		case "blames":
 			st.blames = value
-		case "empty", "incomplete", "failed", "ignores-background", "echoes-background":
-			st.words = append(st.words, name)
 		case "error":
 			st.stop = name
 			st.stopAfter = 2
@@ -118,13 +113,15 @@ func parse(word string) (st step, err error) {
 		case "file":
 			st.response, err = os.ReadFile(value)
 		default:
-			if slices.Contains(turns, name) {
+			switch {
+			case slices.Contains(turns, name):
 				st.Turn = name
-				break
-			}
-			st.fault = name
-			st.value = value
-			if !slices.Contains(faults, name) && !gjson.Get(apiErrors, name).Exists() {
+			case gjson.Get(edits, name).Exists():
+				st.edits = append(st.edits, name)
+			case gjson.Get(faults, name).Exists():
+				st.fault = name
+				st.value = value
+			default:
 				err = fmt.Errorf("unknown word %q", name)
 			}
 		}
@@ -163,7 +160,7 @@ func (st step) answer(
 			return st.fail(w, r, about)
 		}
 	}
-	if strings.Contains(fmt.Sprint(st.words), "-background") {
+	if strings.Contains(fmt.Sprint(st.edits), "-background") {
 		body, _ = sjson.DeleteBytes(body, "background") // the path is valid
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -178,24 +175,13 @@ func (st step) edit(final []byte) []byte {
 	if st.response != nil {
 		final = st.response
 	}
-	set := func(path, raw string) {
-		final, _ = sjson.SetRawBytes(final, path, []byte(raw)) // the paths are valid
-	}
-
-	for _, word := range st.words {
-		switch word {
-		case "empty":
-			set("output", gjson.GetBytes(final, `output.#(type=="reasoning")#`).Raw)
-		case "incomplete":
-			set("status", `"incomplete"`)
-			set("incomplete_details", `{"reason":"max_output_tokens"}`)
-		case "failed":
-			set("status", `"failed"`)
-			set("output", "[]")
-			set("usage", "null")
-			set("error", gjson.Get(apiErrors, "500.error.{code,message}").Raw)
-		case "echoes-background":
-			set("background", "true")
+	for _, word := range st.edits {
+		members := gjson.Get(edits, word).Map()
+		if word == "empty" {
+			members["output"] = gjson.GetBytes(final, `output.#(type=="reasoning")#`)
+		}
+		for name, value := range members {
+			final, _ = sjson.SetRawBytes(final, name, []byte(value.Raw)) // the names are valid
 		}
 	}
 	return final
@@ -203,40 +189,30 @@ func (st step) edit(final []byte) []byte {
 
 // fail answers with the fault of the step. about is what the message of an error is about.
 func (st step) fail(w http.ResponseWriter, r *http.Request, about string) (complete bool) {
-	status := http.StatusOK
-	contentType := "application/json"
-	body := ""
-
 	switch st.fault {
 	case "hang":
 		<-r.Context().Done()
 		return false
 	case "cut":
 		panic(http.ErrAbortHandler) // net/http closes the connection.
-	case "truncated":
-		w.Header().Set("Content-Length", "1000")
-		body = `{"id":"resp_truncated","object":"response","output":[`
-	case "redirect":
-		w.Header().Set("Location", st.value)
-		status = http.StatusTemporaryRedirect
-	case "forbidden": // by a firewall
-		status = http.StatusForbidden
-		contentType = "text/html; charset=utf-8"
-		body = "<!doctype html><title>Forbidden</title>\n"
-	case "garbage": // the page of a captive portal
-		contentType = "text/html; charset=utf-8"
-		body = "<!doctype html><title>Sign in</title><p>Sign in to use this network.</p>\n"
-	default:
-		if st.value != "" {
-			w.Header().Set("Retry-After", st.value)
-		}
-		e := gjson.Get(apiErrors, st.fault+"|@ugly")
-		status = int(e.Get("status").Int())
-		body = `{"error":` + strings.ReplaceAll(e.Get("error").Raw, "%s", about) + `}`
 	}
 
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
+	fault := gjson.Get(faults, st.fault+"|@ugly")
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	for name, value := range fault.Get("headers").Map() {
+		header.Set(name, value.Str)
+	}
+	if st.value != "" {
+		header.Set(cmp.Or(fault.Get("value").Str, "Retry-After"), st.value)
+	}
+
+	body := fault.Get("body").Str
+	e := fault.Get("error").Raw
+	if e != "" {
+		body = `{"error":` + strings.ReplaceAll(e, "%s", about) + `}`
+	}
+	w.WriteHeader(int(fault.Get("status").Int()))
 	_, _ = io.WriteString(w, body) // the context tells if the client has left
 	return true
 }
@@ -267,7 +243,7 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 
 	if w.step.stop == "error" {
 		const form = `{"type":"error","sequence_number":2,"error":%s}`
-		e := gjson.Get(apiErrors, w.step.value+".error|@ugly")
+		e := gjson.Get(faults, w.step.value+".error|@ugly")
 		_, _ = fmt.Fprintf(w.ResponseWriter, "event: error\ndata: "+form+"\n\n", e)
 		w.complete = true
 	} else {
@@ -278,7 +254,14 @@ func (w *endingWriter) Write(b []byte) (int, error) {
 	return n, errors.New("the stream has ended")
 }
 
-// apiErrors are error objects with their statuses, worded as by the API. %s is what an error is about.
+// faults are answers with their statuses: error objects, worded as by the API, where %s is what an error
+// is about, and the pages of a firewall and of a captive portal. "value" is the header that gets the
+// value of the fault, by default Retry-After.
 //
 //go:embed errors.json
-var apiErrors string
+var faults string
+
+// edits are the members of a finished response that words of a step replace.
+//
+//go:embed edits.json
+var edits string
