@@ -159,9 +159,8 @@ type response struct {
 	mu      sync.Mutex // guards the fields below
 	w       http.ResponseWriter
 	control *http.ResponseController
-	silent  *time.Timer // sends the next comment; nil unless keepOpen was called
+	silent  *time.Timer // sends the next comment; nil before keepOpen and after end
 	begun   bool        // the header is out
-	ended   bool        // the handler has returned
 }
 
 // responseOf returns the response that track has passed to every handler.
@@ -235,9 +234,9 @@ func (r *response) end() {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = true
 	if r.silent != nil {
 		r.silent.Stop()
+		r.silent = nil
 	}
 	isClosing := r.w.Header().Get("Connection") == "close" ||
 		r.tracker.draining.Load()

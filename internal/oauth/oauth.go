@@ -13,7 +13,6 @@ package oauth
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,6 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
-	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
@@ -190,31 +188,30 @@ func (r *Resource) Ready() error {
 
 // Verify returns who token was issued to, also if it lacks a scope. The error is an *Error. ctx bounds
 // the wait for a key.
-func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
+func (r *Resource) Verify(ctx context.Context, token string) (who Identity, err error) {
 	parsed, err := parse(token)
 	if err != nil {
-		return Identity{}, err
+		return who, err
 	}
 
 	var c claims // what the token says, true or not
 	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
-		return Identity{}, invalid("the claims of the token are malformed")
+		return who, invalid("the claims of the token are malformed")
 	}
 	from := r.issuers[c.Issuer]
 	if from == nil {
-		return Identity{}, invalid("the token is from another issuer")
+		return who, invalid("the token is from another issuer")
 	}
 
 	err = from.verify(ctx, parsed)
-	if err != nil {
-		return Identity{}, err
+	if err == nil {
+		err = r.accept(c, parsed.Headers[0], time.Now())
 	}
-	err = r.accept(c, parsed.Headers[0], time.Now())
 	if err != nil {
-		return Identity{}, err
+		return who, err
 	}
-	who := Identity{
+	who = Identity{
 		Issuer:  from.url,
 		Subject: c.Subject,
 		Name:    c.name(r.options.UserClaim),
@@ -233,10 +230,9 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
-	// go-jose drops headers that are null, and does not know that zip is for encryption only.
-	begin, _, _ := strings.Cut(token, ".")
-	header, _ := base64.RawURLEncoding.DecodeString(begin) // ParseSigned has decoded it
-	if gjson.GetBytes(header, "crit").Exists() || gjson.GetBytes(header, "zip").Exists() {
+	// go-jose accepts some critical headers, and does not know that zip is for encryption only.
+	header := parsed.Headers[0].ExtraHeaders
+	if header["crit"] != nil || header["zip"] != nil {
 		return nil, invalid("the token has critical headers, or zip")
 	}
 	return parsed, nil
