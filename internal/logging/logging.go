@@ -139,23 +139,19 @@ func (o Options) plain() bool {
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && a.Key == slog.MessageKey {
-		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-		return a
-	}
-	if len(groups) == 0 && a.Key == slog.TimeKey && o.plain() {
-		return slog.Attr{} // no time
-	}
-
-	if level, ok := a.Value.Any().(slog.Level); ok {
-		if o.plain() {
-			a.Value = slog.StringValue(plainLevel(level))
-		}
-		return a
-	}
-
+	isTop := len(groups) == 0
+	level, isLevel := a.Value.Any().(slog.Level)
 	kind := a.Value.Kind()
-	if kind == slog.KindString || kind == slog.KindAny {
+	isText := kind == slog.KindString || kind == slog.KindAny
+
+	switch {
+	case isTop && a.Key == slog.MessageKey:
+		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
+	case isTop && a.Key == slog.TimeKey && o.plain():
+		return slog.Attr{} // no time
+	case isLevel && o.plain():
+		a.Value = slog.StringValue(plainLevel(level))
+	case isText && !isLevel:
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
 		value := tintSafe.Replace(text.Printable(a.Value.String()))
@@ -184,7 +180,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
 	}

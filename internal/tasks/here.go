@@ -149,9 +149,6 @@ func (s *Tasks) add(t *Task, h *here) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addLocked(t, id)
-	if t.hasEnded() {
-		s.addEndedLocked(t)
-	}
 }
 
 // detach ends a task, whose response may go on at the API.
