@@ -81,7 +81,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		res := responseOf(w)
-		res.person = person.Name
+		res.person = person
 		if err != nil {
 			a.refuse(res, err)
 			return

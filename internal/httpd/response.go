@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
@@ -73,7 +74,7 @@ func (o Options) clientAddress(r *http.Request) string {
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
 	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	isTrusted := from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
 	}
@@ -151,9 +152,9 @@ func (t *tracker) reject(kind rejection, address string) {
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
 	tracker *tracker
-	address string // of the client
-	reason  string // of a rejection; "": the text of its status
-	person  string // the name of the person, "" until it is known
+	address string     // of the client
+	reason  string     // of a rejection; "": the text of its status
+	person  llm.Person // zero until it is known
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
@@ -201,7 +202,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
 		reason := cmp.Or(r.reason, http.StatusText(status))
-		r.tracker.reject(rejection{status, reason, r.person}, r.address)
+		r.tracker.reject(rejection{status, reason, r.person.Name}, r.address)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
