@@ -184,39 +184,6 @@ func TestDecodeKeys(t *testing.T) {
 	}
 }
 
-// Metadata and keys are read every 10 minutes, and 5 s after a failure.
-func TestReadTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWeb()
-		start(t, w, "{}")
-
-		for _, step := range []struct {
-			down  bool
-			after time.Duration
-			want  int // fetches
-		}{
-			{false, 0, 2},
-			{false, 10*time.Minute - time.Millisecond, 0},
-			{false, time.Millisecond, 2},
-			{true, 10 * time.Minute, 1},
-			{true, 5*time.Second - time.Millisecond, 0},
-			{true, time.Millisecond, 1},
-			{false, 5 * time.Second, 2},
-			{false, 9 * time.Minute, 0},
-		} {
-			w.publish(home) // again: the last step may have been down
-			if step.down {
-				w.pages.Store(home+oidc, body("down"))
-			}
-			time.Sleep(step.after)
-
-			if got := w.fetches(); len(got) != step.want {
-				t.Errorf("fetches %q after %s, want %d", got, step.after, step.want)
-			}
-		}
-	})
-}
-
 // Requests with unknown keys cause few fetches. They do not put off the read of the metadata. Those
 // that cannot wait for a read may come again: their person need not sign in.
 func TestUnknownKeys(t *testing.T) {

@@ -137,9 +137,12 @@ func sideBySide(n int, do func(i int) error) error {
 // call makes one call on a new connection. It must be answered within a time; 0: at any time.
 func (s *process) call(user, query string, within time.Duration) error {
 	began := time.Now()
-	c, err := ask(nil, s.address, user, query)
+	c, response, err := post(nil, s.address, user, query)
 	if c != nil {
 		c.Close()
+	}
+	if err == nil && !isAnswer(response) {
+		err = errors.New(response)
 	}
 
 	took := time.Since(began)
@@ -147,15 +150,6 @@ func (s *process) call(user, query string, within time.Duration) error {
 		return fmt.Errorf("a call took %v, want %v: %v", took, within, err)
 	}
 	return err
-}
-
-// ask makes a call, as post does. The response must be a result.
-func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
-	kept, response, err := post(c, address, user, query)
-	if err == nil && !isAnswer(response) {
-		err = errors.New(response)
-	}
-	return kept, err
 }
 
 func isAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
