@@ -122,10 +122,6 @@ func TestTokensChange(t *testing.T) {
 			"test has no tokens token:alice token:alice 1",
 		},
 		{
-			"swapped", bob + ":alice",
-			"the token of entry 1 of test has fewer than 16 characters token:alice token:alice 1",
-		},
-		{
 			"two names", "alice:" + secret + "\nbob:" + secret,
 			"the token of entry 2 of test is that of another name, too token:alice token:alice 1",
 		},
@@ -180,7 +176,6 @@ func TestRemote(t *testing.T) {
 	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
 	for _, tt := range []struct{ name, from, forwarded, want string }{
 		{"IPv4 in IPv6", "[::ffff:10.0.0.2]:5000", "2001:db8::7", "2001:db8::7"},
-		{"with a port", "10.0.0.2:5000", "192.0.2.7:4711", "192.0.2.7"},
 		{"IPv6 with a port", "10.0.0.2:5000", "[2001:db8::7]:4711", "2001:db8::7"},
 		{"another proxy", "10.0.0.3:5000", "192.0.2.7", "10.0.0.3:5000"},
 		{"not an address", "10.0.0.2:5000", "192.0.2.7, unknown", "10.0.0.2:5000"},
