@@ -89,26 +89,25 @@ func (h *here) name(ev llm.Event) {
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
 func (h *here) isTask(t *Task, call llm.Call, wait time.Duration) bool {
-	if h.tasks.o.Shared {
-		select {
-		case <-h.named:
-		case <-t.done:
-			return false
-		}
-		if wait > 0 {
-			h.find(t, call)
-		}
-		return !h.isGone.Load()
+	o := h.tasks.o
+	if o.API == nil {
+		return !o.Shared
 	}
 
-	if h.tasks.o.API != nil {
-		select {
-		case <-h.named:
-		case <-t.done:
-		case <-time.After(wait):
-		}
+	var isLate <-chan time.Time
+	if !o.Shared {
+		isLate = time.After(wait)
 	}
-	return true
+	select {
+	case <-h.named:
+	case <-isLate:
+	case <-t.done:
+		return !o.Shared
+	}
+	if wait > 0 {
+		h.find(t, call)
+	}
+	return !h.isGone.Load()
 }
 
 // find asks the API whether it has the response that it names: some servers say that a response runs
