@@ -27,6 +27,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -57,15 +58,8 @@ type Resource struct {
 	issuers map[string]*issuer // by URL
 }
 
-// MaxName is how many characters the name of an Identity has at most. It ends with an ellipsis then.
+// MaxName is how many characters the name of a person has at most. It ends with an ellipsis then.
 const MaxName = 64
-
-// Identity is who a token was issued to.
-type Identity struct {
-	Issuer  string
-	Subject string // unique at its issuer
-	Name    string // for logs and metrics: printable, at most MaxName characters, not unique
-}
 
 // New returns the resource. Its errors are one line and name the flag of `serve` and the value.
 func New(o Options) (*Resource, error) {
@@ -186,9 +180,10 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to, also if it lacks a scope. The error is an *Error. ctx bounds
-// the wait for a key.
-func (r *Resource) Verify(ctx context.Context, token string) (who Identity, err error) {
+// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank and
+// the subject; the name is printable, has at most MaxName characters and is not unique. The error is an
+// *Error. ctx bounds the wait for a key.
+func (r *Resource) Verify(ctx context.Context, token string) (who llm.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
 		return who, err
@@ -211,10 +206,9 @@ func (r *Resource) Verify(ctx context.Context, token string) (who Identity, err 
 	if err != nil {
 		return who, err
 	}
-	who = Identity{
-		Issuer:  from.url,
-		Subject: c.Subject,
-		Name:    c.name(r.options.UserClaim),
+	who = llm.Person{
+		ID:   from.url + " " + c.Subject, // a URL has no blanks
+		Name: c.name(r.options.UserClaim),
 	}
 	return who, r.checkScopes(c)
 }
