@@ -102,6 +102,7 @@ type Task struct {
 
 	done chan struct{} // closed when the task has ended
 	end  State         // readable from then on
+	size int           // bytes of the answer
 }
 
 // home is where a task runs. Both methods are safe for concurrent use.
@@ -254,8 +255,11 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 		Answer:  a,
 		Err:     err,
 	}
+	t.size = size(a)
 	close(t.done)
-	s.forgetLocked()
+	if t.ID != "" {
+		s.forgetLocked()
+	}
 }
 
 // forgetLocked forgets the tasks whose time is over. If there are too many others, or if their answers
@@ -268,14 +272,14 @@ func (s *Tasks) forgetLocked() {
 	for _, t := range s.known {
 		if t.hasEnded() {
 			ended = append(ended, t)
-			bytes += size(t.end.Answer)
+			bytes += t.size
 		}
 	}
 	slices.SortFunc(ended, func(a, b *Task) int { return a.end.Updated.Compare(b.end.Updated) })
 
 	for len(ended) > 1 && (len(s.known) > maxTasks || bytes > maxBytes) {
 		delete(s.known, ended[0].ID)
-		bytes -= size(ended[0].end.Answer)
+		bytes -= ended[0].size
 		ended = ended[1:]
 	}
 }
