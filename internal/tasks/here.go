@@ -138,7 +138,7 @@ func (s *Tasks) add(t *Task, h *here) {
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
 	if api := s.o.API; api != nil && isClosed(h.named) {
-		id = seal(h.origin(t), api.Secrets()[0], owner{t.person, api.BaseURL})
+		id = seal(h.origin(t), api.Secrets()[0], owner(t.person, api.BaseURL))
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {

@@ -216,7 +216,7 @@ func (s *Tasks) Find(id, person string) *Task {
 
 	t := s.known[id]
 	if t == nil && s.o.API != nil {
-		from, ok := open(id, s.o.API.Secrets(), owner{person, s.o.API.BaseURL})
+		from, ok := open(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
 		if !ok {
 			return nil
 		}
