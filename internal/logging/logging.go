@@ -150,7 +150,11 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 	case isTop && a.Key == slog.TimeKey && o.plain():
 		return slog.Attr{} // no time
 	case isLevel && o.plain():
-		a.Value = slog.StringValue(plainLevel(level))
+		word := ": warning:"
+		if level == slog.LevelError {
+			word = ": error:"
+		}
+		a.Value = slog.StringValue(version.Name + word)
 	case isText && !isLevel:
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
@@ -158,14 +162,6 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(o.Redactor.Redact(value))
 	}
 	return a
-}
-
-// plainLevel is how a plain line begins.
-func plainLevel(level slog.Level) string {
-	if level < slog.LevelError {
-		return version.Name + ": warning:"
-	}
-	return version.Name + ": error:"
 }
 
 // tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
