@@ -151,7 +151,7 @@ func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{} // no time
 	case isLevel && o.plain():
 		word := ": warning:"
-		if level == slog.LevelError {
+		if level >= slog.LevelError {
 			word = ": error:"
 		}
 		a.Value = slog.StringValue(version.Name + word)
