@@ -51,11 +51,6 @@ var accessTests = []struct {
 	want    int
 }{
 	{"token", remote, "10.1.2.3:8080", by(bob, message), 200},
-	{"no token", remote, "mcp.example.com", by("", message), 401},
-	{"wrong token", remote, "10.1.2.3:8080", by("0123456789abcdeX", message), 401},
-	{"metrics, no token", remote, "10.1.2.3:8080", by("", scrape), 401},
-	{"sign-in alone, no token", signInAlone, "localhost", by("", message), 401},
-	{"sign-in alone, metrics", signInAlone, "localhost", scrape, 401},
 	{"foreign origin", remote, "mcp.example.com", from("https://evil.example"), 403},
 	{"own origin", remote, "mcp.example.com", from("https://mcp.example.com"), 200},
 	{"listed host", listed, "MCP.example.com:443", message, 200},
@@ -75,13 +70,25 @@ var accessTests = []struct {
 func TestAccess(t *testing.T) {
 	for _, tt := range accessTests {
 		inBubble(t, tt.name, func(t *testing.T) {
-			s := serve(t, slow, tt.access)
-			res, _ := s.request(to(tt.host, tt.request), tt.want)
-
-			challenge := res.Header.Get("WWW-Authenticate")
-			isBare := tt.want == 401 && s.access.Resource == nil
-			compare.Equal(t, "the challenge is bare", challenge == "Bearer", isBare)
+			serve(t, slow, tt.access).request(to(tt.host, tt.request), tt.want)
 		})
+	}
+}
+
+// Each way to authenticate alone protects all that needs a token.
+func TestEachAuthenticator(t *testing.T) {
+	for name, alone := range map[string]func(*Options){"tokens": standard, "sign-in": signInAlone} {
+		for what, request := range map[string]string{"message": message, "metrics": scrape} {
+			for _, token := range []string{"", "0123456789abcdeX"} {
+				inBubble(t, name+"/"+what+token, func(t *testing.T) {
+					res, _ := serve(t, slow, alone).request(by(token, request), 401)
+
+					challenge := res.Header.Get("WWW-Authenticate")
+					isBare := name == "tokens"
+					compare.Equal(t, "the challenge is bare", challenge == "Bearer", isBare)
+				})
+			}
+		}
 	}
 }
 
