@@ -81,7 +81,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
 		res := responseOf(w)
-		res.person = person.Name
+		res.person = person
 		if err != nil {
 			a.refuse(res, err)
 			return
@@ -126,10 +126,7 @@ func (a Access) authenticate(r *http.Request) (person llm.Person, err error) {
 		person, err = a.Tokens.Authenticate(fields[1])
 	}
 	if err != nil && a.Resource != nil { // which says more of why, and who lacks only a scope
-		var identity oauth.Identity
-		identity, err = a.Resource.Verify(r.Context(), fields[1])
-		person.ID = identity.Issuer + " " + identity.Subject // an issuer is a URL, without blanks
-		person.Name = identity.Name
+		person, err = a.Resource.Verify(r.Context(), fields[1])
 	}
 	return person, err
 }

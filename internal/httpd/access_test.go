@@ -32,6 +32,11 @@ func remote(o *Options)    { o.Access.Loopback = false }
 func listed(o *Options)    { o.Access.Hosts = []string{"mcp.example.com"} }
 func anonymous(o *Options) { o.Access = Access{} }
 
+func signInAlone(o *Options) {
+	o.Access.Tokens = nil
+	signIn(o)
+}
+
 // Requests of alice.
 var (
 	message = post(ping, "")
@@ -70,33 +75,19 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// Each way to authenticate protects what the others do.
+// Each way to authenticate alone protects all that needs a token.
 func TestEachAuthenticator(t *testing.T) {
-	signInOnly := func(o *Options) {
-		o.Access.Tokens = nil
-		signIn(o)
-	}
+	for name, alone := range map[string]func(*Options){"tokens": standard, "sign-in": signInAlone} {
+		for what, request := range map[string]string{"message": message, "metrics": scrape} {
+			for _, token := range []string{"", "0123456789abcdeX"} {
+				inBubble(t, name+"/"+what+token, func(t *testing.T) {
+					res, _ := serve(t, slow, alone).request(by(token, request), 401)
 
-	for name, way := range map[string]func(*Options){
-		"tokens":             standard,
-		"sign-in":            signInOnly,
-		"tokens and sign-in": signIn,
-	} {
-		for _, tt := range []struct{ name, request string }{
-			{"no token", by("", message)},
-			{"wrong token", by("0123456789abcdeX", message)},
-			{"metrics, no token", by("", scrape)},
-			{"metrics, wrong token", by("0123456789abcdeX", scrape)},
-			{"any host, before the token", to("mcp.example.com", by("", message))},
-		} {
-			inBubble(t, name+"/"+tt.name, func(t *testing.T) {
-				res, _ := serve(t, slow, remote, way).request(tt.request, 401)
-
-				got := res.Header.Get("WWW-Authenticate")
-				if isBare := got == "Bearer"; isBare == strings.Contains(name, "sign-in") {
-					t.Errorf("WWW-Authenticate: %q", got)
-				}
-			})
+					challenge := res.Header.Get("WWW-Authenticate")
+					isBare := name == "tokens"
+					compare.Equal(t, "the challenge is bare", challenge == "Bearer", isBare)
+				})
+			}
 		}
 	}
 }
@@ -136,10 +127,6 @@ func TestTokensChange(t *testing.T) {
 		{
 			"empty", "",
 			"test has no tokens token:alice token:alice 1",
-		},
-		{
-			"swapped", bob + ":alice",
-			"the token of entry 1 of test has fewer than 16 characters token:alice token:alice 1",
 		},
 		{
 			"two names", "alice:" + secret + "\nbob:" + secret,
@@ -196,11 +183,9 @@ func TestRemote(t *testing.T) {
 	o := Options{TrustedProxy: netip.MustParseAddr("10.0.0.2")}
 	for _, tt := range []struct{ name, from, forwarded, want string }{
 		{"IPv4 in IPv6", "[::ffff:10.0.0.2]:5000", "2001:db8::7", "2001:db8::7"},
-		{"with a port", "10.0.0.2:5000", "192.0.2.7:4711", "192.0.2.7"},
 		{"IPv6 with a port", "10.0.0.2:5000", "[2001:db8::7]:4711", "2001:db8::7"},
 		{"another proxy", "10.0.0.3:5000", "192.0.2.7", "10.0.0.3:5000"},
 		{"not an address", "10.0.0.2:5000", "192.0.2.7, unknown", "10.0.0.2:5000"},
-		{"no header", "10.0.0.2:5000", "", "10.0.0.2:5000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -25,7 +25,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,27 +160,8 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 		people: map[string]load{},
 	}
 	o.Metrics.gauges = func() map[string]int {
-		ready := 1
-		if o.ready(ctx) != nil {
-			ready = 0
-		}
-		stale := 0
-		if o.StaleFiles != nil {
-			stale = int(o.StaleFiles.Load())
-		}
-
-		limit.mu.Lock()
-		defer limit.mu.Unlock()
-		return map[string]int{
-			"ready":              ready,
-			"stale_files":        stale,
-			"max_calls":          o.MaxCalls,
-			"requests_in_flight": limit.all.requests,
-			"calls_running":      o.Server.Running(),
-			"requests_waiting":   o.Server.Waiting(),
-		}
+		return o.gauges(ctx, limit)
 	}
-
 	people := []string{"anonymous"}
 	if o.Access.Tokens != nil {
 		people = o.Access.Tokens.Names()
@@ -218,11 +198,32 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 	return mux
 }
 
-// IsReserved reports whether path is one of the routes beside Options.Path, or may become one.
+// IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
-	routes := []string{"/healthz", "/readyz", "/metrics"}
-	return slices.Contains(routes, path) ||
-		strings.HasPrefix(path+"/", "/.well-known/")
+	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
+}
+
+// gauges returns the values of the metrics that are read when they are asked for.
+func (o Options) gauges(ctx context.Context, limit *limiter) map[string]int {
+	ready := 1
+	if o.ready(ctx) != nil {
+		ready = 0
+	}
+	stale := 0
+	if o.StaleFiles != nil {
+		stale = int(o.StaleFiles.Load())
+	}
+
+	limit.mu.Lock()
+	defer limit.mu.Unlock()
+	return map[string]int{
+		"ready":              ready,
+		"stale_files":        stale,
+		"max_calls":          o.MaxCalls,
+		"requests_in_flight": limit.all.requests,
+		"calls_running":      o.Server.Running(),
+		"requests_waiting":   o.Server.Waiting(),
+	}
 }
 
 // ready returns why the server should get no more requests, or nil.

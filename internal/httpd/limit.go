@@ -9,10 +9,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
 
 const (
@@ -60,13 +57,13 @@ func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 // it is a message for this server.
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res := responseOf(w)
 		a := &admission{
 			limiter: l,
 			body:    http.MaxBytesReader(w, r.Body, maxBody),
+			person:  res.person.ID,
 		}
-		a.person = server.PersonOf(auth.TokenInfoFromContext(r.Context())).ID
 
-		res := responseOf(w)
 		res.tracker.strangers.trust(r.RemoteAddr)
 		res.allow(readTime)
 		defer a.release()

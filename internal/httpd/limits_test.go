@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -18,7 +15,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// A request that does not arrive is not waited for.
+// A request that does not arrive is not waited for. Without a token it may have 500 lines.
 func TestHalfRequests(t *testing.T) {
 	const rest = "Content-Length: 1000\r\n\r\n"
 
@@ -32,6 +29,11 @@ func TestHalfRequests(t *testing.T) {
 		{
 			"large header", "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 16<<10-19),
 			"HTTP/1.1 431 Request Header Fields Too Large", 0,
+		},
+		{"lines", "POST /mcp HTTP/1.1\r\n" + strings.Repeat("a:\n", maxLines-1), "", 30},
+		{
+			"tiny lines", "POST /mcp HTTP/1.1\r\n" + strings.Repeat("a:\n", maxLines),
+			"HTTP/1.1 400 Bad Request", 0,
 		},
 		{
 			"no token", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + rest,
@@ -127,7 +129,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// A connection can be idle for longer than a request may take.
+// A connection can be idle for longer than a request may take, and its requests without a token have
+// as many lines each as one may have.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
@@ -139,7 +142,9 @@ func TestIdleConnections(t *testing.T) {
 			s.receive(c, want)
 		}
 
-		exchange(get("/healthz"), 200)
+		for range maxLines { // of which each has more than one
+			exchange(get("/healthz"), 200)
+		}
 
 		time.Sleep(idleTime - time.Second)
 		exchange(message, 200)
@@ -162,14 +167,12 @@ func TestStrangers(t *testing.T) {
 		var conns []net.Conn
 		for range maxStrangers {
 			conns = append(conns, s.send(""))
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Microsecond)
 		}
-		time.Sleep(tokenTime / 2)
 		began := time.Now()
 		s.request(message, 200)
-		if took := time.Since(began); took > tokenTime/2 {
-			t.Errorf("a connection waited for %v, want at most %v", took, tokenTime/2)
-		}
+		took := time.Since(began).Round(10 * time.Millisecond)
+		compare.Equal(t, "a connection waited for", took, tokenTime)
 
 		for i, want := range []error{io.EOF, os.ErrDeadlineExceeded} {
 			_ = conns[i].SetReadDeadline(time.Now())
@@ -198,29 +201,6 @@ func TestManyStrangers(t *testing.T) {
 			t.Errorf("a connection waited for %v, want at most a second", took)
 		}
 	})
-}
-
-// A connection without a token ends after too many lines.
-func TestTinyLines(t *testing.T) {
-	for name, tt := range map[string]struct {
-		lines int
-		want  error
-	}{
-		"few":  {maxLines - 10, os.ErrDeadlineExceeded},
-		"many": {maxLines, nil}, // the end
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			s := serve(t, slow)
-			header := "POST /mcp HTTP/1.1\r\n" + strings.Repeat("a:\n", tt.lines)
-			c := s.send(header)
-
-			_ = c.SetReadDeadline(time.Now().Add(time.Second))
-			_, err := io.ReadAll(c)
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%v, want %v", err, tt.want)
-			}
-		})
-	}
 }
 
 // sixth is a request with id 6. params is JSON.
@@ -309,6 +289,11 @@ var messages = []struct {
 		"413 the request is larger than 1 MiB",
 	},
 	{
+		"many lines", "",
+		strings.Repeat("\n", 20*maxLines) + ping,
+		accepted + `1,"result"`,
+	},
+	{
 		"10,000 elements", "",
 		sixth("ping", `{"_meta":{"a":[`+strings.Repeat("[],", 5000)+"0]}}"),
 		notRequest,
@@ -351,27 +336,42 @@ func TestRefusedMessages(t *testing.T) {
 	}
 }
 
-// crowd is the number of calls that alice makes.
-const crowd = 80
+// refused is the number of calls of alice that are too many.
+const refused = 3
 
 // begins is when a call ends that begins at once.
 const begins = time.Second
+
+// Calls of almost 1 MiB, and with elements that count as almost 2 MiB.
+var (
+	long  = strings.Repeat(" ", maxBody-3000-len(tool)) + tool
+	dense = withMeta(`"a":[` + strings.Repeat("{},", 4900) + `0]`)
+)
+
+const (
+	tooMany      = "too many calls: at most %d of %s run at a time, and as many wait\n"
+	tooManyBytes = "too many bytes: %s have at most %d MiB at a time\n"
+	own, all     = "your calls", "the calls of all users"
+)
 
 var placesTests = []struct {
 	name     string
 	maxCalls int
 	set      func(*Options)
+	call     string
 	accepted int           // calls of alice
 	reason   string        // of the refusals of the others
-	limit    string        // in their text
+	text     string        // of the refusals
 	took     time.Duration // the call of bob; 0: he makes none
 }{
-	{"16 calls", 16, standard, 8, "person", "4 of your calls", begins},
-	{"2 calls", 2, standard, 2, "person", "1 of your calls", begins},
-	{"2 for each user", 16, perUser(2), 4, "person", "2 of your calls", begins},
-	{"one name", 16, tokensOf(onlyAlice), 32, "server", "16 of the calls of all users", 0},
-	{"no tokens", 16, loopback, 32, "server", "16 of the calls of all users", 0},
-	{"sign-in beside one name", 16, aliceOrSignIn, 8, "person", "4 of your calls", 0},
+	{"16 calls", 16, standard, tool, 8, "person", fmt.Sprintf(tooMany, 4, own), begins},
+	{"2 calls", 2, standard, tool, 2, "person", fmt.Sprintf(tooMany, 1, own), begins},
+	{"2 for each user", 16, perUser(2), tool, 4, "person", fmt.Sprintf(tooMany, 2, own), begins},
+	{"one name", 16, tokensOf(onlyAlice), tool, 32, "server", fmt.Sprintf(tooMany, 16, all), 0},
+	{"no tokens", 16, loopback, tool, 32, "server", fmt.Sprintf(tooMany, 16, all), 0},
+	{"sign-in beside one name", 16, aliceOrSignIn, tool, 8, "person", fmt.Sprintf(tooMany, 4, own), 0},
+	{"elements", 500, loopback, dense, 33, "bytes", fmt.Sprintf(tooManyBytes, all, 64), 0},
+	{"bytes", 500, perUser(500), long, 16, "bytes", fmt.Sprintf(tooManyBytes, own, 16), begins},
 }
 
 func standard(*Options) {}
@@ -388,94 +388,40 @@ func aliceOrSignIn(o *Options) {
 	signIn(o)
 }
 
-// A person has a quarter of the places, and as many calls again wait. Their further calls get 429,
-// and other people's calls begin at once.
+// A person has a quarter of the places and bytes, and as many calls again wait. Their further calls
+// get 429, and other people's calls begin at once. Afterwards there is room for as many as before:
+// neither the calls that have ended nor those that were refused count.
 func TestPlaces(t *testing.T) {
 	for _, tt := range placesTests {
 		inBubble(t, tt.name, func(t *testing.T) {
 			maxCalls := func(o *Options) { o.MaxCalls = tt.maxCalls }
 			s := serve(t, ask{"42", begins}, tt.set, maxCalls)
 
-			for range crowd {
-				go io.Copy(io.Discard, s.send(post(tool, "")))
+			for range 2 {
+				for range tt.accepted {
+					go io.Copy(io.Discard, s.send(post(tt.call, "")))
+				}
+				synctest.Wait()
+				for range refused {
+					s.request(post(tt.call, ""), 429, tt.text)
+				}
+
+				if tt.took > 0 {
+					began := time.Now()
+					s.request(by(bob, post(tool, "")), 200)
+					compare.Equal(t, "the call of bob took", time.Since(began), tt.took)
+				}
+				time.Sleep(10 * time.Second)
 			}
-			synctest.Wait()
-
-			const format = "too many calls: at most %s run at a time, and as many wait\n"
-			s.request(post(tool, ""), 429, fmt.Sprintf(format, tt.limit))
-
-			if tt.took > 0 {
-				began := time.Now()
-				s.request(by(bob, post(tool, "")), 200)
-				compare.Equal(t, "the call of bob took", time.Since(began), tt.took)
-			}
-
-			time.Sleep(10 * time.Second)
 
 			client := `,client="alice"`
 			if !s.access.Authenticates() {
 				client = ""
 			}
 			const line = `rejected_requests_total{status="429",reason=%q%s} %d`
-			s.metrics(fmt.Sprintf(line, tt.reason, client, crowd+1-tt.accepted))
+			s.metrics(fmt.Sprintf(line, tt.reason, client, 2*refused))
 			s.end()
-			s.logged("msg=rejected status=429 reason="+tt.reason, 1)
-		})
-	}
-}
-
-// Bodies beyond the bytes of all bodies, or of those of a person, get 429. Elements count as bytes.
-// Afterwards there is room for as many bytes as before: neither the requests that have ended nor
-// those that were refused count.
-func TestBodies(t *testing.T) {
-	long := strings.Repeat(" ", maxBody-1000-len(ping)) + ping
-	dense := sixth("ping", `{"_meta":{"a":[`+strings.Repeat("{},", 4900)+"0]}}")
-	for _, tt := range []struct {
-		name    string
-		perUser int
-		body    string
-		places  int // for such bodies
-		want    string
-	}{
-		{"all", 0, long, 64, "too many bytes: the calls of all users have at most 64 MiB at a time\n"},
-		{"person", 500, long, 16, "too many bytes: your calls have at most 16 MiB at a time\n"},
-		{"elements", 500, dense, 8, "too many bytes: your calls have at most 16 MiB at a time\n"},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
-			o := Options{
-				MaxCalls:  500,
-				PerPerson: tt.perUser,
-				Metrics:   NewMetrics(nil),
-				Log:       slog.New(slog.DiscardHandler),
-			}
-			l := &limiter{o: o, people: map[string]load{}}
-
-			release := make(chan struct{})
-			wait := func(http.ResponseWriter, *http.Request) { <-release }
-			tracker := &tracker{o: o, ctx: t.Context(), strangers: newStrangers(nil)}
-			h := tracker.track(l.admit(http.HandlerFunc(wait)))
-			send := func(want string) {
-				r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(tt.body))
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, r)
-				compare.Equal(t, "body", w.Body.String(), want)
-			}
-
-			for range 2 {
-				for range tt.places {
-					go send("")
-				}
-				synctest.Wait() // each has been read, and none has ended
-				for range 3 {
-					send(tt.want)
-				}
-
-				close(release)
-				synctest.Wait()
-				release = make(chan struct{})
-			}
-
-			compare.Equal(t, "people without requests", len(l.people), 0)
+			s.logged("msg=rejected status=429 reason="+tt.reason, 2)
 		})
 	}
 }

@@ -111,14 +111,12 @@ func (m *Metrics) person(name string) string {
 			Tool:   tool,
 			Person: llm.Person{Name: name},
 		}
-		m.count(0, server.Ended{
-			Call:    call,
-			Outcome: "ok",
-		})
-		m.count(0, server.Ended{
-			Call:    call,
-			Outcome: "error",
-		})
+		for _, outcome := range []string{"ok", "error"} {
+			m.count(0, server.Ended{
+				Call:    call,
+				Outcome: outcome,
+			})
+		}
 	}
 	return name
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 )
 
@@ -73,7 +74,7 @@ func (o Options) clientAddress(r *http.Request) string {
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
 	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
+	isTrusted := from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
 	}
@@ -151,17 +152,16 @@ func (t *tracker) reject(kind rejection, address string) {
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
 	tracker *tracker
-	address string // of the client
-	reason  string // of a rejection; "": the text of its status
-	person  string // the name of the person, "" until it is known
+	address string     // of the client
+	reason  string     // of a rejection; "": the text of its status
+	person  llm.Person // zero until it is known
 	header  http.Header
 
 	mu      sync.Mutex // guards the fields below
 	w       http.ResponseWriter
 	control *http.ResponseController
-	silent  *time.Timer // sends the next comment; nil unless keepOpen was called
+	silent  *time.Timer // sends the next comment; nil before keepOpen and after end
 	begun   bool        // the header is out
-	ended   bool        // the handler has returned
 }
 
 // responseOf returns the response that track has passed to every handler.
@@ -202,7 +202,7 @@ func (r *response) beginLocked(status int, header http.Header) {
 	rejected := status/100 == 4 || r.reason != ""
 	if rejected {
 		reason := cmp.Or(r.reason, http.StatusText(status))
-		r.tracker.reject(rejection{status, reason, r.person}, r.address)
+		r.tracker.reject(rejection{status, reason, r.person.Name}, r.address)
 	}
 	if rejected || r.tracker.ctx.Err() != nil {
 		r.w.Header().Set("Connection", "close")
@@ -235,9 +235,9 @@ func (r *response) end() {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = true
 	if r.silent != nil {
 		r.silent.Stop()
+		r.silent = nil
 	}
 	isClosing := r.w.Header().Get("Connection") == "close" ||
 		r.tracker.draining.Load()

@@ -139,37 +139,29 @@ func (o Options) plain() bool {
 
 // clean redacts and sanitizes the message and the values of a record.
 func (o Options) clean(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && a.Key == slog.MessageKey {
-		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
-		return a
-	}
-	if len(groups) == 0 && a.Key == slog.TimeKey && o.plain() {
-		return slog.Attr{} // no time
-	}
-
-	if level, ok := a.Value.Any().(slog.Level); ok {
-		if o.plain() {
-			a.Value = slog.StringValue(plainLevel(level))
-		}
-		return a
-	}
-
+	isTop := len(groups) == 0
+	level, isLevel := a.Value.Any().(slog.Level)
 	kind := a.Value.Kind()
-	if kind == slog.KindString || kind == slog.KindAny {
+	isText := kind == slog.KindString || kind == slog.KindAny
+
+	switch {
+	case isTop && a.Key == slog.MessageKey:
+		a.Value = slog.StringValue(o.Redactor.Line(a.Value.String()))
+	case isTop && a.Key == slog.TimeKey && o.plain():
+		return slog.Attr{} // no time
+	case isLevel && o.plain():
+		word := ": warning:"
+		if level >= slog.LevelError {
+			word = ": error:"
+		}
+		a.Value = slog.StringValue(version.Name + word)
+	case isText && !isLevel:
 		// Sanitized first: without the escape sequence in its middle, a secret would be whole again
 		// after the redaction.
 		value := tintSafe.Replace(text.Printable(a.Value.String()))
 		a.Value = slog.StringValue(o.Redactor.Redact(value))
 	}
 	return a
-}
-
-// plainLevel is how a plain line begins.
-func plainLevel(level slog.Level) string {
-	if level < slog.LevelError {
-		return version.Name + ": warning:"
-	}
-	return version.Name + ": error:"
 }
 
 // tintSafe replaces what tint does not pass on: it ends a value at U+FFFD, and on a terminal it
@@ -184,7 +176,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
 	}

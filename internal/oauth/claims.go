@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,9 +16,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-const (
-	skew = 30 * time.Second // between the clocks of the issuer and this machine
-)
+const skew = 30 * time.Second // between the clocks of the issuer and this machine
 
 // Error says why a request is refused. Its text is fixed: it has nothing from the token.
 type Error struct {
@@ -29,6 +28,10 @@ func (e *Error) Error() string { return e.Description }
 
 func invalid(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
+}
+
+func unavailable(description string) *Error {
+	return &Error{http.StatusServiceUnavailable, description}
 }
 
 // claims are those of a token.
@@ -63,11 +66,18 @@ func (r *Resource) accept(c claims, header jose.Header, now time.Time) error {
 	return nil
 }
 
-// checkScopes returns an error unless the token has all scopes.
+// checkScopes returns an error unless the token has all scopes. Entra ID writes api://ID/read, where
+// api://ID is the audience, as read.
 func (r *Resource) checkScopes(c claims) error {
 	granted := c.scopes()
+	for _, scope := range granted {
+		for _, audience := range r.options.Audiences {
+			granted = append(granted, audience+"/"+scope)
+		}
+	}
+
 	for _, scope := range r.options.Scopes {
-		if !r.grants(granted, scope) {
+		if !slices.Contains(granted, scope) {
 			return &Error{http.StatusForbidden, "the token lacks a scope"}
 		}
 	}
@@ -114,34 +124,14 @@ func (c claims) scopes() []string {
 	return granted
 }
 
-// grants reports whether scope is granted. Entra ID writes api://ID/read, where api://ID is the
-// audience, as read.
-func (r *Resource) grants(granted []string, scope string) bool {
-	if slices.Contains(granted, scope) {
-		return true
-	}
-
-	for _, audience := range r.options.Audiences {
-		short, ok := strings.CutPrefix(scope, audience+"/")
-		if ok && slices.Contains(granted, short) {
-			return true
-		}
-	}
-	return false
-}
-
 // name returns the value of the claim for logs and metrics, or the subject if there is none.
 func (c claims) name(claim string) string {
 	name, _ := c.all[claim].(string)
-	if name == "" {
-		name = c.Subject
-	}
-
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return '_'
-	}, name)
+	}, cmp.Or(name, c.Subject))
 	return text.Truncate(printable, MaxName)
 }

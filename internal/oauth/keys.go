@@ -19,7 +19,8 @@ import (
 const (
 	refreshTime = 10 * time.Minute
 	// RetryTime is the least time between two reads: after a failure, for unknown keys, and for
-	// wrong signatures, because an issuer may have changed a key under its id. A response with the status 503 has it as Retry-After.
+	// wrong signatures, because an issuer may have changed a key under its id. A response with the
+	// status 503 has it as Retry-After.
 	RetryTime  = 5 * time.Second
 	maxWaiting = 100 // requests that wait for the next read of an issuer
 	maxKeys    = 100
@@ -31,14 +32,8 @@ const (
 var (
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
-	errUnavailable = &Error{
-		Status:      http.StatusServiceUnavailable,
-		Description: "the keys of the issuer cannot be read",
-	}
-	errReading = &Error{
-		Status:      http.StatusServiceUnavailable,
-		Description: "the keys of the issuer are being read",
-	}
+	errUnavailable = unavailable("the keys of the issuer cannot be read")
+	errReading     = unavailable("the keys of the issuer are being read")
 )
 
 // issuer is an authorization server. Its keys are the last that could be read: they stay in use
@@ -112,7 +107,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
 // waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
-// full read. The last read fails, and ends the wait of all requests.
+// full read.
 func (i *issuer) run(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
 	full := true            // whether to read the metadata, too
@@ -138,6 +133,7 @@ func (i *issuer) run(ctx context.Context) {
 
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(RetryTime):
 		}
 		full = err != nil
@@ -146,6 +142,7 @@ func (i *issuer) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			return
 		case <-refresh:
 			full = true
 		case first = <-i.waiting:
@@ -173,8 +170,8 @@ func (i *issuer) read(ctx context.Context, full bool) (ignored, err error) {
 	case set.Keys == nil:
 		return nil, errors.New("reading keys: the document has no list of keys")
 	case len(set.Keys) > maxKeys:
-		const format = "reading keys: there are %d, at most %d are accepted"
-		return nil, fmt.Errorf(format, len(set.Keys), maxKeys)
+		return nil, fmt.Errorf("reading keys: there are %d, at most %d are accepted",
+			len(set.Keys), maxKeys)
 	}
 
 	keys := []jose.JSONWebKey{}

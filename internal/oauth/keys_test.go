@@ -20,68 +20,39 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// The metadata of the issuer is at a path.
+// The metadata is at one of two paths. Keys are on https, or on loopback if the issuer is there.
 func TestDiscovery(t *testing.T) {
-	for _, tt := range []struct {
-		name, issuer, at string
-		want             string // what is fetched
-	}{
+	const (
+		loopback = "http://localhost:9000"
+		keys     = home + "/keys"
+		distant  = "https://keys.example.com/?p=1"
+		local    = "http://127.0.0.1:9000/keys"
+		plain    = "http://id.example.com/keys"
+	)
+	for _, tt := range []struct{ name, issuer, metadata, keys, fetched string }{
+		{"no path", home, home + oidc, keys, oidc + " /keys"},
+		{"path", home + "/a", home + "/a" + oidc, keys, "/a" + oidc + " /keys"},
 		{
-			"no path", "",
-			oidc,
-			oidc + " /keys",
-		},
-		{
-			"path", "/a/b",
-			"/a/b" + oidc,
-			"/a/b" + oidc + " /keys",
-		},
-		{
-			"RFC 8414", "/a/",
-			rfc8414 + "/a",
+			"RFC 8414", home + "/a/",
+			home + rfc8414 + "/a", keys,
 			"/a" + oidc + " " + rfc8414 + "/a /keys",
 		},
-		{
-			"nowhere", "",
-			"/elsewhere",
-			oidc + " " + rfc8414,
-		},
+		{"nowhere", home, home, keys, oidc + " " + rfc8414},
+		{"distant keys", home, home + oidc, distant, oidc + " " + distant},
+		{"local keys", home, home + oidc, local, oidc},
+		{"loopback", loopback, loopback + oidc, local, loopback + oidc + " " + local},
+		{"keys without TLS", loopback, loopback + oidc, plain, loopback + oidc},
+		{"no URL", loopback, loopback + oidc, ":", loopback + oidc},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := newWeb()
 			w.pages.Delete(home + oidc)
-			w.pages.Store(home+tt.at, metadata(home+tt.issuer, home+"/keys"))
+			w.pages.Store(tt.metadata, metadata(tt.issuer, tt.keys))
 
-			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, home+tt.issuer))
+			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, tt.issuer))
 
 			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
-			compare.Equal(t, "fetched", got, tt.want)
-		})
-	}
-}
-
-// Keys are on https, or on loopback if the issuer is there.
-func TestKeysURL(t *testing.T) {
-	const loopback = "http://localhost:9000"
-	for _, tt := range []struct {
-		issuer, keys string
-		want         bool
-	}{
-		{home, "https://keys.example.com/keys?p=1", true},
-		{home, "http://id.example.com/keys", false},
-		{home, "http://127.0.0.1/keys", false},
-		{loopback, "http://127.0.0.1:9000/keys", true},
-		{loopback, "https://id.example.com/keys", true},
-		{loopback, "http://id.example.com/keys", false},
-		{loopback, ":", false},
-	} {
-		inBubble(t, tt.issuer+" "+tt.keys, func(t *testing.T) {
-			w := newWeb()
-			w.pages.Store(tt.issuer+oidc, metadata(tt.issuer, tt.keys))
-			w.pages.Store(tt.keys, body(`{"keys":[]}`))
-
-			r := start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, tt.issuer))
-			compare.Equal(t, "ready", r.Ready() == nil, tt.want)
+			compare.Equal(t, "fetched", got, tt.fetched)
 		})
 	}
 }
@@ -184,39 +155,6 @@ func TestDecodeKeys(t *testing.T) {
 	}
 }
 
-// Metadata and keys are read every 10 minutes, and 5 s after a failure.
-func TestReadTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWeb()
-		start(t, w, "{}")
-
-		for _, step := range []struct {
-			down  bool
-			after time.Duration
-			want  int // fetches
-		}{
-			{false, 0, 2},
-			{false, 10*time.Minute - time.Millisecond, 0},
-			{false, time.Millisecond, 2},
-			{true, 10 * time.Minute, 1},
-			{true, 5*time.Second - time.Millisecond, 0},
-			{true, time.Millisecond, 1},
-			{false, 5 * time.Second, 2},
-			{false, 9 * time.Minute, 0},
-		} {
-			w.publish(home) // again: the last step may have been down
-			if step.down {
-				w.pages.Store(home+oidc, body("down"))
-			}
-			time.Sleep(step.after)
-
-			if got := w.fetches(); len(got) != step.want {
-				t.Errorf("fetches %q after %s, want %d", got, step.after, step.want)
-			}
-		}
-	})
-}
-
 // Requests with unknown keys cause few fetches. They do not put off the read of the metadata. Those
 // that cannot wait for a read may come again: their person need not sign in.
 func TestUnknownKeys(t *testing.T) {
@@ -271,25 +209,21 @@ func TestUnknownKeys(t *testing.T) {
 
 // A new key is accepted within 6 s, also when a read goes on that has missed it.
 func TestNewKey(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		since time.Duration // the first read
-		read  time.Duration // how long a read of the keys lasts
-	}{
-		{"just after a read", 0, 0},
-		{"during a read", 10*time.Minute + time.Millisecond, time.Second},
+	for name, since := range map[string]time.Duration{ // the first read
+		"just after a read": 0,
+		"during a read":     10*time.Minute + time.Millisecond,
 	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			w := newWeb(keyP256)
 			r := start(t, w, "{}")
 
 			old, _ := w.pages.Load(home + "/keys")
 			slow := func(w http.ResponseWriter, r *http.Request) {
-				time.Sleep(tt.read)
+				time.Sleep(time.Second)
 				old.(http.HandlerFunc)(w, r)
 			}
 			w.pages.Store(home+"/keys", http.HandlerFunc(slow))
-			wait(tt.since)
+			wait(since)
 
 			w.publish(home, keyP256, keyP384)
 
@@ -376,35 +310,18 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// The wait for a key ends with the request, and with Run.
+// The wait for a key ends with the request.
 func TestWaitEnds(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		call, run time.Duration // when the context ends
-	}{
-		{"with the request", time.Second, time.Hour},
-		{"with Run", time.Hour, time.Second},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
-			w := newWeb(keyP256)
-			o := valid("{}")
-			o.Client.Transport = w
-			r := must(New(o))
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newWeb(keyP256), "{}")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
 
-			until := func(d time.Duration) context.Context {
-				ctx, cancel := context.WithTimeout(t.Context(), d)
-				t.Cleanup(cancel)
-				return ctx
-			}
-			go r.Run(until(tt.run))
-			synctest.Wait()
-
-			began := time.Now()
-			_, err := r.Verify(until(tt.call), keyP384.sign())
-			compare.Equal[error](t, "error", err, errUnavailable, cmpopts.EquateErrors())
-			compare.Equal(t, "time", time.Since(began), time.Second)
-		})
-	}
+		began := time.Now()
+		_, err := r.Verify(ctx, keyP384.sign())
+		compare.Equal[error](t, "error", err, errUnavailable, cmpopts.EquateErrors())
+		compare.Equal(t, "time", time.Since(began), time.Second)
+	})
 }
 
 // An issuer does not sign for another.

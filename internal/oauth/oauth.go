@@ -13,7 +13,6 @@ package oauth
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,8 +26,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
-	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
@@ -59,15 +58,8 @@ type Resource struct {
 	issuers map[string]*issuer // by URL
 }
 
-// MaxName is how many characters the name of an Identity has at most. It ends with an ellipsis then.
+// MaxName is how many characters the name of a person has at most. It ends with an ellipsis then.
 const MaxName = 64
-
-// Identity is who a token was issued to.
-type Identity struct {
-	Issuer  string
-	Subject string // unique at its issuer
-	Name    string // for logs and metrics: printable, at most MaxName characters, not unique
-}
 
 // New returns the resource. Its errors are one line and name the flag of `serve` and the value.
 func New(o Options) (*Resource, error) {
@@ -188,36 +180,35 @@ func (r *Resource) Ready() error {
 	return nil
 }
 
-// Verify returns who token was issued to, also if it lacks a scope. The error is an *Error. ctx bounds
-// the wait for a key.
-func (r *Resource) Verify(ctx context.Context, token string) (Identity, error) {
+// Verify returns who token was issued to, also if it lacks a scope. The ID is the issuer, a blank and
+// the subject; the name is printable, has at most MaxName characters and is not unique. The error is an
+// *Error. ctx bounds the wait for a key.
+func (r *Resource) Verify(ctx context.Context, token string) (who llm.Person, err error) {
 	parsed, err := parse(token)
 	if err != nil {
-		return Identity{}, err
+		return who, err
 	}
 
 	var c claims // what the token says, true or not
 	err = parsed.UnsafeClaimsWithoutVerification(&c, &c.all)
 	if err != nil {
-		return Identity{}, invalid("the claims of the token are malformed")
+		return who, invalid("the claims of the token are malformed")
 	}
 	from := r.issuers[c.Issuer]
 	if from == nil {
-		return Identity{}, invalid("the token is from another issuer")
+		return who, invalid("the token is from another issuer")
 	}
 
 	err = from.verify(ctx, parsed)
-	if err != nil {
-		return Identity{}, err
+	if err == nil {
+		err = r.accept(c, parsed.Headers[0], time.Now())
 	}
-	err = r.accept(c, parsed.Headers[0], time.Now())
 	if err != nil {
-		return Identity{}, err
+		return who, err
 	}
-	who := Identity{
-		Issuer:  from.url,
-		Subject: c.Subject,
-		Name:    c.name(r.options.UserClaim),
+	who = llm.Person{
+		ID:   from.url + " " + c.Subject, // a URL has no blanks
+		Name: c.name(r.options.UserClaim),
 	}
 	return who, r.checkScopes(c)
 }
@@ -233,10 +224,9 @@ func parse(token string) (*jwt.JSONWebToken, error) {
 		return nil, invalid("the token is malformed, or the algorithm of its signature is not accepted")
 	}
 
-	// go-jose drops headers that are null, and does not know that zip is for encryption only.
-	begin, _, _ := strings.Cut(token, ".")
-	header, _ := base64.RawURLEncoding.DecodeString(begin) // ParseSigned has decoded it
-	if gjson.GetBytes(header, "crit").Exists() || gjson.GetBytes(header, "zip").Exists() {
+	// go-jose accepts some critical headers, and does not know that zip is for encryption only.
+	header := parsed.Headers[0].ExtraHeaders
+	if header["crit"] != nil || header["zip"] != nil {
 		return nil, invalid("the token has critical headers, or zip")
 	}
 	return parsed, nil

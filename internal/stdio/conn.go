@@ -287,9 +287,9 @@ func (c *conn) writeLocked(m outgoing) error {
 	event := "send line"
 	if framed {
 		event = "send framed"
-	}
-	if framed && string(m.ID) == "null" {
-		body = append(body, '\n') // for a client of lines whose first line was not JSON
+		if string(m.ID) == "null" {
+			body = append(body, '\n') // for a client of lines whose first line was not JSON
+		}
 	}
 	c.log.Debug(event, "bytes", len(body), "json", string(body))
 

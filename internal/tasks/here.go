@@ -89,26 +89,25 @@ func (h *here) name(ev llm.Event) {
 
 // isTask waits until the API names the response, and reports whether the call can be a task.
 func (h *here) isTask(t *Task, call llm.Call, wait time.Duration) bool {
-	if h.tasks.o.Shared {
-		select {
-		case <-h.named:
-		case <-t.done:
-			return false
-		}
-		if wait > 0 {
-			h.find(t, call)
-		}
-		return !h.isGone.Load()
+	o := h.tasks.o
+	if o.API == nil {
+		return !o.Shared
 	}
 
-	if h.tasks.o.API != nil {
-		select {
-		case <-h.named:
-		case <-t.done:
-		case <-time.After(wait):
-		}
+	var isLate <-chan time.Time
+	if !o.Shared {
+		isLate = time.After(wait)
 	}
-	return true
+	select {
+	case <-h.named:
+	case <-isLate:
+	case <-t.done:
+		return !o.Shared
+	}
+	if wait > 0 {
+		h.find(t, call)
+	}
+	return !h.isGone.Load()
 }
 
 // find asks the API whether it has the response that it names: some servers say that a response runs
@@ -139,7 +138,7 @@ func (s *Tasks) add(t *Task, h *here) {
 	t.TTL = s.o.Timeout + keepHere
 	t.Poll = 2 * time.Second
 	if api := s.o.API; api != nil && isClosed(h.named) {
-		id = seal(h.origin(t), api.Secrets()[0], owner{t.person, api.BaseURL})
+		id = seal(h.origin(t), api.Secrets()[0], owner(t.person, api.BaseURL))
 		t.TTL = s.o.Timeout + api.Keep
 	}
 	if s.o.Shared {
@@ -149,9 +148,6 @@ func (s *Tasks) add(t *Task, h *here) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addLocked(t, id)
-	if t.hasEnded() {
-		s.addEndedLocked(t)
-	}
 }
 
 // detach ends a task, whose response may go on at the API.

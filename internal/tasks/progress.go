@@ -25,8 +25,8 @@ const (
 type Progress struct {
 	mu      sync.Mutex
 	current string   // the current stage
-	named   []string // searches and pages of this attempt
-	void    int      // how many earlier attempts had
+	named   []string // searches and pages
+	begin   int      // of this attempt, in named
 	written int      // characters of the answer
 }
 
@@ -63,18 +63,18 @@ func (p *Progress) Watch(ctx context.Context, send func(message string) error) {
 func (p *Progress) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.void + len(p.named)
+	return len(p.named)
 }
 
 // next returns the message after those that were seen, which it counts.
 func (p *Progress) next(seen *int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := max(*seen-p.void, 0)
-	if i >= len(p.named) {
+	i := max(*seen, p.begin)
+	if i == len(p.named) {
 		return p.current
 	}
-	*seen = p.void + i + 1
+	*seen = i + 1
 	return p.named[i]
 }
 
@@ -104,8 +104,7 @@ func (p *Progress) Add(ev llm.Event) {
 		}
 	case llm.Retrying:
 		p.written = 0
-		p.void += len(p.named)
-		p.named = nil
+		p.begin = len(p.named)
 	}
 }
 

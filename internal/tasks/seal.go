@@ -25,26 +25,26 @@ const maxExcluded = 1000
 
 var encoding = base64.RawURLEncoding
 
-// owner is who can open a sealed id.
-type owner struct {
-	person  string // "" over stdio and for anonymous callers
-	baseURL string // of the API, without NUL
+// owner returns what a sealed id is bound to: who can open it ("" over stdio and for anonymous
+// callers), and the base URL of the API. The URL has no NUL, so no two owners are the same.
+func owner(person, baseURL string) []byte {
+	return []byte(person + "\x00" + baseURL)
 }
 
 // seal returns the id of a response: for one of OpenAI's it has 148 characters, and more only for
 // excluded domains, because models copy it. Only a server with the same secret and the same API can
 // read it.
-func seal(o answer.Origin, secret string, by owner) string {
+func seal(o answer.Origin, secret string, by []byte) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
 	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
 	plain = append(plain, words...)
-	sealed := newAEAD(secret, purpose+version).Seal(nil, nil, plain, by.data())
+	sealed := newAEAD(secret, purpose+version).Seal(nil, nil, plain, by)
 	return version + encoding.EncodeToString(sealed)
 }
 
 // open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
 // false for any other id.
-func open(id string, secrets []string, by owner) (o answer.Origin, ok bool) {
+func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	id, isCurrent := strings.CutPrefix(id, version)
 	info := purpose
 	if isCurrent {
@@ -56,7 +56,7 @@ func open(id string, secrets []string, by owner) (o answer.Origin, ok bool) {
 	}
 
 	for _, secret := range secrets {
-		plain, err := newAEAD(secret, info).Open(nil, nil, sealed, by.data())
+		plain, err := newAEAD(secret, info).Open(nil, nil, sealed, by)
 		if err == nil {
 			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
 			words := strings.Split(string(plain[8:])+"\x00", "\x00")
@@ -67,11 +67,6 @@ func open(id string, secrets []string, by owner) (o answer.Origin, ok bool) {
 		}
 	}
 	return o, false
-}
-
-// data is what the id is bound to. The base URL has no NUL, so no two owners have the same.
-func (o owner) data() []byte {
-	return []byte(o.person + "\x00" + o.baseURL)
 }
 
 // newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key that info

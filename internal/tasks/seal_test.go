@@ -12,6 +12,7 @@ import (
 const (
 	oldSecret = "an old secret of 32 characters.."
 	newSecret = "a secret of at least 32 characters"
+	baseURL   = "https://api.example/v1"
 )
 
 var (
@@ -22,7 +23,7 @@ var (
 		Response: "resp_1",
 		Excluded: "a.example b.example",
 	}
-	alice = owner{"token:alice", "https://api.example/v1"}
+	alice = owner("token:alice", baseURL)
 	both  = []string{oldSecret, newSecret}
 )
 
@@ -60,11 +61,11 @@ func TestRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		id    string
-		owner owner
+		owner []byte
 	}{
-		{"anonymous", id, owner{"", alice.baseURL}},
-		{"another API", id, owner{alice.person, ""}},
-		{"NUL in the person", id, owner{string(alice.data()), ""}},
+		{"anonymous", id, owner("", baseURL)},
+		{"another API", id, owner("token:alice", "")},
+		{"NUL in the person", id, owner(string(alice), "")},
 		{"longer", id + "AAAA", alice},
 		{"without its version", strings.TrimPrefix(id, version), alice},
 		{"another version", strings.Replace(id, version, "v3:", 1), alice},

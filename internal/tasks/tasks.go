@@ -68,10 +68,8 @@ type Tasks struct {
 	close context.CancelFunc
 	open  context.Context // until Close
 
-	mu          sync.Mutex       // guards the fields below
-	known       map[string]*Task // by ID
-	ended       []*Task          // the known tasks that have ended, in the order of their ends
-	answerBytes int              // the size of the answers of ended
+	mu    sync.Mutex       // guards known
+	known map[string]*Task // by ID
 }
 
 // New returns Tasks without any.
@@ -218,7 +216,7 @@ func (s *Tasks) Find(id, person string) *Task {
 
 	t := s.known[id]
 	if t == nil && s.o.API != nil {
-		from, ok := open(id, s.o.API.Secrets(), owner{person, s.o.API.BaseURL})
+		from, ok := open(id, s.o.API.Secrets(), owner(person, s.o.API.BaseURL))
 		if !ok {
 			return nil
 		}
@@ -238,21 +236,14 @@ func (s *Tasks) Find(id, person string) *Task {
 	return t
 }
 
-// addLocked makes a task known, and forgets those whose time is over.
+// addLocked makes a task known.
 func (s *Tasks) addLocked(t *Task, id string) {
-	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
-	s.ended = slices.DeleteFunc(s.ended, func(t *Task) bool {
-		if t.isOver() {
-			s.answerBytes -= t.size
-		}
-		return t.isOver()
-	})
 	t.ID = id
 	s.known[id] = t
+	s.forgetLocked()
 }
 
-// end ends a task, unless it has ended. If there are too many tasks then, or if their answers are
-// too large, those that ended first are forgotten.
+// end ends a task, unless it has ended.
 func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,26 +255,32 @@ func (s *Tasks) end(t *Task, a *answer.Answer, err error) {
 		Answer:  a,
 		Err:     err,
 	}
+	t.size = size(a)
 	close(t.done)
 	if t.ID != "" {
-		s.addEndedLocked(t)
+		s.forgetLocked()
 	}
 }
 
-// addEndedLocked counts a known task that has ended, and its answer.
-func (s *Tasks) addEndedLocked(t *Task) {
-	t.size = size(t.end.Answer)
-	s.ended = append(s.ended, t)
-	s.answerBytes += t.size
+// forgetLocked forgets the tasks whose time is over. If there are too many others, or if their answers
+// are too large, it also forgets those that ended first.
+func (s *Tasks) forgetLocked() {
+	maps.DeleteFunc(s.known, func(_ string, t *Task) bool { return t.isOver() })
 
-	isFull := func() bool {
-		return len(s.known) > maxTasks || s.answerBytes > maxBytes
+	var ended []*Task
+	bytes := 0
+	for _, t := range s.known {
+		if t.hasEnded() {
+			ended = append(ended, t)
+			bytes += t.size
+		}
 	}
-	for len(s.ended) > 1 && isFull() {
-		first := s.ended[0]
-		s.ended = slices.Delete(s.ended, 0, 1)
-		s.answerBytes -= first.size
-		delete(s.known, first.ID)
+	slices.SortFunc(ended, func(a, b *Task) int { return a.end.Updated.Compare(b.end.Updated) })
+
+	for len(ended) > 1 && (len(s.known) > maxTasks || bytes > maxBytes) {
+		delete(s.known, ended[0].ID)
+		bytes -= ended[0].size
+		ended = ended[1:]
 	}
 }
 

@@ -9,7 +9,6 @@
 //
 //	main.go     many calls at once
 //	attack.go   requests that are large or half-sent, or small with many elements
-//	tasks.go    tasks that no client of their server asks about
 //	faults.go   five people, and faults of their requests
 //	drain.go    the end of a server that is in use
 //	restart.go  restarts behind Caddy with config/Caddyfile, if its binary is given
@@ -33,30 +32,27 @@ const maxMemory = 400
 func main() {
 	calls := flag.Int("calls", maxCalls, "calls at once")
 	faulty := flag.Duration("faults", 2*time.Minute, "time of the calls with faults")
-	binary := flag.String("binary", "", "the program; empty: it is built")
 	caddy := flag.String("caddy", "", "Caddy's binary: also restart servers behind it")
 	flag.Parse()
 
-	if err := run(*binary, *calls, *faulty, *caddy); err != nil {
+	if err := run(*calls, *faulty, *caddy); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary string, calls int, faulty time.Duration, caddy string) error {
+func run(calls int, faulty time.Duration, caddy string) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 
-	if binary == "" {
-		binary = filepath.Join(dir, "openai-responses-mcp")
-		build := exec.Command("go", "build", "-o", binary, "./cmd/openai-responses-mcp")
-		out, err := build.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("building: %w\n%s", err, out)
-		}
+	binary := filepath.Join(dir, "openai-responses-mcp")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/openai-responses-mcp")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building: %w\n%s", err, out)
 	}
 	if err := faults(binary, dir, faulty); err != nil {
 		return fmt.Errorf("faults: %w", err)
@@ -75,9 +71,6 @@ func run(binary string, calls int, faulty time.Duration, caddy string) error {
 	if err := loaded(server, api, calls); err != nil {
 		return err
 	}
-	if err := outlive(server, api, dir); err != nil {
-		return fmt.Errorf("tasks: %w", err)
-	}
 
 	if err := api.Script("always", "ok+slow=100ms"); err != nil {
 		return err
@@ -87,9 +80,6 @@ func run(binary string, calls int, faulty time.Duration, caddy string) error {
 	}
 	if caddy == "" {
 		return nil
-	}
-	if err := api.Script("always", "ok+slow=20ms"); err != nil {
-		return err
 	}
 	return restart(server, caddy)
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -37,45 +34,23 @@ func restart(server program, caddy string) error {
 	defer proxy.kill()
 	time.Sleep(time.Second) // until Caddy knows that they are ready
 
-	var over atomic.Bool
-	var sent, lost atomic.Int64
-	var users sync.WaitGroup
-	for i := range 20 {
-		users.Go(func() {
-			var c net.Conn
-			for n := 0; !over.Load(); n++ {
-				sent.Add(1)
-				var err error
-				c, err = ask(c, proxy.address, "alice", "load")
-				if err != nil {
-					lost.Add(1)
-					fmt.Fprintln(os.Stderr, "load:", err)
-				}
-				time.Sleep(time.Duration((7*i+13*n)%30) * 20 * time.Millisecond)
+	isLost := func(response string, err error) bool { return err != nil || !isAnswer(response) }
+	return inUse(fmt.Sprint(restarts, " restarts"), proxy.address, isLost, func() error {
+		for n := range restarts {
+			i := n % len(replicas)
+			err := replicas[i].stop() // drains, while the other one serves
+			if err != nil {
+				return err
 			}
-		})
-	}
-
-	var failed error
-	for n := range restarts {
-		i := n % len(replicas)
-		stopErr := replicas[i].stop() // drains, while the other one serves
-		next, err := server.start(backends[i])
-		failed = errors.Join(failed, stopErr, err)
-		if err != nil {
-			break
+			next, err := server.start(backends[i])
+			if err != nil {
+				return err
+			}
+			replicas[i] = next
+			time.Sleep(time.Second) // until Caddy knows that it is ready
 		}
-		replicas[i] = next
-		time.Sleep(time.Second) // until Caddy knows that it is ready
-	}
-
-	over.Store(true)
-	users.Wait()
-	fmt.Printf("%d restarts under load: %d calls, %d lost\n", restarts, sent.Load(), lost.Load())
-	if lost.Load() > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%d answers lost", lost.Load()))
-	}
-	return failed
+		return nil
+	})
 }
 
 // startCaddy starts Caddy with the shipped Caddyfile, on a free port.

@@ -26,7 +26,10 @@ const anyPort = "127.0.0.1:0"
 // token is that of a user.
 func token(user string) string { return user + "-0123456789abcdef" }
 
-// program is what starts servers for alice and bob.
+// people may call the servers.
+var people = []string{"alice", "bob", "carol", "dave", "erin"}
+
+// program is what starts servers.
 type program struct {
 	binary string
 	base   string // of the API
@@ -40,23 +43,20 @@ type process struct {
 
 var listening = regexp.MustCompile(`serving MCP on http://(\S+)/mcp`)
 
-// start starts a server at an address. Words with = are variables, others flags.
-func (p program) start(address string, words ...string) (*process, error) {
+// start starts a server at an address, with further flags.
+func (p program) start(address string, flags ...string) (*process, error) {
+	var tokens []string
+	for _, person := range people {
+		tokens = append(tokens, person+":"+token(person))
+	}
 	most := fmt.Sprint(maxCalls)
 	args := []string{"serve", "--http", address,
 		"--max-calls", most, "--max-calls-per-user", most}
-	cmd := exec.Command(p.binary, args...)
+	cmd := exec.Command(p.binary, append(args, flags...)...)
 	cmd.Env = []string{
 		"OPENAI_API_KEY=load",
 		"OPENAI_BASE_URL=" + p.base,
-		"MCP_HTTP_TOKENS=alice:" + token("alice") + " bob:" + token("bob"),
-	}
-	for _, word := range words {
-		if strings.Contains(word, "=") {
-			cmd.Env = append(cmd.Env, word)
-		} else {
-			cmd.Args = append(cmd.Args, word)
-		}
+		"MCP_HTTP_TOKENS=" + strings.Join(tokens, " "),
 	}
 
 	stderr, err := cmd.StderrPipe()
@@ -137,9 +137,12 @@ func sideBySide(n int, do func(i int) error) error {
 // call makes one call on a new connection. It must be answered within a time; 0: at any time.
 func (s *process) call(user, query string, within time.Duration) error {
 	began := time.Now()
-	c, err := ask(nil, s.address, user, query)
+	c, response, err := post(nil, s.address, user, query)
 	if c != nil {
 		c.Close()
+	}
+	if err == nil && !isAnswer(response) {
+		err = errors.New(response)
 	}
 
 	took := time.Since(began)
@@ -147,15 +150,6 @@ func (s *process) call(user, query string, within time.Duration) error {
 		return fmt.Errorf("a call took %v, want %v: %v", took, within, err)
 	}
 	return err
-}
-
-// ask makes a call, as post does. The response must be a result.
-func ask(c net.Conn, address, user, query string) (kept net.Conn, err error) {
-	kept, response, err := post(c, address, user, query)
-	if err == nil && !isAnswer(response) {
-		err = errors.New(response)
-	}
-	return kept, err
 }
 
 func isAnswer(response string) bool { return strings.Contains(response, `"content":[`) }
