@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,26 +33,24 @@ var englishDate = regexp.MustCompile(
 // date returns the date that the text gives for a source, or "": that of its entry in the list,
 // else one that follows a link at once. Of several, the one in the last line counts.
 func (doc *Document) date(key string) string {
-	search := func(
-		begin, end int,
-		dateOf func(i, k int) string,
-	) string {
-		for i := end - 1; i >= begin; i-- {
-			for k, link := range doc.lines[i].links {
-				if link.key != key {
-					continue
-				}
-				date := dateOf(i, k)
+	inProse := ""
+	for i, l := range slices.Backward(doc.lines) {
+		for k, link := range l.links {
+			if link.key != key {
+				continue
+			}
+			if i >= doc.begin && i < doc.end {
+				date := doc.listDate(i, k)
 				if date != "" {
 					return date
 				}
 			}
+			if inProse == "" {
+				inProse = doc.proseDate(i, k)
+			}
 		}
-		return ""
 	}
-
-	inList := search(doc.begin, doc.end, doc.listDate)
-	return cmp.Or(inList, search(0, len(doc.lines), doc.proseDate))
+	return inProse
 }
 
 // listDate returns the date that an entry of the list gives for link k of line i: after it, or

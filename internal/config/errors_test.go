@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -67,10 +66,4 @@ func TestEachVariable(t *testing.T) {
 			compare.Equal(t, "Load()", fmt.Sprint(err), want)
 		})
 	}
-}
-
-func TestManyProblems(t *testing.T) {
-	_, _, err := Load(write(t, strings.Repeat("key: 1\n", 1000)), nil)
-
-	compare.Equal(t, "lines after the first", strings.Count(fmt.Sprint(err), "\n"), maxProblems)
 }

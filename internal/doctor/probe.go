@@ -118,8 +118,7 @@ func (p *probe) live(ctx context.Context) Check {
 	}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
-		problem, hint := p.Advisor.Advise("answer", err)
-		return fail(problem, hint)
+		return fail(p.Advisor.Advise("answer", err))
 	}
 
 	p.answered = p.Profiles["answer"].Model
