@@ -87,22 +87,24 @@ func sentence(parts ...string) string {
 // empty. A shutdown or a time limit is what a question ended with, so it comes before the error of
 // the request.
 func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
-	switch llm.KindOf(err) {
-	case llm.KindShutdown:
+	kind := llm.KindOf(err)
+	timeout, isOver := errors.AsType[answer.TimeoutError](err)
+	queued, hasWaited := errors.AsType[llm.QueuedError](err)
+	e, isAPI := errors.AsType[*llm.Error](err)
+	switch {
+	case kind == llm.KindShutdown:
 		return answer.ErrShutdown.Error(), "ask again", ""
-	case llm.KindNoText:
+	case kind == llm.KindNoText:
 		return withoutText(err.Error())
-	}
-	timeout, ok := errors.AsType[answer.TimeoutError](err)
-	if ok {
-		return timedOut(timeout, err)
-	}
-	if errors.Is(err, answer.ErrGone) {
-		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
+	case isOver && hasWaited:
+		const words = "%v, waiting for the rate limit with %d calls ahead"
+		return fmt.Sprintf(words, timeout, queued), "ask fewer questions at once, or " + raiseTimeout, ""
+	case isOver:
+		return timeout.Error(), raiseTimeout, ""
+	case errors.Is(err, answer.ErrGone):
+		hint = "it keeps answers for about ten minutes, with responses.store: true for longer"
 		return err.Error(), hint, ""
-	}
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
+	case !isAPI:
 		return err.Error(), "", ""
 	}
 
@@ -112,16 +114,6 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 		problem += attempts(e)
 	}
 	return problem, hint, message
-}
-
-// timedOut explains a question that exceeded its limit. err says whether it waited for its turn.
-func timedOut(timeout answer.TimeoutError, err error) (problem, hint, message string) {
-	queued, waited := errors.AsType[llm.QueuedError](err)
-	if !waited {
-		return timeout.Error(), raiseTimeout, ""
-	}
-	problem = fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", timeout, queued)
-	return problem, "ask fewer questions at once, or " + raiseTimeout, ""
 }
 
 // withoutText explains a response that has no text.

@@ -29,8 +29,7 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		}
 		text += "\n\n[" + r.incomplete + "]"
 	}
-	searchedPages := r.searched && len(citations) > 0
-	if searchedPages && !doc.Closing {
+	if len(citations) > 0 && !doc.Closing {
 		text += listOf(citations)
 	}
 

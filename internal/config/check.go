@@ -118,21 +118,15 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.Hostname() != ""
 	case "variable":
-		return !resemblesKey(s)
+		hasDigit := strings.ContainsAny(s, "0123456789")
+		hasLower := s != strings.ToUpper(s)
+		return len(s) < 20 || !hasDigit || !hasLower // else it may be the key itself
 	case "timezone", "timezone|local":
 		_, err := time.LoadLocation(s)
 		isLocal := s == "local" && name == "timezone|local"
 		return isLocal || err == nil && s != "Local"
 	}
 	return true
-}
-
-// resemblesKey reports whether s, which has the form of a variable's name, may be an API key.
-func resemblesKey(s string) bool {
-	hasDigit := strings.ContainsAny(s, "0123456789")
-	hasLower := s != strings.ToUpper(s)
-
-	return len(s) >= 20 && hasDigit && hasLower
 }
 
 // allowed says what a key takes.
