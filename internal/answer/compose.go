@@ -12,16 +12,16 @@ import (
 // compose makes the answer of what the responses to a question say. The time when it was asked is
 // that of the access to pages without a date. The error is of llm.KindNoText.
 func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, error) {
-	if r.text == "" {
+	text := strings.Join(r.texts, "\n\n")
+	if text == "" {
 		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
 	sources := r.sources(a.o.Search.BlockedDomains)
 	names := namesOf(sources, a.o.MaxCitations)
-	doc := cite.NewDocument(r.text, names...)
+	doc := cite.NewDocument(text, names...)
 	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
 
-	text := r.text
 	if r.incomplete != "" {
 		inCode := strings.Count(text, "```")%2 == 1
 		if inCode { // what follows is not code

@@ -95,8 +95,7 @@ func (p *probe) live(ctx context.Context) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	limit := min(p.Config.Timeout(), 2*time.Minute)
-	ctx, cancel := answer.WithTimeout(ctx, limit)
+	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Client:       p.client,
@@ -106,16 +105,12 @@ func (p *probe) live(ctx context.Context) Check {
 		Stream:       "true",
 	})
 	streamed := false // where streams are refused, the client makes a plain request by itself
-	observe := func(event llm.Event) {
+	call := &llm.Call{Tool: "answer", Sink: func(event llm.Event) {
 		done, isDone := event.(llm.Done)
 		if isDone {
 			streamed = done.Response.Streamed
 		}
-	}
-	call := &llm.Call{
-		Tool: "answer",
-		Sink: observe,
-	}
+	}}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
 		return fail(p.Advisor.Advise("answer", err))
