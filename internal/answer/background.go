@@ -53,7 +53,7 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 	r.add(resp)
 	ans, err := a.compose(r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
-		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
+		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
 	return ans, err

@@ -87,7 +87,7 @@ func (r *reading) add(resp *llm.Response) {
 func (r *reading) addMeta(resp *llm.Response, searches int) {
 	billed := resp.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
-		searches = int(max(0, *billed))
+		searches = int(*billed)
 	}
 
 	m := &r.meta
