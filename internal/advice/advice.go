@@ -33,6 +33,12 @@ const maxExplain = 166
 // raiseTimeout is the hint for a question that took too long.
 const raiseTimeout = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 
+// noText are hints for responses without a text, by the reason.
+var noText = map[string]string{
+	"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
+	"incomplete: content_filter":    "rephrase the question",
+}
+
 // Advisor holds the settings that advice names, none of them a secret. A user of an MCP client sees
 // one line and no configuration, so the line says which setting it is about.
 type Advisor struct {
@@ -95,7 +101,7 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 	case kind == llm.KindShutdown:
 		return answer.ErrShutdown.Error(), "ask again", ""
 	case kind == llm.KindNoText:
-		return withoutText(err.Error())
+		return err.Error() + "; the model wrote no answer", cmp.Or(noText[err.Error()], "try again"), ""
 	case isOver && hasWaited:
 		const words = "%v, waiting for the rate limit with %d calls ahead"
 		return fmt.Sprintf(words, timeout, queued), "ask fewer questions at once, or " + raiseTimeout, ""
@@ -114,15 +120,6 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 		problem += attempts(e)
 	}
 	return problem, hint, message
-}
-
-// withoutText explains a response that has no text.
-func withoutText(reason string) (problem, hint, message string) {
-	hints := map[string]string{
-		"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
-		"incomplete: content_filter":    "rephrase the question",
-	}
-	return reason + "; the model wrote no answer", cmp.Or(hints[reason], "try again"), ""
 }
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4

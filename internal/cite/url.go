@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"cmp"
 	"html"
 	"net/url"
 	"strings"
@@ -66,11 +67,8 @@ func PageKey(u string) string {
 	host = strings.TrimPrefix(strings.ToLower(host), "www.")
 	path, _, _ = strings.Cut(path, "#")
 	path = html.UnescapeString(path)
-	unescaped, err := url.PathUnescape(path)
-	if err == nil {
-		path = unescaped
-	}
-	return strings.TrimRight(host+path, "/")
+	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
+	return strings.TrimRight(host+cmp.Or(unescaped, path), "/")
 }
 
 // browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).

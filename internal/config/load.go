@@ -288,11 +288,8 @@ func location(name string) *time.Location {
 		name = cmp.Or(name, "Local")
 	}
 
-	zone, err := time.LoadLocation(name)
-	if err != nil { // or check has refused the name
-		return time.Local
-	}
-	return zone
+	zone, _ := time.LoadLocation(name) // check has refused other names
+	return cmp.Or(zone, time.Local)
 }
 
 // expand replaces a leading ~/ by the home directory: clients start the server without a shell.

@@ -30,8 +30,7 @@ func (l *checklist) addConfig(o Options) {
 			l.add("config", fail(problem, ""))
 		}
 		hint := "correct the configuration: config/config.yaml.example has every key"
-		_, isFile := errors.AsType[*fs.PathError](o.Err)
-		if isFile {
+		if errors.As(o.Err, new(*fs.PathError)) {
 			hint = "name a file that can be read with --config"
 		}
 		l.add("config", fail(problems[last], hint))
