@@ -66,24 +66,23 @@ func Cause(err error) string {
 
 // connection explains a request that got no answer.
 func (v Advisor) connection(e *llm.Error) (problem, hint, message string) {
-	cause := Cause(e)
-	op, dialed := errors.AsType[*net.OpError](e)
-	dns, _ := errors.AsType[*net.DNSError](e)
-	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
-
-	switch {
-	case cause == "descriptors":
+	switch Cause(e) {
+	case "descriptors":
 		hint = "raise its limit of open files (ulimit -n, LimitNOFILE)"
 		return "this server has too many open files", hint, ""
-	case cause == "proxy":
+	case "proxy":
 		return "cannot reach the proxy", "check " + v.Proxy + " and NO_PROXY", e.Message
-	case cause == "dns":
+	case "dns":
+		dns, _ := errors.AsType[*net.DNSError](e)
 		problem = "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60))
 		return problem, "check the network, openai.base_url and " + v.Proxy, ""
-	case cause == "refused":
+	case "refused":
 		hint = "check openai.base_url, " + v.Proxy + " and the firewall"
 		return "connection refused by " + v.host(), hint, ""
+	}
 
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
+	switch {
 	case errors.As(e, new(x509.HostnameError)):
 		hint = "check openai.base_url and " + v.Proxy + ", or log in to the network with a browser"
 		return "the certificate of " + v.host() + " is for another host", hint, ""
@@ -98,6 +97,7 @@ func (v Advisor) connection(e *llm.Error) (problem, hint, message string) {
 	}
 
 	hint = "check the network, openai.base_url, " + v.Proxy + " and the firewall"
+	op, dialed := errors.AsType[*net.OpError](e)
 	connected := !dialed || op.Op != "dial"
 	if connected {
 		hint = v.orPlain(hint)

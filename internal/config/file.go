@@ -76,7 +76,7 @@ func ReadFile(path string) ([]byte, error) {
 // apply sets the keys of a file.
 func (l *loader) apply(data []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, second yaml.Node
+	var doc yaml.Node
 	err := decoder.Decode(&doc)
 	if errors.Is(err, io.EOF) { // an empty file
 		return
@@ -87,10 +87,10 @@ func (l *loader) apply(data []byte) {
 		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
 		return
 	}
+	var second any // nil after a closing ---
 	err = decoder.Decode(&second)
-	isLast := errors.Is(err, io.EOF)
-	isEmpty := err == nil && second.Content[0].ShortTag() == "!!null" // after a closing ---
-	if !isLast && !isEmpty {
+	isLast := err == nil || errors.Is(err, io.EOF)
+	if !isLast || second != nil {
 		l.report(l.File, "has more than one YAML document")
 	}
 
