@@ -18,7 +18,12 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 	}
 
 	sources := r.sources(a.o.Search.BlockedDomains)
-	names := namesOf(sources, a.o.MaxCitations)
+	var names []string // of sources without a URL
+	for _, c := range sources {
+		if !c.IsPage() && len(names) < a.o.MaxCitations {
+			names = append(names, c.URL)
+		}
+	}
 	doc := cite.NewDocument(text, names...)
 	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
 
@@ -30,7 +35,11 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		text += "\n\n[" + r.incomplete + "]"
 	}
 	if len(citations) > 0 && !doc.Closing {
-		text += listOf(citations)
+		list := "\n\nSources:"
+		for _, c := range citations {
+			list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+		}
+		text += list
 	}
 
 	r.meta.Elapsed = time.Since(began)
@@ -42,25 +51,4 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		Meta:       r.meta,
 		Sources:    sources,
 	}, nil
-}
-
-// namesOf returns the names of the first sources without a URL, at most limit of them.
-func namesOf(sources []cite.Citation, limit int) []string {
-	var names []string
-	for _, c := range sources {
-		if !c.IsPage() && len(names) < limit {
-			names = append(names, c.URL)
-		}
-	}
-	return names
-}
-
-// listOf returns the list of sources that ends an answer.
-func listOf(citations []cite.Citation) string {
-	var b strings.Builder
-	b.WriteString("\n\nSources:")
-	for _, c := range citations {
-		b.WriteString("\n- " + c.URL + " (" + c.PublishedAt + ")")
-	}
-	return b.String()
 }

@@ -304,10 +304,7 @@ func (s *Screen) startAgain() {
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
-	if !s.shows {
-		return
-	}
-	for body != "" {
+	for s.shows && body != "" {
 		if len(body) > maxBlock && s.interrupted() {
 			return
 		}
