@@ -66,19 +66,14 @@ func (doc *Document) listDate(i, k int) string {
 		date = firstDate(after)
 	}
 	for _, other := range []int{i + 1, i - 1} {
-		sameEntry := doc.continues(max(i, other))
+		lower := max(i, other)
+		sameEntry := lower > doc.begin && lower < doc.end &&
+			!bulletStart.MatchString(doc.lines[lower].text)
 		if date == "" && sameEntry && len(doc.lines[other].links) == 0 {
 			date = firstDate(doc.lines[other].text)
 		}
 	}
 	return date
-}
-
-// continues reports whether line i belongs to the same entry of the list as the line above it, which
-// is then in the list too.
-func (doc *Document) continues(i int) bool {
-	inside := i > doc.begin && i < doc.end
-	return inside && !bulletStart.MatchString(doc.lines[i].text)
 }
 
 // proseDate returns the date that follows link k of line i at once.
@@ -101,10 +96,9 @@ func dateInPath(u string) string {
 func firstDate(s string) string {
 	start := iso(s[:min(len(s), maxDate)])
 	for _, m := range numericDate.FindAllStringSubmatch(start, -1) {
-		year := m[1]
 		month := m[2] + m[4] // one of them is empty
 		day := m[3] + m[5]
-		date := fmt.Sprintf("%s-%02s-%02s", year, month, day)
+		date := fmt.Sprintf("%s-%02s-%02s", m[1], month, day)
 
 		_, err := time.Parse(time.DateOnly, date)
 		if err == nil {
