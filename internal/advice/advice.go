@@ -73,11 +73,10 @@ func (v Advisor) Explain(profile string, err error) string {
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
 // said, and a hint, which may be empty.
 func (v Advisor) Advise(profile string, err error) (problem, hint string) {
-	if llm.KindOf(err) == llm.KindMissingKey {
-		return "Missing API key", text.OneLine(v.GetKey() + "; --offline needs none")
-	}
-
 	problem, hint, message := v.explain(profile, err)
+	if llm.KindOf(err) == llm.KindMissingKey {
+		hint = v.GetKey() + "; --offline needs none"
+	}
 	return sentence(problem, message), text.OneLine(hint)
 }
 
