@@ -82,10 +82,8 @@ func (v Advisor) Advise(profile string, err error) (problem, hint string) {
 
 // sentence joins the parts that are not empty to one line.
 func sentence(parts ...string) string {
-	isEmpty := func(part string) bool {
-		return text.OneLine(part) == ""
-	}
-	return text.OneLine(strings.Join(slices.DeleteFunc(parts, isEmpty), ": "))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return text.OneLine(part) == "" })
+	return text.OneLine(strings.Join(parts, ": "))
 }
 
 // explain finds the words: the problem, what to change, and what the API said. The last two may be
