@@ -98,10 +98,13 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 	case kind == llm.KindShutdown:
 		return answer.ErrShutdown.Error(), "ask again", ""
 	case kind == llm.KindNoText:
-		return err.Error() + "; the model wrote no answer", cmp.Or(noText[err.Error()], "try again"), ""
+		hint = cmp.Or(noText[err.Error()], "try again")
+		return err.Error() + "; the model wrote no answer", hint, ""
+
 	case isOver && hasWaited:
 		const words = "%v, waiting for the rate limit with %d calls ahead"
-		return fmt.Sprintf(words, timeout, queued), "ask fewer questions at once, or " + raiseTimeout, ""
+		hint = "ask fewer questions at once, or " + raiseTimeout
+		return fmt.Sprintf(words, timeout, queued), hint, ""
 	case isOver:
 		return timeout.Error(), raiseTimeout, ""
 	case errors.Is(err, answer.ErrGone):

@@ -144,7 +144,10 @@ func Text(checks []Check) string {
 				continue
 			}
 
-			fmt.Fprintf(&b, "%-4s  %-21s  %s\n", verdict, c.Name, c.Text)
+			fmt.Fprintf(&b, "%-4s  %-21s  %s\n",
+				verdict,
+				c.Name,
+				c.Text)
 			for _, detail := range c.Details {
 				fmt.Fprintf(&b, "      %s\n", detail)
 			}

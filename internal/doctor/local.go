@@ -109,7 +109,9 @@ func datesCheck(zone *time.Location, now time.Time) Check {
 // backgroundCheck says which tools ask in the background, and what that means.
 func backgroundCheck(profiles map[string]answer.Profile) Check {
 	tools := slices.Sorted(maps.Keys(profiles))
-	tools = slices.DeleteFunc(tools, func(tool string) bool { return !profiles[tool].Background })
+	tools = slices.DeleteFunc(tools, func(tool string) bool {
+		return !profiles[tool].Background
+	})
 	if len(tools) == 0 {
 		return pass("off: an answer whose connection breaks is asked again")
 	}

@@ -102,12 +102,15 @@ func (p *probe) live(ctx context.Context) Check {
 		Stream:       "true",
 	})
 	streamed := false // where streams are refused, the client makes a plain request by itself
-	call := &llm.Call{Tool: "answer", Sink: func(event llm.Event) {
-		done, isDone := event.(llm.Done)
-		if isDone {
-			streamed = done.Response.Streamed
-		}
-	}}
+	call := &llm.Call{
+		Tool: "answer",
+		Sink: func(event llm.Event) {
+			done, isDone := event.(llm.Done)
+			if isDone {
+				streamed = done.Response.Streamed
+			}
+		},
+	}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
 		return fail(p.Advisor.Advise("answer", err))
