@@ -33,6 +33,12 @@ const maxExplain = 166
 // raiseTimeout is the hint for a question that took too long.
 const raiseTimeout = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
 
+// noText are hints for responses without a text, by the reason.
+var noText = map[string]string{
+	"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
+	"incomplete: content_filter":    "rephrase the question",
+}
+
 // Advisor holds the settings that advice names, none of them a secret. A user of an MCP client sees
 // one line and no configuration, so the line says which setting it is about.
 type Advisor struct {
@@ -67,42 +73,44 @@ func (v Advisor) Explain(profile string, err error) string {
 // Advise is Explain in two lines, for a terminal: the problem, with what the API
 // said, and a hint, which may be empty.
 func (v Advisor) Advise(profile string, err error) (problem, hint string) {
-	if llm.KindOf(err) == llm.KindMissingKey {
-		return "Missing API key", text.OneLine(v.GetKey() + "; --offline needs none")
-	}
-
 	problem, hint, message := v.explain(profile, err)
+	if llm.KindOf(err) == llm.KindMissingKey {
+		hint = v.GetKey() + "; --offline needs none"
+	}
 	return sentence(problem, message), text.OneLine(hint)
 }
 
 // sentence joins the parts that are not empty to one line.
 func sentence(parts ...string) string {
-	isEmpty := func(part string) bool {
-		return text.OneLine(part) == ""
-	}
-	return text.OneLine(strings.Join(slices.DeleteFunc(parts, isEmpty), ": "))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return text.OneLine(part) == "" })
+	return text.OneLine(strings.Join(parts, ": "))
 }
 
 // explain finds the words: the problem, what to change, and what the API said. The last two may be
 // empty. A shutdown or a time limit is what a question ended with, so it comes before the error of
 // the request.
 func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
-	switch llm.KindOf(err) {
-	case llm.KindShutdown:
+	kind := llm.KindOf(err)
+	timeout, isOver := errors.AsType[answer.TimeoutError](err)
+	queued, hasWaited := errors.AsType[llm.QueuedError](err)
+	e, isAPI := errors.AsType[*llm.Error](err)
+	switch {
+	case kind == llm.KindShutdown:
 		return answer.ErrShutdown.Error(), "ask again", ""
-	case llm.KindNoText:
-		return withoutText(err.Error())
-	}
-	timeout, ok := errors.AsType[answer.TimeoutError](err)
-	if ok {
-		return timedOut(timeout, err)
-	}
-	if errors.Is(err, answer.ErrGone) {
-		hint := "it keeps answers for about ten minutes, with responses.store: true for longer"
+	case kind == llm.KindNoText:
+		hint = cmp.Or(noText[err.Error()], "try again")
+		return err.Error() + "; the model wrote no answer", hint, ""
+
+	case isOver && hasWaited:
+		const words = "%v, waiting for the rate limit with %d calls ahead"
+		hint = "ask fewer questions at once, or " + raiseTimeout
+		return fmt.Sprintf(words, timeout, queued), hint, ""
+	case isOver:
+		return timeout.Error(), raiseTimeout, ""
+	case errors.Is(err, answer.ErrGone):
+		hint = "it keeps answers for about ten minutes, with responses.store: true for longer"
 		return err.Error(), hint, ""
-	}
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
+	case !isAPI:
 		return err.Error(), "", ""
 	}
 
@@ -112,25 +120,6 @@ func (v Advisor) explain(profile string, err error) (problem, hint, message stri
 		problem += attempts(e)
 	}
 	return problem, hint, message
-}
-
-// timedOut explains a question that exceeded its limit. err says whether it waited for its turn.
-func timedOut(timeout answer.TimeoutError, err error) (problem, hint, message string) {
-	queued, waited := errors.AsType[llm.QueuedError](err)
-	if !waited {
-		return timeout.Error(), raiseTimeout, ""
-	}
-	problem = fmt.Sprintf("%v, waiting for the rate limit with %d calls ahead", timeout, queued)
-	return problem, "ask fewer questions at once, or " + raiseTimeout, ""
-}
-
-// withoutText explains a response that has no text.
-func withoutText(reason string) (problem, hint, message string) {
-	hints := map[string]string{
-		"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
-		"incomplete: content_filter":    "rephrase the question",
-	}
-	return reason + "; the model wrote no answer", cmp.Or(hints[reason], "try again"), ""
 }
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4

@@ -25,17 +25,14 @@ const wsaRefused = syscall.Errno(10061)
 // problem.
 func (v Advisor) proxyOrScheme(e *llm.Error) (problem, hint, message string) {
 	tunnel, tunneled := errors.AsType[llm.TunnelError](e)
-	password := e.Status == http.StatusProxyAuthRequired || tunnel == http.StatusProxyAuthRequired
-	scheme := errors.Is(e, llm.ErrPlainHTTP) ||
-		errors.Is(e, http.ErrSchemeMismatch)
 
 	switch {
-	case password:
+	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
 		return "the proxy requires a password", "put user and password into " + v.Proxy, ""
 	case tunneled:
 		hint = "check " + v.Proxy + " and NO_PROXY, or ask the administrator of the proxy"
 		return "the proxy does not connect to " + v.host(), hint, e.Message
-	case scheme:
+	case errors.Is(e, llm.ErrPlainHTTP), errors.Is(e, http.ErrSchemeMismatch):
 		return "http and https are mixed up", "check http or https in " + v.base(), e.Message
 	}
 	return "", "", ""
@@ -69,28 +66,24 @@ func Cause(err error) string {
 
 // connection explains a request that got no answer.
 func (v Advisor) connection(e *llm.Error) (problem, hint, message string) {
-	cause := Cause(e)
-	op, dialed := errors.AsType[*net.OpError](e)
-	dns, _ := errors.AsType[*net.DNSError](e)
-
-	_, unverified := errors.AsType[*tls.CertificateVerificationError](e)
-	_, otherHost := errors.AsType[x509.HostnameError](e)
-	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
-
-	switch {
-	case cause == "descriptors":
+	switch Cause(e) {
+	case "descriptors":
 		hint = "raise its limit of open files (ulimit -n, LimitNOFILE)"
 		return "this server has too many open files", hint, ""
-	case cause == "proxy":
+	case "proxy":
 		return "cannot reach the proxy", "check " + v.Proxy + " and NO_PROXY", e.Message
-	case cause == "dns":
+	case "dns":
+		dns, _ := errors.AsType[*net.DNSError](e)
 		problem = "cannot resolve " + strconv.Quote(text.Truncate(dns.Name, 60))
 		return problem, "check the network, openai.base_url and " + v.Proxy, ""
-	case cause == "refused":
+	case "refused":
 		hint = "check openai.base_url, " + v.Proxy + " and the firewall"
 		return "connection refused by " + v.host(), hint, ""
+	}
 
-	case otherHost:
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](e)
+	switch {
+	case errors.As(e, new(x509.HostnameError)):
 		hint = "check openai.base_url and " + v.Proxy + ", or log in to the network with a browser"
 		return "the certificate of " + v.host() + " is for another host", hint, ""
 	case invalid.Reason == x509.Expired: // or the clock: a machine without a battery starts in 1970
@@ -99,11 +92,12 @@ func (v Advisor) connection(e *llm.Error) (problem, hint, message string) {
 			invalid.Cert.NotAfter.Format(time.DateOnly))
 		hint = "check the clock of this machine, which says " + time.Now().Format(time.DateOnly)
 		return problem, hint, ""
-	case unverified:
+	case errors.As(e, new(*tls.CertificateVerificationError)):
 		return "cannot verify the TLS certificate of " + v.host(), v.trust(), ""
 	}
 
 	hint = "check the network, openai.base_url, " + v.Proxy + " and the firewall"
+	op, dialed := errors.AsType[*net.OpError](e)
 	connected := !dialed || op.Op != "dial"
 	if connected {
 		hint = v.orPlain(hint)

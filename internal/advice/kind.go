@@ -84,8 +84,7 @@ func (v Advisor) badResponse(e *llm.Error) (problem, hint, message string) {
 	hint = "check " + v.base()
 	switch {
 	case e.Status/100 == 3:
-		problem = cmp.Or(e.Message, "the API redirects")
-		return problem, hint + ", and whether the network requires a login", ""
+		return e.Message, hint + ", and whether the network requires a login", ""
 	case errors.Is(e, llm.ErrWebPage):
 		hint += ", and whether a firewall or a login page of the network answers instead"
 		return "received a web page, not an answer", hint, ""

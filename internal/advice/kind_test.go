@@ -94,11 +94,6 @@ func TestKind(t *testing.T) {
 				"or choose another model",
 		},
 
-		refused(llm.KindNotFound, 404, "Invalid URL"): {
-			"not found (404): Invalid URL",
-			base + ": it ends with the version, as in https://api.openai.com/v1",
-		},
-
 		parameter("x"):     {"the API refused x (400)", "check the profile and request.extra_body"},
 		parameter("model"): {"the API refused model (400)", "check model_profiles (MODEL_ANSWER)"},
 		parameter("store"): {
@@ -154,7 +149,6 @@ func TestNoModels(t *testing.T) {
 		refused(llm.KindNotFound, 404, ""):  true,
 		refused(llm.KindParameter, 405, ""): true,
 		refused(llm.KindServer, 501, ""):    true,
-		refused(llm.KindModel, 404, ""):     false,
 		refused(llm.KindAuth, 401, ""):      false,
 	} {
 		t.Run(e.Kind.Label(), func(t *testing.T) {

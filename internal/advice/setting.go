@@ -42,12 +42,11 @@ func (v Advisor) otherBase() string {
 // NoModels is the hint for an API without GET /models/{id}, or "" if e means
 // something else. A compatible server may answer questions nevertheless.
 func (v Advisor) NoModels(e *llm.Error) string {
-	if v.openAI() || e.Kind == llm.KindModel {
-		return ""
-	}
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return v.otherBase() + ", or see with --live whether it answers questions"
+		if !v.openAI() {
+			return v.otherBase() + ", or see with --live whether it answers questions"
+		}
 	}
 	return ""
 }

@@ -122,11 +122,12 @@ func (a *Answerer) date(t time.Time) string {
 // logRequest writes the debug lines of spec §8.1.
 func (a *Answerer) logRequest(ctx context.Context, profile string, p Profile) {
 	can := llm.CapabilityOf(p.Model)
-	supports := fmt.Sprintf("{verbosity:%t, reasoning:%t}", can.Verbosity, can.Reasoning)
 	reasoning := onOff(can.Reasoning && p.ReasoningEffort != "")
 	verbosity := onOff(can.Verbosity && p.Verbosity != "")
 
-	a.o.Logger.DebugContext(ctx, "answer: profile="+profile+" model="+p.Model+" supports="+supports)
+	a.o.Logger.DebugContext(ctx, fmt.Sprintf(
+		"answer: profile=%s model=%s supports={verbosity:%t, reasoning:%t}",
+		profile, p.Model, can.Verbosity, can.Reasoning))
 	a.o.Logger.DebugContext(ctx, "answer: request summary tools=web_search(on)"+
 		" reasoning="+reasoning+" text.verbosity="+verbosity)
 }

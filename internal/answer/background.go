@@ -35,10 +35,14 @@ type Origin struct {
 func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Answer, error) {
 	model := a.o.Profiles[from.Tool].Model
 	resp, err := a.o.Client.Get(ctx, call, from.Response, model, include)
-	if err != nil {
-		return nil, fetchError(err)
-	}
+	e, isAPI := errors.AsType[*llm.Error](err)
 	switch {
+	case isAPI && e.Lost:
+		return nil, ErrGone
+	case llm.KindOf(err) == llm.KindFailed: // too large, for example
+		return nil, err
+	case err != nil: // another key, a proxy or a web page says nothing about the question
+		return nil, ErrUnknown
 	case resp.Running():
 		return nil, ErrRunning
 	case resp.Failure != nil:
@@ -49,21 +53,8 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 	r.add(resp)
 	ans, err := a.compose(r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
-		seconds := max(0, resp.CompletedAt-resp.CreatedAt)
+		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))
 	}
 	return ans, err
-}
-
-// fetchError returns the error of Fetch where the API did not tell the state of a response. Only the
-// API itself ends a question: another key, a proxy or a web page says nothing about it.
-func fetchError(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	switch {
-	case ok && e.Lost:
-		return ErrGone
-	case llm.KindOf(err) == llm.KindFailed: // too large, for example
-		return err
-	}
-	return ErrUnknown
 }

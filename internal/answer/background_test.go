@@ -42,7 +42,7 @@ func TestFetch(t *testing.T) {
 		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			a, _ := newAnswerer(nil, tt.body)
+			a, _ := newAnswerer(0, tt.body)
 			call := &llm.Call{Tool: "answer"}
 			began := time.Now()
 			want, _ := a.Ask(t.Context(), call, Question{Query: "why"})

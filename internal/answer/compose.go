@@ -12,16 +12,21 @@ import (
 // compose makes the answer of what the responses to a question say. The time when it was asked is
 // that of the access to pages without a date. The error is of llm.KindNoText.
 func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, error) {
-	if r.text == "" {
+	text := strings.Join(r.texts, "\n\n")
+	if text == "" {
 		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
 	sources := r.sources(a.o.Search.BlockedDomains)
-	names := namesOf(sources, a.o.MaxCitations)
-	doc := cite.NewDocument(r.text, names...)
+	var names []string // of sources without a URL
+	for _, c := range sources {
+		if !c.IsPage() && len(names) < a.o.MaxCitations {
+			names = append(names, c.URL)
+		}
+	}
+	doc := cite.NewDocument(text, names...)
 	citations := doc.Citations(sources, a.o.MaxCitations, a.date(began))
 
-	text := r.text
 	if r.incomplete != "" {
 		inCode := strings.Count(text, "```")%2 == 1
 		if inCode { // what follows is not code
@@ -29,9 +34,12 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		}
 		text += "\n\n[" + r.incomplete + "]"
 	}
-	searchedPages := r.searched && len(citations) > 0
-	if searchedPages && !doc.Closing {
-		text += listOf(citations)
+	if len(citations) > 0 && !doc.Closing {
+		list := "\n\nSources:"
+		for _, c := range citations {
+			list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+		}
+		text += list
 	}
 
 	r.meta.Elapsed = time.Since(began)
@@ -43,25 +51,4 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		Meta:       r.meta,
 		Sources:    sources,
 	}, nil
-}
-
-// namesOf returns the names of the first sources without a URL, at most limit of them.
-func namesOf(sources []cite.Citation, limit int) []string {
-	var names []string
-	for _, c := range sources {
-		if !c.IsPage() && len(names) < limit {
-			names = append(names, c.URL)
-		}
-	}
-	return names
-}
-
-// listOf returns the list of sources that ends an answer.
-func listOf(citations []cite.Citation) string {
-	var b strings.Builder
-	b.WriteString("\n\nSources:")
-	for _, c := range citations {
-		b.WriteString("\n- " + c.URL + " (" + c.PublishedAt + ")")
-	}
-	return b.String()
 }

@@ -34,23 +34,17 @@ func (a *Answerer) converse(
 		if attempt >= a.o.RequeryAttempts {
 			return nil
 		}
-		follow := a.followUp(r)
-		if follow == "" {
+
+		var follow string
+		switch {
+		case r.noText:
+			follow = askForText
+		case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
+			follow = askForSources
+		default:
 			return nil
 		}
-
 		req.Input = append(req.Input, resp.InputItems()...)
 		req.Input = append(req.Input, llm.UserMessage(follow))
 	}
-}
-
-// followUp returns the question that asks for what is missing, or "".
-func (a *Answerer) followUp(r *reading) string {
-	switch {
-	case r.noText:
-		return askForText
-	case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
-		return askForSources
-	}
-	return ""
 }

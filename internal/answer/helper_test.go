@@ -17,9 +17,6 @@ import (
 // midnight is 2025-08-09 00:30 in Tokyo and the day before in UTC.
 var midnight = time.Date(2025, 8, 8, 15, 30, 0, 0, time.UTC)
 
-// silence is a body that never comes.
-const silence = "silence"
-
 // api answers with the given bodies in turn, the last one repeatedly, and counts the requests. A
 // body may begin with its status.
 type api struct {
@@ -30,11 +27,6 @@ type api struct {
 func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := a.bodies[min(a.requests, len(a.bodies)-1)]
 	a.requests++
-	if body == silence {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-
 	status := http.StatusOK
 	_, _ = fmt.Sscan(body, &status)
 	w := httptest.NewRecorder()
@@ -44,30 +36,21 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// newAnswerer returns an Answerer for an API with these bodies. change, when
-// not nil, alters its options. In a bubble the time becomes midnight.
-func newAnswerer(change func(*Options), bodies ...string) (*Answerer, *api) {
+// newAnswerer returns an Answerer for an API with these bodies. In a bubble the time becomes midnight.
+func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 	time.Sleep(time.Until(midnight))
 	a := &api{bodies: bodies}
-	o := Options{
+	return New(Options{
 		Client: llm.New(llm.Options{
 			APIKey:     "test-key",
 			HTTPClient: &http.Client{Transport: a},
 			MaxRetries: 1,
 		}),
-		Instructions: "be right",
-		Profiles: map[string]Profile{"answer": {
-			Model:           "gpt-5.2",
-			ReasoningEffort: "medium",
-			Verbosity:       "low",
-		}},
-		Search:   Search{BlockedDomains: []string{"bad.example"}},
-		Location: time.FixedZone("Asia/Tokyo", 9*60*60),
-	}
-	if change != nil {
-		change(&o)
-	}
-	return New(o), a
+		Profiles:        map[string]Profile{"answer": {Model: "gpt-5.2"}},
+		RequeryAttempts: requeries,
+		Search:          Search{BlockedDomains: []string{"bad.example"}},
+		Location:        time.FixedZone("Asia/Tokyo", 9*60*60),
+	}), a
 }
 
 // bubble runs a subtest in a synctest bubble.
@@ -79,7 +62,7 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 func ask(t *testing.T, body string) (ans *Answer, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		a, _ := newAnswerer(nil, body)
+		a, _ := newAnswerer(0, body)
 		ans, err = a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "?"})
 	})
 	return ans, err

@@ -23,27 +23,33 @@ type reading struct {
 	meta       Meta
 }
 
-// content is what messages of the output say.
+// content is what messages of the output say: their texts that are not empty, and the pages that
+// they cite.
 type content struct {
-	text  string
+	texts []string
 	cites []cite.Citation
+}
+
+// add appends what another message says.
+func (c *content) add(m content) {
+	c.texts = append(c.texts, m.texts...)
+	c.cites = append(c.cites, m.cites...)
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
 // else in all messages: phases are optional.
 func (r *reading) add(resp *llm.Response) {
-	var messages, finals []content
+	var said, final content // by all messages, by those of phase final_answer
 	searches := 0
 
 	for _, item := range resp.Output {
 		switch item.Type {
 		case "message":
 			m := readMessage(item)
-			messages = append(messages, m)
-			if item.Phase == "final_answer" && m.text != "" {
-				finals = append(finals, m)
+			said.add(m)
+			if item.Phase == "final_answer" {
+				final.add(m)
 			}
-			r.citedAny = append(r.citedAny, m.cites...)
 
 		case "web_search_call":
 			if item.Status != "failed" || len(item.Action.Sources) > 0 {
@@ -55,17 +61,17 @@ func (r *reading) add(resp *llm.Response) {
 			}
 		}
 	}
-	if len(finals) > 0 {
-		messages = finals
-	}
+	r.citedAny = append(r.citedAny, said.cites...)
 	if len(r.citedAny) > 0 {
 		r.searched = true
 	}
+	if len(final.texts) > 0 {
+		said = final
+	}
 
-	joined := join(messages)
-	r.noText = joined.text == ""
+	r.noText = len(said.texts) == 0
 	if !r.noText || r.last == nil {
-		r.content = joined
+		r.content = said
 		r.incomplete = ""
 		if resp.Status == "incomplete" {
 			reason := text.OneLine(resp.IncompleteDetails.Reason)
@@ -81,7 +87,7 @@ func (r *reading) add(resp *llm.Response) {
 func (r *reading) addMeta(resp *llm.Response, searches int) {
 	billed := resp.ToolUsage.WebSearch.NumRequests
 	if billed != nil {
-		searches = int(max(0, *billed))
+		searches = int(*billed)
 	}
 
 	m := &r.meta
@@ -124,22 +130,11 @@ func readMessage(item llm.Item) content {
 		}
 	}
 
-	m.text = strings.TrimSpace(cite.Clean(b.String()))
-	return m
-}
-
-// join joins messages to one, with a blank line between texts.
-func join(messages []content) content {
-	var joined content
-	var texts []string
-	for _, m := range messages {
-		joined.cites = append(joined.cites, m.cites...)
-		if m.text != "" {
-			texts = append(texts, m.text)
-		}
+	words := strings.TrimSpace(cite.Clean(b.String()))
+	if words != "" {
+		m.texts = []string{words}
 	}
-	joined.text = strings.Join(texts, "\n\n")
-	return joined
+	return m
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in

@@ -104,16 +104,11 @@ func (a *Answerer) input(q Question) string {
 // within returns the domains that a list allows, which may be nil, or the list if it allows none of
 // them: a question narrows the search and never widens it.
 func within(domains []string, list any) any {
-	allowed, ok := list.([]any)
-	if !ok {
+	if _, isList := list.([]any); !isList {
 		return domains
 	}
 
-	var names []string
-	for _, name := range allowed {
-		names = append(names, fmt.Sprint(name))
-	}
-	hosts := cite.NewHosts(names)
+	hosts := cite.NewHosts(namesIn(list))
 	isOutside := func(domain string) bool {
 		return !hosts.Has("https://" + domain)
 	}
@@ -122,6 +117,15 @@ func within(domains []string, list any) any {
 		return list
 	}
 	return inside
+}
+
+// namesIn returns the entries of a list of search.extra.
+func namesIn(list any) (names []string) {
+	entries, _ := list.([]any)
+	for _, name := range entries {
+		names = append(names, fmt.Sprint(name))
+	}
+	return names
 }
 
 // tool returns the web search tool for a question, which has the default domains if it had none
@@ -140,11 +144,7 @@ func (s Search) tool(q Question) map[string]any {
 	}
 	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains)
 	if len(blocked) > 0 {
-		also, _ := filters["blocked_domains"].([]any)
-		for _, domain := range also {
-			blocked = append(blocked, fmt.Sprint(domain))
-		}
-		filters["blocked_domains"] = blocked
+		filters["blocked_domains"] = append(blocked, namesIn(filters["blocked_domains"])...)
 	}
 	if len(filters) > 0 {
 		t["filters"] = filters

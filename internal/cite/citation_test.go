@@ -1,6 +1,8 @@
 package cite
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,20 +20,40 @@ func sources(urls ...string) []Citation {
 	return list
 }
 
-// check checks what a function returns for each text.
-func check[T comparable](t *testing.T, f func(string) T, wants map[string]T) {
-	for text, want := range wants {
-		checkAll(t, want, map[string]string{text: text}, f)
+// row is a text, its name, and what a function returns for it.
+type row struct{ name, want, text string }
+
+// table returns the rows of a table in testdata. A row without a text has it as its name.
+func table(t *testing.T, name string) (rows []row) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name + ".table")
+	if err != nil {
+		t.Fatal(err)
 	}
+
+	for line := range strings.SplitSeq(string(data), "\n") {
+		line, err := strconv.Unquote(`"` + line + `"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		columns := strings.SplitN(line, " | ", 3)
+		switch len(columns) {
+		case 2:
+			rows = append(rows, row{columns[0], columns[1], columns[0]})
+		case 3:
+			rows = append(rows, row{columns[0], columns[1], columns[2]})
+		}
+	}
+	return rows
 }
 
-// checkAll checks that a function returns the same for all texts, which have names.
-func checkAll[T comparable](t *testing.T, want T, texts map[string]string, f func(string) T) {
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
-			if got := f(text); got != want {
-				t.Errorf("%+.200q gives %#v, want %#v", text, got, want)
-			}
+// check checks what a function returns.
+func check(t *testing.T, rows []row, f func(string) string) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			compare.Equal(t, r.text, f(r.text), r.want)
 		})
 	}
 }

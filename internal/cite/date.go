@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,26 +33,24 @@ var englishDate = regexp.MustCompile(
 // date returns the date that the text gives for a source, or "": that of its entry in the list,
 // else one that follows a link at once. Of several, the one in the last line counts.
 func (doc *Document) date(key string) string {
-	search := func(
-		begin, end int,
-		dateOf func(i, k int) string,
-	) string {
-		for i := end - 1; i >= begin; i-- {
-			for k, link := range doc.lines[i].links {
-				if link.key != key {
-					continue
-				}
-				date := dateOf(i, k)
+	inProse := ""
+	for i, l := range slices.Backward(doc.lines) {
+		for k, link := range l.links {
+			if link.key != key {
+				continue
+			}
+			if i >= doc.begin && i < doc.end {
+				date := doc.listDate(i, k)
 				if date != "" {
 					return date
 				}
 			}
+			if inProse == "" {
+				inProse = doc.proseDate(i, k)
+			}
 		}
-		return ""
 	}
-
-	inList := search(doc.begin, doc.end, doc.listDate)
-	return cmp.Or(inList, search(0, len(doc.lines), doc.proseDate))
+	return inProse
 }
 
 // listDate returns the date that an entry of the list gives for link k of line i: after it, or
@@ -67,19 +66,14 @@ func (doc *Document) listDate(i, k int) string {
 		date = firstDate(after)
 	}
 	for _, other := range []int{i + 1, i - 1} {
-		sameEntry := doc.continues(max(i, other))
+		lower := max(i, other)
+		sameEntry := lower > doc.begin && lower < doc.end &&
+			!bulletStart.MatchString(doc.lines[lower].text)
 		if date == "" && sameEntry && len(doc.lines[other].links) == 0 {
 			date = firstDate(doc.lines[other].text)
 		}
 	}
 	return date
-}
-
-// continues reports whether line i belongs to the same entry of the list as the line above it, which
-// is then in the list too.
-func (doc *Document) continues(i int) bool {
-	inside := i > doc.begin && i < doc.end
-	return inside && !bulletStart.MatchString(doc.lines[i].text)
 }
 
 // proseDate returns the date that follows link k of line i at once.
@@ -102,10 +96,9 @@ func dateInPath(u string) string {
 func firstDate(s string) string {
 	start := iso(s[:min(len(s), maxDate)])
 	for _, m := range numericDate.FindAllStringSubmatch(start, -1) {
-		year := m[1]
 		month := m[2] + m[4] // one of them is empty
 		day := m[3] + m[5]
-		date := fmt.Sprintf("%s-%02s-%02s", year, month, day)
+		date := fmt.Sprintf("%s-%02s-%02s", m[1], month, day)
 
 		_, err := time.Parse(time.DateOnly, date)
 		if err == nil {

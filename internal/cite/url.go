@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"cmp"
 	"html"
 	"net/url"
 	"strings"
@@ -13,20 +14,9 @@ import (
 // maxHost is the longest host name in bytes (RFC 1035 section 2.3.4).
 const maxHost = 253
 
-// escapes has the characters that a URL has in escaped form only (RFC 3986
-// section 2). Letters of other scripts stay, as in an IRI.
-var escapes = strings.NewReplacer(
-	" ", "%20",
-	`"`, "%22",
-	"<", "%3C",
-	">", "%3E",
-	`\`, "%5C",
-	"^", "%5E",
-	"`", "%60",
-	"{", "%7B",
-	"|", "%7C",
-	"}", "%7D",
-)
+// escaped are the characters that a URL has in escaped form only (RFC 3986 section 2). Letters of
+// other scripts stay, as in an IRI.
+const escaped = " \"<>\\^`{|}"
 
 // PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else. A backslash in
@@ -41,8 +31,11 @@ func PageURL(raw string) string {
 	rest, _, _ = strings.Cut(rest, ":~:")
 	rest = strings.TrimSuffix(rest, "#")
 	end := strings.IndexAny(rest+"?", "?#")
-	path := strings.ReplaceAll(rest[:end], `\`, "/")
-	return scheme + host + untracked(escapes.Replace(path+rest[end:]))
+	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
+	for _, c := range escaped {
+		rest = strings.ReplaceAll(rest, string(c), url.PathEscape(string(c)))
+	}
+	return scheme + host + untracked(rest)
 }
 
 // cutHost splits an http or https URL before and after its host. A user is left out. All parts are
@@ -74,11 +67,8 @@ func PageKey(u string) string {
 	host = strings.TrimPrefix(strings.ToLower(host), "www.")
 	path, _, _ = strings.Cut(path, "#")
 	path = html.UnescapeString(path)
-	unescaped, err := url.PathUnescape(path)
-	if err == nil {
-		path = unescaped
-	}
-	return strings.TrimRight(host+path, "/")
+	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid
+	return strings.TrimRight(host+cmp.Or(unescaped, path), "/")
 }
 
 // browser maps hosts as browsers do (https://url.spec.whatwg.org/#concept-domain-to-ascii).

@@ -27,34 +27,33 @@ var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
 
 var formats = map[string]format{
 	"variable": {
-		pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
-		allowed: "the name of an environment variable " +
-			"(the variable holds the key, this file does not)",
+		regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+		"the name of an environment variable (the variable holds the key, this file does not)",
 	},
 	"url": {
-		pattern: regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`),
-		allowed: "an absolute http or https URL",
+		regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`),
+		"an absolute http or https URL",
 	},
 	"model": {
-		pattern: regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`),
-		allowed: "a model id",
+		regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`),
+		"a model id",
 	},
 	"country": {
-		pattern: regexp.MustCompile(`^([A-Za-z]{2})?$`),
-		allowed: "a two-letter country code",
+		regexp.MustCompile(`^([A-Za-z]{2})?$`),
+		"a two-letter country code",
 	},
 	"path": {
-		pattern: regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
-		allowed: "a path (in double quotes a backslash starts an escape, use single quotes)",
+		regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
+		"a path (in double quotes a backslash starts an escape, use single quotes)",
 	},
-	"0 or":           {allowed: "0 or"}, // the bounds follow
-	"id":             {pattern: word, allowed: "an id"},
-	"word":           {pattern: word, allowed: "a word"},
-	"timezone":       {allowed: "an IANA time zone"},
-	"timezone|local": {allowed: "an IANA time zone or local"},
-	"hosts":          {allowed: "a list of host names"},
-	"ms":             {allowed: "a number of milliseconds"},
-	"headers":        {allowed: "a flat mapping of header names to values"},
+	"0 or":           {nil, "0 or"}, // the bounds follow
+	"id":             {word, "an id"},
+	"word":           {word, "a word"},
+	"timezone":       {nil, "an IANA time zone"},
+	"timezone|local": {nil, "an IANA time zone or local"},
+	"hosts":          {nil, "a list of host names"},
+	"ms":             {nil, "a number of milliseconds"},
+	"headers":        {nil, "a flat mapping of header names to values"},
 }
 
 // check returns what is wrong with the value of a key.
@@ -119,26 +118,15 @@ func isAllowed(tag reflect.StructTag, s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.Hostname() != ""
 	case "variable":
-		return !resemblesKey(s)
-	case "timezone":
-		return isTimeZone(s)
-	case "timezone|local":
-		return s == "local" || isTimeZone(s)
+		hasDigit := strings.ContainsAny(s, "0123456789")
+		hasLower := s != strings.ToUpper(s)
+		return len(s) < 20 || !hasDigit || !hasLower // else it may be the key itself
+	case "timezone", "timezone|local":
+		_, err := time.LoadLocation(s)
+		isLocal := s == "local" && name == "timezone|local"
+		return isLocal || err == nil && s != "Local"
 	}
 	return true
-}
-
-// resemblesKey reports whether s, which has the form of a variable's name, may be an API key.
-func resemblesKey(s string) bool {
-	hasDigit := strings.ContainsAny(s, "0123456789")
-	hasLower := s != strings.ToUpper(s)
-
-	return len(s) >= 20 && hasDigit && hasLower
-}
-
-func isTimeZone(name string) bool {
-	_, err := time.LoadLocation(name)
-	return err == nil && name != "Local"
 }
 
 // allowed says what a key takes.

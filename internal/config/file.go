@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"gopkg.in/yaml.v3"
 
@@ -57,34 +56,27 @@ func (l *loader) fromFile(given *string) error {
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
 // end; a symbolic link to a file is fine.
 func ReadFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not block
-	if err != nil {
-		return nil, err
+	info, err := os.Stat(path)
+	isShort := err == nil && info.Mode().IsRegular() && info.Size() <= 1<<20
+	if err != nil || isShort { // reading gives the error, too
+		return os.ReadFile(path)
 	}
-	defer f.Close()
 
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	problem := "not a regular file of at most 1 MiB"
+	if info.IsDir() {
+		problem = "a directory: name a file in it"
 	}
-	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		problem := "not a regular file of at most 1 MiB"
-		if info.IsDir() {
-			problem = "a directory: name a file in it"
-		}
-		return nil, &fs.PathError{
-			Op:   "read",
-			Path: path,
-			Err:  errors.New(problem),
-		}
+	return nil, &fs.PathError{
+		Op:   "read",
+		Path: path,
+		Err:  errors.New(problem),
 	}
-	return io.ReadAll(f)
 }
 
 // apply sets the keys of a file.
 func (l *loader) apply(data []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, second yaml.Node
+	var doc yaml.Node
 	err := decoder.Decode(&doc)
 	if errors.Is(err, io.EOF) { // an empty file
 		return
@@ -100,10 +92,10 @@ func (l *loader) apply(data []byte) {
 		l.report(l.File+":"+cmp.Or(m[1], "1"), "not YAML", m[2]+hint)
 		return
 	}
+	var second any // nil after a closing ---
 	err = decoder.Decode(&second)
-	isLast := errors.Is(err, io.EOF)
-	isEmpty := err == nil && second.Content[0].ShortTag() == "!!null" // after a closing ---
-	if !isLast && !isEmpty {
+	isLast := err == nil || errors.Is(err, io.EOF)
+	if !isLast || second != nil {
 		l.report(l.File, "has more than one YAML document")
 	}
 

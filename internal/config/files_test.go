@@ -281,6 +281,7 @@ func FuzzLoad(f *testing.F) {
 		"policy: {search_triggers: [a], system: {source: file}}",
 		"\ufeffserver:\r\n  debug: yes\r\n",
 		"? [a]\n: {<<: [*b]}\n---\n- \t",
+		"\x00\x01\x02",
 		"openai: {headers: {a: b, c: '${D}'}}",
 		"search: {defaults: {domains: [a, null, {}]}}",
 	} {

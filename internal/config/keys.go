@@ -104,8 +104,15 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 			set("effective."+f.key, effective(f))
 		}
 	}
+	headers := map[string]string{}
+	for name := range c.OpenAI.Headers {
+		headers[name] = "[set]"
+		if c.SentHeaders[name] == "" {
+			headers[name] = "[not set]"
+		}
+	}
+	set("effective.openai.headers", headers)
 	set("effective.openai.api_key_set", c.KeySet)
-	set("effective.openai.headers", c.shownHeaders())
 	for _, warning := range warnings {
 		if warning != "" {
 			set("warnings.-1", warning)
@@ -116,16 +123,4 @@ func (c *Config) Show(version string, warnings ...string) []byte {
 	redacted := redact.New(c.Secrets...).Redact(string(indented))
 
 	return []byte(redacted + "\n")
-}
-
-// shownHeaders says for each header of openai.headers whether it has a value.
-func (c *Config) shownHeaders() map[string]string {
-	shown := map[string]string{}
-	for name := range c.OpenAI.Headers {
-		shown[name] = "[set]"
-		if c.SentHeaders[name] == "" {
-			shown[name] = "[not set]"
-		}
-	}
-	return shown
 }

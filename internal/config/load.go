@@ -51,23 +51,18 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	}
 
 	redactor := redact.New(l.Secrets...)
-	if len(l.problems) > maxProblems {
-		l.problems = append(l.problems[:maxProblems], l.File+": more problems are not shown")
-	}
+	errs := []error{err}
 	for _, problem := range l.problems {
-		err = errors.Join(err, errors.New(redactor.Line(problem)))
+		errs = append(errs, errors.New(redactor.Line(problem)))
 	}
 	for _, warning := range l.warnings {
 		warnings = append(warnings, redactor.Line(warning))
 	}
-	return l.Config, warnings, err
+	return l.Config, warnings, errors.Join(errs...)
 }
 
 // baseURL is the key of the server that gets the questions and the key.
 const baseURL = "openai.base_url"
-
-// maxProblems is how many problems an error lists.
-const maxProblems = 20
 
 // loader is the state of one Load. The Config has the values of the layers so far, and an origin
 // for every key that is not a section.
@@ -295,11 +290,8 @@ func location(name string) *time.Location {
 		name = cmp.Or(name, "Local")
 	}
 
-	zone, err := time.LoadLocation(name)
-	if err != nil { // or check has refused the name
-		return time.Local
-	}
-	return zone
+	zone, _ := time.LoadLocation(name) // check has refused other names
+	return cmp.Or(zone, time.Local)
 }
 
 // expand replaces a leading ~/ by the home directory: clients start the server without a shell.

@@ -99,12 +99,9 @@ func (l *loader) resolveSecrets() {
 	l.origins["openai.api_key_set"] = cmp.Or(l.KeyFile, l.KeyEnv)
 	l.warnExposed()
 
-	urls := []string{l.OpenAI.BaseURL}
-	for _, variable := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		urls = append(urls, l.environ[variable])
-	}
-	for _, address := range urls {
-		l.Secrets = append(l.Secrets, urlSecrets(address)...)
+	l.Secrets = append(l.Secrets, urlSecrets(l.OpenAI.BaseURL)...)
+	for _, proxy := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		l.Secrets = append(l.Secrets, urlSecrets(l.environ[proxy])...)
 	}
 }
 

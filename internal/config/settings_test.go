@@ -3,8 +3,8 @@ package config_test
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tidwall/sjson"
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
@@ -21,91 +22,20 @@ import (
 
 // setting is a value of a key that changes what the program does.
 type setting struct {
-	value    string // JSON; API is the URL of the API
-	others   string // JSON of the other keys, with and without the value
-	question string // its first word is a step of the API, see apitest.Server.Script; "" is search
+	Value    any    // API is the URL of the API
+	Others   string // the other keys, with and without the value
+	Question string // its first word is a step of the API, see apitest.Server.Script; "" is search
 }
 
-var settings = map[string]setting{
-	"openai.api_key_env":  {value: `"OTHER_KEY"`},
-	"openai.base_url":     {value: `"API/other"`},
-	"openai.organization": {value: `"org"`},
-	"openai.project":      {value: `"proj"`},
-	"openai.headers":      {value: `{"X-Title":"title"}`},
-
-	"request.timeout_ms": {value: `1`, question: "delay=100ms"},
-	"request.max_retries": {
-		value:    `0`,
-		others:   `{"request":{"max_retries":1}}`,
-		question: "503",
-	},
-	"request.extra_body": {value: `{"user":"me"}`},
-
-	"responses.stream": {value: `false`},
-	"responses.store":  {value: `true`},
-
-	"policy.max_citations":    {value: `1`, question: "file=cited.json"},
-	"policy.requery_attempts": {value: `1`, question: "uncited"},
-	"policy.timezone":         {value: `"America/Lima"`},
-	"policy.system.source": {
-		value:  `"file"`,
-		others: `{"policy":{"system":{"path":"brief.md"}}}`,
-	},
-	"policy.system.path": {
-		value:  `"config.json"`,
-		others: `{"policy":{"system":{"source":"file","path":"brief.md"}}}`,
-	},
-	"policy.system.merge": {
-		value:  `"append"`,
-		others: `{"policy":{"system":{"source":"file","path":"brief.md"}}}`,
-	},
-
-	"search.defaults.recency_days":  {value: `1`},
-	"search.defaults.max_results":   {value: `1`},
-	"search.defaults.domains":       {value: `["b.example"]`},
-	"search.enforce_domains":        {value: `true`},
-	"search.blocked_domains":        {value: `["c.example"]`},
-	"search.context_size":           {value: `"low"`},
-	"search.user_location.country":  {value: `"JP"`},
-	"search.user_location.city":     {value: `"Tokyo"`},
-	"search.user_location.region":   {value: `"Kanto"`},
-	"search.user_location.timezone": {value: `"Asia/Tokyo"`},
-	"search.required":               {value: `true`},
-	"search.extra":                  {value: `{"external_web_access":false}`},
-
-	"server.debug":                {value: `true`},
-	"server.debug_file":           {value: `"debug.log"`, others: `{"server":{"debug":true}}`},
-	"server.show_config_on_start": {value: `true`},
-	"server.structured_content":   {value: `true`},
-	"server.tasks":                {value: `false`},
-	"server.answer_within_ms":     {value: `1000`},
-	"server.meta":                 {value: `false`},
-	"server.tool_errors":          {value: `"protocol"`, question: "400"},
-}
-
-// profileSettings are the keys of each profile.
-var profileSettings = map[string]string{
-	"model":             `"gpt-6"`,
-	"reasoning_effort":  `"low"`,
-	"verbosity":         `"low"`,
-	"reasoning_summary": `"auto"`,
-	"max_output_tokens": `1000`,
-	"max_tool_calls":    `2`,
-	"service_tier":      `"flex"`,
-	"background":        `true`,
-}
+//go:embed testdata/settings.yaml
+var settings []byte
 
 // Every key changes what the program does: a session with a value differs from one without it.
 func TestEverySettingHasAnEffect(t *testing.T) {
-	all := maps.Clone(settings)
-
-	for _, profile := range []string{"answer", "answer_detailed", "answer_quick"} {
-		for name, value := range profileSettings {
-			all["model_profiles."+profile+"."+name] = setting{
-				value:  value,
-				others: `{"model_profiles":{"answer":{}}}`, // the section alone has an effect
-			}
-		}
+	var all map[string]setting
+	err := yaml.Unmarshal(settings, &all)
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	cfg, _, err := config.Load(config.Flags{}, nil)
@@ -118,10 +48,10 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			s, isListed := all[key]
 			if !isListed {
-				t.Fatal("the table has no value of it that changes what the program does")
+				t.Fatal("testdata/settings.yaml has no value of it that changes what the program does")
 			}
 
-			base := s.others + s.question
+			base := s.Others + s.Question
 			without := sessions[base]
 			if without == "" {
 				without = s.session(t, "")
@@ -131,7 +61,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 				}
 			}
 			if s.session(t, key) == without {
-				t.Errorf("%s changes nothing in:\n%s", s.value, without)
+				t.Errorf("%v changes nothing in:\n%s", s.Value, without)
 			}
 		})
 	}
@@ -175,11 +105,11 @@ func (s setting) session(t *testing.T, key string) string {
 	}
 	defer api.Close()
 
-	document, _ := sjson.Set(cmp.Or(s.others, "{}"), "openai.base_url", api.URL)
+	document, _ := sjson.Set(cmp.Or(s.Others, "{}"), "openai.base_url", "API")
 	if key != "" {
-		value := strings.ReplaceAll(s.value, "API", api.URL)
-		document, _ = sjson.SetRaw(document, key, value)
+		document, _ = sjson.Set(document, key, s.Value)
 	}
+	document = strings.ReplaceAll(document, "API", api.URL)
 
 	for name, content := range map[string]string{
 		"config.json": document,
@@ -194,7 +124,7 @@ func (s setting) session(t *testing.T, key string) string {
 
 	args := []string{"--stdio", "--config", "config.json"}
 	environ := []string{"OPENAI_API_KEY=sk-one", "OTHER_KEY=sk-two"}
-	question := cmp.Or(s.question, "search") + " something"
+	question := cmp.Or(s.Question, "search") + " something"
 	values := strings.NewReplacer("\n\t", "", "META", meta, "QUERY", question)
 	stdin := strings.NewReader(values.Replace(messages))
 	var stdout, stderr bytes.Buffer

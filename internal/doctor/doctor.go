@@ -8,7 +8,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"runtime"
@@ -89,8 +88,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) []Check {
 	var checks checklist
 	checks.add("version", pass(version.Name+" "+version.String()))
-	platform := runtime.GOOS + "/" + runtime.GOARCH
-	checks.add("platform", pass(platform+", "+runtime.Version()))
+	checks.add("platform", pass(runtime.GOOS+"/"+runtime.GOARCH+", "+runtime.Version()))
 	checks.addConfig(o)
 	if o.Err != nil {
 		return checks
@@ -111,13 +109,12 @@ func Run(ctx context.Context, o Options) []Check {
 	}
 	checks.add("key", p.key())
 	checks.add("http", p.http())
-	tools := slices.Sorted(maps.Keys(o.Profiles))
 	if len(p.models) == 0 && p.answered == "" {
-		tools = nil
 		checks.add("models", warn("no model was looked up", "see the other checks"))
-	}
-	for _, tool := range tools {
-		checks.add("model "+tool, p.model(tool))
+	} else {
+		for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
+			checks.add("model "+tool, p.model(tool))
+		}
 	}
 	if o.Live {
 		checks.add("live", live)
@@ -143,26 +140,23 @@ func Text(checks []Check) string {
 	var b strings.Builder
 	for _, verdict := range []string{"ok", "warn", "fail"} {
 		for _, c := range checks {
-			if c.Verdict == verdict {
-				c.write(&b)
+			if c.Verdict != verdict {
+				continue
+			}
+
+			fmt.Fprintf(&b, "%-4s  %-21s  %s\n",
+				verdict,
+				c.Name,
+				c.Text)
+			for _, detail := range c.Details {
+				fmt.Fprintf(&b, "      %s\n", detail)
+			}
+			if c.Hint != "" {
+				fmt.Fprintf(&b, "      -> %s\n", c.Hint)
 			}
 		}
 	}
 	return b.String()
-}
-
-// write writes the lines of a check.
-func (c Check) write(w io.Writer) {
-	fmt.Fprintf(w, "%-4s  %-21s  %s\n",
-		c.Verdict,
-		c.Name,
-		c.Text)
-	for _, detail := range c.Details {
-		fmt.Fprintf(w, "      %s\n", detail)
-	}
-	if c.Hint != "" {
-		fmt.Fprintf(w, "      -> %s\n", c.Hint)
-	}
 }
 
 // JSON returns one object: the version, the worst verdict and the checks.

@@ -31,8 +31,7 @@ func (l *checklist) addConfig(o Options) {
 			l.add("config", fail(problem, ""))
 		}
 		hint := "correct the configuration: config/config.yaml.example has every key"
-		_, isFile := errors.AsType[*fs.PathError](o.Err)
-		if isFile {
+		if errors.As(o.Err, new(*fs.PathError)) {
 			hint = "name a file that can be read with --config"
 		}
 		l.add("config", fail(problems[last], hint))
@@ -110,12 +109,10 @@ func datesCheck(zone *time.Location, now time.Time) Check {
 
 // backgroundCheck says which tools ask in the background, and what that means.
 func backgroundCheck(profiles map[string]answer.Profile) Check {
-	var tools []string
-	for _, tool := range slices.Sorted(maps.Keys(profiles)) {
-		if profiles[tool].Background {
-			tools = append(tools, tool)
-		}
-	}
+	tools := slices.Sorted(maps.Keys(profiles))
+	tools = slices.DeleteFunc(tools, func(tool string) bool {
+		return !profiles[tool].Background
+	})
 	if len(tools) == 0 {
 		return pass("off: an answer whose connection breaks is asked again")
 	}
@@ -166,5 +163,6 @@ func (o Options) proxyCheck(rule func(*http.Request) (*url.URL, error)) Check {
 	}
 
 	// net/http uses no proxy then, without an error, or what it took for a scheme.
-	return warn(variable+" is set, but is not the URL of a proxy", "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT")
+	const hint = "set it to http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT"
+	return warn(variable+" is set, but is not the URL of a proxy", hint)
 }

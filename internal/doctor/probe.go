@@ -67,15 +67,12 @@ func newProbe(ctx context.Context, o Options) *probe {
 func (p *probe) lookUp(ctx context.Context, id string) (json.RawMessage, *llm.Error) {
 	body, err := p.client.Model(ctx, id)
 	e, failed := errors.AsType[*llm.Error](err)
-	if failed {
-		return body, e
-	}
 
 	// OpenRouter has the model in data. LM Studio answers unknown paths with 200.
 	isModel := gjson.GetBytes(body, "id").Exists() ||
 		gjson.GetBytes(body, "data.id").Exists()
-	if isModel {
-		return body, nil
+	if failed || isModel {
+		return body, e
 	}
 	message := "GET /models/" + id + " returned no model; " +
 		"see with --live whether questions are answered"
@@ -95,8 +92,7 @@ func (p *probe) live(ctx context.Context) Check {
 		return warn("no question was asked", "fix the failures")
 	}
 
-	limit := min(p.Config.Timeout(), 2*time.Minute)
-	ctx, cancel := answer.WithTimeout(ctx, limit)
+	ctx, cancel := answer.WithTimeout(ctx, min(p.Config.Timeout(), 2*time.Minute))
 	defer cancel()
 	answerer := answer.New(answer.Options{
 		Client:       p.client,
@@ -106,15 +102,14 @@ func (p *probe) live(ctx context.Context) Check {
 		Stream:       "true",
 	})
 	streamed := false // where streams are refused, the client makes a plain request by itself
-	observe := func(event llm.Event) {
-		done, isDone := event.(llm.Done)
-		if isDone {
-			streamed = done.Response.Streamed
-		}
-	}
 	call := &llm.Call{
 		Tool: "answer",
-		Sink: observe,
+		Sink: func(event llm.Event) {
+			done, isDone := event.(llm.Done)
+			if isDone {
+				streamed = done.Response.Streamed
+			}
+		},
 	}
 	ans, err := answerer.Ask(ctx, call, answer.Question{Query: "Say ok."})
 	if err != nil {
@@ -165,27 +160,24 @@ func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
 func (p *probe) key() Check {
 	advisor := p.Advisor
 	variable := advisor.Key
-	if p.Offline {
-		return pass("none is needed with --offline")
-	}
-	if p.Config.KeyErr != nil {
-		hint := advisor.GetKey()
-		if !p.Config.KeyStored() {
-			hint = "correct the path in " + variable + ", or " + hint
-		}
-		return fail(p.Config.KeyErr.Error(), hint)
-	}
-	if !p.Config.KeySet {
-		hint := advisor.GetKey() +
-			"; setup CLIENT shows how a client passes it on, --offline needs none"
-		return fail(variable+" is not set", hint)
-	}
-
+	err := p.Config.KeyErr
 	set := variable + " is set"
 	if p.Config.KeyStored() {
 		set = variable + " is stored in " + p.Config.KeyFile
 	}
+
 	switch {
+	case p.Offline:
+		return pass("none is needed with --offline")
+	case err != nil:
+		hint := advisor.GetKey()
+		if !p.Config.KeyStored() {
+			hint = "correct the path in " + variable + ", or " + hint
+		}
+		return fail(err.Error(), hint)
+	case !p.Config.KeySet:
+		const more = "; setup CLIENT shows how a client passes it on, --offline needs none"
+		return fail(variable+" is not set", advisor.GetKey()+more)
 	case p.fault == nil:
 		return pass(set + " and accepted")
 	case p.keyIsRefused():

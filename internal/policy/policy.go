@@ -33,7 +33,15 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 		return builtin, ""
 	}
 
-	user, err := readUser(path, read)
+	data, err := read(path)
+	user := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a BOM
+	switch {
+	case err != nil:
+	case !utf8.ValidString(user): // the API rejects it
+		err = errors.New("not UTF-8 text")
+	case strings.TrimSpace(user) == "": // the model would have no instructions
+		err = errors.New("the file is empty")
+	}
 	if err != nil {
 		warning = fmt.Sprintf("reading policy %q: %v; using the built-in policy (%s)",
 			path, err, Revision)
@@ -47,21 +55,4 @@ func Load(source, path, mode string, read func(string) ([]byte, error)) (text, w
 		return builtin + "\n" + strings.TrimSpace(user) + "\n", ""
 	}
 	return user, ""
-}
-
-// readUser returns the text of the user's file.
-func readUser(path string, read func(string) ([]byte, error)) (string, error) {
-	data, err := read(path)
-	if err != nil {
-		return "", err
-	}
-
-	user := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a BOM
-	if !utf8.ValidString(user) {                       // the API rejects it
-		return "", errors.New("not UTF-8 text")
-	}
-	if strings.TrimSpace(user) == "" { // the model would have no instructions
-		return "", errors.New("the file is empty")
-	}
-	return user, nil
 }

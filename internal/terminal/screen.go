@@ -105,12 +105,8 @@ func New(ctx context.Context, o Options) *Screen {
 
 // Columns returns the width of the terminal w in cells, or 0 if w is not one.
 func Columns(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-
-	n, _, err := term.GetSize(int(f.Fd()))
+	f, _ := w.(*os.File)
+	n, _, err := term.GetSize(int(f.Fd())) // -1 for nil
 	if err != nil {
 		return 0
 	}
@@ -308,10 +304,7 @@ func (s *Screen) startAgain() {
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
 	body = strings.Trim(body, "\n")
-	if !s.shows {
-		return
-	}
-	for body != "" {
+	for s.shows && body != "" {
 		if len(body) > maxBlock && s.interrupted() {
 			return
 		}

@@ -3,10 +3,14 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -83,44 +87,60 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// A step is something that happens during a call.
-type step func(s *Screen)
+// forEach runs a test for each pair of files of an archive: what is shown, and what it looks like.
+func forEach(t *testing.T, archive string, test func(t *testing.T, in, want string)) {
+	a, err := txtar.ParseFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-// message begins a message, of which the screen shows what is complete.
-func message(text string) step {
-	return func(s *Screen) {
-		s.Watch(llm.BlockStart{Kind: llm.BlockText})
-		delta(text)(s)
+	for pair := range slices.Chunk(a.Files, 2) {
+		t.Run(pair[0].Name, func(t *testing.T) {
+			test(t, string(pair[0].Data), string(pair[1].Data))
+		})
 	}
 }
 
-func delta(text string) step {
-	return func(s *Screen) {
+// cited is an answer with citations, which cites more pages.
+var cited = answer.Answer{
+	Citations: []cite.Citation{
+		{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
+		{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
+	},
+	Sources: []cite.Citation{
+		{URL: "https://b.example/x", Title: "Second"},
+		{URL: "https://d.example", Title: "Fourth"},
+	},
+}
+
+// do does a step of a call: message begins a message, of which the screen shows what is complete.
+func do(s *Screen, step string) {
+	word, quoted, _ := strings.Cut(step, " ")
+	text, _ := strconv.Unquote(`"` + quoted + `"`) // else the output lacks it
+	text = strings.ReplaceAll(text, "LONG", strings.Repeat("two\n\n", maxBlock))
+
+	switch word {
+	case "message":
+		s.Watch(llm.BlockStart{Kind: llm.BlockText})
+		do(s, "delta "+quoted)
+	case "delta":
 		s.Watch(llm.BlockDelta{Text: text})
 		s.showBlocks()
-	}
-}
+	case "retry":
+		s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}})
+	case "interrupt":
+		s.interrupted = func() bool { return true }
+	case "block":
+		s.Configure([]string{"evil.example"}, false)
 
-func retry(s *Screen)           { s.Watch(llm.Retrying{Attempt: 2, Err: &llm.Error{}}) }
-func fail(s *Screen)            { end(s, nil) }
-func interrupt(s *Screen)       { s.interrupted = func() bool { return true } }
-func block(s *Screen)           { s.Configure([]string{"evil.example"}, false) }
-func answered(text string) step { return func(s *Screen) { end(s, &answer.Answer{Text: text}) } }
-
-// cited ends a call with an answer that has citations, and cites more pages.
-func cited(text string) step {
-	return func(s *Screen) {
-		end(s, &answer.Answer{
-			Text: text,
-			Citations: []cite.Citation{
-				{URL: "https://a.example/1", Title: "First", PublishedAt: "2026-01-02"},
-				{URL: "oai-weather", Title: "api", PublishedAt: "2026-01-03", Accessed: true},
-			},
-			Sources: []cite.Citation{
-				{URL: "https://b.example/x", Title: "Second"},
-				{URL: "https://d.example", Title: "Fourth"},
-			},
-		})
+	case "answered":
+		end(s, &answer.Answer{Text: text})
+	case "cited":
+		ans := cited
+		ans.Text = text
+		end(s, &ans)
+	case "fail":
+		end(s, nil)
 	}
 }
 
@@ -130,168 +150,16 @@ func end(s *Screen, ans *answer.Answer) {
 	s.Finish(ans)
 }
 
-// The list of an answer that is cited, and how it is shown.
-const (
-	ownList   = "\n\nSources:\n- https://a.example/1 (2026-01-02)\n- oai-weather (2026-01-02)"
-	shownList = `
-Sources:
-[1] First https://a.example/1
-    (2026-01-02)
-[2] oai-weather (accessed 2026-01-03)
-`
-)
-
-// call is what happens during a call, and what is on a terminal of 40 columns before and after its
-// end.
-type call struct {
-	steps []step
-	want  string
-}
-
-func shows(t *testing.T, calls map[string]call) {
-	t.Helper()
-
-	for name, tt := range calls {
-		t.Run(name, func(t *testing.T) {
-			var out strings.Builder
-			s := newTestScreen(&out, nil, 40)
-			for _, do := range tt.steps {
-				do(s)
-			}
-
-			got := sequences.ReplaceAllString(out.String(), "")
-			compare.Equal(t, "the terminal", got, tt.want)
-		})
-	}
-}
-
 func TestScreen(t *testing.T) {
-	shows(t, map[string]call{
-		"complete blocks are shown at once": {
-			[]step{message("one\n\neig"), delta("ht\n\nnine"), answered("one\n\neight\n\nnine")},
-			"one\n\neight\n=== end ===\n\nnine\n",
-		},
+	forEach(t, "testdata/screen.txtar", func(t *testing.T, steps, want string) {
+		var out strings.Builder
+		s := newTestScreen(&out, nil, 40)
+		for step := range strings.SplitSeq(steps, "\n") {
+			do(s, step)
+		}
 
-		"a block of code is shown as a whole": {
-			[]step{message("one\n\n```\na\n\nb"), answered("one\n\n```\na\n\nb\n```")},
-			"one\n=== end ===\n\n    a\n\n    b\n",
-		},
-
-		"a block of code in a list": {
-			[]step{
-				message("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"),
-				answered("- one\n\n  ~~~\n  a\n\n  b\n  ~~~\n\n- two"),
-			},
-			"• one\n\n      a\n\n      b\n=== end ===\n\n• two\n",
-		},
-
-		"markers of the API": {
-			[]step{message("one \ue200cite\ue202turn0search0\ue201\n\ntwo \ue200ci"), answered("one\n\ntwo")},
-			"one\n=== end ===\n\ntwo\n",
-		},
-
-		"a commentary that is not in the answer": {
-			[]step{message("Let me look."), message("one"), answered("one")},
-			"Let me look.\n=== end ===\n\none\n",
-		},
-
-		"two messages": {
-			[]step{message("one\n"), message("\ntwo"), answered("one\n\ntwo")},
-			"one\n=== end ===\n\ntwo\n",
-		},
-
-		"an answer that differs from the stream": {
-			[]step{message("one\n\ntwo"), answered("three")},
-			"one\n=== end ===\n\n--- the answer ---\n\nthree\n",
-		},
-	})
-}
-
-func TestSources(t *testing.T) {
-	const twoLists = "Sources:\n\nMany\n\nmore\n\nSources:\n\n- https://a.example/1 (2026-01-02)"
-
-	shows(t, map[string]call{
-		"an answer that was not streamed": {
-			[]step{cited("one" + ownList)},
-			"=== end ===\none\n" + shownList,
-		},
-
-		"an answer with a new list of sources": {
-			[]step{message("one"), cited("one" + ownList)},
-			"=== end ===\none\n" + shownList,
-		},
-
-		"the last list of sources waits for the end": {
-			[]step{message(twoLists), cited(twoLists)},
-			"Sources:\n\nMany\n\nmore\n=== end ===\n" + shownList,
-		},
-
-		"the model's own list gets the pages of the text, the citations, and titles": {
-			[]step{cited("See [two](https://b.example/x).\n\n## 出典\n\n" +
-				"- [Ignored](https://www.a.example/1/) (2026-01-02)\n" +
-				"- **Third page** — https://c.example/3 (2025-12-31)\n" +
-				"- https://b.example/x (2025-12-30)\n" +
-				"- https://a%b/ (2025-12-29)")},
-			`=== end ===
-See two[1].
-
-出典:
-[1] Second https://b.example/x
-    (2025-12-30)
-[2] First https://a.example/1
-    (2026-01-02)
-[3] oai-weather (accessed 2026-01-03)
-[4] https://c.example/3 (2025-12-31)
-`,
-		},
-
-		"blocked pages have no number, also after a retry": {
-			[]step{block, message("a\n\nb"), retry, cited("[two](https://evil.example/x) https://b.example\n\nSources:\n" +
-				"- https://www.evil.example (2026-01-01)")},
-			`a
-
---- starting again ---
-=== end ===
-
-[two](https://evil.example/x)
-https://b.example[1]
-
-Sources:
-[1] https://b.example
-[2] First https://a.example/1
-    (2026-01-02)
-[3] oai-weather (accessed 2026-01-03)
-`,
-		},
-	})
-}
-
-func TestNoAnswer(t *testing.T) {
-	shows(t, map[string]call{
-		"a retry starts again": {
-			[]step{message("one https://b.example/x\n\ntw"), retry, message("one\n\ntwo"), cited("one\n\ntwo" + ownList)},
-			"one https://b.example/x[1]\n\n--- starting again ---\n\none\n=== end ===\n\ntwo\n" + shownList,
-		},
-
-		"a failed call shows what there is": {
-			[]step{message("[one](https://b.example/x)\n\ntw"), fail},
-			"one[1]\n=== end ===\n\ntw\n\nSources:\n[1] https://b.example/x\n",
-		},
-
-		"an interrupted call": {
-			[]step{message("https://b.example/x [one](https://b.exam"), interrupt, fail},
-			"=== end ===\nhttps://b.example/x[1]\n[one](https://b.exam\n\ninterrupted\n\nSources:\n[1] https://b.example/x\n",
-		},
-
-		"a call that is interrupted before its first text": {
-			[]step{interrupt, fail},
-			"=== end ===\n",
-		},
-
-		"an interrupt before a long answer is shown": {
-			[]step{message("one\n\ntw"), interrupt, answered("one\n\n" + strings.Repeat("two\n\n", maxBlock))},
-			"one\n=== end ===\n\ninterrupted\n",
-		},
+		got := sequences.ReplaceAllString(out.String(), "")
+		compare.Equal(t, "the terminal", got, want)
 	})
 }
 
@@ -308,7 +176,7 @@ func TestNoColor(t *testing.T) {
 // Format has the whole answer, also what came as a stream.
 func TestFormat(t *testing.T) {
 	s := New(t.Context(), Options{Color: "always"})
-	message("one\n\ntw")(s)
+	do(s, `message one\n\ntw`)
 
 	got := s.Format(&answer.Answer{Text: "one\n\ntwo"})
 	compare.Equal(t, "formatted", got, "one\n\ntwo\n")
