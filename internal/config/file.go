@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"gopkg.in/yaml.v3"
 
@@ -56,21 +57,28 @@ func (l *loader) fromFile(given *string) error {
 // ReadFile reads a file of at most 1 MiB. It does not read devices and pipes, which may have no
 // end; a symbolic link to a file is fine.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	isShort := err == nil && info.Mode().IsRegular() && info.Size() <= 1<<20
-	if err != nil || isShort { // reading gives the error, too
-		return os.ReadFile(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its place
+	if err != nil {
+		return nil, err
 	}
+	defer f.Close()
 
-	problem := "not a regular file of at most 1 MiB"
-	if info.IsDir() {
-		problem = "a directory: name a file in it"
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	return nil, &fs.PathError{
-		Op:   "read",
-		Path: path,
-		Err:  errors.New(problem),
+	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		problem := "not a regular file of at most 1 MiB"
+		if info.IsDir() {
+			problem = "a directory: name a file in it"
+		}
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: path,
+			Err:  errors.New(problem),
+		}
 	}
+	return io.ReadAll(f)
 }
 
 // apply sets the keys of a file.

@@ -74,7 +74,7 @@ func (o Options) clientAddress(r *http.Request) string {
 	list := strings.Join(r.Header.Values("X-Forwarded-For"), ",")
 	entry := list[strings.LastIndex(list, ",")+1:]
 	last, _ := netip.ParseAddr(HostName(strings.TrimSpace(entry))) // some proxies add the port
-	isTrusted := from.Addr().Unmap() == o.TrustedProxy
+	isTrusted := from.IsValid() && from.Addr().Unmap() == o.TrustedProxy
 	if !isTrusted || !last.IsValid() {
 		return r.RemoteAddr
 	}

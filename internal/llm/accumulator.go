@@ -170,7 +170,8 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.running() && !r.hasState() {
+	isNone := a.running() && !r.hasState()
+	if isNone || a.isOther(r) {
 		return nil, notResponse(data)
 	}
 	if r.Running() {
@@ -182,10 +183,18 @@ func (a *accumulator) finishPlain(data []byte) (*Response, error) {
 	return a.finish(r, data)
 }
 
+// isOther reports whether a response is not the one that runs in the background.
+func (a *accumulator) isOther(r *Response) bool {
+	return a.id != "" && r.ID != "" && r.ID != a.id
+}
+
 // finish checks a response, whose JSON is data, and emits what was not streamed of it. The complete
 // items are its output if it has none: some servers leave it out.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	a.log(data)
+	if a.isOther(r) {
+		return nil, notResponse(data)
+	}
 	a.ended = r
 	if len(r.Output) == 0 && len(a.done) > 0 {
 		r.Output = a.done

@@ -315,6 +315,7 @@ func TestOtherStreams(t *testing.T) {
 	half := sseStep(all[0], all[1], `{"type":"keepalive"}`)
 	whole := sseStep(all...)
 	object := answer(200, finished)
+	other := answer(200, strings.Replace(finished, "resp_1", "resp_2", 1))
 
 	for _, tt := range []struct {
 		name  string
@@ -329,6 +330,10 @@ func TestOtherStreams(t *testing.T) {
 		},
 		{"no GET", []step{half, answer(405, ""), answer(405, ""), whole}, 2},
 		{"no GET for a moment", []step{half, answer(405, ""), object}, 1},
+		{
+			"another response",
+			[]step{half, other, other, object}, 2,
+		},
 		{
 			"a web page in place of the response",
 			[]step{half, answer(200, "<html>"), answer(200, "<html>"), object}, 2,

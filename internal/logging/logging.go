@@ -176,7 +176,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("opening debug file %q: not a regular file", path)
 	}
 
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|inPlace, 0o600)
 	if err == nil {
 		err = f.Chmod(0o600)
 	}

@@ -1,0 +1,4 @@
+package logging
+
+// inPlace is 0: Windows has no such flags.
+const inPlace = 0
