@@ -7,8 +7,9 @@
 // A question passes these packages, and the answer comes back the same way. The comment of each
 // package lists its files.
 //
-//	internal/cli     parses the command line, loads the configuration with internal/config and
-//	                 connects the packages (build.go)
+//	internal/cli     parses the command line, loads the configuration with internal/config, makes
+//	                 a service of it with internal/service, and puts a transport in front of it:
+//	                 serveFlags.run and app.serveStdio say what a process is made of
 //	internal/stdio   splits stdin into messages for the MCP SDK and writes its responses;
 //	                 internal/httpd does this for serve --http, and asks who sent a request
 //	internal/server  checks the arguments of the tools answer, answer_detailed and answer_quick,
@@ -30,7 +31,8 @@
 //	where a token is checked               httpd    Access.authenticate, Tokens.Authenticate
 //	which access tokens are accepted       oauth    Resource.Verify
 //	which requests get 429                 httpd    limiter.admit
-//	which arguments are valid              server   question
+//	which tools and arguments are listed   server   tools, Tool.schema
+//	which arguments are valid              server   Question
 //	why a call waits for other calls       server   places.acquire
 //	whether a failure is a result          server   Server.failure
 //	which calls are tasks                  server   Server.canBeTask
@@ -49,7 +51,8 @@
 //	what ends a stream of the API          llm      accumulator.read, accumulator.handleEvent
 //	how a broken connection is resumed     llm      exchange.follow
 //	which value of a setting wins          config   Load
-//	where NO_COLOR is read                 cli      app.ask, app.reach
+//	where NO_COLOR is read                 cli      app.screen
+//	                                       service  New
 //	what NO_COLOR changes in an answer     terminal New, Screen.write
 //	what NO_COLOR changes in the log       logging  Options.hasColors
 //	what is removed from logs and errors   redact   Redactor

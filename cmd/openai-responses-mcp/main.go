@@ -10,6 +10,8 @@ import (
 	"time"
 	_ "time/tzdata" // policy.timezone, also where the system has no zones
 
+	"github.com/spf13/cobra"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
 )
 
@@ -27,6 +29,7 @@ func main() {
 	// Another signal ends the process at once, but not the copy of the first one
 	// that a launcher passes on.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
+	cobra.MousetrapHelpText = "" // on Windows other programs start this one
 	code := cli.Run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	os.Exit(code)
 }

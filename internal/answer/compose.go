@@ -35,11 +35,11 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		text += "\n\n[" + r.incomplete + "]"
 	}
 	if len(citations) > 0 && !doc.Closing {
-		list := "\n\nSources:"
+		list := []string{text + "\n\nSources:"}
 		for _, c := range citations {
-			list += "\n- " + c.URL + " (" + c.PublishedAt + ")"
+			list = append(list, "- "+c.URL+" ("+c.PublishedAt+")")
 		}
-		text += list
+		text = strings.Join(list, "\n")
 	}
 
 	r.meta.Elapsed = time.Since(began)

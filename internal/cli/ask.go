@@ -3,58 +3,162 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/tidwall/gjson"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// askFlags is the command line of ask.
+// askFlags are the flags of ask.
 type askFlags struct {
-	*flags
-	detailed bool
-	quick    bool
-	json     bool
-	events   bool
-	usage    bool
-	color    string // auto, always or never
-	question answer.Question
+	*app
+	commonFlags
+	json   bool
+	events bool
+	usage  bool
+	color  string         // auto, always or never
+	given  map[string]any // the arguments of the question
 }
 
-// ask answers one question on the command line, as the tools do.
-func (a *app) ask(ctx context.Context, args []string) error {
-	f, err := a.parseAsk(ctx, args)
+// askCommand answers one question on the command line, as the tools do.
+func (a *app) askCommand() *cobra.Command {
+	f := &askFlags{
+		app:   a,
+		color: "auto",
+		given: map[string]any{},
+	}
+	c := &cobra.Command{
+		Use:   "ask [flags] QUESTION...",
+		Short: "answer a question in the terminal",
+		Long: `Answer a question in the terminal, as the tools answer it for a client.
+
+With - in place of the question it is read from stdin; a - after the question adds stdin
+to it as context. The question is also read from a pipe when there are no words; an
+empty stdin is an error. Quote a question that has words with -.
+
+A terminal shows the answer as formatted text while it is written: links have the number
+of their page in the list of sources at the end. NO_COLOR keeps the layout; a pipe and
+TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
+		Example: `  openai-responses-mcp ask "What changed in the latest Go release?"
+  openai-responses-mcp ask --quick --json "Which HTTP status means too many requests?"
+  git diff | openai-responses-mcp ask "Does this use deprecated Go APIs?" -`,
+		RunE: f.run,
+	}
+
+	flags := c.Flags()
+	for _, tool := range server.Table.Tools[1:] {
+		flags.Bool(tool.Flag, false, "answer as the tool "+tool.Name+" does")
+	}
+	f.addArguments(flags)
+	choice(c, &f.color, "color",
+		"`WHEN` to format: auto; always, for a pipe too, as in | less -R; never, as with NO_COLOR",
+		"auto", "always", "never")
+	flags.BoolVar(&f.json, "json", false,
+		"print the JSON that the tools return: answer, citations, ...")
+	flags.BoolVar(&f.events, "events", false,
+		"print what happens as JSON lines, the answer in the last one; section 14 of docs/spec.md")
+	flags.BoolVar(&f.usage, "usage", false, "print tokens, searches and seconds on stderr")
+	f.add(c)
+	return c
+}
+
+// addArguments adds a flag for each argument of the tools that has one.
+func (f *askFlags) addArguments(flags *pflag.FlagSet) {
+	for _, arg := range server.Table.Arguments {
+		add := flags.Func
+		if arg.Type() == "boolean" {
+			add = flags.BoolFunc
+		}
+		if arg.Usage != "" {
+			add(strings.ReplaceAll(arg.Name, "_", "-"), arg.Usage, f.set(arg))
+		}
+	}
+}
+
+// set sets an argument. Commas separate host names, and a flag that is repeated adds further
+// ones.
+func (f *askFlags) set(arg server.Argument) func(string) error {
+	return func(s string) error {
+		var given any = s
+		if arg.Type() == "array" {
+			given = strings.Split(strings.ReplaceAll(s, " ", ""), ",")
+		}
+		quoted, _ := jsonx.Marshal(given) // strings cannot fail
+		value, err := arg.Value(gjson.ParseBytes(quoted), true)
+		names, isList := value.([]string)
+		if isList {
+			before, _ := f.given[arg.Name].([]string)
+			value = append(before, names...)
+		}
+		f.given[arg.Name] = value
+		return err
+	}
+}
+
+// tool returns the tool that the flags name. Its profile answers.
+func (f *askFlags) tool(c *cobra.Command) (chosen server.Tool, err error) {
+	chosen = server.Table.Tools[0]
+	for _, tool := range server.Table.Tools[1:] {
+		isSet, _ := c.Flags().GetBool(tool.Flag) // the flag is there
+		if isSet && chosen.Flag != "" {
+			return chosen, usageError(seeHelp(c), "--%s and --%s exclude each other",
+				chosen.Flag, tool.Flag)
+		}
+		if isSet {
+			chosen = tool
+		}
+	}
+	return chosen, nil
+}
+
+// run answers the question.
+func (f *askFlags) run(c *cobra.Command, words []string) error {
+	ctx := c.Context()
+	if f.json && f.events {
+		return usageError(seeHelp(c), "--json and --events exclude each other")
+	}
+	tool, err := f.tool(c)
+	if err != nil {
+		return err
+	}
+	f.config.Profile = tool.Name
+	f.given["query"], err = f.query(ctx, words)
 	if err != nil {
 		return err
 	}
 
-	screen := a.screen(ctx, f.color, f.json)
-	a.stderr = screen // warnings must not run into the status line
+	screen := f.screen(ctx, f.color, f.json)
+	f.stderr = screen // warnings must not run into the status line
 
-	s, err := a.build(f.flags)
+	s, err := f.start(&f.commonFlags)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	q := f.question
-	search := s.Config.Search
-	if q.OnlyDomains && len(q.Domains)+len(search.Defaults.Domains) == 0 {
-		return usageError(f.seeHelp(), "--only-domains needs --domains or search.defaults.domains")
+	defer s.Close()
+	args, _ := jsonx.Marshal(f.given) // strings, numbers and booleans cannot fail
+	q, err := server.Question(gjson.ParseBytes(args), s.Settings.Defaults, true)
+	if err != nil { // each argument was checked alone
+		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
-	screen.Configure(slices.Concat(search.BlockedDomains, q.ExcludeDomains), s.Config.Server.Debug)
+	excluded := slices.Concat(s.Config.Search.BlockedDomains, q.ExcludeDomains)
+	screen.Configure(excluded, s.Config.Server.Debug)
 
-	ans, err := a.askOnce(ctx, s, f, screen)
+	ans, err := f.askOnce(ctx, s, q, screen)
 	if err == nil {
-		err = a.printAnswer(ans, f, screen)
+		err = f.printAnswer(ans, screen)
 	}
 	if err != nil {
 		return err
@@ -62,8 +166,8 @@ func (a *app) ask(ctx context.Context, args []string) error {
 	if f.usage && ans != nil {
 		screen.Note(usageLine(ans.Meta))
 	}
-	if piped(a.stdin) && stdio.Unread(a.stdin) {
-		a.warn("stdin was not read: write - after the question to add it as context")
+	if piped(f.stdin) && stdio.Unread(f.stdin) {
+		f.warn("stdin was not read: write - after the question to add it as context")
 	}
 	return nil
 }
@@ -85,20 +189,20 @@ func (a *app) screen(ctx context.Context, color string, noText bool) *terminal.S
 
 // askOnce asks the question, and shows what happens meanwhile. Some complete responses have no
 // answer, and --events does not need one: then it is nil.
-func (a *app) askOnce(
-	ctx context.Context, s *service, f *askFlags, screen *terminal.Screen,
+func (f *askFlags) askOnce(
+	ctx context.Context, s *service.Service, q answer.Question, screen *terminal.Screen,
 ) (*answer.Answer, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() { // a write would show minutes later that stdout has no reader
-		if stdio.WaitGone(ctx, a.stdout) {
+		if stdio.WaitGone(ctx, f.stdout) {
 			stop(stdio.ErrGone)
 		}
 	}()
 
 	var done *llm.Done // written with the answer, which follows it
 	write := func(data json.RawMessage) {
-		err := printJSON(a.stdout, data)
+		err := printJSON(f.stdout, data)
 		if err != nil {
 			stop(err)
 		}
@@ -121,7 +225,7 @@ func (a *app) askOnce(
 	limited, cancel := answer.WithTimeout(ctx, s.Config.Timeout())
 	defer cancel()
 	call := &llm.Call{Tool: f.config.Profile, Sink: watch}
-	ans, err := s.answerer.Ask(limited, call, f.question)
+	ans, err := s.Answerer.Ask(limited, call, q)
 	if !f.events {
 		screen.Finish(ans)
 	}
@@ -140,25 +244,25 @@ func (a *app) askOnce(
 
 	problem, hint := s.Advisor.Advise(f.config.Profile, err)
 	if f.events {
-		write(a.errorLine(err, problem, hint))
+		write(f.errorLine(err, problem, hint))
 	}
 	return nil, &failure{exitFailed, problem, hint}
 }
 
 // printAnswer prints an answer that the screen or the events have not shown.
-func (a *app) printAnswer(ans *answer.Answer, f *askFlags, screen *terminal.Screen) error {
+func (f *askFlags) printAnswer(ans *answer.Answer, screen *terminal.Screen) error {
 	if f.events || screen.ShowsText() {
 		return nil
 	}
 	if f.json {
-		return printJSON(a.stdout, ans)
+		return printJSON(f.stdout, ans)
 	}
 
 	shown := text.Printable(ans.Text) + "\n"
 	if f.color == "always" {
 		shown = screen.Format(ans)
 	}
-	_, err := io.WriteString(a.stdout, shown)
+	_, err := io.WriteString(f.stdout, shown)
 	return err
 }
 
@@ -175,87 +279,4 @@ func usageLine(m answer.Meta) string {
 	}
 	return fmt.Sprintf("usage: %d tokens in (%s), %d out (%d reasoning), %d %s, %.1f s",
 		u.Input, cache, u.Output, u.Reasoning, m.Searches, searches, m.Elapsed.Seconds())
-}
-
-// parseAsk parses the command line of ask, and reads the question.
-func (a *app) parseAsk(ctx context.Context, args []string) (*askFlags, error) {
-	f := newAskFlags()
-	words, err := f.parse(args)
-	if err != nil {
-		return nil, err
-	}
-
-	path := debugPath(args)
-	if path != "" {
-		return nil, usageError(
-			"--debug=PATH logs to it; --debug -- ends the flags",
-			"%q after --debug looks like a path, not like a question", path)
-	}
-	if f.json && f.events {
-		return nil, usageError(f.seeHelp(), "--json and --events exclude each other")
-	}
-	if f.detailed && f.quick {
-		return nil, usageError(f.seeHelp(), "--detailed and --quick exclude each other")
-	}
-
-	f.config.Profile = "answer"
-	if f.detailed {
-		f.config.Profile = "answer_detailed"
-	}
-	if f.quick {
-		f.config.Profile = "answer_quick"
-	}
-	f.question.Query, err = a.query(ctx, words)
-	return f, err
-}
-
-// newAskFlags returns the flags of ask.
-func newAskFlags() *askFlags {
-	f := &askFlags{
-		flags: newFlags("ask"),
-		color: "auto",
-	}
-	f.BoolVar(&f.detailed, "detailed", false, "")
-	f.BoolVar(&f.quick, "quick", false, "")
-	f.BoolVar(&f.json, "json", false, "")
-	f.BoolVar(&f.events, "events", false, "")
-	f.BoolVar(&f.usage, "usage", false, "")
-
-	f.Func("color", "", oneOf(&f.color, "auto", "always", "never"))
-
-	q := &f.question
-	f.Func("recency-days", "", number(&q.RecencyDays, 0, math.MaxFloat64, "a number of at least 0"))
-	f.Func("max-results", "", number(&q.MaxResults, 1, 10, "a number from 1 to 10"))
-	f.Func("domains", "", hostNames(&q.Domains))
-	f.BoolVar(&q.OnlyDomains, "only-domains", false, "")
-	f.Func("exclude-domains", "", hostNames(&q.ExcludeDomains))
-
-	return f
-}
-
-// hostNames returns the function of a flag that takes host names.
-func hostNames(to *[]string) func(string) error {
-	return func(list string) error {
-		for name := range strings.SplitSeq(list, ",") {
-			name = strings.TrimSpace(name)
-			if !text.IsHostName(name) {
-				return fmt.Errorf("%q is not a host name", name)
-			}
-			*to = append(*to, name)
-		}
-		return nil
-	}
-}
-
-// number returns the function of a flag that takes a number from least to most.
-func number(to **float64, least, most float64, want string) func(string) error {
-	return func(s string) error {
-		n, err := strconv.ParseFloat(s, 64)
-		inRange := least <= n && n <= most // NaN is not
-		if err != nil || !inRange {
-			return errors.New("not " + want)
-		}
-		*to = &n
-		return nil
-	}
 }

@@ -1,33 +1,33 @@
-// Package cli is the command line: it parses flags, wires the other packages
-// together, and turns their errors into messages and exit codes (spec §5.5).
+// Package cli is the command line: commands, flags, words and exit codes (spec §5.5). Package
+// service makes what a command answers questions with.
 //
 //	cli.go      the commands, errors and exit codes
-//	flags.go    the flags that commands share, suggestions, usage texts
-//	build.go    the configuration, as the options of the other packages and for advice
+//	flags.go    the flags that commands share, and what is done about wrong ones
 //	stdio.go    --stdio, --show-config and --version
-//	serve.go    serve --http
-//	tasks.go    tasks that outlive the process, and their secrets
-//	watch.go    secrets in variables and files, which may change
+//	serve.go    serve --http, with access.go for who may send requests
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	login.go    login, which stores the key
 //	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/caarlos0/env/v11"
+	"github.com/spf13/cobra"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
@@ -49,7 +49,6 @@ type app struct {
 	stderr    io.Writer
 	redactor  *redact.Redactor // knows the secrets of the configuration once it is loaded
 	logFormat string           // of serve: text or json
-	stale     atomic.Int64     // files that are read again, and cannot be used now
 }
 
 // Run executes the command line args, without the program's name, and returns
@@ -66,38 +65,111 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	return a.report(ctx, a.run(ctx, args))
 }
 
-// commands are the commands by name. The program without one is the server that its flags describe.
-func (a *app) commands() map[string]func(context.Context, []string) error {
-	return map[string]func(context.Context, []string) error{
-		"":           a.server,
-		"serve":      a.serve,
-		"ask":        a.ask,
-		"smoke":      a.smoke,
-		"login":      a.login,
-		"doctor":     a.doctor,
-		"setup":      a.setup,
-		"completion": a.completion,
-		"help":       a.help,
-	}
+// Command returns the commands with their flags, for documents.
+func Command() *cobra.Command {
+	return new(app).command()
 }
 
-// run executes the command that args begins with.
+// command is the program: without a command it is the server that its flags describe.
+func (a *app) command() *cobra.Command {
+	root := a.serverCommand()
+	root.AddCommand(
+		a.serveCommand(),
+		a.askCommand(),
+		a.smokeCommand(),
+		a.loginCommand(),
+		a.doctorCommand(),
+		a.setupCommand(),
+		a.completionCommand(),
+	)
+	root.InitDefaultHelpCmd()
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.PersistentFlags().BoolP("help", "h", false, "print this text")
+	return root
+}
+
+// run executes the command line args.
 func (a *app) run(ctx context.Context, args []string) error {
-	name := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name = args[0]
-		args = args[1:]
-	}
-	run := a.commands()[name]
-	if run == nil {
-		return a.unknownCommand(name)
+	root := a.command()
+	args, err := a.prepare(root, args)
+	if err != nil {
+		return err
 	}
 
-	err := run(ctx, args)
-	if errors.Is(err, flag.ErrHelp) {
-		return a.usage(name)
+	var unwritten error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		_, unwritten = io.WriteString(a.stdout, help(c))
+	})
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err = root.ExecuteContext(ctx)
+	return cmp.Or(err, unwritten)
+}
+
+// help is the text of --help, which goes to stdout: it was asked for.
+func help(c *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", c.Long, c.UseLine())
+	if c.HasSubCommands() {
+		b.WriteString("\nCommands:\n")
 	}
-	return err
+	for _, sub := range c.Commands() {
+		fmt.Fprintf(&b, "  %-12s%s\n", sub.Name(), sub.Short)
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s", c.Flags().FlagUsagesWrapped(96))
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	return b.String()
+}
+
+// start loads the configuration, builds the service, and prints the warnings, unless f.show.
+func (a *app) start(f *commonFlags) (*service.Service, error) {
+	cfg, warnings, err := config.Load(f.config, a.env)
+	if err != nil {
+		a.warn(warnings...)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = usageError("check the path that --config names", "%v", err)
+		}
+		return nil, err
+	}
+
+	hasKey := cfg.KeySet || cfg.KeyErr != nil // or is meant to have one
+	if f.keyless && !f.offline && !hasKey {
+		a.note("%s is not set: smoke uses the offline API", cfg.KeyEnv)
+		f.offline = true
+	}
+	s, err := a.connect(f, cfg, warnings)
+	if err == nil && !f.show {
+		a.warn(s.Warnings...)
+	}
+	return s, err
+}
+
+// connect builds the service of a configuration, whose secrets are redacted from here on.
+func (a *app) connect(
+	f *commonFlags, cfg *config.Config, warnings []string,
+) (*service.Service, error) {
+	s, err := service.New(service.Options{
+		Config:      cfg,
+		Warnings:    warnings,
+		Offline:     f.offline,
+		RefusalTime: f.refusalTime,
+		LogFormat:   a.logFormat,
+		Stderr:      a.stderr,
+		Getenv:      a.variable,
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	a.redactor = s.Redactor
+	if f.offline {
+		a.note("offline: answers are samples from the built-in fake API")
+	}
+	return s, nil
 }
 
 // failure is an error with its exit code and advice.
@@ -117,8 +189,8 @@ func usageError(hint, format string, args ...any) error {
 	return &failure{exitUsage, problem, hint}
 }
 
-// report prints err, which may have several lines of problems, and returns its exit code. After an
-// interrupt only a failure with advice is printed.
+// report prints err, which may have several lines of problems, and returns its exit code. After
+// an interrupt only a failure with advice is printed.
 func (a *app) report(ctx context.Context, err error) int {
 	f, ok := errors.AsType[*failure](err)
 	switch {

@@ -1,52 +1,74 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
+
+	"github.com/spf13/cobra"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
 )
 
-// doctor checks what a question needs and says what to do about each problem. It fails when a check
-// does: the error counts those that failed.
-func (a *app) doctor(ctx context.Context, args []string) error {
-	f := newFlags("doctor")
-	asJSON := f.Bool("json", false, "")
-	live := f.Bool("live", false, "")
-	err := f.parseAll(args)
-	if err != nil {
-		return err
+// doctorFlags are the flags of doctor.
+type doctorFlags struct {
+	*app
+	commonFlags
+	live bool
+	json bool
+}
+
+// doctorCommand checks what a question needs and says what to do about each problem.
+func (a *app) doctorCommand() *cobra.Command {
+	f := &doctorFlags{app: a}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "check everything, and say what to do",
+		Long: `Check the configuration, the key, the network and the models, and say what to do about
+each problem. Failures come last. NO_COLOR keeps the layout in a terminal.`,
+		Args: noWords,
+		RunE: f.run,
 	}
 
-	o := doctor.Options{
-		Live:    *live,
-		Offline: f.offline,
-		Getenv:  a.variable,
-	}
-	o.Config, o.Warnings, o.Err = config.Load(f.config, a.env)
-	if o.Err == nil {
-		b, err := a.reach(o.Config, f.offline)
+	c.Flags().BoolVar(&f.live, "live", false,
+		"also ask the API one short question, and whether it streams; that costs a few tokens")
+	c.Flags().BoolVar(&f.json, "json", false, "print the checks as JSON")
+	f.add(c)
+	return c
+}
+
+// run prints the checks. It fails when a check does: the error counts those that failed.
+func (f *doctorFlags) run(c *cobra.Command, _ []string) error {
+	ctx := c.Context()
+	cfg, warnings, err := config.Load(f.config, f.env)
+	backend := doctor.Backend{Config: cfg}
+	if err == nil {
+		s, err := f.connect(&f.commonFlags, cfg, warnings)
 		if err != nil {
 			return err
 		}
-		defer b.close()
-
-		o.Backend = b.Backend
+		defer s.Close()
+		backend = s.Backend
 	}
 
-	checks := doctor.Run(ctx, o)
+	checks := doctor.Run(ctx, doctor.Options{
+		Backend:  backend,
+		Warnings: warnings,
+		Err:      err,
+		Live:     f.live,
+		Offline:  f.offline,
+		Getenv:   f.variable,
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	format := doctor.Text
-	if *asJSON {
+	if f.json {
 		format = doctor.JSON
 	}
-	report := a.redactor.Redact(format(checks))
-	screen := a.screen(ctx, "auto", *asJSON)
-	_, err = io.WriteString(a.stdout, screen.Report(report))
+	report := f.redactor.Redact(format(checks))
+	screen := f.screen(ctx, "auto", f.json)
+	_, err = io.WriteString(f.stdout, screen.Report(report))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -19,23 +17,9 @@ import (
 func printJSON(w io.Writer, v any) error {
 	b, err := jsonx.Marshal(v)
 	if err == nil {
-		_, err = w.Write(escape(append(b, '\n')))
+		_, err = w.Write(text.EscapeJSON(append(b, '\n')))
 	}
 	return err
-}
-
-// escape escapes in JSON the characters that text.Unsafe names. Only its strings can have them.
-func escape(doc []byte) (escaped []byte) {
-	for _, r := range string(doc) {
-		if !text.Unsafe(r) {
-			escaped = utf8.AppendRune(escaped, r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
-		}
-	}
-	return escaped
 }
 
 // line returns a line of `ask --events`: its type, then the members of what, which has some.
@@ -44,8 +28,8 @@ func line(kind string, what any) json.RawMessage {
 	return fmt.Appendf(nil, `{"type":%q,%s`, kind, members[1:])
 }
 
-// eventType is the type of the line of an event. It is "" for Done, which is printed with the answer,
-// and for events that are not printed, such as a retry.
+// eventType is the type of the line of an event. It is "" for Done, which is printed with the
+// answer, and for events that are not printed, such as a retry.
 func eventType(ev llm.Event) string {
 	switch ev.(type) {
 	case llm.BlockStart:
@@ -62,9 +46,9 @@ func eventType(ev llm.Event) string {
 	return ""
 }
 
-// errorLine returns the line of an error: the API's own message and code, where it sent any. problem
-// is used where there is no such message, or where it repeats a part of the key, and hint where
-// nothing was sent for want of a key.
+// errorLine returns the line of an error: the API's own message and code, where it sent any.
+// problem is used where there is no such message, or where it repeats a part of the key, and hint
+// where nothing was sent for want of a key.
 func (a *app) errorLine(err error, problem, hint string) json.RawMessage {
 	kind := llm.KindOf(err)
 	code := strings.ReplaceAll(kind.String(), " ", "_")

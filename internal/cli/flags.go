@@ -1,48 +1,57 @@
 package cli
 
 import (
-	"context"
-	"embed"
+	"cmp"
 	"errors"
-	"flag"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// flags are the flags of a command.
-type flags struct {
-	*flag.FlagSet
+// commonFlags are those that commands share.
+type commonFlags struct {
 	config  config.Flags
 	offline bool
 	keyless bool // smoke: offline when there is no key
-	show    bool // --show-config alone, whose JSON has the warnings
+	show    bool // --show-config alone: its JSON has the warnings, so start prints none
 
-	refusalTime time.Duration // of llm.Options
+	refusalTime time.Duration // see llm.Options
 }
 
-// newConfigFlag returns the flags of a command that takes --config only.
-func newConfigFlag(name string) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f.SetOutput(io.Discard) // report prints the errors
-	f.Func("config", "", given(&f.config.Config))
-	return f
+// addConfig adds the flag --config to a command.
+func (f *commonFlags) addConfig(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	c.Flags().Func("config",
+		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
+		given(&f.config.Config))
+	completeFile(c, "config")
 }
 
-// newFlags returns the flags --config, --model, --debug and --offline.
-func newFlags(name string) *flags {
-	f := newConfigFlag(name)
-	f.Func("model", "", given(&f.config.Model))
-	f.BoolFunc("debug", "", given(&f.config.Debug)) // "true" without a value
-	f.BoolVar(&f.offline, "offline", false, "")
-	return f
+// add adds the flags --config, --model, --debug and --offline to a command.
+func (f *commonFlags) add(c *cobra.Command) {
+	f.addConfig(c)
+	c.Flags().Func("model", "`ID` of a model, in place of that of the profile",
+		given(&f.config.Model))
+	c.Flags().BoolVar(&f.offline, "offline", false,
+		"answer from a built-in fake API: no key, no network")
+	c.Flags().BoolFunc("debug",
+		"log to stderr, with --debug=PATH to a file as well; shows questions and answers",
+		given(&f.config.Debug)) // "true" without a value
+	completeFile(c, "debug")
+}
+
+// completeFile makes shells complete the names of files for a flag.
+func completeFile(c *cobra.Command, name string) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
 }
 
 // given sets a flag of the configuration.
@@ -53,83 +62,141 @@ func given(value **string) func(string) error {
 	}
 }
 
-// oneOf sets a flag that takes one of some words.
-func oneOf(value *string, words ...string) func(string) error {
-	return func(s string) error {
+// choice adds a flag with a fixed set of values.
+func choice(c *cobra.Command, value *string, name, usage string, words ...string) {
+	c.Flags().Func(name, usage, func(s string) error {
 		if !slices.Contains(words, s) {
 			return errors.New("not one of " + strings.Join(words, ", "))
 		}
 		*value = s
 		return nil
-	}
+	})
+	values := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
 }
 
-// joinDebug turns `--debug PATH` into `--debug=PATH`: package flag has no
-// optional values. An argument that begins with - is the next flag.
-func joinDebug(args []string) (joined []string) {
+// prepare returns args in the form that package cobra parses, or why they are wrong, and sets the
+// format of the log, which errors have too. The command comes first. Questions are quoted, see
+// asWords. For the other commands the path of --debug may follow after a blank.
+func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	isName := len(args) > 0 && !strings.HasPrefix(args[0], "-")
+	if !isName {
+		args = joinDebug(args)
+	}
+	c, _, _ := root.Find(args)
+
+	switch {
+	case isName && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
+		return args, nil
+	case isName && c == root:
+		return nil, unknownCommand(root, args[0])
+	case !isName && c != root:
+		return nil, noWords(root, []string{c.Name()})
+	case asks(c):
+		return asWords(args), checkDebug(c, args)
+	case c.Name() == "serve":
+		a.logFormat = logging.Text
+		if wantsJSON(args) { // perhaps after a wrong flag
+			a.logFormat = logging.JSON
+		}
+	}
+	return joinDebug(args), nil
+}
+
+// asks reports whether a command takes a question.
+func asks(c *cobra.Command) bool {
+	return strings.Contains(c.Use, "QUESTION")
+}
+
+// wordMark begins arguments that begin with - but are not flags. No argument of a process has
+// this byte.
+const wordMark = "\x00"
+
+// asWords marks quoted questions that begin with -: a name of a flag has no blank, and only flags
+// with -- have a value.
+func asWords(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		name := arg
+		if strings.HasPrefix(arg, "--") {
+			name, _, _ = strings.Cut(arg, "=")
+		}
+		if strings.HasPrefix(arg, "-") && strings.ContainsFunc(name, unicode.IsSpace) {
+			args[i] = wordMark + arg
+		}
+	}
+	return args
+}
+
+// joined returns the words of a question.
+func joined(words []string) string {
+	return strings.ReplaceAll(strings.Join(words, " "), wordMark, "")
+}
+
+// joinDebug turns `--debug PATH` into `--debug=PATH`: package pflag has no optional values after
+// a blank. An argument that begins with - is the next flag. The result is not nil, for which
+// package cobra takes the arguments of the process.
+func joinDebug(args []string) []string {
+	line := []string{}
 	afterDebug := false
 	for _, arg := range args {
 		isValue := arg != "" && arg[0] != '-'
 		if afterDebug && isValue {
-			joined[len(joined)-1] += "=" + arg
+			line[len(line)-1] += "=" + arg
 		} else {
-			joined = append(joined, arg)
+			line = append(line, arg)
 		}
-		afterDebug = arg == "--debug" || arg == "-debug"
+		afterDebug = arg == "--debug"
 	}
-	return joined
+	return line
 }
 
-// parse parses flags before and after the other arguments, which it returns. After the first of
-// them only -- begins a flag, so that a question may contain -l. A -- alone ends the flags.
-func (f *flags) parse(args []string) (words []string, err error) {
-	for len(args) > 0 {
-		err := f.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		}
-		if err != nil {
-			return nil, usageError(f.hint(err), "%s", dashes.Replace(err.Error()))
-		}
-
-		rest := f.Args()
-		parsed := len(args) - len(rest)
-		if parsed > 0 && args[parsed-1] == "--" {
-			return append(words, rest...), nil
-		}
-
-		for len(rest) > 0 && !strings.HasPrefix(rest[0], "--") {
-			words = append(words, rest[0])
-			rest = rest[1:]
-		}
-		args = rest
-	}
-	return words, nil
+// wantsJSON reports whether a command line has --log-format json.
+func wantsJSON(args []string) bool {
+	line := strings.Join(args, " ") + " "
+	return strings.Contains(strings.ReplaceAll(line, "=", " "), "--log-format json ")
 }
 
-// parseAll parses the flags of a command that takes no other arguments.
-func (f *flags) parseAll(args []string) error {
-	words, err := f.parse(joinDebug(args))
+// noWords refuses arguments that are not flags.
+func noWords(c *cobra.Command, words []string) error {
 	if len(words) > 0 {
-		err = usageError(f.seeHelp(), "unexpected argument %q", words[0])
+		return usageError(seeHelp(c), "unexpected argument %q", words[0])
 	}
-	return err
+	return nil
 }
 
-// dashes are the places where package flag names a flag with one dash.
-var dashes = strings.NewReplacer(
-	"flag provided but not defined: -", "unknown flag --",
-	" argument: -", " argument: --",
-	" for flag -", " for --",
-	" for -", " for --",
-)
+// flagError says what is wrong with a flag.
+func flagError(c *cobra.Command, err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if ok {
+		return usageError(seeHelp(c), "invalid value %q for --%s: %v",
+			invalid.GetValue(), invalid.GetFlag().Name, invalid.Unwrap())
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usageError(seeHelp(c), "%v", err)
+	}
 
-// hint is what to do about an error of Parse.
-func (f *flags) hint(err error) string {
-	var names []string
-	f.VisitAll(func(known *flag.Flag) { names = append(names, known.Name) })
-	unknown := strings.TrimPrefix(err.Error(), "flag provided but not defined: -")
-	return suggest("--", text.Nearest(unknown, names), f.seeHelp())
+	var known []string
+	letters := unknown.GetSpecifiedShortnames() // of -stdio, as earlier versions had it
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		known = append(known, f.Name)
+		if f.Shorthand != "" && f.Name[1:] == letters { // -help, of which pflag has taken -h
+			letters = f.Name
+		}
+	})
+	nearest := text.Nearest(cmp.Or(letters, unknown.GetSpecifiedName()), known)
+	hint := suggest("--", nearest, seeHelp(c))
+	if letters == "" {
+		return usageError(hint, "unknown flag --%s", unknown.GetSpecifiedName())
+	}
+	if asks(c) && nearest == "" {
+		hint = "quote a question that has words with -, or put -- before it"
+	}
+	return usageError(hint, "unknown flag -%s", letters)
 }
 
 // suggest puts the nearest name, if there is one, before a hint.
@@ -140,40 +207,26 @@ func suggest(prefix, nearest, hint string) string {
 	return hint
 }
 
-// seeHelp is the hint that leads to the usage text.
-func (f *flags) seeHelp() string {
-	command := strings.TrimSpace(version.Name + " " + f.Name())
-	return "see " + command + " --help"
+// seeHelp is the hint that leads to the help of a command.
+func seeHelp(c *cobra.Command) string {
+	return "see " + c.CommandPath() + " --help"
 }
 
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
 // like a question.
-func (a *app) unknownCommand(name string) error {
-	known := append(slices.Sorted(maps.Keys(a.commands())), "--version")
-	hint := suggest("", text.Nearest(name, known), "see openai-responses-mcp --help")
+func unknownCommand(root *cobra.Command, name string) error {
+	known := []string{"--version"}
+	for _, c := range root.Commands() {
+		known = append(known, c.Name())
+	}
+	hint := suggest("", text.Nearest(name, known), seeHelp(root))
 	if strings.ContainsFunc(name, inQuestion) {
 		hint = `questions go to openai-responses-mcp ask "QUESTION"`
 	}
 	return usageError(hint, "unknown command %q", name)
 }
 
-// inQuestion reports whether questions have r and names of commands have not.
+// inQuestion reports whether r can be in a question but not in the name of a command.
 func inQuestion(r rune) bool {
 	return unicode.IsSpace(r) || r == '?' || r > unicode.MaxASCII
-}
-
-//go:embed usage*.txt
-var usages embed.FS
-
-// help prints the usage text of the command that args name.
-func (a *app) help(ctx context.Context, args []string) error {
-	return a.run(ctx, append(args, "--help"))
-}
-
-// usage prints the usage text of a command, or of the program for "", to stdout: it was asked for.
-func (a *app) usage(command string) error {
-	name := strings.TrimSuffix("usage_"+command, "_") + ".txt"
-	b, _ := usages.ReadFile(name) // each command has one
-	_, err := a.stdout.Write(b)
-	return err
 }

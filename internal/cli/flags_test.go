@@ -17,8 +17,9 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 }
 
 const (
-	seeHelp = "see openai-responses-mcp --help"
+	seeRoot = "see openai-responses-mcp --help"
 	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"`
+	hosts   = `must be host names with a dot, such as ["example.com"], got `
 	seeAsk  = "see openai-responses-mcp ask --help"
 	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
@@ -26,11 +27,15 @@ const (
 
 // usageErrors are wrong command lines. < and stdin may follow the arguments.
 var usageErrors = []struct{ args, problem, hint string }{
-	{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeHelp},
-	{"version", `unknown command "version"`, "did you mean --version? " + seeHelp},
+	{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeRoot},
+	{"version", `unknown command "version"`, "did you mean --version? " + seeRoot},
 	{"why?", `unknown command "why?"`, toAsk},
 	{"東京の天気は", `unknown command "東京の天気は"`, toAsk},
-	{"ask -l", "unknown flag --l", seeAsk},
+	{"ask -l", "unknown flag -l", "quote a question that has words with -, or put -- before it"},
+	{"ask what is -l", "unknown flag -l", "quote a question that has words with -, or put -- before it"},
+	{"-help", "unknown flag -help", "did you mean --help? " + seeRoot},
+	{"ask -json x", "unknown flag -json", "did you mean --json? " + seeAsk},
+	{"-stdio", "unknown flag -stdio", "did you mean --stdio? " + seeRoot},
 	{"ask --ofline ?", "unknown flag --ofline", "did you mean --offline? " + seeAsk},
 	{
 		"setup codex-cli", `unknown client "codex-cli"`,
@@ -38,11 +43,11 @@ var usageErrors = []struct{ args, problem, hint string }{
 	},
 	{
 		"ask --offline=maybe",
-		`invalid boolean value "maybe" for --offline: parse error`,
+		`invalid value "maybe" for --offline: strconv.ParseBool: parsing "maybe": invalid syntax`,
 		seeAsk,
 	},
-	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeHelp},
-	{"--stdio --config", "flag needs an argument: --config", seeHelp},
+	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeRoot},
+	{"--stdio --config", "flag needs an argument: --config", seeRoot},
 	{
 		"setup zed --via=http --url=https://u:p@h/",
 		"a server over HTTP needs its http or https URL",
@@ -53,32 +58,38 @@ var usageErrors = []struct{ args, problem, hint string }{
 		"unknown flag --offline",
 		"see openai-responses-mcp setup --help",
 	},
-	{"--offline ask x", `unexpected argument "ask"`, seeHelp},
+	{"--offline ask x", `unexpected argument "ask"`, seeRoot},
+	{"--offline --debug ask x", `unexpected argument "x"`, seeRoot},
+	{
+		"completion tcsh",
+		`"tcsh" is not one of bash, zsh, fish, powershell`,
+		"see openai-responses-mcp completion --help",
+	},
 	{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
 	{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
 	{
 		"ask --max-results 11 ?",
-		`invalid value "11" for --max-results: not a number from 1 to 10`,
+		`invalid value "11" for --max-results: must be at most 10, got "11"`,
 		seeAsk,
 	},
 	{
 		"ask --recency-days -1 ?",
-		`invalid value "-1" for --recency-days: not a number of at least 0`,
+		`invalid value "-1" for --recency-days: must be a number of at least 0, got "-1"`,
 		seeAsk,
 	},
 	{
 		"ask --recency-days NaN ?",
-		`invalid value "NaN" for --recency-days: not a number of at least 0`,
+		`invalid value "NaN" for --recency-days: must be a number of at least 0, got "NaN"`,
 		seeAsk,
 	},
 	{
 		"ask --domains go.dev, ?",
-		`invalid value "go.dev," for --domains: "" is not a host name`,
+		`invalid value "go.dev," for --domains: ` + hosts + `""`,
 		seeAsk,
 	},
 	{
 		"ask --exclude-domains https://go.dev ?",
-		`invalid value "https://go.dev" for --exclude-domains: "https://go.dev" is not a host name`,
+		`invalid value "https://go.dev" for --exclude-domains: ` + hosts + `"https://go.dev"`,
 		seeAsk,
 	},
 	{
@@ -93,7 +104,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 	},
 	{"ask", "no question", example},
 	{"ask \xff", "the question is not UTF-8 text", convert},
-	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeHelp},
+	{"\x1b[2J:sk-canary-Zq7XbT0w", `unknown command "\x1b[2J:[redacted]"`, seeRoot},
 	{"ask - < \n", "no question", example},
 	{"ask why? - < \n", "stdin is empty", "leave out - to ask without context"},
 	{"ask < \xff\xfeh\x00i\x00", "the question is not UTF-8 text", convert},
@@ -130,6 +141,7 @@ func checkExit(t *testing.T, code, want int) {
 	compare.Equal(t, "the exit code", code, want)
 }
 
+// The question of a command line, in which _ is a blank of a quoted argument.
 func TestQuestion(t *testing.T) {
 	for _, tt := range []struct{ args, stdin, want string }{
 		{"", "from the pipe\n", "from the pipe"},
@@ -138,7 +150,10 @@ func TestQuestion(t *testing.T) {
 		{"from words", "from the pipe", "from words"},
 		{"from words -", "more\n", "from words\n\nmore"},
 		{"--json what? --model m -", "more", "what?\n\nmore"},
-		{"what is -l --json 7 - 5", "", "what is -l 7 - 5"},
+		{"what_is_-l --json 7 - 5", "", "what is -l 7 - 5"},
+		{"-l_is_what? --json", "", "-l is what?"},
+		{"-l=what_is_this?", "", "-l=what is this?"},
+		{"--quick --json_is_what? -", "more", "--json is what?\n\nmore"},
 		{"what -- --json", "", "what --json"},
 		{"-- --json is what?", "", "--json is what?"},
 		{"--debug what is a/b", "", "what is a/b"},
@@ -148,12 +163,24 @@ func TestQuestion(t *testing.T) {
 	} {
 		t.Run(tt.args+" < "+tt.stdin, func(t *testing.T) {
 			a := &app{stdin: strings.NewReader(tt.stdin)}
-			f, err := a.parseAsk(t.Context(), strings.Fields(tt.args))
+			root := a.command()
+			args := strings.Fields("ask " + tt.args)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "_", " ")
+			}
+			args, err := a.prepare(root, args)
 			if err != nil {
 				t.Fatal(err)
 			}
+			c, rest, _ := root.Find(args)
+			if err := c.ParseFlags(rest); err != nil {
+				t.Fatal(err)
+			}
 
-			compare.Equal(t, "the question", f.question.Query, tt.want)
+			got, err := a.query(t.Context(), c.Flags().Args())
+			if err != nil || got != tt.want {
+				t.Errorf("the question is %q (%v), want %q", got, err, tt.want)
+			}
 		})
 	}
 }

@@ -1,37 +1,62 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"golang.org/x/term"
+	"github.com/spf13/cobra"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/terminal"
 )
 
-// login stores the API key beside the default configuration, or removes it. Desktop programs pass on
-// no variables.
-func (a *app) login(ctx context.Context, args []string) error {
-	f := newConfigFlag("login")
-	remove := f.Bool("remove", false, "")
-	err := f.parseAll(args)
+// loginFlags are the flags of login.
+type loginFlags struct {
+	*app
+	commonFlags
+	remove bool
+}
+
+// loginCommand stores the API key beside the default configuration, or removes it. Desktop
+// programs pass on no variables.
+func (a *app) loginCommand() *cobra.Command {
+	f := &loginFlags{app: a}
+	c := &cobra.Command{
+		Use:   "login",
+		Short: "store the API key, for all clients",
+		Long: `Store the API key for programs that pass on no variables, such as clients that are
+started from the desktop. It asks in a terminal, without showing the key, or reads a
+pipe. The API is asked whether it accepts the key; one that it refuses is not stored.
+The server uses the stored key when neither OPENAI_API_KEY nor OPENAI_API_KEY_FILE is
+set. A running server reads it within a few seconds, without a restart.
+
+The file is beside the default configuration, named after openai.api_key_env:
+~/.config/openai-responses-mcp/OPENAI_API_KEY, on Windows in %APPDATA%. Only its owner
+can read it. Containers have no home: set OPENAI_API_KEY_FILE there.`,
+		Example: `  openai-responses-mcp login
+  printenv OPENAI_API_KEY | openai-responses-mcp login`,
+		Args: noWords,
+		RunE: f.run,
+	}
+
+	c.Flags().BoolVar(&f.remove, "remove", false, "delete the stored key")
+	f.addConfig(c)
+	return c
+}
+
+// run stores or removes the key.
+func (f *loginFlags) run(c *cobra.Command, _ []string) error {
+	s, err := f.start(&f.commonFlags)
 	if err != nil {
 		return err
 	}
-	s, err := a.build(f)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+	defer s.Close()
 
 	path := s.Config.StoredKey
 	variable := strings.TrimSuffix(s.Config.KeyEnv, "_FILE")
@@ -45,27 +70,29 @@ func (a *app) login(ctx context.Context, args []string) error {
 			"openai.headers replaces the key",
 			"set " + variable + ", the variable of the header",
 		}
-	case *remove:
-		return a.removeKey(path)
+	case f.remove:
+		return f.removeKey(path)
 	}
 
-	key, err := a.enterKey(ctx, s.Advisor.KeyOfAPI("API key")+" ("+variable+", not shown): ")
+	prompt := s.Advisor.KeyOfAPI("API key") + " (" + variable + ", not shown): "
+	key, err := f.enterKey(c.Context(), prompt)
 	state := ""
 	if err == nil {
-		state, err = a.checkKey(ctx, s, key)
+		state, err = f.checkKey(c.Context(), s, key)
 	}
 	if err != nil {
 		return err
 	}
 
-	err = store(path, key+"\n")
+	err = config.Store(path, key+"\n")
 	if err != nil {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
-	_, err = fmt.Fprintf(a.stdout, "stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
-		path, state, a.command())
-	if s.Config.KeyEnv != variable || a.variable(variable) != "" {
-		a.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
+	_, err = fmt.Fprintf(f.stdout,
+		"stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
+		path, state, s.Command)
+	if s.Config.KeyEnv != variable || f.variable(variable) != "" {
+		f.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}
 	return err
 }
@@ -84,55 +111,41 @@ func (a *app) removeKey(path string) error {
 	return err
 }
 
-// enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end, or
-// all of a pipe.
+// enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end,
+// or all of a pipe.
 func (a *app) enterKey(ctx context.Context, prompt string) (string, error) {
-	in, _ := a.stdin.(*os.File)
-	terminal := int(in.Fd()) // -1 for nil
-	if term.IsTerminal(terminal) {
-		echoing, err := term.MakeRaw(terminal)
+	in, isFile := a.stdin.(*os.File)
+	if isFile {
+		line, restore, err := terminal.Password(in, a.stderr, prompt)
 		if err != nil {
 			return "", err
 		}
-		defer func() { _ = term.Restore(terminal, echoing) }()
-
-		typed := &strings.Builder{}
-		screen := struct {
-			io.Reader
-			io.Writer
-		}{io.TeeReader(in, typed), a.stderr}
-		line, w := io.Pipe()
+		defer restore()
 		a.stdin = line
-		go func() {
-			s, err := term.NewTerminal(screen, "").ReadPassword(prompt)
-			if err != nil { // Ctrl-C is no signal in raw mode
-				err = &failure{exitInterrupted, "no key was entered", ""}
-			}
-			_, more, _ := strings.Cut(typed.String(), "\r") // of a paste with several lines
-			_, _ = io.WriteString(w, s+"\n"+strings.TrimSpace(more))
-			w.CloseWithError(err)
-		}()
 	}
 
 	key, err := a.readStdin(ctx)
+	if errors.Is(err, terminal.ErrNoPassword) {
+		return "", &failure{exitInterrupted, "no key was entered", ""}
+	}
 	if err != nil {
 		return "", err
 	}
 	key = strings.TrimSuffix(strings.TrimSuffix(key, "\n"), "\r")
-	flaw := keyFlaw(key)
+	flaw := service.KeyFlaw(key)
 	if flaw != "" {
 		return "", &failure{exitFailed, "this is not a key: " + flaw, "enter the key alone"}
 	}
 	return key, nil
 }
 
-// checkKey returns that the API has accepted a key, or why it refuses it. Without an answer of the API
-// it warns.
-func (a *app) checkKey(ctx context.Context, s *service, key string) (state string, err error) {
+// checkKey returns that the API has accepted a key, or why it refuses it. Without an answer of
+// the API it warns.
+func (a *app) checkKey(
+	ctx context.Context, s *service.Service, key string,
+) (state string, err error) {
 	a.redactor.Add(key)
-	s.Config.KeySet = true
-	s.Client.APIKey = key
-	check, refused := doctor.CheckKey(ctx, doctor.Options{Backend: s.Backend})
+	check, refused := doctor.CheckKey(ctx, s.Backend, key)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -143,58 +156,4 @@ func (a *app) checkKey(ctx context.Context, s *service, key string) (state strin
 		return "", nil
 	}
 	return ", and the API has accepted it", nil
-}
-
-// store writes a file that only the user can read, in place of an older one. Until it is complete it
-// is next to its folder, so that a killed login leaves nothing in it; or in the folder, if that is a
-// mount point.
-func store(path, data string) error {
-	folder := filepath.Dir(path)
-	err := os.MkdirAll(folder, 0o700)
-	if err != nil {
-		return err
-	}
-
-	for _, place := range []string{folder, path} {
-		err = storeBeside(place, path, data)
-		if err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-// storeBeside writes a new file next to a place, which no one else can have prepared, and moves it to
-// path.
-func storeBeside(place, path, data string) error {
-	temporary, err := os.CreateTemp(filepath.Dir(place), filepath.Base(place)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = temporary.WriteString(data)
-	err = cmp.Or(err, temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
-	}
-	return err
-}
-
-// loginCommand is the command line that stores the key which the server uses, or "" if that key is
-// elsewhere.
-func (a *app) loginCommand(cfg *config.Config) string {
-	if !cfg.KeyStored() {
-		return ""
-	}
-	return a.command() + " login"
-}
-
-// command is how the program is started. npx and npm leave no command behind.
-func (a *app) command() string {
-	if strings.Contains(a.variable("npm_lifecycle_script"), version.Name) {
-		return "npx -y " + version.Name + "@" + version.Version // not a local package
-	}
-	return version.Name
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // query returns the question: the words, what stdin holds (-, or a pipe and no words), or both.
@@ -20,7 +22,7 @@ func (a *app) query(ctx context.Context, words []string) (string, error) {
 		words = words[:last]
 	}
 
-	query := strings.Join(words, " ")
+	query := joined(words)
 	if read {
 		s, err := a.readStdin(ctx)
 		if err != nil {
@@ -74,7 +76,8 @@ func (a *app) readStdin(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(string(b), "\ufeff"), nil
 }
 
-// piped reports whether in is to be read to its end: it is neither a terminal nor the null device.
+// piped reports whether in is to be read to its end: it is neither a terminal nor the null
+// device.
 func piped(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	if !ok {
@@ -88,19 +91,19 @@ func piped(in io.Reader) bool {
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
 var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt)$`)
 
-// debugPath returns a path after --debug: the server would log to it, but ask would ask it.
-func debugPath(args []string) string {
-	previous := ""
-	for _, arg := range args {
-		if arg == "--" {
+// checkDebug refuses a path after --debug: the server would log to it, but ask would ask it.
+func checkDebug(c *cobra.Command, args []string) error {
+	for i, arg := range args {
+		if arg == "--" || c.Name() != "ask" {
 			break
 		}
-		afterDebug := previous == "--debug" || previous == "-debug"
+		afterDebug := i > 0 && args[i-1] == "--debug"
 		isURL := strings.Contains(arg, "://")
 		if afterDebug && pathLike.MatchString(arg) && !isURL {
-			return arg
+			return usageError(
+				"--debug=PATH logs to it; --debug -- ends the flags",
+				"%q after --debug looks like a path, not like a question", arg)
 		}
-		previous = arg
 	}
-	return ""
+	return nil
 }

@@ -5,82 +5,229 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/httpd"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// tokensVariable has the bearer tokens of serve, see secretList.
-const tokensVariable = "MCP_HTTP_TOKENS"
+const serveText = `Serve MCP over Streamable HTTP, for a team that shares one server and one key.
 
-// denyVariable names the file with the people whom serve refuses in spite of a token.
-const denyVariable = "MCP_HTTP_DENY_FILE"
+Environment:
 
-// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
-const highestMaxCalls = 10000
+    OPENAI_API_KEY_FILE    in place of OPENAI_API_KEY a file with the key, which is read
+                           again when it changes; without both, the key that login has
+                           stored
+    MCP_HTTP_TOKENS        bearer tokens, name:token, separated by commas or blanks;
+                           needed on any address other than loopback, unless people
+                           sign in
+    MCP_HTTP_TOKENS_FILE   in its place a file with such tokens, one a line, which is
+                           read again when it changes
+    MCP_HTTP_DENY_FILE     a file with names of tokens or people, or subjects of people
+                           who sign in, one a line, who get 403; read again when it
+                           changes
+    MCP_TASK_SECRETS       secrets of at least 32 characters for the ids of tasks in the
+                           background, in place of the API key; the first encrypts, all
+                           open
+    MCP_TASK_SECRETS_FILE  in its place a file with such secrets
 
-// serve runs the MCP server over HTTP until ctx is done.
-func (a *app) serve(ctx context.Context, args []string) error {
-	f, err := a.parseServe(args)
-	if err != nil {
-		return err
+GET /healthz and /readyz need no token. TLS belongs to a gateway in front:
+https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/deployment.md`
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	*app
+	commonFlags
+	http         string
+	metrics      string // "": the address of http
+	path         string
+	maxCalls     int
+	perPerson    int // 0: a part of maxCalls if there are several people
+	perHour      int // of one person; 0: no limit
+	notice       time.Duration
+	drain        time.Duration // -1: as long as a call may last
+	hosts        []string
+	trustedProxy netip.Addr // the zero value is none
+	anonymous    bool
+	publicURL    string
+	issuers      []string
+	audiences    []string
+	scopes       []string
+	userClaim    string
+}
+
+// serveCommand runs the MCP server over HTTP.
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{
+		app:         a,
+		commonFlags: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
+		maxCalls:    256,
+		notice:      2 * time.Second,
+		drain:       -1,
+	}
+	c := &cobra.Command{
+		Use:   "serve --http ADDRESS",
+		Short: "serve MCP over HTTP, for teams",
+		Long:  serveText,
+		Args:  noWords,
+		RunE:  f.run,
 	}
 
+	flags := c.Flags()
+	flags.StringVar(&f.http, "http", "",
+		"`ADDRESS` to listen on, such as 127.0.0.1:8080 or :8080; 0.0.0.0 is IPv4 only")
+	flags.StringVar(&f.metrics, "metrics", "",
+		"`ADDRESS` of its own for GET /metrics, which then needs no token")
+	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
+	flags.Func("max-calls",
+		"`N` requests run at once, at most 10000; as many again wait (default 256)",
+		count(&f.maxCalls))
+	flags.Func("max-calls-per-user", "`N` of them are of one user, from 1 to --max-calls "+
+		"(default a quarter of --max-calls if there are several users)", count(&f.perPerson))
+	flags.Func("calls-per-hour", "one user may start `N` calls of tools in an hour here; at first "+
+		"up to N at once (default no limit)", count(&f.perHour))
+	flags.Func("notice", "everything stays open for this `DURATION` after SIGTERM (default 2s)",
+		duration(&f.notice))
+	flags.Func("drain", "calls may then finish for this `DURATION`, such as 90s "+
+		"(default request.timeout_ms)", duration(&f.drain))
+	choice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
+		logging.Text, logging.JSON)
+	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
+		f.allowHost)
+	flags.Func("trusted-proxy",
+		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log",
+		f.trustProxy)
+	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
+		"no tokens on an address other than loopback")
+	flags.StringVar(&f.publicURL, "public-url", "", "`URL` that clients connect to, such as "+
+		"https://mcp.example.com/mcp; its host is accepted as Host")
+	flags.StringArrayVar(&f.issuers, "oauth-issuer", nil, "people sign in at this `URL`, as "+
+		"its tokens name it; may be given more than once, and needs --public-url")
+	flags.StringArrayVar(&f.audiences, "oauth-audience", nil, "tokens are for this `AUDIENCE`, in "+
+		"place of the public URL; may be given more than once, for one of them")
+	flags.StringArrayVar(&f.scopes, "oauth-scope", nil,
+		"each token needs this `SCOPE`; may be given more than once")
+	flags.StringVar(&f.userClaim, "oauth-user", "sub",
+		"`CLAIM` with the name for logs and metrics, such as email")
+	f.add(c)
+	return c
+}
+
+// run listens, and serves until the context of the command is done.
+func (f *serveFlags) run(c *cobra.Command, _ []string) error {
+	problem := f.problem()
+	if problem != "" {
+		return usageError(seeHelp(c), "%s", problem)
+	}
 	ln, err := listen(f.http)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
+	var metricsListener net.Listener // nil: /metrics is on the other one
 	if f.metrics != "" {
-		f.MetricsListener, err = listen(f.metrics)
+		metricsListener, err = listen(f.metrics)
 		if err != nil {
 			return err
 		}
-		defer f.MetricsListener.Close()
+		defer metricsListener.Close()
 	}
 
-	s, err := a.build(f.flags)
+	s, err := f.start(&f.commonFlags)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	if s.Config.Server.ShowConfigOnStart { // on one line, as the log
-		shown := s.Config.Show(version.String(), s.warnings...)
-		_ = printJSON(a.stderr, json.RawMessage(shown))
+		shown := s.Config.Show(version.String(), s.Warnings...)
+		_ = printJSON(f.stderr, json.RawMessage(shown))
 	}
-	f.Log = s.log
-	f.StaleFiles = &a.stale
-	f.Access.Loopback = httpd.IsLoopback(ln)
-	err = a.authenticate(f)
-	if err == nil {
-		err = a.outlive(s, true)
-	}
-	if err != nil {
-		return err
-	}
-	f.complete(s, ln)
-	return httpd.Serve(ctx, ln, f.Options)
+	return f.serve(c.Context(), s, ln, metricsListener)
 }
 
-// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network is
-// tcp4.
+// serve puts the MCP server behind HTTP.
+func (f *serveFlags) serve(
+	ctx context.Context, s *service.Service, ln, metricsListener net.Listener,
+) error {
+	files := s.NewFiles()
+	access, err := f.access(s, files, httpd.IsLoopback(ln))
+	if err != nil {
+		return err
+	}
+	late, err := f.late(s, true, nil)
+	if err != nil {
+		return err
+	}
+	background := []func(context.Context){files.Follow}
+	if access.Resource != nil {
+		background = append(background, access.Resource.Run)
+	}
+
+	limits := server.Limits{
+		MaxCalls:  f.maxCalls,
+		PerPerson: access.CallsPerPerson(f.maxCalls, f.perPerson),
+		PerHour:   f.perHour,
+	}
+	metrics := httpd.NewMetrics(s.Profiles)
+	log := s.CallLog()
+	srv := server.New(server.Options{
+		Ask:     s.Answerer.Ask,
+		Explain: advice.ExplainToCaller,
+		Waiting: s.API.Waiting,
+		Observe: func(call server.Ended) {
+			metrics.Observe(call)
+			log(call)
+		},
+		Settings: s.Settings,
+		Late:     late,
+		Limits:   limits,
+		Redactor: s.Redactor,
+		Log:      s.Log,
+	})
+	defer srv.Close()
+
+	o := httpd.Options{
+		Server:          srv,
+		Path:            f.path,
+		Ready:           s.Ready,
+		Notice:          f.notice,
+		Drain:           f.drainTime(s),
+		MaxCalls:        limits.MaxCalls,
+		PerPerson:       limits.PerPerson,
+		Access:          access,
+		Metrics:         metrics,
+		TrustedProxy:    f.trustedProxy,
+		MetricsListener: metricsListener,
+		Background:      background,
+		StaleFiles:      files.Stale,
+		Log:             s.Log,
+	}
+	f.logStart(s, o, ln)
+	return httpd.Serve(ctx, ln, o)
+}
+
+// drainTime is how long calls may finish.
+func (f *serveFlags) drainTime(s *service.Service) time.Duration {
+	if f.drain < 0 {
+		return s.Config.Timeout()
+	}
+	return f.drain
+}
+
+// listen listens on an address. Package net also listens on IPv6 for 0.0.0.0, unless the network
+// is tcp4.
 func listen(address string) (net.Listener, error) {
 	network := "tcp"
 	ip, _ := netip.ParseAddrPort(address) // or a name, or all addresses
@@ -90,84 +237,23 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// serveFlags are the flags of serve, and the server that they describe.
-type serveFlags struct {
-	*flags
-	httpd.Options
-	http      string
-	metrics   string
-	anonymous bool
-	oauth     oauth.Options
-	perHour   int // of one person; 0: no limit
-}
-
-// parseServe parses and checks the flags of serve.
-func (a *app) parseServe(args []string) (*serveFlags, error) {
-	f := &serveFlags{flags: newFlags("serve")}
-	f.MaxCalls = 256
-	f.Notice = 2 * time.Second
-	f.refusalTime = 5 * time.Second // one person's loops must not reach the API for nothing
-
-	f.StringVar(&f.http, "http", "", "")
-	f.StringVar(&f.metrics, "metrics", "", "")
-	f.BoolVar(&f.anonymous, "allow-anonymous", false, "")
-	f.Func("allowed-host", "", f.allowHost)
-	f.Func("trusted-proxy", "", f.trustProxy)
-	f.StringVar(&f.oauth.PublicURL, "public-url", "", "")
-	f.Func("oauth-issuer", "", added(&f.oauth.Issuers))
-	f.Func("oauth-audience", "", added(&f.oauth.Audiences))
-	f.Func("oauth-scope", "", added(&f.oauth.Scopes))
-	f.StringVar(&f.oauth.UserClaim, "oauth-user", "sub", "")
-	f.StringVar(&f.Path, "path", "/mcp", "")
-	f.Func("drain", "", duration(&f.Drain)) // not given: as long as a call may last
-	f.Func("notice", "", duration(&f.Notice))
-	f.Func("max-calls", "", count(&f.MaxCalls))
-	f.Func("max-calls-per-user", "", count(&f.PerPerson))
-	f.Func("calls-per-hour", "", count(&f.perHour))
-	f.Func("log-format", "", oneOf(&a.logFormat, logging.Text, logging.JSON))
-
-	a.logFormat = logging.Text
-	if wantsJSON(args) { // perhaps after a wrong flag
-		a.logFormat = logging.JSON
-	}
-	err := f.parseAll(args)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.check()
-}
-
-// wantsJSON reports whether a command line has --log-format json.
-func wantsJSON(args []string) bool {
-	line := strings.Join(args, " ") + " "
-	return strings.Contains(strings.ReplaceAll(line, "=", " "), "-log-format json ")
-}
-
 // allowHost adds an accepted Host header.
 func (f *serveFlags) allowHost(s string) error {
 	host := httpd.HostName(s)
 	if host == "" || strings.Contains(s, "/") {
 		return errors.New("not a host")
 	}
-	f.Access.Hosts = append(f.Access.Hosts, host)
+	f.hosts = append(f.hosts, host)
 	return nil
 }
 
 // trustProxy sets the proxy whose X-Forwarded-For counts.
 func (f *serveFlags) trustProxy(s string) (err error) {
-	f.TrustedProxy, err = netip.ParseAddr(s)
+	f.trustedProxy, err = netip.ParseAddr(s)
 	if err != nil {
 		return errors.New("not an IP address, such as 10.0.0.2")
 	}
 	return nil
-}
-
-// added adds the values of a flag that may be given more than once.
-func added(values *[]string) func(string) error {
-	return func(s string) error {
-		*values = append(*values, s)
-		return nil
-	}
 }
 
 // duration sets a flag that takes a duration.
@@ -194,287 +280,56 @@ func count(value *int) func(string) error {
 	}
 }
 
-// check returns what is wrong with a flag.
-func (f *serveFlags) check() error {
-	problem := ""
+// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
+const highestMaxCalls = 10000
 
-	switch {
-	case !strings.Contains(f.http, ":"):
-		problem = "serve needs --http ADDRESS, such as 127.0.0.1:8080"
-	case !cleanPath.MatchString(f.Path):
-		problem = fmt.Sprintf("--path %s is not a path, such as /mcp", f.Path)
-	case httpd.IsReserved(f.Path):
-		problem = fmt.Sprintf("--path %s is taken", f.Path)
-	case f.MaxCalls > highestMaxCalls:
-		problem = fmt.Sprintf("--max-calls %d is more than %d", f.MaxCalls, highestMaxCalls)
-	case f.PerPerson > f.MaxCalls:
-		problem = fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
-			f.PerPerson, f.MaxCalls)
-	default:
-		return nil
-	}
-	return usageError(f.seeHelp(), "%s", problem)
-}
-
-// isGiven reports whether the command line has a flag whose name begins with prefix.
-func (f *serveFlags) isGiven(prefix string) (given bool) {
-	f.Visit(func(fl *flag.Flag) { given = given || strings.HasPrefix(fl.Name, prefix) })
-	return given
-}
-
-// cleanPath matches paths of URLs in the form that clients send, without patterns of http.ServeMux.
+// cleanPath matches paths of URLs in the form that clients send, without patterns of
+// http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
-// authenticate sets who may send requests. An address that others reach needs a way to
-// authenticate.
-func (a *app) authenticate(f *serveFlags) error {
-	err := a.addTokens(f)
-	if err != nil {
-		return usageError("name:token, separated by commas or blanks", "%v", err)
-	}
-	err = f.addResource()
-	if err != nil {
-		return usageError(f.seeHelp(), "%v", err)
-	}
-	err = a.addDenied(f)
-	if err != nil {
-		return err
-	}
-
-	const ways = "bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE, or --oauth-issuer"
-	authenticates := f.Access.Authenticates()
+// problem returns what is wrong with the flags, or "".
+func (f *serveFlags) problem() string {
 	switch {
-	case authenticates && f.anonymous:
-		return usageError(f.seeHelp(), "--allow-anonymous contradicts "+ways)
-	case authenticates:
-	case f.Access.Denied != nil:
-		return usageError(f.seeHelp(), denyVariable+" needs "+ways)
-	case !f.Access.Loopback && !f.anonymous:
-		return usageError("or --allow-anonymous, to let any caller use the key",
-			"an address other than loopback needs "+ways)
-	case f.PerPerson > 0:
-		return usageError("without tokens all calls are of one user, and --max-calls bounds them",
-			"--max-calls-per-user needs "+ways)
+	case !strings.Contains(f.http, ":"):
+		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case !cleanPath.MatchString(f.path):
+		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
+	case httpd.IsReserved(f.path):
+		return fmt.Sprintf("--path %s is taken", f.path)
+	case f.maxCalls > highestMaxCalls:
+		return fmt.Sprintf("--max-calls %d is more than %d", f.maxCalls, highestMaxCalls)
+	case f.perPerson > f.maxCalls:
+		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
+			f.perPerson, f.maxCalls)
 	}
-	return nil
-}
-
-// addResource accepts the tokens of people who sign in, if a flag says where.
-func (f *serveFlags) addResource() (err error) {
-	if !f.isGiven("public-url") && !f.isGiven("oauth-") {
-		return nil
-	}
-
-	f.oauth.Client = llm.NewHTTPClient()
-	f.oauth.Log = f.Log
-	f.Access.Resource, err = oauth.New(f.oauth)
-	if err != nil {
-		return err
-	}
-	if len(f.oauth.Scopes) == 0 {
-		f.Log.Warn("without --oauth-scope, ID tokens and tokens for other purposes may be accepted")
-	}
-	f.Background = append(f.Background, f.Access.Resource.Run)
-	return nil
-}
-
-// addTokens accepts the bearer tokens of the environment. The redactor knows all of them.
-func (a *app) addTokens(f *serveFlags) error {
-	source, list, err := a.secretList(tokensVariable)
-	inFile := source != tokensVariable
-	isSet := inFile || len(list) > 0
-	if err != nil || !isSet {
-		return err
-	}
-
-	tokens, err := httpd.NewTokens(source, list, a.redactor.Add)
-	accept := func(list []byte) error {
-		gone := slices.Clone(tokens.Names())
-		err := tokens.Set(list)
-		if err != nil {
-			return err
-		}
-		names := tokens.Names()
-		gone = slices.DeleteFunc(gone, func(name string) bool { return slices.Contains(names, name) })
-		log := f.Log.Info
-		if len(gone) > 0 { // the file may have lost its end
-			log = f.Log.Warn
-		}
-		log("read the tokens again", "names", len(names), "gone", gone)
-		return nil
-	}
-	if inFile {
-		a.watch(f, source, list, accept, "tokens")
-	}
-	f.Access.Tokens = tokens
-	return err
-}
-
-// addDenied refuses the people in a file in spite of a token.
-func (a *app) addDenied(f *serveFlags) error {
-	path := a.variable(denyVariable)
-	if path == "" {
-		return nil
-	}
-	data, err := config.ReadFile(path)
-	if err != nil {
-		return usageError(denyForm, "%s: %v", denyVariable, err)
-	}
-
-	denied := httpd.NewDenied(f.Access)
-	accept := func(data []byte) error {
-		err := denied.Set(data)
-		if err == nil {
-			f.Log.Info("read the list of denied people", "entries", denied.Len())
-		}
-		return err
-	}
-	f.Access.Denied = denied
-	a.watch(f, path, data, accept, "list of denied people")
-	err = accept(data)
-	if err != nil {
-		return usageError(denyForm, "%s: %s: %v", denyVariable, path, err)
-	}
-	return nil
-}
-
-// denyForm is the hint for a wrong file of denied people.
-const denyForm = "names or subjects, one a line"
-
-// watch reads a file again while the server runs. data is what the file has now, and what is the
-// name of the file in the log.
-func (a *app) watch(f *serveFlags, path string, data []byte, accept func([]byte) error, what string) {
-	file := &watchedFile{
-		what:    what,
-		path:    path,
-		read:    config.ReadFile,
-		accept:  accept,
-		log:     f.Log,
-		stale:   &a.stale,
-		current: newReading(data, nil),
-	}
-	f.Background = append(f.Background, file.follow)
-}
-
-// complete sets the other options of the server on ln, and logs how it serves.
-func (f *serveFlags) complete(s *service, ln net.Listener) {
-	if f.MetricsListener == nil && f.Access.Authenticates() {
-		f.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
-			"--metrics ADDRESS serves it without one on an address of its own")
-	}
-	if !f.isGiven("drain") {
-		f.Drain = s.Config.Timeout()
-	}
-
-	f.logStart(s, ln)
-	f.Ready = s.ready
-	f.Metrics = httpd.NewMetrics(s.Profiles)
-	s.server.Explain = advice.ExplainToCaller
-	s.server.MaxCalls = f.MaxCalls
-	s.server.PerPerson = f.CallsPerPerson
-	s.server.PerHour = f.perHour
-	limiter := &logging.Limiter{}
-	s.server.Observe = func(c server.Ended) {
-		f.Metrics.Observe(c)
-		n := 1
-		if c.Outcome == "limited" || c.Outcome == "invalid" { // perhaps of a loop
-			n = limiter.Count([2]string{c.Person.ID, c.Outcome})
-		}
-		log := f.Log
-		if n > 1 {
-			log = log.With("count", n)
-		}
-		if n > 0 {
-			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
-		}
-	}
-	f.Server = server.New(s.server)
-	f.Background = append(f.Background, s.followKey, func(ctx context.Context) {
-		<-ctx.Done()
-		f.Server.Close()
-	})
+	return ""
 }
 
 // logStart logs how the server serves on ln.
-func (f *serveFlags) logStart(s *service, ln net.Listener) {
-	log := f.Log.With(
+func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listener) {
+	if o.MetricsListener == nil && o.Access.Authenticates() {
+		s.Log.Warn("/metrics needs a token of MCP_HTTP_TOKENS; " +
+			"--metrics ADDRESS serves it without one on an address of its own")
+	}
+	log := s.Log.With(
 		"version", version.String(),
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
-		"drain", f.Drain.String(),
-		"max_calls", f.MaxCalls)
-	if f.CallsPerPerson() > 0 {
-		log = log.With("max_calls_per_user", f.CallsPerPerson())
+		"drain", o.Drain.String(),
+		"max_calls", o.MaxCalls)
+	if o.PerPerson() > 0 {
+		log = log.With("max_calls_per_user", o.PerPerson())
 	}
 	if f.perHour > 0 {
 		log = log.With("calls_per_hour", f.perHour)
 	}
-	if f.Access.Denied != nil {
-		log = log.With("denied", f.Access.Denied.Len())
+	if o.Access.Denied != nil {
+		log = log.With("denied", o.Access.Denied.Len())
 	}
-	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.Path))
-	err := s.ready()
+
+	log.Info(fmt.Sprintf("serving MCP on http://%s%s", ln.Addr(), f.path))
+	err := s.Ready()
 	if err != nil {
-		f.Log.Warn("all calls fail: " + err.Error())
+		s.Log.Warn("all calls fail: " + err.Error())
 	}
-}
-
-// forOperator are the kinds of errors that the operator can fix.
-var forOperator = []llm.Kind{
-	llm.KindMissingKey,
-	llm.KindAuth,
-	llm.KindPermission,
-	llm.KindBlocked,
-	llm.KindQuota,
-	llm.KindUnverified,
-	llm.KindModel,
-	llm.KindNotFound,
-	llm.KindParameter,
-	llm.KindConnection,
-	llm.KindBadResponse,
-}
-
-// logCall logs a call. The API's message may quote the question, so it is for debugging only.
-func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advisor) {
-	log = log.With("call_id", c.ID)
-	if c.Traceparent != "" {
-		log = log.With("traceparent", c.Traceparent)
-	}
-	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
-		"outcome", c.Outcome)
-	level := slog.LevelInfo
-	kind := llm.KindOf(c.Err)
-	if c.Err != nil {
-		log = log.With("kind", kind.Label())
-		log.Debug("call failed", "err", c.Err.Error())
-	}
-	if kind == llm.KindConnection {
-		log = log.With("cause", advice.Cause(c.Err))
-	}
-
-	e, ok := errors.AsType[*llm.Error](c.Err)
-	if ok {
-		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
-	}
-	if slices.Contains(forOperator, kind) {
-		level = slog.LevelWarn
-		_, hint := advisor.Advise(c.Tool, c.Err) // the caller gets none of it
-		log = log.With("hint", hint)
-	}
-
-	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
-	seconds := func(d time.Duration) float64 {
-		return float64(d.Milliseconds()) / 1000
-	}
-	usage := c.Meta.Usage
-	log.Log(context.Background(), level, "call",
-		"request_id", c.RequestID,
-		"attempts", c.Attempts,
-		"seconds", seconds(c.Duration),
-		"api_seconds", seconds(c.Time),
-		"input_tokens", usage.Input,
-		"cached_tokens", usage.Cached,
-		"output_tokens", usage.Output,
-		"reasoning_tokens", usage.Reasoning,
-		"searches", c.Meta.Searches)
 }

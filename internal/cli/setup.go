@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,83 +11,113 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// setupFlags is the command line of setup, and the server that it describes. Via is "" until client
-// knows the default.
+// setupFlags are the flags of setup.
 type setupFlags struct {
-	*flags
-	clients.Server
+	*app
+	commonFlags
+	via   string // "": the default of the client
+	url   string
+	oauth bool
 }
 
-// setup prints the configuration of a client on stdout and notes on stderr. It prints no key.
-func (a *app) setup(_ context.Context, args []string) error {
-	f := &setupFlags{flags: newConfigFlag("setup")}
-	f.OS = runtime.GOOS
-	f.Func("via", "", oneOf(&f.Via, clients.Vias()...))
-	f.StringVar(&f.URL, "url", "", "")
-	f.BoolVar(&f.OAuth, "oauth", false, "")
-	words, err := f.parse(args)
+// setupCommand prints the configuration of a client on stdout and notes on stderr. It prints no
+// key.
+func (a *app) setupCommand() *cobra.Command {
+	f := &setupFlags{app: a}
+	c := &cobra.Command{
+		Use:   "setup [CLIENT]",
+		Short: "print the configuration of an MCP client",
+		Long: `Print the configuration of an MCP client, and the client's own link or command if it has
+one. Without CLIENT it lists the clients. It writes no file and prints no key. claude-ai
+and chatgpt are websites, which need --url only; frameworks is for agents in code, and
+generic for clients that are not in the list. Where login has stored a key, an entry for
+npx or a binary names none.`,
+		ValidArgsFunction: func(
+			*cobra.Command, []string, string,
+		) ([]string, cobra.ShellCompDirective) {
+			return clientIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: f.run,
+	}
+
+	choice(c, &f.via, "via", "`WAY` to the server: npx (default of a release where there is npx) "+
+		"or docker start the published version, binary this program; http is a server at --url",
+		clients.Vias()...)
+	c.Flags().StringVar(&f.url, "url", "",
+		"`URL` of the server, such as https://mcp.example.com/mcp")
+	c.Flags().BoolVar(&f.oauth, "oauth", false,
+		"with --via http: the client signs in instead of sending a token")
+	f.addConfig(c)
+	return c
+}
+
+// clientIDs are the names of the clients.
+func clientIDs() (ids []string) {
+	for _, c := range clients.All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// run prints what the client of that name needs.
+func (f *setupFlags) run(_ *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return f.listClients()
+	}
+	name := strings.Join(words, " ") // some have a blank: VS Code
+	c, ok := clients.Find(name)
+	if !ok {
+		hint := suggest("", text.Nearest(name, clientIDs()),
+			"openai-responses-mcp setup lists the clients")
+		return usageError(hint, "unknown client %q", name)
+	}
+	via := cmp.Or(f.via, standardVia(c))
+	err := f.check(c, via)
+	if err != nil {
+		return err
+	}
+	s, err := f.describe(c, via)
 	if err != nil {
 		return err
 	}
 
-	if len(words) == 0 {
-		return a.listClients()
-	}
-
-	c, err := f.client(strings.Join(words, " ")) // some have a blank: VS Code
+	_, err = io.WriteString(f.stdout, c.Snippet(s))
 	if err == nil {
-		err = a.describe(f)
-	}
-	if err == nil {
-		_, err = io.WriteString(a.stdout, c.Snippet(f.Server))
-	}
-	if err == nil {
-		a.setupNotes(c, f.Server)
+		f.setupNotes(c, s)
 	}
 	return err
 }
 
-// client returns the client of that name, if it can reach the server as the flags say. It completes
-// the flags.
-func (f *setupFlags) client(name string) (c clients.Client, err error) {
-	c, ok := clients.Find(name)
-	if !ok {
-		var ids []string
-		for _, known := range clients.All() {
-			ids = append(ids, known.ID)
-		}
-		hint := suggest("", text.Nearest(name, ids), "openai-responses-mcp setup lists the clients")
-		return c, usageError(hint, "unknown client %q", name)
-	}
-
-	f.Via = cmp.Or(f.Via, standardVia(c))
-	f.OAuth = f.OAuth || c.Web()
-	overHTTP := f.Via == clients.ViaHTTP
+// check returns why a client cannot reach the server as the flags say.
+func (f *setupFlags) check(c clients.Client, via string) error {
+	overHTTP := via == clients.ViaHTTP
 
 	switch {
 	case !overHTTP && c.Web():
-		return c, usageError("leave --via out",
+		return usageError("leave --via out",
 			"%s starts no program: it connects to a server over HTTP", c.Name)
-	case !overHTTP && (f.URL != "" || f.OAuth):
-		return c, usageError("add --via http", "--url and --oauth are for servers over HTTP")
+	case !overHTTP && (f.url != "" || f.oauth):
+		return usageError("add --via http", "--url and --oauth are for servers over HTTP")
 	case overHTTP && c.NoHTTP != "":
-		return c, usageError("use --via npx, docker or binary",
+		return usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
-	case overHTTP && !serverURL.MatchString(f.URL):
-		return c, usageError(
+	case overHTTP && !serverURL.MatchString(f.url):
+		return usageError(
 			"start one with serve --http, and add --url https://HOST/mcp, without a user",
 			"a server over HTTP needs its http or https URL")
-	case c.Web() && !strings.HasPrefix(strings.ToLower(f.URL), "https:"):
-		return c, usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
+	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
+		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)
 	}
-	return c, nil
+	return nil
 }
 
 // standardVia is how a client reaches the server unless --via says otherwise: a release through
@@ -156,45 +185,56 @@ func (a *app) listClients() error {
 	return nil
 }
 
-// describe completes the server with the configuration of this command line, also of a file that is
+// describe returns the server with the configuration of this command line, also of a file that is
 // wrong or missing: it may be corrected later.
-func (a *app) describe(f *setupFlags) error {
-	cfg, warnings, err := config.Load(f.config, a.env)
+func (f *setupFlags) describe(c clients.Client, via string) (s clients.Server, err error) {
+	cfg, warnings, err := config.Load(f.config, f.env)
 	if err != nil {
 		cfg, _, _ = config.Load(config.Flags{Config: new("")}, nil) // no such file: the defaults
 		warnings = append(strings.Split(err.Error(), "\n"),
 			"setup goes on without the configuration, with the key in "+cfg.KeyEnv)
 	}
-	a.warn(warnings...)
-	f.Limit = cfg.Timeout()
-	f.Keys = cfg.HeaderVariables
+	f.warn(warnings...)
+	keys := append([]string{cfg.KeyEnv}, cfg.HeaderVariables...)
 	_, err = os.Stat(cfg.StoredKey)
-	seesKey := f.Via == clients.ViaNPX || f.Via == clients.ViaBinary
+	seesKey := via == clients.ViaNPX || via == clients.ViaBinary
 	if err == nil && seesKey {
-		a.note("the entry names no key: the server reads %s", cfg.StoredKey)
-	} else {
-		f.Keys = append([]string{cfg.KeyEnv}, f.Keys...)
+		f.note("the entry names no key: the server reads %s", cfg.StoredKey)
+		keys = cfg.HeaderVariables
 	}
 
 	file := *cmp.Or(f.config.Config, new(""))
-	if f.Via == clients.ViaDocker { // a container does not find the default file
+	if via == clients.ViaDocker { // a container does not find the default file
 		file = cmp.Or(file, cfg.File)
 	}
 	if file != "" {
-		f.Config, err = filepath.Abs(file)
+		file, err = filepath.Abs(file)
 		if err != nil {
-			return err
+			return s, err
 		}
 	}
-	if f.Via == clients.ViaBinary {
-		f.Binary, err = installed()
-		return err
-	}
-	if f.Via != clients.ViaHTTP && !version.IsRelease() {
-		a.warn("this build is " + version.String() +
+	binary := ""
+	switch {
+	case via == clients.ViaBinary:
+		binary, err = installed()
+		if err != nil {
+			return s, err
+		}
+	case via != clients.ViaHTTP && !version.IsRelease():
+		f.warn("this build is " + version.String() +
 			"; the entry works when " + version.Version + " is published")
 	}
-	return nil
+
+	return clients.Server{
+		Via:    via,
+		OS:     runtime.GOOS,
+		Binary: binary,
+		URL:    f.url,
+		OAuth:  f.oauth || c.Web(),
+		Keys:   keys,
+		Config: file,
+		Limit:  cfg.Timeout(),
+	}, nil
 }
 
 // temporary matches the programs of go run: in a folder that it removes, or in the build cache.

@@ -6,73 +6,116 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/service"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/stdio"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
-// server is the program without a command: --stdio, --show-config and --version.
-func (a *app) server(ctx context.Context, args []string) error {
-	f := newFlags("")
-	runsStdio := f.Bool("stdio", false, "")
-	show := f.Bool("show-config", false, "")
-	printsVersion := f.Bool("version", false, "")
-	f.BoolVar(printsVersion, "v", false, "")
-	err := f.parseAll(args)
+// serverFlags are the flags of the program without a command.
+type serverFlags struct {
+	*app
+	commonFlags
+	stdio   bool
+	shows   bool // --show-config
+	version bool
+}
+
+// serverCommand is the program without a command: --stdio, --show-config and --version.
+func (a *app) serverCommand() *cobra.Command {
+	f := &serverFlags{app: a}
+	c := &cobra.Command{
+		Use:   version.Name + " --stdio",
+		Short: "web-searched, cited answers for MCP clients",
+		Long: `Web-searched, cited answers from the OpenAI Responses API, for MCP clients.
+
+Environment:
+
+    OPENAI_API_KEY       the key; the server starts without it and says so when asked
+    OPENAI_API_KEY_FILE  in its place a file with the key, read again when it changes;
+                         without both, the key that login has stored
+
+OPENAI_BASE_URL, MODEL_ANSWER, DEBUG, ... are in the configuration reference:
+https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/config-reference.md
+
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed.`,
+		Args:          noWords,
+		SilenceErrors: true, // report prints them
+		SilenceUsage:  true,
+		RunE:          f.run,
+	}
+
+	c.Flags().BoolVar(&f.stdio, "stdio", false,
+		"serve MCP on stdin and stdout; this is what a client's configuration runs")
+	c.Flags().BoolVar(&f.shows, "show-config", false,
+		"print the effective configuration as JSON on stderr; with --stdio the server then goes on")
+	f.add(c)
+	c.Flags().BoolVarP(&f.version, "version", "v", false, "print the version")
+	return c
+}
+
+// run does what the flags say.
+func (f *serverFlags) run(c *cobra.Command, _ []string) error {
+	if f.version {
+		_, err := fmt.Fprintln(f.stdout, version.String())
+		return err
+	}
+	if !f.stdio && !f.shows {
+		return usageError("MCP clients start it with --stdio; "+seeHelp(c), "nothing to do")
+	}
+
+	f.show = !f.stdio
+	s, err := f.start(&f.commonFlags)
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 
-	if *printsVersion {
-		_, err := fmt.Fprintln(a.stdout, version.String())
+	if f.shows || s.Config.Server.ShowConfigOnStart {
+		_, err = f.stderr.Write(text.EscapeJSON(s.Config.Show(version.String(), s.Warnings...)))
+	}
+	if err != nil || !f.stdio {
 		return err
 	}
-	if !*runsStdio && !*show {
-		return usageError("MCP clients start it with --stdio; "+f.seeHelp(), "nothing to do")
-	}
-
-	f.show = !*runsStdio
-	s, err := a.build(f)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-
-	if *show || s.Config.Server.ShowConfigOnStart {
-		_, err = a.stderr.Write(escape(s.Config.Show(version.String(), s.warnings...)))
-	}
-	if err != nil || !*runsStdio {
-		return err
-	}
-	return a.serveStdio(ctx, s)
+	return f.serveStdio(c.Context(), s)
 }
 
 // serveStdio runs a session on stdin and stdout. It ends within a second after ctx.
-func (a *app) serveStdio(ctx context.Context, s *service) error {
-	t := &stdio.Transport{
-		In:    a.stdin,
-		Out:   a.stdout,
-		Lines: s.Config.LineMode,
-		Log:   s.log,
-		EOF:   make(chan struct{}),
-	}
+func (a *app) serveStdio(ctx context.Context, s *service.Service) error {
 	in, isFile := a.stdin.(*os.File)
 	if isFile && term.IsTerminal(int(in.Fd())) {
 		a.note("waiting for JSON-RPC messages of an MCP client on stdin")
 	}
-	s.server.Last = t.EOF
-	err := a.outlive(s, false)
+
+	eof := make(chan struct{})
+	late, err := a.late(s, false, eof)
 	if err != nil {
 		return err
+	}
+	srv := server.New(server.Options{
+		Ask:      s.Answerer.Ask,
+		Explain:  s.Advisor.Explain,
+		Settings: s.Settings,
+		Late:     late,
+		Redactor: s.Redactor,
+		Log:      s.Log,
+	})
+	defer srv.Close()
+	t := &stdio.Transport{
+		In:    a.stdin,
+		Out:   a.stdout,
+		Lines: s.Config.LineMode,
+		Log:   s.Log,
+		EOF:   eof,
 	}
 
 	session, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	go s.followKey(session)
-	srv := server.New(s.server)
-	defer srv.Close()
+	go s.NewFiles().Follow(session)
 	mcp := srv.MCP(session)
 	ended := make(chan error, 2)
 	go func() { ended <- mcp.Run(ctx, t) }()
@@ -87,4 +130,16 @@ func (a *app) serveStdio(ctx context.Context, s *service) error {
 		return nil
 	}
 	return err
+}
+
+// late returns which calls of a transport outlive their requests.
+func (a *app) late(
+	s *service.Service, shared bool, last <-chan struct{},
+) (server.Late, error) {
+	late, warning, err := s.Late(shared, last)
+	if err != nil {
+		return late, usageError("separate secrets by commas or blanks", "%v", err)
+	}
+	a.warn(warning)
+	return late, nil
 }

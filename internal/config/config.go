@@ -8,6 +8,7 @@
 //	load.go     Load: the layers in their order
 //	file.go     the layer of the YAML file
 //	secrets.go  openai.headers, and everything that is a secret
+//	store.go    a file for the key
 //	keys.go     the keys as a list, and --show-config
 //	check.go    what a key allows, and checks of values
 //

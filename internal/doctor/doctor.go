@@ -69,9 +69,12 @@ func (l *checklist) add(name string, c Check) {
 type Backend struct {
 	Config   *config.Config
 	LogErr   error // why the debug file cannot be written
-	Client   llm.Options
 	Advisor  advice.Advisor
 	Profiles map[string]answer.Profile // by tool
+
+	// Connect returns a client that sends each request once, with a key; "": that of the
+	// configuration.
+	Connect func(key string) *llm.Client
 }
 
 // Options are what the checks are about. If Err is set, only Err and Warnings are used.
@@ -102,7 +105,11 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("base url", baseURLCheck(o.Advisor.BaseURL))
 	checks.add("proxy", o.proxyCheck(http.ProxyFromEnvironment))
 
-	p := newProbe(ctx, o)
+	key := ""
+	if !o.Config.KeySet {
+		key = "none" // the API's refusal shows that the connection works
+	}
+	p := newProbe(ctx, o, key)
 	var live Check
 	if o.Live { // before the verdicts that depend on it
 		live = p.live(ctx)

@@ -33,17 +33,14 @@ type probe struct {
 }
 
 // newProbe asks the API for each model once, until a request fails for a reason other than its
-// model.
-func newProbe(ctx context.Context, o Options) *probe {
+// model. The key is that of Connect.
+func newProbe(ctx context.Context, o Options, key string) *probe {
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 
-	if !o.Config.KeySet {
-		o.Client.APIKey = "none" // the API's refusal shows that the connection works
-	}
 	p := &probe{
 		Options: o,
-		client:  llm.New(o.Client),
+		client:  o.Connect(key),
 		models:  map[string]json.RawMessage{},
 	}
 	for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
@@ -143,10 +140,10 @@ func (p *probe) keyIsRefused() bool {
 		!p.keyMayNotRead()
 }
 
-// CheckKey asks the API for the models, as Run does. It returns whether the API refuses the key, and
-// the check of the key, of the connection or of a missing model.
-func CheckKey(ctx context.Context, o Options) (c Check, refused bool) {
-	p := newProbe(ctx, o)
+// CheckKey asks the API for the models with a key. It returns whether the API refuses the key, and the
+// check of the key, of the connection or of a missing model.
+func CheckKey(ctx context.Context, b Backend, key string) (c Check, refused bool) {
+	p := newProbe(ctx, Options{Backend: b}, key)
 	if p.keyIsRefused() {
 		return fail(p.Advisor.Advise("", p.fault)), true
 	}

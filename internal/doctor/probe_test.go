@@ -78,7 +78,9 @@ func TestProbe(t *testing.T) {
 
 			backend := Backend{
 				Config: &config.Config{Derived: &config.Derived{KeySet: true, Location: time.UTC}},
-				Client: llm.Options{BaseURL: server.URL, APIKey: "sk-test"},
+				Connect: func(string) *llm.Client {
+					return llm.New(llm.Options{BaseURL: server.URL, APIKey: "sk-test"})
+				},
 				Advisor: advice.Advisor{
 					Key:     "K",
 					Proxy:   "HTTPS_PROXY",

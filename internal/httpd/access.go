@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,14 +30,30 @@ type Access struct {
 	Denied *Denied // nil: none
 
 	// Hosts are the accepted Host headers, in the form of HostName. Empty: loopback names on a
-	// loopback address; otherwise all names when requests need a token, and IP addresses and names
-	// without a dot when they do not. In any case that of the public URL of Resource is accepted.
+	// loopback address; otherwise all names when requests need a token, and IP addresses and
+	// names without a dot when they do not. In any case that of the public URL of Resource is
+	// accepted.
 	Hosts []string
 }
 
 // Authenticates reports whether requests need a token. This is the only place that decides it.
 func (a Access) Authenticates() bool {
 	return a.Tokens != nil || a.Resource != nil
+}
+
+// CallsPerPerson returns what counts the calls that one person runs at a time, of most calls
+// together: given, or a quarter of most if given is 0. The count is 0, for no bound but most, if
+// given is 0 and all requests are of one person, at least for now: none needs a token, or all
+// tokens have the same name.
+func (a Access) CallsPerPerson(most, given int) func() int {
+	return func() int {
+		isOneName := a.Tokens == nil || len(a.Tokens.Names()) == 1
+		isAlone := a.Resource == nil && isOneName
+		if given == 0 && isAlone {
+			return 0
+		}
+		return cmp.Or(given, max(1, most/4))
+	}
 }
 
 // requireHost guards against DNS rebinding: a web page can make a browser send requests here only
@@ -150,7 +167,8 @@ func (a Access) refuse(w *response, reason error) {
 	http.Error(w, reason.Error(), status)
 }
 
-// HostName returns the name or address in a Host header: without port and brackets, in lower case.
+// HostName returns the name or address in a Host header: without port and brackets, in lower
+// case.
 func HostName(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {

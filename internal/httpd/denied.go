@@ -28,17 +28,18 @@ var (
 	notHolder = regexp.MustCompile(notEntry.String() + `|[\s:]`)
 )
 
-// NewDenied returns Denied without entries for people who have access.
-func NewDenied(access Access) *Denied {
+// NewDenied returns Denied without entries. Of people who sign in, subjects may have colons, and
+// names blanks.
+func NewDenied(signIn bool) *Denied {
 	d := &Denied{notEntry: notHolder}
-	if access.Resource != nil { // subjects may have colons, and names blanks
+	if signIn {
 		d.notEntry = notEntry
 	}
 	return d
 }
 
-// Set replaces the people by those in data: names, subjects, or an issuer and a subject, one a line.
-// After an error they are as before. The error has nothing of a line, which may be a token.
+// Set replaces the people by those in data: names, subjects, or an issuer and a subject, one a
+// line. After an error they are as before. The error has nothing of a line, which may be a token.
 func (d *Denied) Set(data []byte) error {
 	if !utf8.Valid(data) || slices.Contains(data, 0) {
 		return errors.New("not UTF-8 text")
@@ -59,7 +60,8 @@ func (d *Denied) Set(data []byte) error {
 	return nil
 }
 
-// Len returns how many entries there are. Those of more than oauth.MaxName characters count twice.
+// Len returns how many entries there are. Those of more than oauth.MaxName characters count
+// twice.
 func (d *Denied) Len() int {
 	return len(*d.entries.Load())
 }
@@ -71,7 +73,8 @@ func (d *Denied) has(p llm.Person) bool {
 	return entries[folded(p.Name)] || entries[folded(subject)] || entries[folded(p.ID)]
 }
 
-// folded returns a name in the form in which names are compared: without case, in one Unicode form.
+// folded returns a name in the form in which names are compared: without case, in one Unicode
+// form.
 func folded(name string) string {
 	return norm.NFC.String(strings.ToLower(name))
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -47,11 +46,7 @@ func TestDeniedForms(t *testing.T) {
 		{"token", "x\nalice:0123456789abcdef", holder, wrong},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			access := Access{}
-			if tt.person == user {
-				access.Resource = &oauth.Resource{}
-			}
-			d := NewDenied(access)
+			d := NewDenied(tt.person == user)
 
 			got := ""
 			if err := d.Set([]byte(tt.file)); err != nil {

@@ -16,7 +16,6 @@
 package httpd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,9 +54,8 @@ type Options struct {
 	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
 	MaxCalls int
 
-	// PerPerson is how many of them are of one person, and as many again may wait. If it is 0,
-	// CallsPerPerson decides.
-	PerPerson int
+	// PerPerson returns how many of them are of one person, and as many again may wait; 0: no bound.
+	PerPerson func() int
 	Access    Access
 	Metrics   *Metrics
 
@@ -70,22 +67,8 @@ type Options struct {
 	// Background are functions that run until the calls in flight have ended. They follow the
 	// files of tokens and of the key.
 	Background []func(context.Context)
-	StaleFiles *atomic.Int64 // of them, those that cannot be used; nil: none
+	StaleFiles func() int // counts those that cannot be used
 	Log        *slog.Logger
-}
-
-// CallsPerPerson returns how many calls one person runs at a time: PerPerson, or a quarter of
-// MaxCalls if PerPerson is 0. The result is 0, for no bound but MaxCalls, if PerPerson is 0 and all
-// requests are of one person, at least for now: none needs a token, or all tokens have the same
-// name.
-func (o Options) CallsPerPerson() int {
-	tokens := o.Access.Tokens
-	isOneName := tokens == nil || len(tokens.Names()) == 1
-	isAlone := o.Access.Resource == nil && isOneName
-	if o.PerPerson == 0 && isAlone {
-		return 0
-	}
-	return cmp.Or(o.PerPerson, max(1, o.MaxCalls/4))
 }
 
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
@@ -209,16 +192,12 @@ func (o Options) gauges(ctx context.Context, limit *limiter) map[string]int {
 	if o.ready(ctx) != nil {
 		ready = 0
 	}
-	stale := 0
-	if o.StaleFiles != nil {
-		stale = int(o.StaleFiles.Load())
-	}
 
 	limit.mu.Lock()
 	defer limit.mu.Unlock()
 	return map[string]int{
 		"ready":              ready,
-		"stale_files":        stale,
+		"stale_files":        o.StaleFiles(),
 		"max_calls":          o.MaxCalls,
 		"requests_in_flight": limit.all.requests,
 		"calls_running":      o.Server.Running(),

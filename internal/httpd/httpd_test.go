@@ -158,28 +158,31 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 	t.Helper()
 	s := &service{pipes: newPipes(), t: t}
 	o := Options{
-		Path:     "/mcp",
-		Ready:    func() error { return nil },
-		Notice:   2 * time.Second,
-		Drain:    time.Minute,
-		MaxCalls: 1,
-		Access:   Access{Loopback: true},
-		Metrics:  NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
-		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
+		Path:       "/mcp",
+		Ready:      func() error { return nil },
+		Notice:     2 * time.Second,
+		Drain:      time.Minute,
+		MaxCalls:   1,
+		Access:     Access{Loopback: true},
+		StaleFiles: func() int { return 0 },
+		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
+		Log:        slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	tokensOf("alice:" + secret + " bob:" + bob)(&o)
 	for _, change := range set {
 		change(&o)
 	}
+	if o.PerPerson == nil {
+		o.PerPerson = o.Access.CallsPerPerson(o.MaxCalls, 0)
+	}
 	o.Server = server.New(server.Options{
-		Ask:       a.answer,
-		Explain:   func(_ string, err error) string { return err.Error() },
-		Observe:   o.Metrics.Observe,
-		Waiting:   func() int { return 0 },
-		Timeout:   time.Hour,
-		MaxCalls:  o.MaxCalls,
-		PerPerson: o.CallsPerPerson,
-		Log:       slog.New(slog.DiscardHandler),
+		Ask:      a.answer,
+		Explain:  func(_ string, err error) string { return err.Error() },
+		Observe:  o.Metrics.Observe,
+		Waiting:  func() int { return 0 },
+		Settings: server.Settings{Timeout: time.Hour},
+		Limits:   server.Limits{MaxCalls: o.MaxCalls, PerPerson: o.PerPerson},
+		Log:      slog.New(slog.DiscardHandler),
 	})
 
 	s.access = o.Access

@@ -118,7 +118,7 @@ func (a *admission) take(more load) error {
 
 	own := l.people[a.person].plus(more)
 	all := l.all.plus(more)
-	err := own.check(l.o.CallsPerPerson(), maxBodies/4,
+	err := own.check(l.o.PerPerson(), maxBodies/4,
 		"person", "your calls")
 	if err == nil {
 		err = all.check(l.o.MaxCalls, maxBodies,

@@ -377,7 +377,7 @@ var placesTests = []struct {
 func standard(*Options) {}
 
 func perUser(n int) func(*Options) {
-	return func(o *Options) { o.PerPerson = n }
+	return func(o *Options) { o.PerPerson = o.Access.CallsPerPerson(o.MaxCalls, n) }
 }
 
 // onlyAlice has two tokens of one name.

@@ -177,7 +177,7 @@ func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list *Denied
 		s := serve(t, slow, signIn, func(o *Options) {
-			list = NewDenied(o.Access)
+			list = NewDenied(true)
 			o.Access.Denied = list
 		})
 		set := func(data string) {

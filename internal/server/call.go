@@ -91,7 +91,7 @@ func (s *Server) call(
 	began := time.Now()
 	call := newCall(req, name)
 	args := gjson.ParseBytes(req.Params.Arguments)
-	q, err := question(args, s.options.Defaults)
+	q, err := Question(args, s.options.Defaults, false)
 	s.options.Log.Debug(fmt.Sprintf("tools/call name=%s argsKeys=%v queryLen=%d",
 		name, slices.Sorted(maps.Keys(args.Map())), utf8.RuneCountInString(q.Query)))
 

@@ -91,9 +91,8 @@ func newServer(changes ...func(*Options)) (*Server, *[]Ended) {
 		Ask:      research,
 		Explain:  func(_ string, err error) string { return err.Error() },
 		Redactor: redact.New(secret),
-		Debug:    true,
-		Timeout:  limit,
-		MaxCalls: 1,
+		Settings: Settings{Debug: true, Timeout: limit},
+		Limits:   Limits{MaxCalls: 1},
 		Observe: func(call Ended) {
 			mu.Lock()
 			defer mu.Unlock()

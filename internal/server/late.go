@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -26,21 +25,6 @@ const (
 
 const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
 	"with its id, as often as it takes."
-
-// lateTool is the tool for answers that take longer than a call may.
-var lateTool = &mcp.Tool{
-	Name:  fetch,
-	Title: "Wait for an answer",
-	Description: "Wait for the answer of a call that returned status working and an id, and " +
-		"return it. If it is not ready, the result has status working and the next id.",
-	InputSchema: json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"id": {"type": "string", "description": "The id of the last result, unchanged."}
-		},
-		"required": ["id"]
-	}`),
-}
 
 // lateSchema describes answers and working results.
 const lateSchema = `{

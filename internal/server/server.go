@@ -2,8 +2,9 @@
 // (spec §3).
 //
 //	server.go    Server, and which methods and tools it has
-//	tools.go     the tools as tools/list shows them
-//	question.go  the arguments of a call
+//	tools.json   the tools and their arguments
+//	tools.go     how tools/list shows them
+//	arguments.go how the arguments of a call become a question
 //	call.go      a call, from its request to its end
 //	result.go    its result and its errors, as clients see them
 //	hour.go      how many calls a person starts in an hour
@@ -36,11 +37,33 @@ type Options struct {
 	// Ask answers the question of a call. It returns soon after ctx is done.
 	Ask func(ctx context.Context, call *llm.Call, q answer.Question) (*answer.Answer, error)
 
-	Explain    func(profile string, err error) string // an error of Ask in one line for people
-	Defaults   answer.Defaults                        // shown in the schemas
-	Structured bool                                   // add structuredContent; some clients then drop content
-	NoMeta     bool                                   // leave out _meta; some clients show it to models
+	Explain func(profile string, err error) string // an error of Ask in one line for people
+	Waiting func() int                             // counts the running calls that wait for the API
+	Observe func(Ended)                            // called at the end of each call, concurrently; or nil
 
+	Settings
+	Late
+	Limits
+
+	Redactor *redact.Redactor // removes secrets from errors
+	Log      *slog.Logger     // gets a line per call at debug level (spec §8.1)
+}
+
+// Settings are those of the configuration.
+type Settings struct {
+	Defaults   answer.Defaults // shown in the schemas
+	Timeout    time.Duration   // of a call, the wait for others included
+	Structured bool            // add structuredContent; some clients then drop content
+	NoMeta     bool            // leave out _meta; some clients show it to models
+	Debug      bool            // add status, type, name and request_id to errors (spec §8.2)
+
+	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
+	// the protocol version of the request decides.
+	ToolErrors string
+}
+
+// Late says which calls outlive their requests. The zero value is none.
+type Late struct {
 	Tasks  bool       // clients can run answer_detailed as a task
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server
 	Shared bool       // requests about a task may reach another process, see tasks.Options
@@ -49,20 +72,13 @@ type Options struct {
 	// call waits for its end, and answer_result is not listed.
 	Within time.Duration
 	Last   <-chan struct{} // of tasks.Options
+}
 
-	// ToolErrors is "protocol" for JSON-RPC errors or "result" for results with isError. Otherwise
-	// the protocol version of the request decides.
-	ToolErrors string
-
-	Redactor  *redact.Redactor // removes secrets from errors
-	Debug     bool             // add status, type, name and request_id to errors (spec §8.2)
-	MaxCalls  int              // calls that run at the same time; others wait. 0: 256
-	PerPerson func() int       // how many of them are of one person; 0, and nil: no bound
-	PerHour   int              // calls that one person may start in an hour; 0: no limit
-	Timeout   time.Duration    // of a call, the wait for others included
-	Waiting   func() int       // counts the running calls that wait for the API; for Server.Waiting
-	Observe   func(Ended)      // if set, is called at the end of each call, also concurrently
-	Log       *slog.Logger     // gets a line per call at debug level (spec §8.1)
+// Limits bound the calls of people who share the server.
+type Limits struct {
+	MaxCalls  int        // calls that run at the same time; others wait. 0: 256
+	PerPerson func() int // how many of them are of one person; 0, and nil: no bound
+	PerHour   int        // calls that one person may start in an hour; 0: no limit
 }
 
 // Ended says how a call of a tool ended.

@@ -1,11 +1,18 @@
 package server
 
 import (
+	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
@@ -16,11 +23,6 @@ const instructions = "Answers questions with current information from the web.\n
 	"date, and used_search says whether the web was searched. The date, published_at, is today's " +
 	"if a page has none. Name the sources when you use the answer."
 
-const (
-	detailed   = "answer_detailed" // the tool that can be a task
-	maxResults = 10                // upper bound of max_results, as in the configuration
-)
-
 // instructions tell models how to use the tools.
 func (o Options) instructions() string {
 	if o.Within > 0 {
@@ -29,108 +31,87 @@ func (o Options) instructions() string {
 	return instructions
 }
 
-// tools returns the tools of spec §3.1. A tool that asks has the name of its profile.
-func tools(o Options) []*mcp.Tool {
-	d := o.Defaults
-	hosts, _ := jsonx.Marshal(append([]string{}, d.Domains...)) // strings are always valid JSON
-	search := fmt.Appendf(nil, searchSchema, d.RecencyDays, maxResults, d.MaxResults, hosts)
+const detailed = "answer_detailed" // the tool that can be a task
 
-	all := []*mcp.Tool{
-		{
-			Name:  "answer",
-			Title: "Answer with web search",
-			Description: "Search the web when needed and provide balanced, well-sourced answers. " +
-				"This is the standard general-purpose tool.",
-			InputSchema: json.RawMessage(search),
-		},
-		{
-			Name:  detailed,
-			Title: "Research in depth with web search",
-			Description: "Perform comprehensive analysis with thorough research and detailed " +
-				"explanations. Best for complex questions requiring deep investigation.",
-			InputSchema: json.RawMessage(search),
-		},
-		{
-			Name:  "answer_quick",
-			Title: "Quick answer with web search",
-			Description: "Provide fast, concise answers optimized for speed. " +
-				"Best for simple lookups or urgent questions.",
-			InputSchema: json.RawMessage(quickSchema),
-		},
-	}
+// Tool is a tool. One that answers questions has the name of its profile.
+type Tool struct {
+	Name        string
+	Title       string
+	Description string // for models
+	Flag        string // of the command ask, which then uses the tool in place of answer
+}
 
+// Argument is an argument of tools. It has the name of its field in the JSON of answer.Question.
+type Argument struct {
+	Name   string
+	Tools  []string        // that list it; all tools take those of a question
+	Usage  string          // of the flag of ask, with the name of its value in backquotes
+	Schema json.RawMessage // for models. Some clients refuse schemas with other keywords
+}
+
+//go:embed tools.json
+var table []byte
+
+// Table has the tools of spec §3.1, that for late answers, and their arguments.
+var Table = func() (t struct {
+	Tools     []Tool
+	Late      Tool
+	Arguments []Argument
+}) {
+	_ = json.Unmarshal(table, &t) // the tests read it
+	return t
+}()
+
+// tools returns the tools as tools/list shows them.
+func tools(o Options) (all []*mcp.Tool) {
+	shown := Table.Tools
 	output := outputSchema
 	if o.Within > 0 {
-		all = append(all, lateTool)
+		shown = append(slices.Clone(shown), Table.Late)
 		output = lateSchema
 	}
-	for _, t := range all {
-		t.Annotations = &mcp.ToolAnnotations{
-			ReadOnlyHint:  true,
-			OpenWorldHint: new(true),
+
+	for _, t := range shown {
+		tool := &mcp.Tool{
+			Name:        t.Name,
+			Title:       t.Title,
+			Description: t.Description,
+			InputSchema: t.schema(o.Defaults),
+			Annotations: &mcp.ToolAnnotations{
+				ReadOnlyHint:  true,
+				OpenWorldHint: new(true),
+			},
 		}
 		if o.Structured {
-			t.OutputSchema = json.RawMessage(output)
+			tool.OutputSchema = json.RawMessage(output)
 		}
+		all = append(all, tool)
 	}
 	return all
 }
 
-// The schemas are written by hand: inferred ones have keywords that some clients refuse. The SDK
-// sends them without the blanks between values.
+// schema returns the schema of the arguments of a tool, of which the first is required.
+func (t Tool) schema(d answer.Defaults) json.RawMessage {
+	defaults, _ := jsonx.Marshal(d) // numbers of the configuration are finite
+	var properties []string
+	required := ""
+	for _, a := range Table.Arguments {
+		if !slices.Contains(a.Tools, t.Name) {
+			continue
+		}
+		value := gjson.GetBytes(defaults, a.Name)
+		if value.Exists() {
+			a.Schema, _ = sjson.SetRawBytes(a.Schema, "default", []byte(value.Raw)) // the path is valid
+		}
+		properties = append(properties, fmt.Sprintf("%q:%s", a.Name, a.Schema))
+		required = cmp.Or(required, a.Name)
+	}
+	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":[%q]}`,
+		strings.Join(properties, ","), required)
+}
+
+// The schemas of results. The SDK sends them without the blanks between values.
 const (
-	queryProperty = `"query": {
-		"type": "string",
-		"description": "The question, in any language. It is all that the model sees, ` +
-		`so include the context it needs."
-	}`
-
-	// quickSchema has nothing but the query, although the tool takes the other arguments, too.
-	quickSchema = `{
-		"type": "object",
-		"properties": {` + queryProperty + `},
-		"required": ["query"]
-	}`
-
-	// searchSchema takes the default of recency_days, the maximum and the default of max_results,
-	// and the default of domains.
-	searchSchema = `{
-		"type": "object",
-		"properties": {` + queryProperty + `,
-			"recency_days": {
-				"type": "number",
-				"description": "How many days back to look first: few for news, ` +
-		`many for background.",
-				"minimum": 0,
-				"default": %v
-			},
-			"max_results": {
-				"type": "number",
-				"description": "How many search results to look at.",
-				"minimum": 1,
-				"maximum": %d,
-				"default": %v
-			},
-			"domains": {
-				"type": "array",
-				"items": {"type": "string"},
-				"description": "Host names of preferred sources, such as example.com, ` +
-		`without scheme, path or wildcard. An empty array means the default.",
-				"default": %s
-			},
-			"only_domains": {
-				"type": "boolean",
-				"description": "Search no other pages than those of domains."
-			},
-			"exclude_domains": {
-				"type": "array",
-				"items": {"type": "string"},
-				"description": "Host names whose pages are neither searched nor cited."
-			}
-		},
-		"required": ["query"]
-	}`
-
 	answerProperties = `
 			"answer": {"type": "string"},
 			"used_search": {"type": "boolean"},

@@ -4,11 +4,13 @@
 package text
 
 import (
+	"fmt"
 	"net"
 	"regexp"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
@@ -121,4 +123,19 @@ func Nearest(s string, names []string) string {
 		}
 	}
 	return nearest
+}
+
+// EscapeJSON escapes the characters of a JSON document that Unsafe names. Only its strings can have
+// them.
+func EscapeJSON(doc []byte) (escaped []byte) {
+	for _, r := range string(doc) {
+		if !Unsafe(r) {
+			escaped = utf8.AppendRune(escaped, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped
 }

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func TestStorePrepared(t *testing.T) {
 		}
 	}
 
-	err = store(filepath.Join(folder, "key"), "a-key-0123")
+	err = Store(filepath.Join(folder, "key"), "a-key-0123")
 	if err != nil {
 		t.Fatal(err)
 	}

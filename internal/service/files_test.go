@@ -1,4 +1,4 @@
-package cli
+package service
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,14 +28,14 @@ type change struct {
 
 // A change of a file counts when a read a second later agrees. Broken data changes nothing, and is
 // logged once.
-func TestWatchedFile(t *testing.T) {
+func TestFiles(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
 		name     string
 		changes  []change
 		accepted time.Duration // when "new" is accepted; 0: never
 		logged   string        // once; "": nothing
-		stale    int64         // files that cannot be used at the end
+		stale    int           // files that cannot be used at the end
 	}{
 		{"change", []change{{1, "new"}}, 6 * second, "", 0},
 		{"half written", []change{{5*second - 1, "ne"}, {6*second - 1, "new"}}, 7 * second, "", 0},
@@ -49,9 +48,8 @@ func TestWatchedFile(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				stale := &atomic.Int64{}
-				accepted, log := follow(t, tt.changes, stale)
-				compare.Equal(t, "stale files", stale.Load(), tt.stale)
+				accepted, log, stale := follow(t, tt.changes)
+				compare.Equal(t, "stale files", stale, tt.stale)
 
 				compare.Equal(t, "time until new data is accepted", accepted, tt.accepted)
 				lines := strings.Count(log, "\n")
@@ -64,16 +62,15 @@ func TestWatchedFile(t *testing.T) {
 	}
 }
 
-// follow follows a file for an hour. It returns when "new" was accepted, and what was logged.
+// follow follows a file for an hour. It returns when "new" was accepted, what was logged, and how many
+// files cannot be used at the end.
 func follow(
-	t *testing.T, changes []change, stale *atomic.Int64,
-) (accepted time.Duration, logged string) {
+	t *testing.T, changes []change,
+) (accepted time.Duration, logged string, stale int) {
 	var log bytes.Buffer
 	start := time.Now()
-	f := &watchedFile{
+	f := &file{
 		what:    "data",
-		log:     slog.New(slog.NewTextHandler(&log, nil)),
-		stale:   stale,
 		current: reading{data: "old"},
 	}
 	f.read = func(string) ([]byte, error) {
@@ -99,8 +96,12 @@ func follow(
 
 	ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 	defer stop()
-	f.follow(ctx)
-	return accepted, log.String()
+	files := &Files{
+		log: slog.New(slog.NewTextHandler(&log, nil)),
+		all: []*file{f},
+	}
+	files.Follow(ctx)
+	return accepted, log.String(), files.Stale()
 }
 
 // A key that login stores is in force and redacted after a second read, and one that it removes is not
@@ -109,26 +110,29 @@ func TestWatchKey(t *testing.T) {
 	const key = "new-key-0123"
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "key")
-		a := &app{redactor: redact.New()}
-		client := llm.New(llm.Options{})
-		b := &backend{log: slog.New(slog.DiscardHandler)}
-		b.Advisor.KeyInFile = true
-		b.Config = &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
+		s := &Service{
+			API:      llm.New(llm.Options{}),
+			Log:      slog.New(slog.DiscardHandler),
+			Redactor: redact.New(),
+			keys:     newKeyring(""),
+		}
+		s.Advisor.KeyInFile = true
+		s.Config = &config.Config{Derived: &config.Derived{KeyFile: file, StoredKey: file}}
 		ctx, stop := context.WithCancel(t.Context())
-		go a.watchKey(b, client, newKeyring(""))(ctx)
+		go s.NewFiles().Follow(ctx)
 		defer stop()
 
 		check := func(want string) {
 			t.Helper()
 			time.Sleep(2 * rereadTime)
-			compare.Contains(t, "the client's error", fmt.Sprint(client.Ready()), want)
+			compare.Contains(t, "the client's error", fmt.Sprint(s.API.Ready()), want)
 		}
 		check("Missing API key")
 		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		check("<nil>")
-		if got := a.redactor.Line(key); got != redact.Redacted {
+		if got := s.Redactor.Line(key); got != redact.Redacted {
 			t.Errorf("the key is %q in the log", got)
 		}
 		os.Remove(file)

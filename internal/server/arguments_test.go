@@ -73,7 +73,7 @@ var invalidArguments = map[string]string{
 func TestInvalidArguments(t *testing.T) {
 	for args, want := range invalidArguments {
 		t.Run(args, func(t *testing.T) {
-			_, err := question(gjson.Parse(args), answer.Defaults{})
+			_, err := Question(gjson.Parse(args), answer.Defaults{}, false)
 			compare.Equal(t, "error", fmt.Sprint(err), want)
 		})
 	}

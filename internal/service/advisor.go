@@ -1,0 +1,100 @@
+package service
+
+import (
+	"cmp"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// advisor has what advice about errors may name: settings and their origins, but no secrets.
+func advisor(cfg *config.Config, getenv func(string) string) advice.Advisor {
+	key := getenv(cfg.KeyEnv)
+	if cfg.KeyFile != "" {
+		key = cfg.APIKey
+	}
+	models := map[string]advice.Setting{}
+	for tool, p := range profiles(cfg) {
+		models[tool] = setting(cfg, "model_profiles."+tool+".model", p.Model)
+	}
+
+	return advice.Advisor{
+		BaseURL:   setting(cfg, "openai.base_url", config.BareURL(cfg.OpenAI.BaseURL)),
+		Models:    models,
+		Streams:   cfg.Responses.Stream != "false",
+		Key:       cfg.KeyEnv,
+		KeyInFile: cfg.KeyFile != "",
+		Login:     loginCommand(cfg, getenv),
+		HidesKey:  cfg.Hides,
+		KeyFlaw:   KeyFlaw(cmp.Or(strings.TrimSpace(key), "none")), // one that is missing has none
+		Headers:   cfg.HeaderVariables,
+		Proxy:     proxyVariable(cfg.OpenAI.BaseURL, getenv),
+		GOOS:      runtime.GOOS,
+		RootsFile: getenv("SSL_CERT_FILE"),
+	}
+}
+
+// setting is a setting with the place that its value comes from.
+func setting(cfg *config.Config, key, value string) advice.Setting {
+	origin := strings.TrimPrefix(cfg.Origin(key), "default")
+	return advice.Setting{
+		Name:  key,
+		Value: value,
+		From:  cmp.Or(origin, "the default"),
+	}
+}
+
+// loginCommand is the command line that stores the key which the server uses, or "" if that key
+// is elsewhere.
+func loginCommand(cfg *config.Config, getenv func(string) string) string {
+	if !cfg.KeyStored() {
+		return ""
+	}
+	return command(getenv) + " login"
+}
+
+// command is how the program is started. npx and npm leave no command behind.
+func command(getenv func(string) string) string {
+	if strings.Contains(getenv("npm_lifecycle_script"), version.Name) {
+		return "npx -y " + version.Name + "@" + version.Version // not a local package
+	}
+	return version.Name
+}
+
+// keyFlaws are forms that a key does not have, as regular expressions, with what is wrong.
+var keyFlaws = [][2]string{
+	{`^$`, "it is empty"},
+	{`^YOUR_`, "it is the placeholder of the README"},
+	{`[\r\n]`, "it has several lines"},
+	{`^[$%{]`, "it is a reference to a variable, such as ${NAME}"},
+	{`\s`, "it has blanks, perhaps those of Bearer"},
+	{"[\"'`]", "it has quotes"},
+	{`\*|\.\.\.`, "it is shown in part"},
+	{`[^!-~]`, "it has control characters, or characters that are not ASCII"},
+}
+
+// KeyFlaw says why a key cannot be one, or "".
+func KeyFlaw(key string) string {
+	for _, f := range keyFlaws {
+		matches, _ := regexp.MatchString(f[0], key)
+		if matches {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// proxyVariable is the variable that names the proxy for base, as package net/http reads it.
+func proxyVariable(base string, getenv func(string) string) string {
+	scheme, _, _ := strings.Cut(strings.ToLower(base), ":")
+	name := scheme + "_proxy"
+	upper := strings.ToUpper(name)
+	if getenv(upper) == "" && getenv(name) != "" {
+		return name
+	}
+	return upper
+}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// CallLog returns what logs the end of a call. Calls that a loop may have made share a line.
+func (s *Service) CallLog() func(server.Ended) {
+	limiter := &logging.Limiter{}
+	return func(c server.Ended) {
+		n := 1
+		if c.Outcome == "limited" || c.Outcome == "invalid" { // perhaps of a loop
+			n = limiter.Count([2]string{c.Person.ID, c.Outcome})
+		}
+		log := s.Log
+		if n > 1 {
+			log = log.With("count", n)
+		}
+		if n > 0 {
+			logCall(log, c, s.Profiles[c.Tool].Model, s.Advisor)
+		}
+	}
+}
+
+// forOperator are the kinds of errors that the operator can fix.
+var forOperator = []llm.Kind{
+	llm.KindMissingKey,
+	llm.KindAuth,
+	llm.KindPermission,
+	llm.KindBlocked,
+	llm.KindQuota,
+	llm.KindUnverified,
+	llm.KindModel,
+	llm.KindNotFound,
+	llm.KindParameter,
+	llm.KindConnection,
+	llm.KindBadResponse,
+}
+
+// logCall logs a call. The API's message may quote the question, so it is for debugging only.
+func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advisor) {
+	log = log.With("call_id", c.ID)
+	if c.Traceparent != "" {
+		log = log.With("traceparent", c.Traceparent)
+	}
+	log = log.With("tool", c.Tool, "client", c.Person.Name, "app", c.App, "model", model,
+		"outcome", c.Outcome)
+	level := slog.LevelInfo
+	kind := llm.KindOf(c.Err)
+	if c.Err != nil {
+		log = log.With("kind", kind.Label())
+		log.Debug("call failed", "err", c.Err.Error())
+	}
+	if kind == llm.KindConnection {
+		log = log.With("cause", advice.Cause(c.Err))
+	}
+
+	e, ok := errors.AsType[*llm.Error](c.Err)
+	if ok {
+		log = log.With("status", e.Status, "code", text.Truncate(e.Code, 100))
+	}
+	if slices.Contains(forOperator, kind) {
+		level = slog.LevelWarn
+		_, hint := advisor.Advise(c.Tool, c.Err) // the caller gets none of it
+		log = log.With("hint", hint)
+	}
+
+	// Not Seconds: it adds two numbers, and 2.72 s would be logged as 2.7199999999999998.
+	seconds := func(d time.Duration) float64 {
+		return float64(d.Milliseconds()) / 1000
+	}
+	usage := c.Meta.Usage
+	log.Log(context.Background(), level, "call",
+		"request_id", c.RequestID,
+		"attempts", c.Attempts,
+		"seconds", seconds(c.Duration),
+		"api_seconds", seconds(c.Time),
+		"input_tokens", usage.Input,
+		"cached_tokens", usage.Cached,
+		"output_tokens", usage.Output,
+		"reasoning_tokens", usage.Reasoning,
+		"searches", c.Meta.Searches)
+}

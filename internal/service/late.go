@@ -1,0 +1,137 @@
+package service
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+const (
+	minTaskSecret = 32 // characters
+	minSealingKey = 24 // those of an API key in its place; the warning says so
+)
+
+// Late returns which calls outlive their request: tasks and late answers. They outlive the
+// process where the configuration runs their tool in the background and there is a secret for
+// their ids. If requests are shared among processes, there are no others. last is that of
+// server.Late. The error is about the secrets.
+func (s *Service) Late(
+	shared bool, last <-chan struct{},
+) (l server.Late, warning string, err error) {
+	secrets, err := s.taskSecrets()
+	if err != nil {
+		return l, "", err
+	}
+	list := func() []string { return secrets }
+	if len(secrets) == 0 {
+		list = s.keys.list
+	}
+
+	settings := s.Config.Server
+	within := time.Duration(settings.AnswerWithinMS) * time.Millisecond
+	isTask := settings.Tasks && s.Profiles["answer_detailed"].Background
+	var api *tasks.API
+	switch {
+	case !s.usesBackground():
+	case len(list()) > 0:
+		api = s.background(list)
+	case isTask || within > 0:
+		warning = "tasks do not outlive the process, and over HTTP calls are no tasks: set " +
+			"MCP_TASK_SECRETS, because there is no API key of at least 24 characters"
+	}
+
+	switch {
+	case !shared:
+		isTask = settings.Tasks
+	case api == nil:
+		isTask = false
+		within = 0
+	}
+	return server.Late{
+		Tasks:  isTask,
+		API:    api,
+		Shared: shared,
+		Within: within,
+		Last:   last,
+	}, warning, nil
+}
+
+// usesBackground reports whether a tool runs in the background of the API.
+func (s *Service) usesBackground() bool {
+	isBackground := func(p answer.Profile) bool { return p.Background }
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.Profiles)), isBackground)
+}
+
+// background is the API as the home of tasks, whose ids the secrets of list seal.
+func (s *Service) background(list func() []string) *tasks.API {
+	// How long the API has an answer after the time limit, as far as a task relies on it.
+	keep := 8 * time.Minute // of about ten
+	if s.Config.Responses.Store {
+		keep = time.Hour // of a month
+	}
+	return &tasks.API{
+		Fetch:   s.Answerer.Fetch,
+		Cancel:  s.API.Cancel,
+		Secrets: list,
+		BaseURL: s.baseURL,
+		Keep:    keep,
+	}
+}
+
+// keyring has the API key that seals the ids of tasks where there are no secrets for it, and
+// after a change of its file the previous one, too. Keys that are too short are not in it.
+type keyring struct{ keys atomic.Pointer[[]string] }
+
+func newKeyring(key string) *keyring {
+	k := &keyring{}
+	k.keys.Store(&[]string{})
+	k.add(key)
+	return k
+}
+
+// add puts a key first.
+func (k *keyring) add(key string) {
+	key = strings.TrimSpace(key)
+	old := k.list()
+	isSame := len(old) > 0 && old[0] == key // the same one after a broken file
+	if len(key) < minSealingKey || isSame {
+		return
+	}
+	keys := append([]string{key}, old[:min(1, len(old))]...)
+	k.keys.Store(&keys)
+}
+
+func (k *keyring) list() []string {
+	return *k.keys.Load()
+}
+
+// taskSecrets returns the secrets of the environment. The redactor knows all of them.
+func (s *Service) taskSecrets() ([]string, error) {
+	const variable = "MCP_TASK_SECRETS"
+	list, path, err := s.Secret(variable)
+	if err != nil {
+		return nil, err
+	}
+
+	secrets := text.List(string(list))
+	s.Redactor.Add(secrets...)
+	for i, secret := range secrets {
+		if len(secret) < minTaskSecret {
+			return nil, fmt.Errorf("secret %d of %s has fewer than %d characters",
+				i+1, cmp.Or(path, variable), minTaskSecret)
+		}
+	}
+	if len(secrets) == 0 && path != "" {
+		return nil, fmt.Errorf("%s has no secrets", path)
+	}
+	return secrets, nil
+}

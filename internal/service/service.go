@@ -1,0 +1,225 @@
+// Package service builds what all commands share from the configuration: the log, the client of
+// the API and the answerer. Package cli puts a transport in front of it.
+//
+//	service.go  a Service: the log, the client of the API, the answerer
+//	advisor.go  what advice about errors may name
+//	files.go    secrets in variables and files, which may change
+//	late.go     calls that outlive their requests, and the secrets of their ids
+//	calllog.go  a line for each call of a shared server
+package service
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/doctor"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+// Options configure a Service.
+type Options struct {
+	Config      *config.Config
+	Warnings    []string      // of loading it
+	Offline     bool          // answer from the built-in fake API
+	RefusalTime time.Duration // see llm.Options
+	LogFormat   string        // of logging.Options
+	Stderr      io.Writer     // gets the log
+	Getenv      func(name string) string
+}
+
+// Service is what answers questions.
+type Service struct {
+	doctor.Backend
+	Warnings []string // about the configuration, a line each
+	Log      *slog.Logger
+	Redactor *redact.Redactor // knows the secrets of the configuration
+	API      *llm.Client
+	Answerer *answer.Answerer
+	Settings server.Settings
+	Getenv   func(name string) string
+	Command  string // how the program is started
+
+	baseURL string
+	keys    *keyring
+	close   []func()
+}
+
+// New connects the packages. It does not touch the network, except that the offline API listens
+// on loopback.
+func New(o Options) (*Service, error) {
+	cfg := o.Config
+	closeAPI := func() {}
+	if o.Offline {
+		api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond}) // to be watched
+		if err != nil {
+			return nil, fmt.Errorf("starting the offline API: %w", err)
+		}
+		cfg = cfg.Offline(api.URL)
+		closeAPI = api.Close
+	}
+
+	redactor := redact.New(cfg.Secrets...)
+	log, closeLog, logErr := logging.New(logging.Options{
+		Debug:    cfg.Server.Debug,
+		File:     cfg.Server.DebugFile,
+		Format:   o.LogFormat,
+		Stderr:   o.Stderr,
+		NoColor:  o.Getenv("NO_COLOR") != "",
+		Redactor: redactor,
+	})
+
+	connect := o.connect(cfg, log, redactor)
+	client := connect(cfg.APIKey, cfg.Request.MaxRetries)
+	byTool := profiles(cfg)
+	system := cfg.Policy.System
+	instructions, warning := policy.Load(system.Source, system.Path, system.Merge, config.ReadFile)
+
+	return &Service{
+		Backend: doctor.Backend{
+			Config:   o.Config,
+			LogErr:   logErr,
+			Advisor:  advisor(cfg, o.Getenv),
+			Profiles: byTool,
+			Connect: func(key string) *llm.Client {
+				return connect(cmp.Or(key, cfg.APIKey), 0)
+			},
+		},
+		Warnings: o.warnings(cfg, logErr, warning),
+		Log:      log,
+		Redactor: redactor,
+		API:      client,
+		Answerer: newAnswerer(cfg, client, instructions, byTool, log),
+		Settings: settings(cfg),
+		Getenv:   o.Getenv,
+		Command:  command(o.Getenv),
+		baseURL:  cfg.OpenAI.BaseURL,
+		keys:     newKeyring(cfg.APIKey),
+		close:    []func(){closeAPI, closeLog},
+	}, nil
+}
+
+// connect returns what makes a client of the API with a key.
+func (o Options) connect(
+	cfg *config.Config, log *slog.Logger, redactor *redact.Redactor,
+) func(key string, retries int) *llm.Client {
+	return func(key string, retries int) *llm.Client {
+		return llm.New(llm.Options{
+			BaseURL:      cfg.OpenAI.BaseURL,
+			Organization: cfg.OpenAI.Organization,
+			Project:      cfg.OpenAI.Project,
+			APIKey:       key,
+			Headers:      cfg.SentHeaders,
+			Store:        cfg.Responses.Store,
+			MaxRetries:   retries,
+			RefusalTime:  o.RefusalTime,
+			UserAgent:    version.Name + "/" + version.String(),
+			Logger:       log,
+			Redactor:     redactor,
+		})
+	}
+}
+
+// newAnswerer makes what turns a question into an answer.
+func newAnswerer(
+	cfg *config.Config,
+	client *llm.Client,
+	instructions string,
+	byTool map[string]answer.Profile,
+	log *slog.Logger,
+) *answer.Answerer {
+	return answer.New(answer.Options{
+		Client:          client,
+		Instructions:    instructions,
+		Profiles:        byTool,
+		MaxCitations:    cfg.Policy.MaxCitations,
+		RequeryAttempts: cfg.Policy.RequeryAttempts,
+		Defaults:        answer.Defaults(cfg.Search.Defaults),
+		Search:          search(cfg),
+		ExtraBody:       cfg.Request.ExtraBody,
+		Stream:          cfg.Responses.Stream,
+		Location:        cfg.Location,
+		Logger:          log,
+	})
+}
+
+// settings are those of the tools.
+func settings(cfg *config.Config) server.Settings {
+	return server.Settings{
+		Defaults:   answer.Defaults(cfg.Search.Defaults),
+		Timeout:    cfg.Timeout(),
+		Structured: cfg.Server.StructuredContent,
+		NoMeta:     !cfg.Server.Meta,
+		ToolErrors: cfg.Server.ToolErrors,
+		Debug:      cfg.Server.Debug,
+	}
+}
+
+// profiles are the profiles of the configuration, by tool.
+func profiles(cfg *config.Config) map[string]answer.Profile {
+	p := cfg.ModelProfiles
+	return map[string]answer.Profile{
+		"answer":          answer.Profile(p.Answer),
+		"answer_detailed": answer.Profile(p.AnswerDetailed),
+		"answer_quick":    answer.Profile(p.AnswerQuick),
+	}
+}
+
+// search are the settings of the web search tool.
+func search(cfg *config.Config) answer.Search {
+	s := cfg.Search
+	var location *answer.Location // nil is not sent, an empty one is
+	if cfg.Origin("search.user_location") != "" {
+		location = new(answer.Location(s.UserLocation))
+	}
+
+	return answer.Search{
+		EnforceDomains: s.EnforceDomains,
+		BlockedDomains: s.BlockedDomains,
+		Required:       s.Required,
+		ContextSize:    s.ContextSize,
+		UserLocation:   location,
+		Extra:          s.Extra,
+	}
+}
+
+// warnings are those of loading the configuration, and what shows when it is used.
+func (o Options) warnings(cfg *config.Config, logErr error, instructions string) []string {
+	lines := slices.Clone(o.Warnings)
+	if logErr != nil {
+		lines = append(lines, logErr.Error()+"; the debug log goes to stderr only")
+	}
+	lines = append(lines, instructions, doctor.ClearText(cfg.OpenAI.BaseURL))
+	if cfg.KeyErr != nil && !o.Offline {
+		lines = append(lines, cfg.KeyErr.Error())
+	}
+	return lines
+}
+
+// Close flushes the log, and ends the offline API.
+func (s *Service) Close() {
+	for _, end := range s.close {
+		end()
+	}
+}
+
+// Ready returns why calls cannot be answered, or nil.
+func (s *Service) Ready() error {
+	err := s.API.Ready()
+	if err != nil {
+		return errors.New(s.Advisor.Explain("answer", err))
+	}
+	return nil
+}
