@@ -1,0 +1,72 @@
+// Command manual writes the manual pages and the completions of a release, which follow from the
+// commands and their flags.
+//
+//	go run ./packaging/manual -out bin/manual -time 1767323045
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cli"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
+)
+
+func main() {
+	out := flag.String("out", "bin/manual", "folder for the files, in man and completion")
+	seconds := flag.Int64("time", 0, "date of the pages, in seconds since 1970")
+	flag.Parse()
+	err := write(*out, time.Unix(*seconds, 0).UTC())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "manual: error:", err)
+		os.Exit(1)
+	}
+}
+
+// write replaces the folder out.
+func write(out string, date time.Time) error {
+	man := filepath.Join(out, "man")
+	scripts := filepath.Join(out, "completion")
+	err := os.RemoveAll(out)
+	for _, folder := range []string{man, scripts} {
+		err = cmp.Or(err, os.MkdirAll(folder, 0o755))
+	}
+	if err != nil {
+		return err
+	}
+
+	root := cli.Command()
+	root.DisableAutoGenTag = true // which has the time of the run
+	for _, c := range append(root.Commands(), root) {
+		c.LocalFlags().VisitAll(nameValue)
+	}
+	script := filepath.Join(scripts, version.Name)
+	return cmp.Or(
+		root.GenBashCompletionFileV2(script+".bash", true),
+		root.GenZshCompletionFile(script+".zsh"),
+		root.GenFishCompletionFile(script+".fish", true),
+		root.GenPowerShellCompletionFileWithDesc(script+".ps1"),
+		doc.GenManTree(root, &doc.GenManHeader{
+			Section: "1",
+			Date:    &date,
+			Source:  version.Name + " " + version.Version,
+			Manual:  "User Commands",
+		}, man),
+	)
+}
+
+// nameValue makes the manual page show the name of the value of a flag that has no default.
+func nameValue(f *pflag.Flag) {
+	name, usage := pflag.UnquoteUsage(f)
+	f.Usage = usage
+	if f.DefValue == "" || f.DefValue == "[]" {
+		f.DefValue = name
+	}
+}
