@@ -108,8 +108,10 @@ func (x *exchange) pause(d time.Duration) bool {
 
 // fail sends an error, worded as by the API, because it reaches the user.
 func (x *exchange) fail(status int, message string) {
-	e := object{"message": message, "type": "invalid_request_error"}
-	x.sendJSON(status, object{"error": e})
+	x.sendJSON(status, object{"error": object{
+		"message": message,
+		"type":    "invalid_request_error",
+	}})
 }
 
 // sendJSON sends a whole body.

@@ -12,12 +12,9 @@ import (
 // events returns the stream of a finished response.
 func events(final gjson.Result) (all []object) {
 	add := func(event string, members object) {
-		e := object{
-			"type":            "response." + event,
-			"sequence_number": len(all),
-		}
-		maps.Copy(e, members)
-		all = append(all, e)
+		members["type"] = "response." + event
+		members["sequence_number"] = len(all)
+		all = append(all, members)
 	}
 
 	isBackground := final.Get("background").Bool()
@@ -43,8 +40,7 @@ func events(final gjson.Result) (all []object) {
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	whole := json.RawMessage(final.Raw)
-	add(final.Get("status").String(), object{"response": whole})
+	add(final.Get("status").String(), object{"response": json.RawMessage(final.Raw)})
 	return all
 }
 
@@ -88,17 +84,14 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 		}
 	case "message":
 		for n, part := range item.Get("content").Array() {
-			empty := object{"type": "output_text", "text": ""}
-			whole := json.RawMessage(part.Raw)
-
 			add("content_part.added", object{
 				"content_index": n,
-				"part":          empty,
+				"part":          object{"type": "output_text", "text": ""},
 			})
 			addText("output_text", "content_index", n, part)
 			add("content_part.done", object{
 				"content_index": n,
-				"part":          whole,
+				"part":          json.RawMessage(part.Raw),
 			})
 		}
 	}

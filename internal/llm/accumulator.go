@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
@@ -57,10 +58,13 @@ type block struct {
 	sent strings.Builder // all deltas
 }
 
-func newAccumulator(call *Call, log func([]byte)) *accumulator {
+// newAccumulator returns an accumulator that writes what came back to the debug log.
+func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
 	return &accumulator{
-		call:    call,
-		log:     log,
+		call: call,
+		log: func(data []byte) {
+			c.logBody(ctx, "openai(client): response", data)
+		},
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
 		types:   map[itemNumber]string{},
@@ -166,19 +170,17 @@ func (a *accumulator) setID(r *Response) {
 
 // finishPlain makes the response of an answer that is not a stream.
 func (a *accumulator) finishPlain(data []byte) (*Response, error) {
-	r, err := decodeResponse(data)
-	if err != nil {
-		return nil, err
-	}
-	isNone := a.running() && !r.hasState()
-	if isNone || a.isOther(r) {
+	r := &Response{}
+	err := decode(data, r)
+	_, isMalformed := errors.AsType[*json.SyntaxError](err)
+	isCut := isMalformed && err.Error() == "unexpected end of JSON input"
+	isNone := a.running() && !slices.Contains(backgroundStates, r.Status)
+
+	switch {
+	case !isObject(data), isMalformed && !isCut, err == nil && isNone:
 		return nil, notResponse(data)
-	}
-	if r.Running() {
-		a.setID(r)
-		if a.running() {
-			return r, nil
-		}
+	case err != nil:
+		return nil, err
 	}
 	return a.finish(r, data)
 }
@@ -188,13 +190,21 @@ func (a *accumulator) isOther(r *Response) bool {
 	return a.id != "" && r.ID != "" && r.ID != a.id
 }
 
-// finish checks a response, whose JSON is data, and emits what was not streamed of it. The complete
-// items are its output if it has none: some servers leave it out.
+// finish checks a response, whose JSON is data, and emits what was not streamed of it. One that runs
+// in the background is returned as it is. The complete items are the output if there is none: some
+// servers leave it out.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
-	a.log(data)
 	if a.isOther(r) {
 		return nil, notResponse(data)
 	}
+	if r.Running() {
+		a.setID(r)
+		if a.running() {
+			return r, nil
+		}
+	}
+
+	a.log(data)
 	a.ended = r
 	if len(r.Output) == 0 && len(a.done) > 0 {
 		r.Output = a.done
@@ -250,7 +260,12 @@ func (i Item) blocks(first float64) []blockText {
 
 	case "web_search_call":
 		b.Kind = BlockSearch
-		b.search = i.search()
+		queries := append([]string{i.Action.Query}, i.Action.Queries...)
+		b.search = Search{
+			Action: i.Action.Type,
+			Query:  cmp.Or(queries...),
+			URL:    i.Action.URL,
+		}
 
 	default:
 		return nil
@@ -264,7 +279,9 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
-		a.emitItem(a.itemOf(ev), ev.Item, isComplete)
+		number := a.itemOf(ev)
+		a.types[number] = ev.Item.Type
+		a.emitItem(number, ev.Item, 0, isComplete)
 		if isComplete {
 			delete(a.byIndex, ev.OutputIndex)
 		}
@@ -275,7 +292,7 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 			ID:      ev.ItemID,
 			Content: []Part{ev.Part},
 		}
-		a.emit(a.itemOf(ev), message.blocks(ev.ContentIndex), isComplete)
+		a.emitItem(a.itemOf(ev), message, ev.ContentIndex, isComplete)
 
 	default:
 		a.emitDelta(ev)
@@ -319,26 +336,21 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	return item
 }
 
-// emitItem emits what an item says of its blocks.
-func (a *accumulator) emitItem(number itemNumber, item Item, isComplete bool) {
+// emitItem starts the blocks of an item that are new, and completes them if they are complete. The
+// first part of a message has the number first.
+func (a *accumulator) emitItem(number itemNumber, item Item, first float64, isComplete bool) {
 	a.rememberID(number, item.ID)
-	a.types[number] = item.Type
-	a.emit(number, item.blocks(0), isComplete)
+	for _, said := range item.blocks(first) {
+		b := a.openBlock(number, said)
+		if isComplete {
+			a.completeBlock(b, said)
+		}
+	}
 }
 
 func (a *accumulator) rememberID(number itemNumber, id string) {
 	if id != "" {
 		a.byID[id] = number
-	}
-}
-
-// emit starts the blocks of an item that are new, and completes them if they are complete.
-func (a *accumulator) emit(item itemNumber, blocks []blockText, isComplete bool) {
-	for _, said := range blocks {
-		b := a.openBlock(item, said)
-		if isComplete {
-			a.completeBlock(b, said)
-		}
 	}
 }
 
@@ -362,7 +374,7 @@ func (a *accumulator) completeOutput(output []Item) {
 				number = next
 			}
 		}
-		a.emitItem(number, item, true)
+		a.emitItem(number, item, 0, true)
 	}
 }
 

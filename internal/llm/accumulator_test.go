@@ -88,7 +88,8 @@ func FuzzAccumulator(f *testing.F) {
 	f.Fuzz(func(t *testing.T, picks string) {
 		var events []Event
 		call := &Call{Sink: func(e Event) { events = append(events, e) }}
-		acc := newAccumulator(call, func([]byte) {})
+		c, _ := newClient(0)
+		acc := c.newAccumulator(t.Context(), call)
 		for _, pick := range picks {
 			payload := pool[int(pick)%len(pool)]
 			r, err := acc.handleEvent([]byte(payload))

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 )
 
 // Kind says what went wrong with a call, as far as the remedy depends on it: in words, as the class
@@ -191,11 +193,7 @@ func (s TunnelError) Error() string {
 
 // QueuedError is how many calls were ahead of one that ended while it waited for the rate limit. It
 // is among the causes of a KindTimeout error.
-type QueuedError int
-
-func (n QueuedError) Error() string {
-	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
-}
+type QueuedError = pacer.QueuedError
 
 func statusName(status int) string {
 	return cmp.Or(http.StatusText(status), "HTTP "+strconv.Itoa(status))
@@ -276,12 +274,6 @@ func (e *Error) named() Kind {
 	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
 }
 
-// refusesParameter reports whether the code says that the API does not take a parameter, or its
-// value, with any question.
-func (e *Error) refusesParameter() bool {
-	return strings.HasPrefix(e.Code, "unsupported_") || e.Code == "unknown_parameter"
-}
-
 // unknownWords are in the messages of servers that do not know a parameter and send no code.
 var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|not supported|extra inputs`)
 
@@ -312,12 +304,13 @@ func (e *Error) statusKind(status int) Kind {
 	message := strings.ToLower(e.Message)
 	isPath := strings.Contains(message, "invalid url")
 	isModel := strings.Contains(message, "model") && !isPath
+	named := e.named()
 
 	switch {
 	case status < 400:
 		return KindBadResponse
-	case e.named() == KindQuota, e.named() == KindBlocked:
-		return e.named()
+	case named == KindQuota, named == KindBlocked:
+		return named
 	case status >= 500:
 		return KindServer
 	case strings.HasPrefix(message, "request too large"): // a 429 that no wait helps
@@ -337,11 +330,10 @@ func (e *Error) statusKind(status int) Kind {
 // message is for an API that does not say why. Such an error has a code and no status, but
 // OpenRouter's code is the status.
 func responseError(data []byte, message string) *Error {
-	e := apiError(data)
+	e := apiError(data, message)
 	if e.Type == "error" { // the type of an event
 		e.Type = ""
 	}
-	e.Message = cmp.Or(e.Message, message)
 	e.Kind = cmp.Or(e.named(), KindFailed)
 
 	status, _ := strconv.Atoi(e.Code)
@@ -362,11 +354,10 @@ func statusError(resp *http.Response) *Error {
 		data, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	}
 
-	e := apiError(data)
+	e := apiError(data, statusMessage(resp.StatusCode, data))
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	e.RetryAfter = retryAfter(resp.Header)
-	e.Message = cmp.Or(e.Message, statusMessage(e.Status, data))
 	e.Kind = e.statusKind(e.Status)
 
 	location, err := resp.Location()
@@ -398,9 +389,9 @@ func statusMessage(status int, data []byte) string {
 }
 
 // apiError reads an error body: OpenAI's {"error":{...}}, or what compatible servers and gateways
-// send instead (a string, a bare message or detail). Without JSON it is empty.
-func apiError(data []byte) *Error {
-	e := &Error{body: string(data)}
+// send instead (a string, a bare message or detail). message is for one that says nothing.
+func apiError(data []byte, message string) *Error {
+	e := &Error{Message: message, body: string(data)}
 	if !json.Valid(data) { // gjson.Valid recurses, so deep nesting would end the process
 		return e
 	}
@@ -419,7 +410,7 @@ func apiError(data []byte) *Error {
 	if namedKind(bare) != (Kind{}) {
 		e.Code = cmp.Or(e.Code, bare)
 	}
-	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String())
+	e.Message = cmp.Or(fields.Get("message").String(), bare, doc.Get("detail").String(), message)
 	return e
 }
 
@@ -430,21 +421,17 @@ func tooLarge(message string) *Error {
 
 // readError is the error of an answer that was not read to its end, or is not what it should be.
 func readError(resp *http.Response, err error) *Error {
-	cause, ok := errors.AsType[*Error](err)
-	_, long := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case ok:
-	case long:
+	cause, _ := errors.AsType[*Error](err)
+	_, isLong := errors.AsType[*http.MaxBytesError](err)
+	if isLong {
 		cause = tooLarge(tooLong)
-	default:
-		cause = &Error{
-			Kind:    KindConnection,
-			Message: "the answer was cut off: " + err.Error(),
-			Err:     err,
-		}
 	}
 
-	e := *cause
+	e := *cmp.Or(cause, &Error{
+		Kind:    KindConnection,
+		Message: "the answer was cut off: " + err.Error(),
+		Err:     err,
+	})
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
 	return &e
@@ -472,18 +459,15 @@ func connectionError(err error) *Error {
 // isPermanent reports whether a connection will fail again: a certificate, a scheme, a TLS version
 // or a proxy's refusal does not change by itself. Other errors may be temporary.
 func isPermanent(err error) bool {
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	if untrusted || errors.Is(err, http.ErrSchemeMismatch) {
-		return true
-	}
+	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	isPlain := errors.Is(err, http.ErrSchemeMismatch)
 
-	op, failed := errors.AsType[*net.OpError](err)
-	if failed && op.Op == "remote error" { // an alert of TLS, for example about its version
-		return true
-	}
+	op, isOp := errors.AsType[*net.OpError](err)
+	isAlert := isOp && op.Op == "remote error" // of TLS, for example about its version
 
-	status, ok := errors.AsType[TunnelError](err)
-	return ok && status < 500
+	status, isTunnel := errors.AsType[TunnelError](err)
+	isRefused := isTunnel && status < 500
+	return isUntrusted || isPlain || isAlert || isRefused
 }
 
 // contextError is a timeout or a cancellation, unless the cause of the context names another kind.

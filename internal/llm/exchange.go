@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -121,12 +122,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	queued := time.Now()
 	err := x.ticket.Wait(ctx, isLast, report)
 	x.call.Waited += time.Since(queued)
-	if err == nil {
-		return nil
-	}
-	ahead := x.ticket.Ahead()
-	x.ticket.Ended()
-	return QueuedError(ahead)
+	return err
 }
 
 // send makes one request and reads its answer to the end, over several connections where the
@@ -140,7 +136,7 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 
 	acc := x.newAccumulator(ctx, x.call)
 	acc.background = background{
-		asked:   x.body.inBackground(),
+		asked:   x.body["background"] == true,
 		model:   x.model,
 		include: x.body.include(),
 		giveUp:  giveUp,
@@ -159,7 +155,9 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.accepted()
+	x.ticket.Accepted()
+	x.memory.accepted(x.call.Person.ID, x.model, x.body, x.removed)
+	x.removed = nil
 
 	r, err := readAnswer(conn, resp, acc)
 	if !acc.running() {
@@ -214,10 +212,12 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	x.body.remove(name)
 
 	p := parameter{x.model, name, fmt.Sprint(value), x.call.Person.ID}
-	if name == identifierParam || failure.Code == "unknown_parameter" {
+	isUnknown := failure.Code == "unknown_parameter"
+	isUnsupported := strings.HasPrefix(failure.Code, "unsupported_")
+	if isUnknown || name == identifierParam {
 		p.value = anyValue
 	}
-	if failure.Lost || failure.refusesParameter() {
+	if isUnknown || isUnsupported || failure.Lost {
 		p.person = everyone
 	}
 	x.removed = append(x.removed, p)
@@ -227,18 +227,6 @@ func (x *exchange) remove(name string, failure *Error) bool {
 		"status", failure.Status,
 		"code", failure.Code)
 	return true
-}
-
-// accepted notes that the API accepts a request, when the header of its answer is there. Only now
-// does a refused parameter mean something for other calls: the API might refuse the request without
-// it, too.
-func (x *exchange) accepted() {
-	x.ticket.Accepted()
-	x.memory.accepted(x.call.Person.ID, x.model, x.body)
-	for _, p := range x.removed {
-		x.memory.refusedParameter(p)
-	}
-	x.removed = nil
 }
 
 // newDelays returns the delays between attempts for which the API names no time.

@@ -180,7 +180,8 @@ func TestHostileModel(t *testing.T) {
 
 // A caller that wants no events pays for none.
 func TestUnwatched(t *testing.T) {
-	a := newAccumulator(&Call{}, func([]byte) {})
+	c, _ := newClient(0)
+	a := c.newAccumulator(t.Context(), &Call{})
 	for _, ev := range []string{eventItem, eventPart, eventDelta, eventCompleted} {
 		_, err := a.handleEvent([]byte(ev))
 		wantSuccess(t, err)

@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,15 +78,16 @@ type Client struct {
 func New(o Options) *Client {
 	header := o.header()
 	bearer := header.Get("Authorization")+header.Get("api-key") == "" // Azure uses api-key
-	base, rawQuery := splitBase(o.BaseURL)
+	address := cmp.Or(strings.TrimSpace(o.BaseURL), defaultBaseURL)
+	base, query, _ := strings.Cut(address, "?")
 	httpClient := *cmp.Or(o.HTTPClient, NewHTTPClient())
 	httpClient.CheckRedirect = checkRedirect
 
 	c := &Client{
 		o:      o,
 		http:   &httpClient,
-		base:   base,
-		query:  rawQuery,
+		base:   strings.TrimSuffix(base, "/"),
+		query:  query,
 		header: header,
 		bearer: bearer,
 
@@ -150,18 +150,6 @@ func (o *Options) header() http.Header {
 	}
 
 	return header
-}
-
-// splitBase splits a base URL at its query. No request can be made with one that is not a URL.
-func splitBase(address string) (base, rawQuery string) {
-	u, err := url.Parse(cmp.Or(strings.TrimSpace(address), defaultBaseURL))
-	if err != nil {
-		return "", ""
-	}
-
-	rawQuery = u.Query().Encode()
-	u.RawQuery = ""
-	return strings.TrimSuffix(u.String(), "/"), rawQuery
 }
 
 // pacer returns what the calls of a model share.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -129,30 +130,26 @@ type evidence struct {
 	n     int
 }
 
-// refusedParameter notes that the API has refused a request because of a parameter, and has accepted
-// it without.
-func (m *memory) refusedParameter(p parameter) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e := m.parameters[p]
-	if e.n == 0 {
-		e.since = time.Now()
-	}
-	e.n++
-	m.parameters[p] = e
-}
-
-// accepted notes that the API accepts a request of a person.
-func (m *memory) accepted(person, model string, b body) {
+// accepted notes that the API accepts a request of a person, and that it had refused the parameters
+// that were removed from it. Only now do these mean something for other calls: the API might have
+// refused the request without them, too.
+func (m *memory) accepted(person, model string, b body, removed []parameter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.people, person)
 	for _, r := range m.people {
 		r.shared = 0
 	}
+
 	maps.DeleteFunc(m.parameters, func(p parameter, _ evidence) bool {
 		return p.model == model && b.has(p)
 	})
+	for _, p := range removed {
+		e := m.parameters[p]
+		e.since = cmp.Or(e.since, time.Now())
+		e.n++
+		m.parameters[p] = e
+	}
 }
 
 // removeFrom removes from a person's body what the API refuses: after one refusal if it is everyone's,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,7 +99,9 @@ func (c *Client) newBody(person Person, r Request) body {
 			b["reasoning"] = reasoning
 		}
 	}
-	b.setInclude(include, r.Extra["include"])
+	if len(include) > 0 {
+		b["include"] = include
+	}
 
 	b.add(r.Extra)
 	c.memory.removeFrom(b, r.Model, person.ID)
@@ -113,30 +116,27 @@ func nonZero(members map[string]any) map[string]any {
 	return members
 }
 
-// setInclude sets include to the elements and those of a further list that are not among them.
-func (b body) setInclude(elements []string, further any) {
-	list, _ := further.([]any)
-	for _, value := range list {
-		element := fmt.Sprint(value)
-		if !slices.Contains(elements, element) {
-			elements = append(elements, element)
-		}
-	}
-	if len(elements) > 0 {
-		b["include"] = elements
-	}
-}
-
 // FixedMembers are those of a body that Request.Extra cannot replace.
 var FixedMembers = []string{"model", "instructions", "input", "tools", "stream", "background"}
 
-// add merges Request.Extra into the body, but for the elements of include, which it has already.
+// add merges Request.Extra into the body.
 func (b body) add(extra map[string]any) {
 	own := maps.Clone(extra)
-	maps.DeleteFunc(own, func(name string, value any) bool {
-		_, isList := value.([]any)
-		return slices.Contains(FixedMembers, name) || isList && name == "include"
-	})
+	for _, name := range FixedMembers {
+		delete(own, name)
+	}
+
+	list, isList := own["include"].([]any)
+	if isList {
+		elements := b.include()
+		for _, value := range list {
+			element := fmt.Sprint(value)
+			if !slices.Contains(elements, element) {
+				elements = append(elements, element)
+			}
+		}
+		own["include"] = elements
+	}
 	merge(b, own)
 }
 
@@ -163,11 +163,6 @@ func merge(object, members map[string]any) {
 			delete(object, name)
 		}
 	}
-}
-
-// inBackground reports whether the body asks for background.
-func (b body) inBackground() bool {
-	return b["background"] == true
 }
 
 // include returns the elements of include.
@@ -235,8 +230,7 @@ var (
 // -2026-01-31), a vendor prefix (openai/gpt-5.2), a routing suffix (:online)
 // and the frame of a fine-tuned id (ft:gpt-5-mini:org::id) change nothing.
 func CapabilityOf(model string) Capability {
-	id := strings.ToLower(model)
-	id = strings.TrimPrefix(id[strings.LastIndex(id, "/")+1:], "ft:")
+	id := strings.TrimPrefix(path.Base(strings.ToLower(model)), "ft:")
 	return Capability{
 		Verbosity: takesVerbosity.MatchString(id),
 		Reasoning: takesReasoning.MatchString(id),
@@ -270,7 +264,7 @@ func (b body) refused(e *Error) string {
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
 	switch {
-	case b.inBackground() && (name == "store" || b.refusesBackground(e)):
+	case b["background"] == true && (name == "store" || b.refusesBackground(e)):
 		return "background"
 	case name == identifierParam && e.isUnknownParameter(),
 		slices.Contains(dispensable, name):

@@ -44,13 +44,9 @@ func (r *Response) Running() bool {
 	return r.Status == "queued" || r.Status == "in_progress"
 }
 
-// hasState reports whether the status is one of a response in the background.
-func (r *Response) hasState() bool {
-	switch r.Status {
-	case "completed", "incomplete", "failed", "cancelled":
-		return true
-	}
-	return r.Running()
+// backgroundStates are the states of a response in the background.
+var backgroundStates = []string{
+	"queued", "in_progress", "completed", "incomplete", "failed", "cancelled",
 }
 
 // Item is an item of the output. Which fields are set depends on its type: "message",
@@ -96,16 +92,6 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	type fields Item
 	i.Raw = bytes.Clone(data)
 	return decode(data, (*fields)(i))
-}
-
-// search is what a web search call does, with the first of its queries.
-func (i Item) search() Search {
-	queries := append([]string{i.Action.Query}, i.Action.Queries...)
-	return Search{
-		Action: i.Action.Type,
-		Query:  cmp.Or(queries...),
-		URL:    i.Action.URL,
-	}
 }
 
 // thoughts is the summary of reasoning and its text.
@@ -174,23 +160,6 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 	u.Reasoning = count("output_tokens_details.reasoning_tokens")
 	u.Total = cmp.Or(count("total_tokens"), u.Input+u.Output)
 	return nil
-}
-
-// decodeResponse reads a response object, which check completes. Its errors have no status and
-// request id.
-func decodeResponse(data []byte) (*Response, error) {
-	if !isObject(data) {
-		return nil, notResponse(data)
-	}
-
-	var r Response
-	err := decode(data, &r)
-	_, malformed := errors.AsType[*json.SyntaxError](err)
-	cutOff := malformed && strings.HasPrefix(err.Error(), "unexpected end")
-	if malformed && !cutOff {
-		err = notResponse(data)
-	}
-	return &r, err
 }
 
 // check returns why a response, whose JSON is data, is not an answer. It sets the status that some

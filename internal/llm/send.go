@@ -64,14 +64,9 @@ func (c *Client) complete(req *http.Request, call *Call) {
 	if call.Traceparent != "" {
 		req.Header.Set("Traceparent", call.Traceparent)
 	}
-	req.URL.RawQuery = strings.Trim(c.query+"&"+req.URL.RawQuery, "&")
-}
 
-// newAccumulator returns an accumulator that writes what came back to the debug log.
-func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
-	return newAccumulator(call, func(data []byte) {
-		c.logBody(ctx, "openai(client): response", data)
-	})
+	req.URL.RawQuery += "&" + c.query
+	req.URL.RawQuery = req.URL.Query().Encode()
 }
 
 // readAnswer reads the body of an answer and closes it.

@@ -5,6 +5,7 @@ package pacer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,13 @@ type person struct {
 	pause    time.Duration // after a refusal, from the second one on
 }
 
+// QueuedError is how many calls were ahead of one that ended while it waited.
+type QueuedError int
+
+func (n QueuedError) Error() string {
+	return fmt.Sprintf("waiting for the rate limit, %d calls ahead", int(n))
+}
+
 // Ticket is a call with all its attempts, which follow each other. Its methods are called one after
 // another: Wait, and then Accepted, Refused or Ended.
 type Ticket struct {
@@ -97,7 +105,7 @@ func (p *Pacer) Waiting() int {
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
-// If ctx ends first, Wait returns its error. The call then keeps its place until Ended.
+// If ctx ends first, the call ends, and Wait returns a QueuedError.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	t.enter(last)
 	select {
@@ -123,7 +131,9 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 			return nil
 		case <-tick:
 		case <-ctx.Done():
-			return ctx.Err()
+			ahead = t.Ahead()
+			t.Ended()
+			return QueuedError(ahead)
 		}
 	}
 }
@@ -165,18 +175,16 @@ func (p *Pacer) unlock() {
 		case t != nil && delay <= 0: // without a call, time has passed since nextLocked
 			p.releaseLocked(t)
 		case p.timer == nil:
-			p.timer = time.AfterFunc(delay, p.onTimer)
+			p.timer = time.AfterFunc(delay, func() {
+				p.lock()
+				p.unlock()
+			})
 			return
 		default:
 			p.timer.Reset(delay)
 			return
 		}
 	}
-}
-
-func (p *Pacer) onTimer() {
-	p.lock()
-	p.unlock()
 }
 
 // enter puts the call into the queue, or lets it send its request at once.
@@ -404,11 +412,7 @@ func (owner *person) next(now time.Duration) (*Ticket, time.Duration) {
 // removeLocked takes t out of the list of its person, if it is there.
 func (t *Ticket) removeLocked() {
 	owner := t.pacer.people[t.person]
-	if owner == nil {
-		return
-	}
-	i := slices.Index(owner.calls, t)
-	if i >= 0 {
-		owner.calls = slices.Delete(owner.calls, i, i+1)
+	if owner != nil {
+		owner.calls = slices.DeleteFunc(owner.calls, func(other *Ticket) bool { return other == t })
 	}
 }

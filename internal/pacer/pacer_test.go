@@ -48,7 +48,6 @@ func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
 	for attempt := range 7 {
 		err := ticket.Wait(ctx, attempt == 6, nil)
 		if err != nil {
-			ticket.Ended()
 			return
 		}
 
