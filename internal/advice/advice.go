@@ -1,17 +1,19 @@
 // Package advice explains errors of a question: the problem and what to do about it, for models and
 // for people.
 //
-//	advice.go      the Advisor, and errors that are not the API's
-//	caller.go      errors for people who cannot change the server
-//	kind.go        errors of the API, by their kind
-//	connection.go  requests without an answer: DNS, proxy, TLS
+//	advice.go      the Advisor
+//	words.yaml     the problems and hints
+//	words.go       how they are found and completed
+//	connection.go  causes of requests without an answer: DNS, proxy, TLS
 //	setting.go     hints that name settings
+//	caller.go      errors for people who cannot change the server
 package advice
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -23,21 +25,9 @@ import (
 // VerifyPage is where an organization is verified.
 const VerifyPage = "https://platform.openai.com/settings/organization/general"
 
-// safetyPage says whom the API blocks.
-const safetyPage = "https://platform.openai.com/docs/guides/safety-checks"
-
 // maxExplain bounds the line of Explain, in characters. Claude Code shows 200
 // of a message, and "MCP error -32001: answer failed: " precedes the line.
 const maxExplain = 166
-
-// raiseTimeout is the hint for a question that took too long.
-const raiseTimeout = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-
-// noText are hints for responses without a text, by the reason.
-var noText = map[string]string{
-	"incomplete: max_output_tokens": "ask for less, or raise max_output_tokens of the profile",
-	"incomplete: content_filter":    "rephrase the question",
-}
 
 // Advisor holds the settings that advice names, none of them a secret. A user of an MCP client sees
 // one line and no configuration, so the line says which setting it is about.
@@ -87,39 +77,57 @@ func sentence(parts ...string) string {
 }
 
 // explain finds the words: the problem, what to change, and what the API said. The last two may be
-// empty. A shutdown or a time limit is what a question ended with, so it comes before the error of
-// the request.
+// empty.
 func (v Advisor) explain(profile string, err error) (problem, hint, message string) {
+	e, _ := errors.AsType[*llm.Error](err)
+	e = cmp.Or(e, &llm.Error{})
+
+	tries := ""
+	name := general(err)
+	if name == "" {
+		name = e.Kind.Label() + " " + v.detail(e)
+		tries = attempts(e)
+	}
+
+	w := find(name)
+	if w.Repeat {
+		message = e.Message
+	}
+	values := v.fill(profile, err, e)
+	return values.Replace(w.Problem) + tries, values.Replace(w.Hint), message
+}
+
+// general returns the name of the words for an error of any kind, or "" if they depend on its kind.
+// A shutdown or a time limit is what a question ended with, so it comes before the error of the
+// request.
+func general(err error) string {
 	kind := llm.KindOf(err)
-	timeout, isOver := errors.AsType[answer.TimeoutError](err)
-	queued, hasWaited := errors.AsType[llm.QueuedError](err)
+	_, isOver := errors.AsType[answer.TimeoutError](err)
+	_, hasWaited := errors.AsType[llm.QueuedError](err)
 	e, isAPI := errors.AsType[*llm.Error](err)
+	tunnel, tunneled := errors.AsType[llm.TunnelError](err)
 	switch {
 	case kind == llm.KindShutdown:
-		return answer.ErrShutdown.Error(), "ask again", ""
+		return "shutdown"
 	case kind == llm.KindNoText:
-		hint = cmp.Or(noText[err.Error()], "try again")
-		return err.Error() + "; the model wrote no answer", hint, ""
-
+		return "no_text " + err.Error()
 	case isOver && hasWaited:
-		const words = "%v, waiting for the rate limit with %d calls ahead"
-		hint = "ask fewer questions at once, or " + raiseTimeout
-		return fmt.Sprintf(words, timeout, queued), hint, ""
+		return "late queued"
 	case isOver:
-		return timeout.Error(), raiseTimeout, ""
+		return "late"
 	case errors.Is(err, answer.ErrGone):
-		hint = "it keeps answers for about ten minutes, with responses.store: true for longer"
-		return err.Error(), hint, ""
+		return "gone"
 	case !isAPI:
-		return err.Error(), "", ""
-	}
+		return "other"
 
-	problem, hint, message = v.proxyOrScheme(e)
-	if problem == "" {
-		problem, hint, message = v.byKind(profile, e)
-		problem += attempts(e)
+	case e.Status == http.StatusProxyAuthRequired, tunnel == http.StatusProxyAuthRequired:
+		return "password"
+	case tunneled:
+		return "tunnel"
+	case errors.Is(err, llm.ErrPlainHTTP), errors.Is(err, http.ErrSchemeMismatch):
+		return "scheme"
 	}
-	return problem, hint, message
+	return ""
 }
 
 // attempts returns the HTTP status of an error and the number of attempts, as in " (503) after 4

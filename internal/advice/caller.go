@@ -9,28 +9,16 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// tellOperator is the hint of all errors that have none in forCallers.
+// tellOperator is the hint of all errors without words for callers.
 const tellOperator = "tell the operator of this server"
-
-// forCallers are what people can do who cannot change the server.
-var forCallers = map[llm.Kind]string{
-	llm.KindBlocked:   "OpenAI has blocked you; do not ask again, and " + tellOperator,
-	llm.KindParameter: "rephrase the question, or " + tellOperator,
-	llm.KindRateLimit: "wait a little",
-	llm.KindServer:    "try again later",
-	llm.KindFailed:    "rephrase the question or try again",
-	llm.KindNoText:    "rephrase the question, or ask for less",
-	llm.KindTimeout:   "ask for less, or fewer questions at once",
-	llm.KindShutdown:  "ask again",
-}
 
 // ExplainToCaller is Explain for people who share a server and cannot change it. It says what they can
 // do, and names no setting, path or address of the server.
 func ExplainToCaller(_ string, err error) string {
 	kind := llm.KindOf(err)
+	hint := find(kind.Label()).Caller
 	e, isAPI := errors.AsType[*llm.Error](err)
-	_, isKnown := forCallers[kind]
-	if !isAPI && !isKnown { // the server words it
+	if !isAPI && hint == "" { // the server words it
 		return text.OneLine(err.Error())
 	}
 
@@ -43,7 +31,7 @@ func ExplainToCaller(_ string, err error) string {
 	case kind == llm.KindShutdown:
 		problem = answer.ErrShutdown.Error()
 	}
-	hint := cmp.Or(forCallers[kind], tellOperator)
+	hint = cmp.Or(hint, tellOperator)
 	if e.RetryAfter > 0 {
 		hint = waitOrRetry(e)
 	}

@@ -1,7 +1,9 @@
 package advice
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,21 +24,15 @@ func (v Advisor) openAI() bool {
 	return strings.HasSuffix("."+host, ".api.openai.com")
 }
 
-// orPlain adds to the hint for an error that a gateway without streams gives, too.
-func (v Advisor) orPlain(hint string) string {
-	if v.openAI() || !v.Streams {
-		return hint
+// orPlain ends the hint for an error that a gateway without streams gives, too. One that was not
+// reached is none.
+func (v Advisor) orPlain(e *llm.Error) string {
+	op, isOp := errors.AsType[*net.OpError](e)
+	dialed := isOp && op.Op == "dial"
+	if v.openAI() || !v.Streams || dialed {
+		return ""
 	}
-	return hint + ", or set responses.stream: false if this server cannot stream"
-}
-
-// base names openai.base_url and its origin.
-func (v Advisor) base() string {
-	return "openai.base_url (" + v.BaseURL.From + ")"
-}
-
-func (v Advisor) otherBase() string {
-	return "check " + v.base() + ": it ends with the version, as in https://api.openai.com/v1"
+	return ", or set responses.stream: false if this server cannot stream"
 }
 
 // NoModels is the hint for an API without GET /models/{id}, or "" if e means
@@ -45,7 +41,7 @@ func (v Advisor) NoModels(e *llm.Error) string {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !v.openAI() {
-			return v.otherBase() + ", or see with --live whether it answers questions"
+			return v.fill("", e, e).Replace(find("no_models").Hint)
 		}
 	}
 	return ""

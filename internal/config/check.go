@@ -16,46 +16,6 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-// format is a check that the tag format names.
-type format struct {
-	pattern *regexp.Regexp // the JSON Schema has it, too; nil if the value has no pattern
-	allowed string         // what is allowed, in words that follow "is not"
-}
-
-// word is text without white space and quotes.
-var word = regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]*$`)
-
-var formats = map[string]format{
-	"variable": {
-		regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
-		"the name of an environment variable (the variable holds the key, this file does not)",
-	},
-	"url": {
-		regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`),
-		"an absolute http or https URL",
-	},
-	"model": {
-		regexp.MustCompile(`^[^\s"'\x00-\x1f\x7f]+$`),
-		"a model id",
-	},
-	"country": {
-		regexp.MustCompile(`^([A-Za-z]{2})?$`),
-		"a two-letter country code",
-	},
-	"path": {
-		regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`),
-		"a path (in double quotes a backslash starts an escape, use single quotes)",
-	},
-	"0 or":           {nil, "0 or"}, // the bounds follow
-	"id":             {word, "an id"},
-	"word":           {word, "a word"},
-	"timezone":       {nil, "an IANA time zone"},
-	"timezone|local": {nil, "an IANA time zone or local"},
-	"hosts":          {nil, "a list of host names"},
-	"ms":             {nil, "a number of milliseconds"},
-	"headers":        {nil, "a flat mapping of header names to values"},
-}
-
 // check returns what is wrong with the value of a key.
 func check(f field) (problems []string) {
 	valid := true
@@ -99,21 +59,20 @@ func inBounds(tag reflect.StructTag, x float64) bool {
 	return low <= x && x <= high
 }
 
-// isAllowed reports whether a string is one of the words of the tag enum, or has the format of the
-// tag format.
+// isAllowed reports whether a string is one of the words of the tag enum, or has the pattern and
+// the format of their tags.
 func isAllowed(tag reflect.StructTag, s string) bool {
 	words, isEnum := tag.Lookup("enum")
 	if isEnum {
 		return slices.Contains(strings.Split(words, "|"), s)
 	}
 
-	name := tag.Get("format")
-	pattern := formats[name].pattern
-	if pattern != nil && !pattern.MatchString(s) {
+	matches, _ := regexp.MatchString(tag.Get("pattern"), s) // the patterns are valid
+	if !matches {
 		return false
 	}
 
-	switch name {
+	switch name := tag.Get("format"); name {
 	case "url":
 		u, err := url.Parse(s)
 		return err == nil && u.Hostname() != ""
@@ -144,7 +103,7 @@ func allowed(f field) string {
 		"map":     "a mapping",
 		"struct":  "a mapping",
 	}
-	words := cmp.Or(formats[f.Tag.Get("format")].allowed, kinds[f.Type.Kind().String()])
+	words := cmp.Or(f.Tag.Get("takes"), kinds[f.Type.Kind().String()])
 
 	low := f.Tag.Get("min")
 	high := f.Tag.Get("max")

@@ -22,7 +22,9 @@
 //	doc      what the key does
 //	min,max  bounds of a number, both included
 //	enum     allowed words, separated by |; a trailing | allows the empty string
-//	format   a named check, see formats
+//	pattern  regular expression of a string
+//	takes    what is allowed, in words that follow "is not"; else the type and the bounds say it
+//	format   a check by name, see inBounds and isAllowed; or a rule of the schema
 package config
 
 import "time"
@@ -93,15 +95,15 @@ type Derived struct {
 // The sections of the file.
 type (
 	OpenAI struct {
-		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key, or login stores it in a file of this name. The key itself is never read from the configuration."`
-		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" doc:"Absolute http or https URL of the API, including the version."`
-		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" format:"id" doc:"Organization that is billed, sent as OpenAI-Organization."`
-		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" format:"id" doc:"Project that is billed, sent as OpenAI-Project."`
-		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
+		APIKeyEnv    string            `yaml:"api_key_env" default:"OPENAI_API_KEY" format:"variable" pattern:"^[A-Za-z_][A-Za-z0-9_]*$" takes:"the name of an environment variable (the variable holds the key, this file does not)" doc:"Name of the environment variable that holds the API key. In its place NAME_FILE names a file that holds the key, or login stores it in a file of this name. The key itself is never read from the configuration."`
+		BaseURL      string            `yaml:"base_url" default:"https://api.openai.com/v1" env:"OPENAI_BASE_URL" format:"url" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]" takes:"an absolute http or https URL" doc:"Absolute http or https URL of the API, including the version."`
+		Organization string            `yaml:"organization" env:"OPENAI_ORG_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Organization that is billed, sent as OpenAI-Organization."`
+		Project      string            `yaml:"project" env:"OPENAI_PROJECT_ID" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"an id" doc:"Project that is billed, sent as OpenAI-Project."`
+		Headers      map[string]string `yaml:"headers" default:"{}" format:"headers" takes:"a flat mapping of header names to values" doc:"Additional request headers. Credentials (Authorization, Proxy-Authorization, Cookie, and names with the word token, secret, key, apikey or password) are references to variables: ${NAME} or Bearer ${NAME}. Other values may be literal. Authorization or api-key replaces the key of api_key_env. A header whose variable is not set is not sent."`
 	}
 
 	Request struct {
-		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" format:"ms" doc:"Time limit of one tools/call in milliseconds, retries included."`
+		TimeoutMS  float64        `yaml:"timeout_ms" default:"300000" env:"OPENAI_API_TIMEOUT" min:"1" takes:"a number of milliseconds" doc:"Time limit of one tools/call in milliseconds, retries included."`
 		MaxRetries int            `yaml:"max_retries" default:"3" env:"OPENAI_MAX_RETRIES" min:"0" max:"10" doc:"Number of retries after status 429 or 5xx and after connection failures."`
 		ExtraBody  map[string]any `yaml:"extra_body" default:"{}" doc:"Merged into the body of every request, for API parameters that have no key here. It cannot replace model, instructions, input, tools, stream and background."`
 	}
@@ -120,32 +122,32 @@ type (
 
 	// Profile is a model and its settings. Empty and zero values are not sent.
 	Profile struct {
-		Model            string `yaml:"model" format:"model" doc:"Model id."`
+		Model            string `yaml:"model" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]+$" takes:"a model id" doc:"Model id."`
 		ReasoningEffort  string `yaml:"reasoning_effort" enum:"none|minimal|low|medium|high|xhigh|max" doc:"How long the model thinks. Sent to reasoning models only. Not every model supports every value."`
 		Verbosity        string `yaml:"verbosity" enum:"low|medium|high" doc:"How long the answer is. Sent to gpt-5 models and later only."`
 		ReasoningSummary string `yaml:"reasoning_summary" enum:"auto|concise|detailed|" doc:"Ask for a summary of the reasoning. Needs a verified organization."`
 		MaxOutputTokens  int    `yaml:"max_output_tokens" min:"0" doc:"Limit of output tokens, reasoning included. 0: no limit. An answer that is cut says so."`
 		MaxToolCalls     int    `yaml:"max_tool_calls" min:"0" doc:"Limit of web searches and page visits in one answer. 0: no limit."`
-		ServiceTier      string `yaml:"service_tier" format:"word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
+		ServiceTier      string `yaml:"service_tier" pattern:"^[^\\s\"'\\x00-\\x1f\\x7f]*$" takes:"a word" doc:"Processing tier of the API, which decides price and speed: auto, default, flex, priority, or any other word that the API takes."`
 		Background       bool   `yaml:"background" doc:"Run the response in the background of the API, so that an answer outlives its connection. It starts later, and OpenAI keeps a copy for about ten minutes. Azure needs responses.store: true for it, and an answer that takes longer than ten minutes may need it too."`
 	}
 
 	Policy struct {
 		MaxCitations    int    `yaml:"max_citations" default:"3" env:"MAX_CITATIONS" min:"1" max:"10" doc:"Largest number of citations in an answer."`
 		RequeryAttempts int    `yaml:"requery_attempts" env:"REQUERY_ATTEMPTS" min:"0" max:"5" doc:"How often to ask the model again if it searched and there is nothing to cite, or if the answer is empty."`
-		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
+		Timezone        string `yaml:"timezone" default:"Asia/Tokyo" format:"timezone|local" takes:"an IANA time zone or local" doc:"Time zone of the current date and of access dates. local: that of this machine."`
 		System          System `yaml:"system" doc:"The instructions that are sent with every question."`
 	}
 
 	System struct {
 		Source string `yaml:"source" default:"builtin" enum:"builtin|file" doc:"builtin: the built-in policy. file: the file at path, see merge."`
-		Path   string `yaml:"path" format:"path" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
+		Path   string `yaml:"path" pattern:"^[^\\x00-\\x1f\\x7f]*$" takes:"a path (in double quotes a backslash starts an escape, use single quotes)" doc:"File with your own policy, required with source: file. ~ is the home directory. A relative path is relative to this file."`
 		Merge  string `yaml:"merge" default:"replace" enum:"replace|prepend|append" doc:"Whether the file replaces the built-in policy, or comes before or after it."`
 	}
 
 	Search struct {
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" doc:"Domains that are neither searched nor cited, with their subdomains."`
+		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
@@ -156,24 +158,24 @@ type (
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" default:"60" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
 		MaxResults  int      `yaml:"max_results" default:"5" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
-		Domains     []string `yaml:"domains" default:"[]" format:"hosts" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
+		Domains     []string `yaml:"domains" default:"[]" format:"hosts" takes:"a list of host names" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
 	Location struct {
-		Country  string `yaml:"country" format:"country" doc:"Two-letter country code, for example JP."`
+		Country  string `yaml:"country" pattern:"^([A-Za-z]{2})?$" takes:"a two-letter country code" doc:"Two-letter country code, for example JP."`
 		City     string `yaml:"city" doc:"City."`
 		Region   string `yaml:"region" doc:"Region or state."`
-		Timezone string `yaml:"timezone" format:"timezone" doc:"IANA time zone, for example Asia/Tokyo."`
+		Timezone string `yaml:"timezone" format:"timezone" takes:"an IANA time zone" doc:"IANA time zone, for example Asia/Tokyo."`
 	}
 
 	Server struct {
 		Debug             bool   `yaml:"debug" env:"DEBUG" doc:"Log requests and answers to stderr, with their content and without the API key."`
-		DebugFile         string `yaml:"debug_file" format:"path" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
+		DebugFile         string `yaml:"debug_file" pattern:"^[^\\x00-\\x1f\\x7f]*$" takes:"a path (in double quotes a backslash starts an escape, use single quotes)" doc:"With debug, also log to this file. Its directory must exist. ~ is the home directory. A relative path is relative to this file."`
 		ShowConfigOnStart bool   `yaml:"show_config_on_start" doc:"Print the effective configuration to stderr at every start, as --show-config does."`
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
 		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
-		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, and works without it over stdio."`
+		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, and works without it over stdio."`
 		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )

@@ -102,8 +102,8 @@ func (l *loader) apply(data []byte) {
 	}
 	var second any // nil after a closing ---
 	err = decoder.Decode(&second)
-	isLast := err == nil || errors.Is(err, io.EOF)
-	if !isLast || second != nil {
+	isBroken := err != nil && !errors.Is(err, io.EOF)
+	if isBroken || second != nil {
 		l.report(l.File, "has more than one YAML document")
 	}
 

@@ -126,9 +126,9 @@ func describe(f field) map[string]any {
 		return description
 	}
 
-	pattern := formats[f.Tag.Get("format")].pattern
-	if pattern != nil {
-		description["pattern"] = pattern.String()
+	pattern := f.Tag.Get("pattern")
+	if pattern != "" {
+		description["pattern"] = pattern
 	}
 
 	bounds := description

@@ -221,20 +221,19 @@ func (l *loader) inherit() {
 		"answer_quick":    "low",
 	} {
 		for _, f := range fields(l.byKey["model_profiles."+profile]) {
-			if l.origins[f.key] != "default" {
-				continue
-			}
-
 			name := f.Tag.Get("yaml")
 			from := l.byKey["model_profiles.answer."+name]
 			origin := l.origins[from.key]
 			hasLevel := name == "reasoning_effort" || name == "verbosity"
-			if hasLevel && origin == "default" && !inFile {
+
+			switch {
+			case l.origins[f.key] != "default":
+			case hasLevel && origin == "default" && !inFile:
 				f.value.SetString(level)
-				continue
+			default:
+				f.value.Set(from.value)
+				l.origins[f.key] = origin
 			}
-			f.value.Set(from.value)
-			l.origins[f.key] = origin
 		}
 	}
 }

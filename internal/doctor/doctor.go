@@ -110,9 +110,9 @@ func Run(ctx context.Context, o Options) []Check {
 		key = "none" // the API's refusal shows that the connection works
 	}
 	p := newProbe(ctx, o, key)
-	var live Check
+	var last checklist
 	if o.Live { // before the verdicts that depend on it
-		live = p.live(ctx)
+		last.add("live", p.live(ctx))
 	}
 	checks.add("key", p.key())
 	checks.add("http", p.http())
@@ -123,10 +123,7 @@ func Run(ctx context.Context, o Options) []Check {
 			checks.add("model "+tool, p.model(tool))
 		}
 	}
-	if o.Live {
-		checks.add("live", live)
-	}
-	return checks
+	return append(checks, last...)
 }
 
 // Count returns the number of checks with a verdict.

@@ -1,12 +1,15 @@
 package advice
 
 import (
+	"bytes"
 	"cmp"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -58,6 +61,28 @@ func TestKinds(t *testing.T) {
 	got := len(llm.Kinds())
 	declared := strings.Count(string(source), " = Kind{")
 	compare.Equal(t, "kinds of llm.Kinds, and those that error.go declares", got, declared)
+}
+
+// The file has only keys that are read, and only words with $ that are filled in.
+func TestWords(t *testing.T) {
+	decoder := yaml.NewDecoder(bytes.NewReader(file))
+	decoder.KnownFields(true)
+	var all map[string]words
+	err := decoder.Decode(&all)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e := refused(llm.KindFailed, 0, "")
+	values := Advisor{}.fill("", e, e)
+	for name, w := range all {
+		t.Run(name, func(t *testing.T) {
+			got := values.Replace(w.Problem + w.Hint + w.Caller)
+			if w.Problem == "" || strings.Contains(got, "$") {
+				t.Errorf("got %q, want a problem without $", got)
+			}
+		})
+	}
 }
 
 // Errors that the same request gets again.

@@ -1,0 +1,103 @@
+package advice
+
+import (
+	"cmp"
+	"crypto/x509"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
+)
+
+// words are the texts for an error, as words.yaml describes them.
+type words struct {
+	Problem string
+	Hint    string
+	Repeat  bool
+	Caller  string
+}
+
+//go:embed words.yaml
+var file []byte
+
+// table is words.yaml, which is read at the first error: most processes have none.
+var table = sync.OnceValue(func() (all map[string]words) {
+	_ = yaml.Unmarshal(file, &all) // a test reads it, too
+	return all
+})
+
+// find returns the words for an error. If there are none of its name, they are those of the first
+// word of the name, which is a kind.
+func find(name string) words {
+	kind, _, _ := strings.Cut(name, " ")
+	return cmp.Or(table()[name], table()[kind], table()["other"])
+}
+
+// detail returns what is known about an error besides its kind.
+func (v Advisor) detail(e *llm.Error) string {
+	switch {
+	case e.Kind == llm.KindConnection:
+		return v.connection(e)
+	case e.Kind == llm.KindParameter:
+		return e.Param
+	case e.Status/100 == 3:
+		return "redirect"
+	case errors.Is(e, llm.ErrWebPage):
+		return "page"
+	case e.Status == 0:
+		return "unsent"
+	}
+	return ""
+}
+
+// fill returns the values of the words with $. e is the part of err that is the API's.
+func (v Advisor) fill(profile string, err error, e *llm.Error) *strings.Replacer {
+	limit, _ := errors.AsType[answer.TimeoutError](err)
+	queued, _ := errors.AsType[llm.QueuedError](err)
+	dns, _ := errors.AsType[*net.DNSError](err)
+	dns = cmp.Or(dns, &net.DNSError{})
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
+	certificate := cmp.Or(invalid.Cert, &x509.Certificate{})
+
+	return strings.NewReplacer(
+		"$ERROR", err.Error(),
+		"$SAID", e.Message,
+		"$PARAMETER", cmp.Or(e.Param, "the request"),
+		"$REASON", cmp.Or(e.Code, "unknown reason"),
+		"$LIMIT", limit.Error(),
+		"$AHEAD", strconv.Itoa(int(queued)),
+		"$WAIT", waitOrRetry(e),
+		"$NAME", strconv.Quote(text.Truncate(dns.Name, 60)),
+		"$VALIDITY", certificate.NotBefore.Format(time.DateOnly)+" to "+
+			certificate.NotAfter.Format(time.DateOnly),
+		"$TODAY", time.Now().Format(time.DateOnly),
+		"$KEY", v.Key,
+		"$PLACE", v.keyPlace(),
+		"$RENEW", v.newKey(),
+		"$ONE_LINE", v.SetKey("the key alone, in one line"),
+		"$MODEL", v.otherModel(profile),
+		"$HOST", v.host(),
+		"$BASE", "openai.base_url ("+v.BaseURL.From+")",
+		"$PROXY", v.Proxy,
+		"$PLAIN", v.orPlain(e),
+		"$ROOTS", v.RootsFile,
+		"$VERIFY", VerifyPage,
+	)
+}
+
+func waitOrRetry(e *llm.Error) string {
+	if e.RetryAfter <= 0 {
+		return "wait a little, or raise request.max_retries"
+	}
+	return fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
+}
