@@ -15,7 +15,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -80,7 +79,7 @@ type Meta struct {
 type TimeoutError time.Duration
 
 func (e TimeoutError) Error() string {
-	return "timed out after " + decimal(time.Duration(e).Seconds()) + " s"
+	return fmt.Sprintf("timed out after %v s", time.Duration(e).Seconds())
 }
 
 // ErrorKind returns the kind, for llm.KindOf.
@@ -137,9 +136,4 @@ func onOff(on bool) string {
 		return "on"
 	}
 	return "off"
-}
-
-// decimal formats a number as callers write it: 60, 0.5.
-func decimal(f float64) string {
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

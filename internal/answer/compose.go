@@ -35,11 +35,10 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		text += "\n\n[" + r.incomplete + "]"
 	}
 	if len(citations) > 0 && !doc.Closing {
-		list := []string{text + "\n\nSources:"}
+		text += "\n\nSources:"
 		for _, c := range citations {
-			list = append(list, "- "+c.URL+" ("+c.PublishedAt+")")
+			text += "\n- " + c.URL + " (" + c.PublishedAt + ")"
 		}
-		text = strings.Join(list, "\n")
 	}
 
 	r.meta.Elapsed = time.Since(began)

@@ -37,7 +37,7 @@ func (a *Answerer) converse(
 
 		var follow string
 		switch {
-		case r.noText:
+		case len(r.texts) == 0:
 			follow = askForText
 		case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
 			follow = askForSources

@@ -15,7 +15,6 @@ type reading struct {
 	excluded   []string // domains that are not cited, besides the configured ones
 	last       *llm.Response
 	content                    // of the last response that has text, else of the first
-	noText     bool            // the last response has no text
 	incomplete string          // why the response of content is incomplete, or ""
 	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
@@ -30,10 +29,28 @@ type content struct {
 	cites []cite.Citation
 }
 
-// add appends what another message says.
-func (c *content) add(m content) {
-	c.texts = append(c.texts, m.texts...)
-	c.cites = append(c.cites, m.cites...)
+// add reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a refusal is a
+// paragraph.
+func (c *content) add(message llm.Item) {
+	var b strings.Builder
+	for _, part := range message.Content {
+		switch {
+		case part.IsText():
+			b.WriteString(part.Text)
+		case part.Type == "refusal":
+			b.WriteString("\n\n" + part.Refusal + "\n\n")
+		}
+		for _, annotation := range part.Annotations {
+			if annotation.Type == "url_citation" {
+				c.cites = append(c.cites, cite.Page(annotation.URL, annotation.Title))
+			}
+		}
+	}
+
+	words := strings.TrimSpace(cite.Clean(b.String()))
+	if words != "" {
+		c.texts = append(c.texts, words)
+	}
 }
 
 // add reads the next response. Its text is in the messages of phase final_answer that have text,
@@ -45,17 +62,22 @@ func (r *reading) add(resp *llm.Response) {
 	for _, item := range resp.Output {
 		switch item.Type {
 		case "message":
-			m := readMessage(item)
-			said.add(m)
+			said.add(item)
 			if item.Phase == "final_answer" {
-				final.add(m)
+				final.add(item)
 			}
 
 		case "web_search_call":
 			if item.Status != "failed" || len(item.Action.Sources) > 0 {
 				r.searched = true
 			}
-			r.addSources(item)
+			for _, source := range item.Action.Sources {
+				c := cite.Page(source.URL, source.Title)
+				if c.URL == "" {
+					c = cite.Named(source.Name)
+				}
+				r.found = append(r.found, c)
+			}
 			if item.Action.Type == "search" || item.Action.Type == "" {
 				searches++
 			}
@@ -69,8 +91,7 @@ func (r *reading) add(resp *llm.Response) {
 		said = final
 	}
 
-	r.noText = len(said.texts) == 0
-	if !r.noText || r.last == nil {
+	if len(said.texts) > 0 || r.last == nil {
 		r.content = said
 		r.incomplete = ""
 		if resp.Status == "incomplete" {
@@ -98,43 +119,6 @@ func (r *reading) addMeta(resp *llm.Response, searches int) {
 	m.Usage.Add(resp.Tokens)
 	m.Retries += resp.Retries
 	m.Searches += searches
-}
-
-// addSources adds what a search lists: pages, and names of sources without a URL.
-func (r *reading) addSources(item llm.Item) {
-	for _, source := range item.Action.Sources {
-		c := cite.Page(source.URL, source.Title)
-		if c.URL == "" {
-			c = cite.Named(source.Name)
-		}
-		r.found = append(r.found, c)
-	}
-}
-
-// readMessage reads a message. Parts of output text continue each other, as in OpenAI's SDKs; a
-// refusal is a paragraph.
-func readMessage(item llm.Item) content {
-	var m content
-	var b strings.Builder
-	for _, part := range item.Content {
-		switch {
-		case part.IsText():
-			b.WriteString(part.Text)
-		case part.Type == "refusal":
-			b.WriteString("\n\n" + part.Refusal + "\n\n")
-		}
-		for _, annotation := range part.Annotations {
-			if annotation.Type == "url_citation" {
-				m.cites = append(m.cites, cite.Page(annotation.URL, annotation.Title))
-			}
-		}
-	}
-
-	words := strings.TrimSpace(cite.Clean(b.String()))
-	if words != "" {
-		m.texts = []string{words}
-	}
-	return m
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,20 +102,21 @@ func (a *Answerer) input(q Question) string {
 	return q.Query + "\n" + hints
 }
 
-// within returns the domains that a list allows, which may be nil, or the list if it allows none of
-// them: a question narrows the search and never widens it.
-func within(domains []string, list any) any {
-	if _, isList := list.([]any); !isList {
-		return domains
-	}
+// decimal formats a number as callers write it: 60, 0.5.
+func decimal(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
 
-	hosts := cite.NewHosts(namesIn(list))
+// within returns the domains that are allowed, or all that are allowed if none of the domains is: a
+// question narrows the search and never widens it. An empty list allows everything.
+func within(domains, allowed []string) []string {
+	hosts := cite.NewHosts(allowed)
 	isOutside := func(domain string) bool {
-		return !hosts.Has("https://" + domain)
+		return len(allowed) > 0 && !hosts.Has("https://"+domain)
 	}
 	inside := slices.DeleteFunc(slices.Clone(domains), isOutside)
 	if len(inside) == 0 {
-		return list
+		return allowed
 	}
 	return inside
 }
@@ -136,15 +138,17 @@ func (s Search) tool(q Question) map[string]any {
 	t["type"] = "web_search"
 
 	filters := map[string]any{}
-	further, _ := s.Extra["filters"].(map[string]any)
-	maps.Copy(filters, further) // a question with one filter does not lift the other
+	configured, _ := s.Extra["filters"].(map[string]any)
+	maps.Copy(filters, configured) // a question with one filter does not lift the other
 	isOnly := s.EnforceDomains || q.OnlyDomains
 	if isOnly && len(q.Domains) > 0 {
-		filters["allowed_domains"] = within(q.Domains, filters["allowed_domains"])
+		allowed := namesIn(filters["allowed_domains"])
+		filters["allowed_domains"] = within(q.Domains, allowed)
 	}
-	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains)
+	further := namesIn(filters["blocked_domains"])
+	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains, further)
 	if len(blocked) > 0 {
-		filters["blocked_domains"] = append(blocked, namesIn(filters["blocked_domains"])...)
+		filters["blocked_domains"] = blocked
 	}
 	if len(filters) > 0 {
 		t["filters"] = filters

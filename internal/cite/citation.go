@@ -9,16 +9,14 @@
 package cite
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
-const (
-	maxTitle      = 300     // characters
-	maxTitleBytes = 4 << 10 // of what the API sends as a title
-)
+const maxTitle = 300 // characters
 
 // Citation is one source of an answer (spec §3.2).
 type Citation struct {
@@ -30,10 +28,9 @@ type Citation struct {
 
 // Page returns a page without a date. Its URL is empty if raw is not an http or https URL.
 func Page(raw, title string) Citation {
-	title = text.OneLine(title[:min(len(title), maxTitleBytes)])
 	return Citation{
 		URL:   PageURL(raw),
-		Title: text.Truncate(title, maxTitle),
+		Title: text.Truncate(text.OneLine(title), maxTitle),
 	}
 }
 
@@ -58,23 +55,19 @@ func (c Citation) IsPage() bool {
 // one in the path of its URL, else today. Dates are YYYY-MM-DD, and those in the future are ignored.
 // The list is never nil.
 func (doc *Document) Citations(sources []Citation, limit int, today string) []Citation {
+	past := func(date string) string {
+		if date > today {
+			return ""
+		}
+		return date
+	}
+
 	list := append([]Citation{}, doc.choose(sources, limit)...)
 	for i := range list {
 		c := &list[i]
-		c.PublishedAt = today
-		c.Accessed = true
-
-		for _, date := range []string{
-			doc.date(PageKey(c.URL)),
-			dateInPath(c.URL),
-		} {
-			isPast := date != "" && date <= today
-			if isPast {
-				c.PublishedAt = date
-				c.Accessed = false
-				break
-			}
-		}
+		date := cmp.Or(past(doc.date(PageKey(c.URL))), past(dateInPath(c.URL)))
+		c.PublishedAt = cmp.Or(date, today)
+		c.Accessed = date == ""
 	}
 	return list
 }

@@ -60,36 +60,41 @@ func (doc *Document) listDate(i, k int) string {
 	before, after := l.around(k)
 	lastLink := l.links[len(l.links)-1]
 
-	date := firstDate(before[max(0, len(before)-maxDate):])
+	dateBefore := firstDate(before[max(0, len(before)-maxDate):])
 	datesFollow := firstDate(l.text[lastLink.End:]) != ""
-	if date == "" || datesFollow {
-		date = firstDate(after)
+	if datesFollow {
+		dateBefore = ""
 	}
-	for _, other := range []int{i + 1, i - 1} {
-		lower := max(i, other)
-		sameEntry := lower > doc.begin && lower < doc.end &&
-			!bulletStart.MatchString(doc.lines[lower].text)
-		if date == "" && sameEntry && len(doc.lines[other].links) == 0 {
-			date = firstDate(doc.lines[other].text)
-		}
+	return cmp.Or(
+		dateBefore,
+		firstDate(after),
+		doc.dateBeside(i+1, i+1),
+		doc.dateBeside(i-1, i),
+	)
+}
+
+// dateBeside returns the date of line i, which is next to the line of a link, if it has no link itself.
+// Both are in one entry if the lower line does not start another.
+func (doc *Document) dateBeside(i, lower int) string {
+	isInside := lower > doc.begin && lower < doc.end
+	isSameEntry := isInside && !bulletStart.MatchString(doc.lines[lower].text)
+	if !isSameEntry || len(doc.lines[i].links) > 0 {
+		return ""
 	}
-	return date
+	return firstDate(doc.lines[i].text)
 }
 
 // proseDate returns the date that follows link k of line i at once.
 func (doc *Document) proseDate(i, k int) string {
 	_, after := doc.lines[i].around(k)
-	if !dateOfLink.MatchString(iso(after[:min(len(after), maxDate)])) {
-		return ""
-	}
-	return firstDate(after)
+	start := iso(after[:min(len(after), maxDate)])
+	return firstDate(dateOfLink.FindString(start))
 }
 
 // dateInPath returns the date in the path of a URL, or "".
 func dateInPath(u string) string {
-	_, address, _ := strings.Cut(u, "://")
-	_, path, _ := strings.Cut(address, "/")
-	return firstDate(path[:strings.IndexAny(path+"?", "?#")])
+	_, _, rest := cutHost(u)
+	return firstDate(rest[:strings.IndexAny(rest+"?", "?#")])
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
@@ -113,8 +118,7 @@ func iso(s string) string {
 	return englishDate.ReplaceAllStringFunc(s, func(date string) string {
 		m := englishDate.FindStringSubmatch(date)
 		day := cmp.Or(m[3], m[1]) // the one next to the year
-		const months = "janfebmaraprmayjunjulaugsepoctnovdec"
-		month := strings.Index(months, strings.ToLower(m[2]))/3 + 1
-		return fmt.Sprintf("%s-%02d-%s", m[4], month, day)
+		month, _ := time.Parse("Jan", m[2])
+		return fmt.Sprintf("%s-%02d-%s", m[4], month.Month(), day)
 	})
 }

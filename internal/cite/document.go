@@ -9,8 +9,6 @@ import (
 // longest recorded answers stay far below these bounds.
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
-	maxEntry = 4 << 10 // bytes of a line that can be an entry of a list
-	maxLines = 1000    // lines of a list
 	maxLinks = 1000    // links of a text
 )
 
@@ -89,15 +87,6 @@ type Link struct {
 // lines without other links.
 func NewDocument(body string, names ...string) *Document {
 	doc := &Document{ListStart: len(body)}
-	doc.readLines(body, names)
-	if doc.begin > 0 {
-		doc.readList()
-	}
-	return doc
-}
-
-// readLines finds the links and the last heading of a list.
-func (doc *Document) readLines(body string, names []string) {
 	offset := max(0, len(body)-maxText)
 	linksLeft := maxLinks
 
@@ -115,33 +104,40 @@ func (doc *Document) readLines(body string, names []string) {
 		}
 		offset += len(s) + len("\n")
 	}
+	if doc.begin > 0 {
+		doc.readList()
+	}
+	return doc
 }
 
-// readList finds the end of the list. A paragraph below the entries is not a part of it.
+// readList finds the end of the list, and whether it closes the text. A paragraph below the entries
+// is not a part of the list.
 func (doc *Document) readList() {
-	linked := false     // a line has a link
-	dated := false      // a line is an entry with a date
-	onlyEntries := true // the lines are entries or blank
+	linked := false       // a line has a link
+	dated := false        // a line is an entry with a date
+	onlyEntries := true   // the lines are entries or blank
+	belowEntries := false // the line is below a blank one, and that below a link
 
-	limit := min(len(doc.lines), doc.begin+maxLines)
-	for doc.end = doc.begin; doc.end < limit; doc.end++ {
-		l := doc.lines[doc.end]
-		blank := l.isBlank()
-		entry, hasDate := l.entry()
-
-		belowBlank := doc.lines[doc.end-1].isBlank()
-		paragraph := belowBlank && !blank && !entry && !bulletStart.MatchString(l.text)
-		if linked && paragraph {
-			break
+	for i, l := range doc.lines[doc.begin:] {
+		if strings.TrimSpace(l.text) == "" {
+			belowEntries = linked
+			continue
 		}
 
+		isEntry, hasDate := l.entry()
+		isProse := !isEntry && !bulletStart.MatchString(l.text)
+		if belowEntries && isProse {
+			doc.end = doc.begin + i
+			return
+		}
+		belowEntries = false
 		linked = linked || len(l.links) > 0
 		dated = dated || hasDate
-		onlyEntries = onlyEntries && (blank || entry)
+		onlyEntries = onlyEntries && isEntry
 	}
 
-	endsText := doc.end == len(doc.lines)
-	doc.Closing = dated && onlyEntries && endsText
+	doc.end = len(doc.lines)
+	doc.Closing = dated && onlyEntries
 }
 
 // Listed returns the pages of the list, with the dates that it gives.
@@ -161,16 +157,9 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
-func (l line) isBlank() bool {
-	return strings.TrimSpace(l.text) == ""
-}
-
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
 // policy asks for.
 func (l line) entry() (isEntry, hasDate bool) {
-	if len(l.text) >= maxEntry {
-		return false, false
-	}
 	m := datedEntry.FindStringSubmatch(l.text)
 	hasDate = m != nil && firstDate(m[1]) != ""
 	return hasDate || undatedEntry.MatchString(l.text), hasDate
@@ -196,8 +185,7 @@ func (l line) around(k int) (before, after string) {
 func Links(s string, limit int) []Link {
 	var list []Link
 	for _, at := range urlInText.FindAllStringIndex(s, limit) {
-		u := s[at[0]:at[1]]
-		u = strings.TrimSuffix(u, dateAtEnd.FindString(u))
+		u := dateAtEnd.ReplaceAllString(s[at[0]:at[1]], "")
 		page := PageURL(u)
 		list = append(list, Link{
 			Start: at[0],

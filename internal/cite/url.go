@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -14,9 +15,9 @@ import (
 // maxHost is the longest host name in bytes (RFC 1035 section 2.3.4).
 const maxHost = 253
 
-// escaped are the characters that a URL has in escaped form only (RFC 3986 section 2). Letters of
+// escaped matches the characters that a URL has in escaped form only (RFC 3986 section 2). Letters of
 // other scripts stay, as in an IRI.
-const escaped = " \"<>\\^`{|}"
+var escaped = regexp.MustCompile("[ \"<>\\\\^`{|}]")
 
 // PageURL returns an http or https URL without user, password and tracking
 // (utm_source=openai, a text fragment), or "" for anything else. A backslash in
@@ -32,9 +33,7 @@ func PageURL(raw string) string {
 	rest = strings.TrimSuffix(rest, "#")
 	end := strings.IndexAny(rest+"?", "?#")
 	rest = strings.ReplaceAll(rest[:end], `\`, "/") + rest[end:]
-	for _, c := range escaped {
-		rest = strings.ReplaceAll(rest, string(c), url.PathEscape(string(c)))
-	}
+	rest = escaped.ReplaceAllStringFunc(rest, url.PathEscape)
 	return scheme + host + untracked(rest)
 }
 
@@ -116,9 +115,6 @@ func NewHosts(names []string) Hosts {
 
 // Has reports whether a page belongs to one of the domains or a subdomain of one.
 func (set Hosts) Has(u string) bool {
-	if len(set) == 0 { // the usual case, in which the host need not be mapped
-		return false
-	}
 	for host := HostOf(u); host != ""; _, host, _ = strings.Cut(host, ".") {
 		if set[host] {
 			return true

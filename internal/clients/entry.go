@@ -16,15 +16,16 @@ import (
 // env is the usual part of an entry that passes variables on, as a template.
 const env = `, "env": $VALUES`
 
+// input is a secret that VS Code asks for.
+const input = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
+
 // Snippet is a whole configuration file that has s as its only server.
 func (c Client) Snippet(s Server) string {
-	entry := c.entry(s)
 	if c.Content == "" {
-		return entry
+		return c.entry(s)
 	}
 
-	values := strings.NewReplacer("$NAME", name, "$ENTRY", entry, "$INPUTS", inputs(s))
-	file := values.Replace(c.Content)
+	file := c.fill(strings.Replace(c.Content, "$ENTRY", c.template(s), 1), s)
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(file), "", "  ") // the templates are valid JSON
 	return b.String() + "\n"
@@ -32,24 +33,30 @@ func (c Client) Snippet(s Server) string {
 
 // entry is the entry of s: JSON, or the whole file.
 func (c Client) entry(s Server) string {
-	auth := ""
-	if s.sendsToken() {
-		auth = c.Auth
-	}
-	passed := ""
-	if s.has("key") {
-		passed = cmp.Or(c.Env, env)
-	}
-	parts := strings.NewReplacer("$AUTH", auth, "$ENV", passed)
-	return c.fill(parts.Replace(s.choose(c.Local, c.Remote)), s)
+	return c.fill(c.template(s), s)
+}
+
+// named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
+func (c Client) named(s Server) string {
+	const more = `{"name": "$NAME", "inputs": $INPUTS, `
+	template := strings.Replace(c.template(s), "{", more, 1)
+	return unspecial.Replace(c.fill(template, s))
+}
+
+// template is the template of an entry, with the parts that it has for s.
+func (c Client) template(s Server) string {
+	parts := strings.NewReplacer(
+		"$AUTH", s.when("token", c.Auth),
+		"$ENV", s.when("key", cmp.Or(c.Env, env)),
+	)
+	return parts.Replace(s.choose(c.Local, c.Remote))
 }
 
 // Notes are what a user has to know about the snippet. Each is a line.
 func (c Client) Notes(s Server) (lines []string) {
 	for _, n := range c.Hints {
 		if s.has(n.When) {
-			words := strings.Fields(c.fill(n.Text, s))
-			lines = append(lines, strings.Join(words, " "))
+			lines = append(lines, c.fill(n.Text, s))
 		}
 	}
 	return lines
@@ -61,8 +68,10 @@ func (c Client) fill(template string, s Server) string {
 	secrets := s.secrets()
 	references := map[string]string{}
 	maps.Copy(references, c.Sets)
+	var inputs []string // which VS Code asks for
 	for _, v := range secrets {
 		references[v] = c.refer(v)
+		inputs = append(inputs, fmt.Sprintf(input, v))
 	}
 
 	values := strings.NewReplacer(
@@ -70,6 +79,7 @@ func (c Client) fill(template string, s Server) string {
 		"$ARGUMENTS", encode(line[1:]),
 		"$COMMAND", encode(line),
 		"$VALUES", encode(references),
+		"$INPUTS", "["+strings.Join(inputs, ", ")+"]",
 		"$NAMES", encode(secrets), // before $NAME, which it begins with
 		"$NAME", name,
 		"$URL", encode(s.URL),
@@ -94,23 +104,21 @@ func (s Server) choose(local, remote string) string {
 	return local
 }
 
+// when returns a part of a template that is there on a condition, see has.
+func (s Server) when(condition, part string) string {
+	if s.has(condition) {
+		return part
+	}
+	return ""
+}
+
 // refer is how the client's file refers to a variable.
 func (c Client) refer(v string) string {
 	return strings.Replace(c.Reference, "%s", v, 1)
 }
 
-// inputs are the values that VS Code asks for, the secrets, as a JSON array.
-func inputs(s Server) string {
-	const form = `{"description": %[1]q, "id": %[1]q, "password": true, "type": "promptString"}`
-	var all []string
-	for _, v := range s.secrets() {
-		all = append(all, fmt.Sprintf(form, v))
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
-
-// unspecial writes what is special for the Command Prompt in other words of JSON. It cannot be quoted:
-// the Command Prompt ends quotes at each quote of the JSON.
+// unspecial writes what is special for the Command Prompt as escapes of JSON. It cannot be quoted: the
+// Command Prompt ends quotes at each quote of the JSON.
 var unspecial = strings.NewReplacer(
 	"&", `\u0026`, "|", `\u007c`, "^", `\u005e`, "%", `\u0025`, "<", `\u003c`, ">", `\u003e`)
 
@@ -124,19 +132,11 @@ func (c Client) Command(s Server) (command, omits string) {
 		return quoted
 	}
 	line := s.command(c)
-	object := c.named(s)
-	if s.OS == "windows" {
-		object = unspecial.Replace(object)
-	}
 	var passed []string
 	for _, v := range s.secrets() {
 		passed = append(passed, "--env", v+"="+c.refer(v))
 	}
-	var header, bearer string
-	if s.sendsToken() {
-		header = quote("--header", "Authorization: Bearer "+c.refer(tokenEnv))
-		bearer = quote("--bearer-token-env-var", tokenEnv)
-	}
+	header := "Authorization: Bearer " + c.refer(tokenEnv)
 
 	values := strings.NewReplacer(
 		"$NAME", name,
@@ -144,17 +144,11 @@ func (c Client) Command(s Server) (command, omits string) {
 		" $ARGUMENTS", quote(line[1:]...),
 		" $ENV", quote(passed...),
 		" $URL", quote(s.URL),
-		" $HEADER", header,
-		" $BEARER", bearer,
-		" $JSON", quote(object),
+		" $HEADER", s.when("token", quote("--header", header)),
+		" $BEARER", s.when("token", quote("--bearer-token-env-var", tokenEnv)),
+		" $JSON", quote(c.named(s)),
 	)
-	return values.Replace(s.choose(c.Add, c.AddRemote)), s.choose(c.Omits, "")
-}
-
-// named is an entry with its name and its inputs in one JSON object, as VS Code takes it.
-func (c Client) named(s Server) string {
-	more := `{"name": "` + name + `", "inputs": ` + inputs(s) + `, `
-	return strings.Replace(c.entry(s), "{", more, 1)
+	return values.Replace(s.choose(c.Add, c.AddRemote)), s.when("stdio", c.Omits)
 }
 
 // Link is a URL that adds the server when it is opened, or "".

@@ -144,7 +144,7 @@ func (s Server) has(condition string) bool {
 	case "key": // to a server that it starts
 		return s.Via != ViaHTTP && len(s.Keys) > 0
 	case "login": // that finds a stored key, too
-		return len(s.Keys) > 0 && (s.Via == ViaNPX || s.Via == ViaBinary)
+		return s.has("key") && s.Via != ViaDocker
 	case "token": // the entry has a bearer token
 		return s.sendsToken()
 	case "oauth": // the user signs in

@@ -29,8 +29,7 @@ type renderer struct {
 
 	width  int // of the terminal
 	out    bytes.Buffer
-	used   int      // bytes of all rows so far
-	limit  int      // of used, without spareBytes
+	budget int      // bytes that rows may still take, besides spareBytes
 	lines  []string // of the block
 	first  string
 	prefix string
@@ -56,22 +55,21 @@ func (r *renderer) render(block string, width int) string {
 // within shows rows, or a text as it is if the rows take too many bytes.
 func (r *renderer) within(plain string, show func()) {
 	begin := r.out.Len()
-	used := r.used
 	first := r.first
-	r.limit += styledBytes * len(plain)
-	show()
-	if !r.isFull() {
-		return
-	}
+	r.budget += styledBytes * len(plain)
+	budget := r.budget
 
-	row := first + plain + "\n"
-	r.out.Truncate(begin)
-	r.out.WriteString(row)
-	r.used = used + len(row)
+	show()
+	if r.isFull() {
+		r.out.Truncate(begin)
+		r.budget = budget
+		r.first = first
+		r.row(in("", plain))
+	}
 }
 
 func (r *renderer) isFull() bool {
-	return r.used > r.limit+spareBytes
+	return r.budget < -spareBytes
 }
 
 // blocks shows blocks, with an empty row where the source has one.
@@ -93,11 +91,11 @@ func (r *renderer) block(b markdown.Block) {
 		level := min(b.Level, len(levels))
 		r.paragraph(r.inline(b.Text, levels[level-1]))
 	case *markdown.Paragraph:
-		r.paragraph(r.inline(b.Text, ""))
+		r.block(b.Text)
 	case *markdown.Text:
 		r.paragraph(r.inline(b, ""))
 	case *markdown.CodeBlock:
-		r.nest(codeIndent, codeIndent, func() {
+		r.hang(codeIndent, func() {
 			for _, line := range b.Text {
 				r.row(in(code, line))
 			}
@@ -135,8 +133,7 @@ func (r *renderer) list(l *markdown.List) {
 		if l.Ordered() {
 			bullet = fmt.Sprintf("%d%c ", l.Start+i, l.Bullet)
 		}
-		indent := strings.Repeat(" ", cells.StringWidth(bullet))
-		r.nest(bullet, indent, func() {
+		r.hang(bullet, func() {
 			r.blocks(item.(*markdown.Item).Blocks)
 		})
 	}
@@ -167,14 +164,19 @@ func (r *renderer) nest(first, rest string, show func()) {
 	r.prefix = outer
 }
 
+// hang shows something behind a label, with its other rows below the first one.
+func (r *renderer) hang(label string, show func()) {
+	r.nest(label, strings.Repeat(" ", cells.StringWidth(label)), show)
+}
+
 // row shows a text in one row, unless there are too many.
 func (r *renderer) row(s styled) {
 	if r.isFull() {
 		return
 	}
 	row := strings.TrimRight(r.first+s.paint(), " ") + "\n"
-	r.used += len(row)
 	r.out.WriteString(row)
+	r.budget -= len(row)
 	r.first = r.prefix
 }
 

@@ -42,8 +42,8 @@ func blockEnd(s string) int {
 	afterBlank := false
 
 	for line := range strings.Lines(s) {
-		words := strings.TrimSpace(line)
-		indented := line[0] == ' ' || line[0] == '\t'
+		words := strings.Trim(line, " \t\r\n")
+		indented := !strings.HasPrefix(line, words)
 		if afterBlank && words != "" && open == "" && !indented {
 			break
 		}

@@ -9,6 +9,7 @@ var (
 	// reportLabel matches the beginning of a line of a report: its indentation, or a verdict and
 	// a name with two blanks or more after each.
 	reportLabel = regexp.MustCompile(`^(?: +(?:-> )?|\S.*?  +\S.*?  +)`)
+	column      = regexp.MustCompile(`  +`) // between a name and the text
 	verdict     = regexp.MustCompile(`(?m)^(ok|warn|fail)\b`)
 	colors      = map[string]string{
 		"ok":   green,
@@ -29,18 +30,15 @@ func (s *Screen) Report(lines string) string {
 		label := reportLabel.FindString(line)
 		words := line[len(label):]
 		if len(label) > r.width/2 {
-			name := strings.TrimSpace(label[len("fail  "):])
-			label = label[:len("fail  ")]
-			words = name + ": " + words
+			label = line[:len("fail  ")]
+			words = column.ReplaceAllString(line[len(label):], ": ")
 		}
-		r.nest(label, strings.Repeat(" ", len(label)), func() {
+		r.hang(label, func() {
 			r.paragraph(in("", words))
 		})
 	}
-	if s.mono {
-		return r.out.String()
-	}
-	return verdict.ReplaceAllStringFunc(r.out.String(), func(word string) string {
+	rows := verdict.ReplaceAllStringFunc(r.out.String(), func(word string) string {
 		return in(colors[word], word).paint()
 	})
+	return s.inColor(rows)
 }

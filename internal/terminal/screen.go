@@ -31,6 +31,7 @@ import (
 const (
 	redraw       = 100 * time.Millisecond // between two updates of the status line
 	defaultWidth = 80
+	manySources  = 500 // in a list that an interrupt ends
 )
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
@@ -46,12 +47,11 @@ type Screen struct {
 	shows  bool      // the answer is shown on stdout
 	status io.Writer // nil: no status line
 	stderr io.Writer
-	mono   bool   // no control sequences
-	faint  string // the style of the status line
+	mono   bool // no control sequences
 	width  func() int
 
 	// interrupted reports whether the call has been interrupted. Then no more than maxBlock bytes
-	// are rendered.
+	// and manySources are shown.
 	interrupted func() bool
 
 	mu       sync.Mutex
@@ -85,9 +85,6 @@ func New(ctx context.Context, o Options) *Screen {
 		interrupted: func() bool {
 			return ctx.Err() != nil
 		},
-	}
-	if !s.mono {
-		s.faint = dim
 	}
 
 	obeys := o.Term != "dumb" && understandsSequences()
@@ -204,7 +201,7 @@ func (s *Screen) Finish(ans *answer.Answer) {
 	}
 	s.showMarkdown(rest[:at])
 	if s.hasText && s.interrupted() {
-		s.write(in(s.faint, "interrupted").paint() + "\n")
+		s.write(in(dim, "interrupted").paint() + "\n")
 	}
 	s.showSources(ans, rest[at:])
 }
@@ -220,8 +217,7 @@ func (s *Screen) Format(ans *answer.Answer) string {
 }
 
 // showSources shows the list of sources: the pages that the text links to, the citations, and those
-// of the answer's own list, if it has one. When the call has been interrupted, the list ends after
-// maxBlock bytes.
+// of the answer's own list, if it has one.
 func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r := &s.layout
 	pages := &r.sources
@@ -250,13 +246,11 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	r.paragraph(in(bold, heading+":"))
 
 	for i, c := range pages.list {
-		isLong := r.out.Len() > maxBlock
-		if r.isFull() || isLong && s.interrupted() {
+		if i >= manySources && s.interrupted() {
 			break
 		}
 		number := fmt.Sprintf("[%d] ", i+1)
-		indent := strings.Repeat(" ", len(number))
-		r.nest(number, indent, func() {
+		r.hang(number, func() {
 			r.within(c.URL, func() {
 				r.paragraph(sourceEntry(c))
 			})
@@ -303,7 +297,6 @@ func (s *Screen) startAgain() {
 
 // showMarkdown shows a part of the answer, block by block.
 func (s *Screen) showMarkdown(body string) {
-	body = strings.Trim(body, "\n")
 	for s.shows && body != "" {
 		if len(body) > maxBlock && s.interrupted() {
 			return
@@ -322,13 +315,18 @@ func (s *Screen) write(rows string) {
 	if s.hasText {
 		rows = "\n" + rows
 	}
-	if s.mono {
-		rows = sequences.ReplaceAllString(rows, "")
-	}
 
 	s.hasText = true
 	s.replaceStatus("")
-	_, _ = io.WriteString(s.stdout, rows)
+	_, _ = io.WriteString(s.stdout, s.inColor(rows))
+}
+
+// inColor returns rows, without control sequences if the Screen has none.
+func (s *Screen) inColor(rows string) string {
+	if s.mono {
+		return sequences.ReplaceAllString(rows, "")
+	}
+	return rows
 }
 
 // drawStatus shows what the call is doing.
@@ -346,15 +344,15 @@ func (s *Screen) replaceStatus(line string) {
 		return
 	}
 	spaces := strings.Repeat(" ", cells.StringWidth(s.drawn)+2)
-	shown := in(s.faint, line).paint()
-	_, _ = io.WriteString(s.status, "\r"+spaces+"\r"+shown)
+	shown := "\r" + spaces + "\r" + in(dim, line).paint()
+	_, _ = io.WriteString(s.status, s.inColor(shown))
 	s.drawn = line
 }
 
 // Note shows a line on stderr below the answer.
 func (s *Screen) Note(line string) {
 	if s.status != nil {
-		line = in(s.faint, line).paint()
+		line = s.inColor(in(dim, line).paint())
 	}
 	fmt.Fprintln(s.stderr, line)
 }

@@ -54,6 +54,7 @@ func TestStatusLine(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			var out strings.Builder
 			s := newTestScreen(nil, &out, 40)
+			s.mono = true
 			for _, ev := range happened {
 				s.Watch(ev)
 			}
@@ -71,7 +72,6 @@ func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		s := newTestScreen(nil, &out, 80)
-		s.faint = dim
 
 		time.Sleep(time.Second)
 		s.Refresh()

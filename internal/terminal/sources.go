@@ -14,16 +14,10 @@ type sources struct {
 	cut     string         // a text that was cut off: a URL at its end is not listed either
 }
 
-// maxPage is the number of bytes of the URL of a link. Each row of the link repeats it.
-const maxPage = 2 << 10
-
 // page returns the URL of a page that can be listed, or "".
 func (s *sources) page(u string) string {
 	page := cite.PageURL(u)
-	isHidden := len(page) > maxPage ||
-		strings.HasSuffix(s.cut, u) ||
-		s.blocked.Has(page)
-	if isHidden {
+	if strings.HasSuffix(s.cut, u) || s.blocked.Has(page) {
 		return ""
 	}
 	return page
@@ -64,8 +58,7 @@ func sourceEntry(c cite.Citation) (entry styled) {
 		date = "accessed" + noBreak + date
 	}
 	if date != "" {
-		entry.add(" ", style{})
-		entry.add("("+date+")", style{sgr: dim})
+		entry.add(" ("+date+")", style{sgr: dim})
 	}
 	return entry
 }

@@ -111,16 +111,12 @@ var escaped = regexp.MustCompile(`[^!-~]+`)
 // change returns the control sequences between two styles: SGR for how the text looks, and OSC 8
 // for its link.
 func change(from, to style) (sequences string) {
-	restyle := from.sgr != to.sgr
-	if restyle && from.sgr != "" {
-		sequences = "\x1b[0m"
-	}
 	if from.page != to.page {
 		target := escaped.ReplaceAllStringFunc(cite.Target(to.page), url.PathEscape)
-		sequences += "\x1b]8;;" + target + "\x1b\\"
+		sequences = "\x1b]8;;" + target + "\x1b\\"
 	}
-	if restyle && to.sgr != "" {
-		sequences += "\x1b[0" + to.sgr + "m"
+	if from.sgr != to.sgr {
+		sequences += "\x1b[0" + to.sgr + "m" // 0 ends the style before
 	}
 	return sequences
 }
@@ -132,10 +128,11 @@ const (
 	closing = `、。，．：；！？」』】）〉》］｝〕”’・…ー々ゝゞぁぃぅぇぉっゃゅょァィゥェォッャュョ)\]},.!?:;%`
 )
 
-// word matches white space, and what is not broken: a word of Latin and other scripts, or a
-// character of Chinese and Japanese with the punctuation and the number of a link next to it.
+// word matches what is not broken, and the white space before it: a word of Latin and other scripts,
+// or a character of Chinese and Japanese with the punctuation and the number of a link next to it.
+// The submatch is the white space.
 var word = regexp.MustCompile(`([` + blank + `]*)` +
-	`([` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
+	`(?:[` + opening + `]*[` + cjk + `](?:[` + closing + `]|\[\d+\])*|[^` + blank + cjk + `]+)`)
 
 // wrap divides a text into rows of at most width cells, the first one of at most first cells. A
 // word that is wider has a row of its own.
@@ -144,12 +141,9 @@ func (s styled) wrap(first, width int) (rows []styled) {
 	room := first // in the row
 
 	for _, at := range word.FindAllStringSubmatchIndex(s.String(), -1) {
-		space := s[at[2]:at[3]]
-		chars := s[at[4]:at[5]]
-		gap := min(len(space), 1)
-		needed := gap + chars.width()
-
-		ends := needed > room || strings.Contains(space.String(), "\n")
+		next := s[at[0]:at[1]]
+		space := s[at[2]:at[3]].String()
+		ends := next.width() > room || strings.Contains(space, "\n")
 		if len(row) > 0 && ends {
 			rows = append(rows, row)
 			row = nil
@@ -157,19 +151,26 @@ func (s styled) wrap(first, width int) (rows []styled) {
 		}
 
 		if len(row) == 0 {
-			needed -= gap
-		} else if gap > 0 {
-			row = append(row, styledByte{
-				byte:  ' ',
-				style: space[0].style,
-			})
+			next = next[len(space):]
 		}
-		row = append(row, chars...)
-		room -= needed
+		row = append(row, next...)
+		room -= next.width()
 	}
 
 	if len(row) > 0 {
 		rows = append(rows, row)
+	}
+	return rows
+}
+
+// breakWords divides a text into rows of at most width cells. It breaks wider words.
+func (s styled) breakWords(width int) (rows []styled) {
+	for _, row := range s.wrap(width, width) {
+		broken := cells.Wrap(row.String(), width)
+		for part := range strings.SplitSeq(broken, "\n") {
+			rows = append(rows, row[:len(part)])
+			row = row[len(part):]
+		}
 	}
 	return rows
 }

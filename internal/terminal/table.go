@@ -25,9 +25,15 @@ func (r *renderer) table(t *markdown.Table) {
 		return
 	}
 
-	rows := [][]styled{r.tableRow(t.Header, bold)}
-	for _, row := range t.Rows {
-		rows = append(rows, r.tableRow(row, ""))
+	var rows [][]styled
+	sgr := bold // of the header
+	for _, row := range slices.Insert(t.Rows, 0, t.Header) {
+		var texts []styled
+		for _, cell := range row {
+			texts = append(texts, r.inline(cell, sgr))
+		}
+		rows = append(rows, texts)
+		sgr = ""
 	}
 
 	widths := columnWidths(rows, r.room())
@@ -38,90 +44,65 @@ func (r *renderer) table(t *markdown.Table) {
 	r.columns(rows, widths, t.Align)
 }
 
-// tableRow returns the cells of a row.
-func (r *renderer) tableRow(row []*markdown.Text, sgr string) (list []styled) {
-	for _, cell := range row {
-		list = append(list, r.inline(cell, sgr))
-	}
-	return list
-}
-
-// columnWidths returns the width of each column: that of its widest cell, or for wider columns an
-// equal share of the room. The result is nil if a share is less than minColumn. The first row has all
-// columns.
+// columnWidths returns the width of each column: that of its widest cell. Where the room is too small
+// for all, the widest columns become narrower, and the result is nil if they would get narrower than
+// minColumn. The first row has all columns.
 func columnWidths(rows [][]styled, room int) []int {
-	columns := len(rows[0])
-	room -= len(gap) * (columns - 1)
-	texts := make([]int, columns)
+	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			texts[i] = max(texts[i], cell.width())
+			widths[i] = max(widths[i], cell.width())
 		}
+	}
+	excess := len(gap)*(len(widths)-1) - room
+	for _, width := range widths {
+		excess += width
 	}
 
-	for share := max(room, minColumn); share >= minColumn; share-- {
-		widths := make([]int, columns)
-		sum := 0
-		for i, width := range texts {
-			widths[i] = min(width, share)
-			sum += widths[i]
+	for range excess {
+		widest := slices.Max(widths)
+		if widest <= minColumn {
+			return nil
 		}
-		if sum <= room {
-			return widths
-		}
+		widths[slices.Index(widths, widest)]--
 	}
-	return nil
-}
-
-// wrapCells returns the lines of a row. Each has a part of each cell, which may be empty. Words that
-// are wider than their column are broken.
-func wrapCells(row []styled, widths []int) [][]styled {
-	lines := [][]styled{make([]styled, len(row))}
-	for i, cell := range row {
-		n := 0
-		width := widths[i]
-		for _, rest := range cell.wrap(width, width) {
-			broken := cells.Wrap(rest.String(), width)
-			for part := range strings.SplitSeq(broken, "\n") {
-				if n == len(lines) {
-					lines = append(lines, make([]styled, len(row)))
-				}
-				lines[n][i] = rest[:len(part)]
-				rest = rest[len(part):]
-				n++
-			}
-		}
-	}
-	return lines
+	return widths
 }
 
 // columns shows the cells of a table side by side. An empty row is before and after a row that has
 // several lines.
 func (r *renderer) columns(rows [][]styled, widths []int, align []string) {
-	var rule []styled // below the header
-	for _, w := range widths {
-		rule = append(rule, in(dim, strings.Repeat("─", w)))
+	var rule []string // below the header
+	for _, width := range widths {
+		rule = append(rule, strings.Repeat("─", width))
 	}
 
 	previous := 0 // lines of the row above
 	for i, row := range rows {
-		lines := wrapCells(row, widths)
-		if i == 0 {
-			lines = append(lines, rule)
+		texts := make([][]styled, len(row))
+		height := 1
+		for k, cell := range row {
+			texts[k] = cell.breakWords(widths[k])
+			height = max(height, len(texts[k]))
 		}
-		if i > 1 && len(lines)+previous > 2 {
+		if i > 1 && height+previous > 2 {
 			r.row(nil)
 		}
-		previous = len(lines)
+		previous = height
 
-		for _, parts := range lines {
+		for n := range height {
 			var line styled
-			for k, part := range parts {
-				line.addCell(part, widths[k], align[k])
-				line.add(gap, style{})
+			for k, lines := range texts {
+				var words styled
+				if n < len(lines) {
+					words = lines[n]
+				}
+				line.addCell(words, widths[k], align[k])
 			}
-
 			r.row(line)
+		}
+		if i == 0 {
+			r.row(in(dim, strings.Join(rule, gap)))
 		}
 	}
 }
@@ -135,7 +116,7 @@ func (s *styled) addCell(cell styled, width int, align string) {
 	}[align]
 	s.add(strings.Repeat(" ", left), style{})
 	*s = append(*s, cell...)
-	s.add(strings.Repeat(" ", missing-left), style{})
+	s.add(strings.Repeat(" ", missing-left)+gap, style{})
 }
 
 // records shows each cell of a table as a paragraph behind the header of its column. The first row
