@@ -56,31 +56,20 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 	}
 }
 
-// requireHost guards against DNS rebinding: a web page can make a browser send requests here only
-// under a name of its own.
-func (a Access) requireHost(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.acceptsHost(r.Host) {
-			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
-			return
-		}
-
-		next.ServeHTTP(w, r)
-	})
-}
-
-func (a Access) acceptsHost(header string) bool {
-	host := HostName(header)
-	if a.Resource != nil && host == HostName(a.Resource.Host()) {
+// accepts reports whether r has an accepted Host header, which guards against DNS rebinding: a web
+// page can make a browser send requests here only under a name of its own.
+func (a Access) accepts(r *http.Request) bool {
+	host := HostName(r.Host)
+	switch {
+	case isHealth(r.URL.Path):
+		return true // load balancers use any name
+	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true
-	}
-	if len(a.Hosts) > 0 {
+	case len(a.Hosts) > 0:
 		return slices.Contains(a.Hosts, host)
-	}
-	if a.Loopback {
+	case a.Loopback:
 		return text.IsLoopback(host)
-	}
-	if a.Authenticates() {
+	case a.Authenticates():
 		return true
 	}
 
@@ -88,7 +77,7 @@ func (a Access) acceptsHost(header string) bool {
 	return net.ParseIP(host) != nil || !strings.Contains(host, ".")
 }
 
-// requireToken checks the bearer token, if one is needed, and passes the person on to the limiter
+// requireToken checks the bearer token, if one is needed, and passes the person on to the limits
 // and the tools. The IDs of people who may use next begin with namespace.
 func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 	if !a.Authenticates() {
@@ -97,7 +86,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person, err := a.authenticate(r)
-		res := responseOf(w)
+		res := w.(*response)
 		res.person = person
 		if err != nil {
 			a.refuse(res, err)
@@ -108,7 +97,7 @@ func (a Access) requireToken(namespace string, next http.Handler) http.Handler {
 			http.Error(w, "the operator has denied you access", http.StatusForbidden)
 			return
 		}
-		res.tracker.o.Metrics.person(person.Name)
+		res.instance.Metrics.person(person.Name)
 		if !strings.HasPrefix(person.ID, namespace) {
 			http.Error(w, "the metrics are not for people who sign in", http.StatusForbidden)
 			return

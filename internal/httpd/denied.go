@@ -22,6 +22,8 @@ type Denied struct {
 	entries  atomic.Pointer[map[string]bool]
 }
 
+var lineEnd = regexp.MustCompile(`\r\n?|\n`)
+
 // What is in YAML, JSON, comments and lists, and what is in no name of a holder of a token.
 var (
 	notEntry  = regexp.MustCompile(`^[-#\["']|,|\s#|:\s`)
@@ -46,8 +48,7 @@ func (d *Denied) Set(data []byte) error {
 	}
 
 	entries := map[string]bool{}
-	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))
-	for i, line := range strings.Split(lines, "\n") {
+	for i, line := range lineEnd.Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
 		if d.notEntry.MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)

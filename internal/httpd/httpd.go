@@ -2,7 +2,7 @@
 // deployment. The MCP SDK implements the protocol; this package is the listener around it:
 //
 //	httpd.go     routes, shutdown
-//	response.go  responses: rejections, deadlines, the wait for the last ones
+//	response.go  responses: rejections, deadlines
 //	stream.go    comments that keep event streams open
 //	denied.go    people who are refused in spite of a token
 //	access.go    Host and bearer tokens, who sent a request, and the challenge to sign in
@@ -23,13 +23,13 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/oauth"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
 )
@@ -71,6 +71,14 @@ type Options struct {
 	Log        *slog.Logger
 }
 
+// instance is a server that runs.
+type instance struct {
+	limiter
+	ctx    context.Context // done when the server shuts down
+	calls  context.Context // done when the calls in flight are cancelled
+	logged logging.Limiter
+}
+
 // Serve answers requests on ln until ctx ends. Then /readyz fails and every response closes its
 // connection; after o.Notice the listener closes, calls in flight finish for up to o.Drain, and the
 // rest is cancelled. The error is nil after such an end.
@@ -80,21 +88,24 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	defer background.Wait()
 	defer cancel(nil)
 
-	checkDescriptors(o)
-	t := &tracker{
-		o:         o,
-		ctx:       ctx,
-		strangers: newStrangers(ln),
+	s := &instance{
+		limiter: limiter{
+			Options:   o,
+			strangers: &strangers{Listener: ln},
+			people:    map[string]load{},
+		},
+		ctx:   ctx,
+		calls: calls,
 	}
 	failed := make(chan error, 2)
-	serve := func(ln net.Listener, h http.Handler) *http.Server {
+	serve := func(ln net.Listener, access Access, h http.Handler) *http.Server {
 		srv := &http.Server{
-			Handler:        t.track(h),
+			Handler:        s.track(access, h),
 			ReadTimeout:    readTime,
 			WriteTimeout:   writeTime, // extended by each write
 			IdleTimeout:    idleTime,
 			MaxHeaderBytes: maxHeader,
-			ConnState:      t.watch,
+			ConnState:      s.watch,
 			ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		}
 		background.Go(func() {
@@ -103,13 +114,14 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		return srv
 	}
 
-	srv := serve(t.strangers, o.handler(ctx, calls))
+	s.checkDescriptors()
+	srv := serve(s.strangers, o.Access, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		access := Access{Loopback: IsLoopback(o.MetricsListener)}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(newStrangers(o.MetricsListener), access.requireHost(mux)).Close()
+		defer serve(&strangers{Listener: o.MetricsListener}, access, mux).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })
@@ -121,11 +133,7 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	case <-ctx.Done():
 	}
 
-	o.Log.Info("shutting down", "notice", o.Notice.String(), "drain", o.Drain.String())
-	time.Sleep(o.Notice)
-	_ = ln.Close()
-	t.draining.Store(true)
-	t.drain()
+	s.drain()
 	cancel(answer.ErrShutdown)
 
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -135,44 +143,64 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	return nil
 }
 
-// handler routes requests. ctx ends when the server shuts down, calls when calls in flight are
-// cancelled.
-func (o Options) handler(ctx, calls context.Context) http.Handler {
-	limit := &limiter{
-		o:      o,
-		people: map[string]load{},
+// watch is the ConnState of a server. A connection whose response has ended is closed in the drain,
+// also after a stream that began before, and so had no header for it.
+func (s *instance) watch(c net.Conn, state http.ConnState) {
+	if state != http.StateIdle {
+		return
 	}
-	o.Metrics.gauges = func() map[string]int {
-		return o.gauges(ctx, limit)
+	if s.draining.Load() {
+		_ = c.Close()
 	}
+	c.(*stranger).lines.Store(0) // all listeners are strangers
+}
+
+// drain accepts no more connections and calls after the notice, and waits for the calls in flight, but
+// not longer than the options allow.
+func (s *instance) drain() {
+	s.Log.Info("shutting down", "notice", s.Notice.String(), "drain", s.Drain.String())
+	time.Sleep(s.Notice)
+	_ = s.strangers.Close()
+	s.draining.Store(true)
+	end := time.Now().Add(s.Drain)
+	for s.inFlight() > 0 {
+		if time.Now().After(end) {
+			s.Log.Warn("cancelling the calls that are still in flight", "after", s.Drain.String())
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// handler routes requests.
+func (s *instance) handler() http.Handler {
+	s.Metrics.gauges = s.gauges
 	people := []string{"anonymous"}
-	if o.Access.Tokens != nil {
-		people = o.Access.Tokens.Names()
+	if s.Access.Tokens != nil {
+		people = s.Access.Tokens.Names()
 	}
 	for _, name := range people {
-		o.Metrics.person(name)
-	}
-
-	guarded := http.NewServeMux()
-	endpoint := o.Access.requireToken("", limit.admit(o.mcp(calls)))
-	sameOrigin := http.NewCrossOriginProtection()
-	guarded.Handle(o.Path, accept(sameOrigin.Handler(endpoint)))
-	if o.MetricsListener == nil {
-		guarded.Handle("GET /metrics", o.Access.requireToken(tokenHolder, o.Metrics))
-	}
-	if resource := o.Access.Resource; resource != nil {
-		metadata := resource.Metadata(o.Path)
-		guarded.Handle(oauth.MetadataPath, metadata)
-		guarded.Handle(oauth.MetadataPath+"/", metadata)
+		s.Metrics.person(name)
 	}
 
 	mux := http.NewServeMux()
-	mux.Handle("/", o.Access.requireHost(guarded))
+	endpoint := s.Access.requireToken("", s.admit(s.mcp()))
+	sameOrigin := http.NewCrossOriginProtection()
+	mux.Handle(s.Path, sameOrigin.Handler(endpoint))
+	if s.MetricsListener == nil {
+		mux.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+	}
+	if resource := s.Access.Resource; resource != nil {
+		metadata := resource.Metadata(s.Path)
+		mux.Handle(oauth.MetadataPath, metadata)
+		mux.Handle(oauth.MetadataPath+"/", metadata)
+	}
+
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := o.ready(ctx); err != nil {
+		if err := s.ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -183,53 +211,55 @@ func (o Options) handler(ctx, calls context.Context) http.Handler {
 
 // IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
-	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
+	return path == "/metrics" || isHealth(path)
+}
+
+func isHealth(path string) bool {
+	return path == "/healthz" || path == "/readyz"
 }
 
 // gauges returns the values of the metrics that are read when they are asked for.
-func (o Options) gauges(ctx context.Context, limit *limiter) map[string]int {
+func (s *instance) gauges() map[string]int {
 	ready := 1
-	if o.ready(ctx) != nil {
+	if s.ready() != nil {
 		ready = 0
 	}
 
-	limit.mu.Lock()
-	defer limit.mu.Unlock()
 	return map[string]int{
 		"ready":              ready,
-		"stale_files":        o.StaleFiles(),
-		"max_calls":          o.MaxCalls,
-		"requests_in_flight": limit.all.requests,
-		"calls_running":      o.Server.Running(),
-		"requests_waiting":   o.Server.Waiting(),
+		"stale_files":        s.StaleFiles(),
+		"max_calls":          s.MaxCalls,
+		"requests_in_flight": s.inFlight(),
+		"calls_running":      s.Server.Running(),
+		"requests_waiting":   s.Server.Waiting(),
 	}
 }
 
 // ready returns why the server should get no more requests, or nil.
-func (o Options) ready(ctx context.Context) error {
-	if ctx.Err() != nil {
+func (s *instance) ready() error {
+	if s.ctx.Err() != nil {
 		return errors.New("shutting down")
 	}
-	err := o.Ready()
-	if err == nil && o.Access.Resource != nil {
-		err = o.Access.Resource.Ready()
+	err := s.Ready()
+	if err == nil && s.Access.Resource != nil {
+		err = s.Access.Resource.Ready()
 	}
 	return err
 }
 
 // mcp is the protocol endpoint. Each request has a server of its own, which ends with the request:
-// without a session the response could not be fetched later. All calls end with ctx, and then still
-// send their error.
-func (o Options) mcp(ctx context.Context) http.Handler {
+// without a session the response could not be fetched later. All calls end with s.calls, and then
+// still send their error.
+func (s *instance) mcp() http.Handler {
 	get := func(r *http.Request) *mcp.Server {
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancel(s.calls)
 		context.AfterFunc(r.Context(), cancel) // net/http ends it with the response
-		return o.Server.MCP(ctx)
+		return s.Server.MCP(ctx)
 	}
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // requireHost
+		DisableLocalhostProtection:   true, // track checks the Host header
 	})
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -239,7 +269,7 @@ func (o Options) mcp(ctx context.Context) http.Handler {
 			r.Header.Set(versionHeader, "2025-06-18")
 		}
 
-		responseOf(w).keepOpen()
+		w.(*response).keepOpen()
 		handler.ServeHTTP(w, r)
 	})
 }

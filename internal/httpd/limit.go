@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
@@ -19,18 +21,26 @@ const (
 	elementBytes = 200 // that an element of a message takes when it is decoded
 )
 
-// limiter bounds the requests for MCP that run or wait, and their bytes: those of each person and
-// all of them. Each request gives back what it has taken when it ends, so the loads are those of
-// the requests that are there.
+// limiter bounds the requests for MCP that run or wait, and their bytes: those of each person and all
+// of them.
 type limiter struct {
-	o Options
+	Options
+	strangers *strangers
+	draining  atomic.Bool // the notice time is over: no call is accepted
 
-	mu     sync.Mutex // guards the fields below
-	all    load
-	people map[string]load // by ID; only those who have requests
+	mu     sync.Mutex      // guards the fields below
+	all    load            // of the requests that run or wait
+	people map[string]load // of each person who has such requests, by ID
 }
 
-// load is what requests take: bytes are those of their bodies, and what decoding adds.
+// inFlight returns how many requests for MCP there are.
+func (l *limiter) inFlight() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.requests
+}
+
+// load is what requests take.
 type load struct{ requests, bytes int }
 
 func (l load) plus(more load) load {
@@ -44,38 +54,48 @@ func (l load) check(maxCalls, maxBytes int, reason, whose string) error {
 	case maxCalls == 0:
 		return nil
 	case l.requests > 2*maxCalls:
-		return &busy{reason, fmt.Sprintf(
+		return &busy{http.StatusTooManyRequests, reason, fmt.Sprintf(
 			"too many calls: at most %d of %s run at a time, and as many wait", maxCalls, whose)}
 	case l.bytes > maxBytes:
-		return &busy{"bytes", fmt.Sprintf(
+		return &busy{http.StatusTooManyRequests, "bytes", fmt.Sprintf(
 			"too many bytes: %s have at most %d MiB at a time", whose, maxBytes>>20)}
 	}
 	return nil
 }
 
-// admit refuses requests beyond the limits with 429, reads the body of the others and checks that
-// it is a message for this server.
+// busy is why a request is refused that may be sent again later.
+type busy struct {
+	status int
+	reason string // for metrics and logs
+	text   string
+}
+
+func (b *busy) Error() string {
+	return b.text
+}
+
+// admit refuses requests beyond the limits, and all of them in the drain: they might not end before
+// it does. It reads the body of the others and checks that it is a message for this server.
 func (l *limiter) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := responseOf(w)
+		l.strangers.trust(r.RemoteAddr)
+		res := w.(*response)
+		_ = res.control.SetReadDeadline(time.Now().Add(readTime))
 		a := &admission{
 			limiter: l,
 			body:    http.MaxBytesReader(w, r.Body, maxBody),
 			person:  res.person.ID,
 		}
+		defer a.end()
 
-		res.tracker.strangers.trust(r.RemoteAddr)
-		res.allow(readTime)
-		defer a.release()
-
-		err := a.take(load{requests: 1})
+		err := a.take(0)
 		var data []byte
 		if err == nil {
 			data, err = io.ReadAll(a)
 		}
 		elements := jsonx.Elements(data)
 		if err == nil && elements <= jsonx.MaxElements {
-			err = a.take(load{bytes: elements * elementBytes})
+			err = a.take(elements * elementBytes)
 		}
 		if err != nil {
 			res.refuseBody(err)
@@ -90,68 +110,57 @@ func (l *limiter) admit(next http.Handler) http.Handler {
 	})
 }
 
-// busy is why a request is refused that may be sent again later.
-type busy struct {
-	reason string // for metrics and logs
-	text   string
-}
-
-func (b *busy) Error() string {
-	return b.text
-}
-
-// admission is the part of a request in the loads of a limiter. As a reader it is the body of the
-// request, whose bytes count from when they are read.
+// admission is a request that takes a place and bytes: those of its body, which count from when they
+// are read, and what decoding adds. As a reader it is the body.
 type admission struct {
 	limiter *limiter
 	body    io.Reader
 	person  string // "": anonymous
-	taken   load   // what this request has taken so far
+	taken   load   // a place and bytes, which end gives back
 }
 
-// take adds more to the load, or returns whose limit that would exceed. That of the person comes
-// first: a refused request takes nothing from others, not even for a moment.
-func (a *admission) take(more load) error {
+// take takes more bytes, and before them a place. If that exceeds a limit, it returns whose.
+func (a *admission) take(more int) error {
 	l := a.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	add := load{bytes: more}
+	if a.taken.requests == 0 {
+		add.requests = 1
+	}
+	if l.draining.Load() && add.requests > 0 {
+		return &busy{http.StatusServiceUnavailable, "shutting down", "shutting down"}
+	}
 
-	own := l.people[a.person].plus(more)
-	all := l.all.plus(more)
-	err := own.check(l.o.PerPerson(), maxBodies/4,
-		"person", "your calls")
+	own := l.people[a.person].plus(add)
+	all := l.all.plus(add)
+	err := cmp.Or(
+		own.check(l.PerPerson(), maxBodies/4, "person", "your calls"),
+		all.check(l.MaxCalls, maxBodies, "server", "the calls of all users"))
 	if err == nil {
-		err = all.check(l.o.MaxCalls, maxBodies,
-			"server", "the calls of all users")
+		l.people[a.person] = own
+		l.all = all
+		a.taken = a.taken.plus(add)
 	}
-	if err != nil {
-		return err
-	}
-
-	l.people[a.person] = own
-	l.all = all
-	a.taken = a.taken.plus(more)
-	return nil
+	return err
 }
 
-// release gives everything back.
-func (a *admission) release() {
+// end gives everything back.
+func (a *admission) end() {
 	l := a.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-
 	less := load{-a.taken.requests, -a.taken.bytes}
 	l.all = l.all.plus(less)
-	own := l.people[a.person].plus(less)
-	l.people[a.person] = own
-	if own == (load{}) {
+	l.people[a.person] = l.people[a.person].plus(less)
+	if l.people[a.person].requests == 0 {
 		delete(l.people, a.person)
 	}
 }
 
 func (a *admission) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
-	return n, cmp.Or(a.take(load{bytes: n}), err)
+	return n, cmp.Or(a.take(n), err)
 }
 
 // refuseBody answers a request that has no place, or whose body could not be read.
@@ -159,7 +168,7 @@ func (r *response) refuseBody(err error) {
 	if b, ok := errors.AsType[*busy](err); ok {
 		r.reason = b.reason
 		r.Header().Set("Retry-After", "1")
-		http.Error(r, b.text, http.StatusTooManyRequests)
+		http.Error(r, b.text, b.status)
 		return
 	}
 

@@ -198,16 +198,16 @@ func (m *Metrics) rejectNone(person string) {
 
 // checkDescriptors logs whether the process may not open enough files and connections: one for each
 // request that runs or waits, and one to the API for each that runs.
-func checkDescriptors(o Options) {
+func (s *instance) checkDescriptors() {
 	var page bytes.Buffer
 	metrics.WriteFDMetrics(&page)
 	limit := 0
 	n, _ := fmt.Sscanf(page.String(), "process_max_fds %d", &limit) // Linux has it
 
 	const others = 50 // files, listeners, idle connections
-	needed := 3*o.MaxCalls + maxStrangers + others
+	needed := 3*s.MaxCalls + maxStrangers + others
 	if n == 1 && limit < needed {
-		o.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
+		s.Log.Warn("the limit of open files is too low for --max-calls: raise it (ulimit -n, "+
 			"LimitNOFILE), or lower --max-calls", "limit", limit, "needed", needed)
 	}
 }

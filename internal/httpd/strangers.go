@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,24 +27,18 @@ const (
 type strangers struct {
 	net.Listener
 
-	mu    sync.Mutex           // guards conns
-	conns map[string]*stranger // by remote address
+	mu    sync.Mutex  // guards conns
+	conns []*stranger // the oldest first
 }
 
 // stranger is a connection that has shown no valid token, until trust.
 type stranger struct {
 	net.Conn
-	of    *strangers
-	since time.Time
-	lines atomic.Int64
-	known atomic.Bool
-}
-
-func newStrangers(ln net.Listener) *strangers {
-	return &strangers{
-		Listener: ln,
-		conns:    map[string]*stranger{},
-	}
+	of     *strangers
+	remote string // its address
+	since  time.Time
+	lines  atomic.Int64
+	known  atomic.Bool
 }
 
 // Accept waits for a connection.
@@ -52,40 +47,32 @@ func (s *strangers) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for !s.hasRoom() {
-		time.Sleep(time.Millisecond)
-	}
 
 	c := &stranger{
-		Conn:  conn,
-		of:    s,
-		since: time.Now(),
+		Conn:   conn,
+		of:     s,
+		remote: conn.RemoteAddr().String(),
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conns[conn.RemoteAddr().String()] = c
+	for !s.add(c) {
+		time.Sleep(time.Millisecond)
+	}
 	return c, nil
 }
 
-// hasRoom reports whether there may be another connection. It closes the oldest one to make room.
-func (s *strangers) hasRoom() bool {
+// add takes in a connection if there is room. It closes the oldest one to make room.
+func (s *strangers) add(c *stranger) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.conns) < maxStrangers {
-		return true
-	}
-
-	var oldest *stranger
-	for _, c := range s.conns {
-		if oldest == nil || c.since.Before(oldest.since) {
-			oldest = c
+	if len(s.conns) == maxStrangers {
+		oldest := s.conns[0]
+		if time.Since(oldest.since) < tokenTime {
+			return false
 		}
+		_ = oldest.Conn.Close()
+		s.conns = s.conns[1:]
 	}
-	if time.Since(oldest.since) < tokenTime {
-		return false
-	}
-	_ = oldest.Conn.Close()
-	delete(s.conns, oldest.RemoteAddr().String())
+	c.since = time.Now()
+	s.conns = append(s.conns, c)
 	return true
 }
 
@@ -93,16 +80,16 @@ func (s *strangers) hasRoom() bool {
 func (s *strangers) trust(remote string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.conns[remote]
-	if c != nil {
-		c.known.Store(true)
-		delete(s.conns, remote)
+	i := slices.IndexFunc(s.conns, func(c *stranger) bool { return c.remote == remote })
+	if i >= 0 {
+		s.conns[i].known.Store(true)
+		s.conns = slices.Delete(s.conns, i, i+1)
 	}
 }
 
 // Close closes the connection.
 func (c *stranger) Close() error {
-	c.of.trust(c.RemoteAddr().String())
+	c.of.trust(c.remote)
 	return c.Conn.Close()
 }
 

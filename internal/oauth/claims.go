@@ -30,10 +30,6 @@ func invalid(description string) *Error {
 	return &Error{http.StatusUnauthorized, description}
 }
 
-func unavailable(description string) *Error {
-	return &Error{http.StatusServiceUnavailable, description}
-}
-
 // claims are those of a token.
 type claims struct {
 	jwt.Claims

@@ -32,8 +32,8 @@ const (
 var (
 	errUnknownKey  = invalid("the key of the token is unknown")
 	errSignature   = invalid("the signature of the token is wrong")
-	errUnavailable = unavailable("the keys of the issuer cannot be read")
-	errReading     = unavailable("the keys of the issuer are being read")
+	errUnavailable = &Error{http.StatusServiceUnavailable, "the keys of the issuer cannot be read"}
+	errReading     = &Error{http.StatusServiceUnavailable, "the keys of the issuer are being read"}
 )
 
 // issuer is an authorization server. Its keys are the last that could be read: they stay in use

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,8 +22,7 @@ import (
 
 // conn is one session. It implements [mcp.Connection].
 //
-// A request in flight is in both requests and numbers. pending counts these requests, and the input
-// until it ends. At 0 the session ends.
+// pending counts the requests in flight, and the input until it ends. At 0 the session ends.
 type conn struct {
 	ctx     context.Context // done when the session has ended
 	end     context.CancelCauseFunc
@@ -35,15 +35,16 @@ type conn struct {
 
 	writing sync.Mutex // held during a write
 
-	mu       sync.Mutex // guards the fields below; not held during a write
-	requests map[int64]request
-	numbers  map[string]int64 // of the requests, by the key of their id
-	last     int64            // the highest number so far
+	mu       sync.Mutex         // guards the fields below; not held during a write
+	requests map[string]request // in flight, by the key of their id
+	last     int                // the number of the last request
 }
 
-// request is a request in flight. The SDK rounds large numbers, so its ids are numbers of ours, and
-// these are also the progress tokens that it sees.
+// request is a request in flight. The SDK rounds large numbers, so it gets a name of ours in place of
+// the id and of the progress token: a number, a blank and the key of the id. By the number, a request
+// differs from an earlier one with the same id, which the client has cancelled.
 type request struct {
+	name   string
 	id     gjson.Result // as the client sent it
 	token  string       // JSON as the client sent it; "" for no progress
 	method string
@@ -143,19 +144,16 @@ func (c *conn) receive(f Frame, err error) jsonrpc.Message {
 // isMessage reports whether m is a request, a notification or a response. Only a response has no
 // method.
 func isMessage(m gjson.Result) bool {
-	if m.Get("jsonrpc").Str != "2.0" {
-		return false
-	}
 	id := m.Get("id")
-	if id.Exists() && key(id) == "" { // null, a boolean, an object
+	isID := key(id) != ""
+	if id.Exists() && !isID { // null, a boolean, an object
 		return false
 	}
 
-	method := m.Get("method")
-	if method.Exists() {
-		return method.Str != ""
-	}
-	return id.Exists() && (m.Get("result").Exists() || m.Get("error").Exists())
+	hasMethod := m.Get("method").Str != ""
+	hasResult := m.Get("result").Exists() || m.Get("error").Exists()
+	isResponse := isID && hasResult
+	return m.Get("jsonrpc").Str == "2.0" && (hasMethod || isResponse)
 }
 
 // begin registers a request and gives r the id and the progress token for the SDK. It returns false
@@ -163,24 +161,24 @@ func isMessage(m gjson.Result) bool {
 func (c *conn) begin(r *jsonrpc.Request, id gjson.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.numbers[key(id)] != 0 {
+	if _, inUse := c.requests[key(id)]; inUse {
 		return false
 	}
 
 	c.last++
-	r.ID, _ = jsonrpc.MakeID(float64(c.last)) // a number is always an id
 	req := request{
+		name:   fmt.Sprintf("%d %s", c.last, key(id)),
 		id:     id,
 		method: r.Method,
 	}
+	r.ID, _ = jsonrpc.MakeID(req.name) // a string is always an id
 	const path = "_meta.progressToken"
 	if token := gjson.GetBytes(r.Params, path); key(token) != "" {
 		req.token = token.Raw
-		r.Params, _ = sjson.SetBytes(r.Params, path, c.last) // the path is valid
+		r.Params, _ = sjson.SetBytes(r.Params, path, req.name) // the path is valid
 	}
 
-	c.requests[c.last] = req
-	c.numbers[key(id)] = c.last
+	c.requests[key(id)] = req
 	c.pending.Add(1)
 	return true
 }
@@ -192,25 +190,20 @@ func (c *conn) cancel(params json.RawMessage) jsonrpc.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := gjson.GetBytes(params, "requestId")
-	n := c.numbers[key(id)]
-	if n == 0 || c.requests[n].method == "initialize" {
+	req, ok := c.requests[key(id)]
+	if !ok || req.method == "initialize" {
 		return nil
 	}
 
 	reason := gjson.GetBytes(params, "reason").Str
 	c.log.Debug("cancelled", "requestId", id.Raw, "reason", reason)
-	c.forgetLocked(n)
+	delete(c.requests, key(id))
 	c.done()
+	params, _ = sjson.SetBytes(nil, "requestId", req.name) // the path is valid
 	return &jsonrpc.Request{
 		Method: "notifications/cancelled",
-		Params: fmt.Appendf(nil, `{"requestId":%d}`, n),
+		Params: params,
 	}
-}
-
-// forgetLocked makes the id of a request free.
-func (c *conn) forgetLocked(n int64) {
-	delete(c.numbers, key(c.requests[n].id))
-	delete(c.requests, n)
 }
 
 // Write writes a response or a progress notification; the server sends nothing else. It writes
@@ -221,8 +214,8 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		n, _ := m.ID.Raw().(int64)
-		req, ok := c.find(n, true)
+		name, _ := m.ID.Raw().(string)
+		req, ok := c.find(name, true)
 		if !ok {
 			return nil
 		}
@@ -235,7 +228,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 
 	case *jsonrpc.Request:
 		const path = "progressToken"
-		req, ok := c.find(gjson.GetBytes(m.Params, path).Int(), false)
+		req, ok := c.find(gjson.GetBytes(m.Params, path).Str, false)
 		if !ok {
 			return nil
 		}
@@ -248,14 +241,15 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// find returns the request in flight with that number. With last, the request ends and its id is
-// free.
-func (c *conn) find(n int64, last bool) (request, bool) {
+// find returns the request in flight with a name. With last, the request ends and its id is free.
+func (c *conn) find(name string, last bool) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	req, ok := c.requests[n]
-	if last {
-		c.forgetLocked(n)
+	_, id, _ := strings.Cut(name, " ")
+	req := c.requests[id]
+	ok := req.name == name && name != ""
+	if ok && last {
+		delete(c.requests, id)
 	}
 	return req, ok
 }
@@ -317,7 +311,7 @@ func (c *conn) SessionID() string {
 func key(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:
-		return `"` + v.Str
+		return strconv.Quote(v.Str) // without bytes that are not UTF-8
 	case gjson.Number:
 		return v.Raw
 	}

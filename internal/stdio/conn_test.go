@@ -49,7 +49,7 @@ func (s *session) send(lines string) *jsonrpc.Request {
 
 // answer writes progress and a result, as the SDK does.
 func (s *session) answer(r *jsonrpc.Request, result string) {
-	params := fmt.Appendf(nil, `{"progressToken":%v}`, r.ID.Raw())
+	params := fmt.Appendf(nil, `{"progressToken":%q}`, r.ID.Raw())
 	progress := &jsonrpc.Request{Method: "notifications/progress", Params: params}
 	_ = s.Write(s.t.Context(), progress)
 	_ = s.Write(s.t.Context(), &jsonrpc.Response{ID: r.ID, Result: []byte(result)})

@@ -133,7 +133,7 @@ func (r *Reader) framed() (Frame, error) {
 	limit := maxMessage
 	first, _ := r.start() // the value reports the error
 	if !opensValue(first) && length > 0 {
-		limit = min(limit, length) // only the length shows where a number ends
+		limit = length // only the length shows where a number ends
 	}
 	body, err := r.value(limit, length, false)
 	return Frame{

@@ -48,8 +48,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 		out:      retrying{t},
 		eof:      t.EOF,
 		log:      t.Log,
-		requests: map[int64]request{},
-		numbers:  map[string]int64{},
+		requests: map[string]request{},
 	}
 	c.lines.Store(t.Lines)
 	c.pending.Store(1) // the input

@@ -14,11 +14,8 @@ const (
 	pollAPI   = 5 * time.Second // between two requests of a client, each of which asks the API
 )
 
-// atAPI is the home of a task whose response the API runs for another process.
+// atAPI is what the API said about the response of a task.
 type atAPI struct {
-	tasks *Tasks
-	from  answer.Origin
-
 	// turn holds a value while a request uses what follows. It is no Mutex, because the API may be
 	// asked meanwhile, and time in a bubble of testing/synctest goes on only where channels wait.
 	turn    chan struct{}
@@ -26,50 +23,46 @@ type atAPI struct {
 	message string    // about the task then; "": it runs
 }
 
-// look asks the API. The request may end early: later requests share what the API says.
-func (h *atAPI) look(ctx context.Context, t *Task, call *llm.Call) string {
+// askAPI asks the API how a task is, and returns a message about it. With cancels it cancels the
+// response before; otherwise requests share what the API says. The request may end early.
+//
+// A response that runs beyond the time limit is cancelled, but only if the API says that it runs: a
+// complete answer is not lost because the API is busy.
+func (s *Tasks) askAPI(ctx context.Context, t *Task, call *llm.Call, cancels bool) string {
+	h := t.atAPI
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	isFresh := time.Since(h.asked) < shareTime
-	if !isFresh && !t.hasEnded() {
-		h.askLocked(ctx, t, call)
+	isFresh := time.Since(h.asked) < shareTime && !cancels
+	if isFresh || t.hasEnded() {
+		return h.message
+	}
+
+	from := *t.from.Load()
+	if cancels {
+		s.cancelResponse(ctx, call, from)
+	}
+	a, err := s.fetch(ctx, call, from)
+	h.asked = time.Now()
+	h.message = ""
+
+	isLate := time.Since(t.Created) >= s.o.Timeout
+	runs := errors.Is(err, answer.ErrRunning)
+	switch {
+	case !runs:
+		s.end(t, a, err)
+	case errors.Is(err, answer.ErrUnknown):
+		h.message = "the API does not say whether the answer is complete"
+	case isLate:
+		s.cancelResponse(ctx, call, from)
+		s.end(t, nil, answer.TimeoutError(s.o.Timeout)) // even if the response goes on
 	}
 	return h.message
 }
 
-// askLocked asks the API. A response that runs beyond the time limit is cancelled, but only if the
-// API says that it runs: a complete answer is not lost because the API is busy.
-func (h *atAPI) askLocked(ctx context.Context, t *Task, call *llm.Call) {
-	a, err := h.tasks.fetch(ctx, call, h.from)
-	h.asked = time.Now()
-	h.message = ""
-
-	limit := h.tasks.o.Timeout
-	isLate := time.Since(t.Created) >= limit
-	runs := errors.Is(err, answer.ErrRunning)
-	switch {
-	case !runs:
-		h.tasks.end(t, a, err)
-	case errors.Is(err, answer.ErrUnknown):
-		h.message = "the API does not say whether the answer is complete"
-	case isLate:
-		h.cancelLocked(ctx, call)
-		h.tasks.end(t, nil, answer.TimeoutError(limit)) // even if the response goes on
-	}
-}
-
-// cancel asks the API how the task ended.
-func (h *atAPI) cancel(ctx context.Context, t *Task, call *llm.Call) {
-	h.turn <- struct{}{}
-	defer func() { <-h.turn }()
-	h.cancelLocked(ctx, call)
-	h.askLocked(ctx, t, call)
-}
-
-func (h *atAPI) cancelLocked(ctx context.Context, call *llm.Call) {
+func (s *Tasks) cancelResponse(ctx context.Context, call *llm.Call, from answer.Origin) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	_ = h.tasks.o.API.Cancel(ctx, call, h.from.Response) // the next GET tells how it ended
+	_ = s.o.API.Cancel(ctx, call, from.Response) // the next GET tells how it ended
 }
 
 // fetch asks the API about a response.

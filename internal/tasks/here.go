@@ -5,23 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
-
-// here is the home of a call that runs in this process.
-type here struct {
-	tasks    *Tasks
-	stop     context.CancelCauseFunc
-	excluded string                 // see answer.Origin
-	kept     atomic.Bool            // the call goes on without its request
-	named    chan struct{}          // closed when the API runs a response for the call
-	response atomic.Pointer[string] // its id, that of the last retry; not nil from then on
-	isGone   atomic.Bool            // the API does not have it
-}
 
 // Start runs a call, which ends with request until keep returns true. Then it is a task with an id,
 // and ends with Tasks. Its answer cites no excluded pages.
@@ -37,20 +25,21 @@ func (s *Tasks) Start(
 	run func(context.Context) (*answer.Answer, error),
 ) (t *Task, keep func(wait time.Duration) bool) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(request))
-	h := &here{
-		tasks:    s,
-		stop:     stop,
-		named:    make(chan struct{}),
-		excluded: strings.Join(excluded, " "),
-	}
-	t = newTask(call.Tool, call.Person.ID, now(), h)
+	t = newTask(call.Tool, call.Person.ID, now())
+	t.stop = stop
+	t.named = make(chan struct{})
 	leave := context.AfterFunc(request, func() { stop(context.Cause(request)) })
-	forget := context.AfterFunc(s.open, h.detach)
+	forget := context.AfterFunc(s.open, func() {
+		if t.kept.Load() { // the response may go on at the API
+			stop(llm.ErrDetached)
+		}
+	})
 
 	// The requests about the response have a call of their own: run changes this one.
 	asks := *call
+	domains := strings.Join(excluded, " ")
 	call.Sink = func(ev llm.Event) {
-		h.name(ev)
+		t.name(ev, domains)
 		t.Progress.Add(ev)
 	}
 	go func() {
@@ -60,108 +49,89 @@ func (s *Tasks) Start(
 		s.end(t, a, err)
 	}()
 	if s.o.Within > 0 {
-		time.AfterFunc(s.o.Within/2, func() { h.find(t, asks) })
+		time.AfterFunc(s.o.Within/2, func() { s.find(t, asks) })
 	}
 
 	return t, func(wait time.Duration) bool {
-		if !h.isTask(t, asks, wait) || !leave() {
+		if !s.canKeep(t, asks, wait) || !leave() {
 			<-t.done
 			return false
 		}
-		h.kept.Store(true)
-		s.add(t, h)
+		t.kept.Store(true)
+		s.add(t)
 		return true
 	}
 }
 
 // name notes the response that an event names, unless it has no room in an id.
-func (h *here) name(ev llm.Event) {
+func (t *Task) name(ev llm.Event, excluded string) {
 	created, ok := ev.(llm.Created)
-	hasRoom := len(h.excluded) <= maxExcluded
+	hasRoom := len(excluded) <= maxExcluded
 	if !ok || created.ID == "" || !hasRoom {
 		return
 	}
-	isFirst := h.response.Swap(&created.ID) == nil
+
+	isFirst := t.from.Swap(&answer.Origin{
+		Created:  t.Created,
+		Tool:     t.Tool,
+		Response: created.ID,
+		Excluded: excluded,
+	}) == nil
 	if isFirst {
-		close(h.named)
+		close(t.named)
 	}
 }
 
-// isTask waits until the API names the response, and reports whether the call can be a task.
-func (h *here) isTask(t *Task, call llm.Call, wait time.Duration) bool {
-	o := h.tasks.o
-	if o.API == nil {
-		return !o.Shared
+// canKeep waits until the API names the response, and reports whether the call can be kept.
+func (s *Tasks) canKeep(t *Task, call llm.Call, wait time.Duration) bool {
+	if s.o.API == nil {
+		return !s.o.Shared
 	}
 
 	var isLate <-chan time.Time
-	if !o.Shared {
+	if !s.o.Shared {
 		isLate = time.After(wait)
 	}
 	select {
-	case <-h.named:
+	case <-t.named:
 	case <-isLate:
 	case <-t.done:
-		return !o.Shared
+		return !s.o.Shared
 	}
 	if wait > 0 {
-		h.find(t, call)
+		s.find(t, call)
 	}
-	return !h.isGone.Load()
+	return !t.isGone.Load()
 }
 
 // find asks the API whether it has the response that it names: some servers say that a response runs
 // in the background, but have no GET. A GET that fails says nothing about that. Then the call can
 // become a task: if its client ends long calls, the answer would be lost for sure.
-func (h *here) find(t *Task, call llm.Call) {
-	isNamed := h.tasks.o.Shared && isClosed(h.named)
-	isOver := h.kept.Load() || t.hasEnded()
+func (s *Tasks) find(t *Task, call llm.Call) {
+	from := t.from.Load()
+	isNamed := s.o.Shared && from != nil
+	isOver := t.kept.Load() || t.hasEnded()
 	if isNamed && !isOver {
-		_, err := h.tasks.fetch(context.Background(), &call, h.origin(t))
-		h.isGone.Store(errors.Is(err, answer.ErrGone))
-	}
-}
-
-// origin is that of the response, which the API has named.
-func (h *here) origin(t *Task) answer.Origin {
-	return answer.Origin{
-		Created:  t.Created,
-		Tool:     t.Tool,
-		Response: *h.response.Load(),
-		Excluded: h.excluded,
+		_, err := s.fetch(context.Background(), &call, *from)
+		t.isGone.Store(errors.Is(err, answer.ErrGone))
 	}
 }
 
 // add gives a task that runs here its id.
-func (s *Tasks) add(t *Task, h *here) {
+func (s *Tasks) add(t *Task) {
 	id := rand.Text() // 130 bits: an id that was guessed finds no task
-	t.TTL = s.o.Timeout + keepHere
-	t.Poll = 2 * time.Second
-	if api := s.o.API; api != nil && isClosed(h.named) {
-		id = seal(h.origin(t), api.Secrets()[0], owner(t.person, api.BaseURL))
-		t.TTL = s.o.Timeout + api.Keep
+	keep := keepHere
+	poll := 2 * time.Second
+	from := t.from.Load()
+	if api := s.o.API; api != nil && from != nil {
+		id = seal(*from, api.Secrets()[0], owner(t.person, api.BaseURL))
+		keep = api.Keep
 	}
 	if s.o.Shared {
-		t.Poll = pollAPI
+		poll = pollAPI
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addLocked(t, id)
-}
-
-// detach ends a task, whose response may go on at the API.
-func (h *here) detach() {
-	if h.kept.Load() {
-		h.stop(llm.ErrDetached)
-	}
-}
-
-func (h *here) look(_ context.Context, t *Task, _ *llm.Call) string {
-	return t.Progress.Last()
-}
-
-func (h *here) cancel(_ context.Context, t *Task, _ *llm.Call) {
-	h.tasks.end(t, nil, context.Canceled)
-	h.stop(context.Canceled)
+	s.addLocked(t, id, keep, poll)
 }

@@ -1,6 +1,6 @@
-// Package tasks keeps calls that outlive their requests. A task runs in one of two homes: in this
-// process, or at the API, where the id of the task is all that is left of it: a sealed one, which
-// any process with the same secret can open. Package server shows tasks to clients.
+// Package tasks keeps calls that outlive their requests. A task runs in this process, or at the API,
+// where the id of the task is all that is left of it: a sealed one, which any process with the same
+// secret can open. Package server shows tasks to clients.
 //
 //	tasks.go     Tasks: which there are, and for how long
 //	here.go      a call that runs in this process
@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
@@ -98,20 +99,19 @@ type Task struct {
 	Progress *Progress
 
 	person string
-	home   home
+	from   atomic.Pointer[answer.Origin] // of the response that the API runs for it, if there is one
+
+	// Of a call that runs in this process.
+	stop   context.CancelCauseFunc
+	kept   atomic.Bool   // the call goes on without its request
+	named  chan struct{} // closed when from is set, which a retry changes
+	isGone atomic.Bool   // the API does not have the response
+
+	atAPI *atAPI // of a call of another process, else nil
 
 	done chan struct{} // closed when the task has ended
 	end  State         // readable from then on
 	size int           // bytes of the answer
-}
-
-// home is where a task runs. Both methods are safe for concurrent use.
-type home interface {
-	// look ends the task if it has ended there, or else returns a message about it.
-	look(ctx context.Context, t *Task, call *llm.Call) string
-
-	// cancel ends the task, unless it is too late.
-	cancel(ctx context.Context, t *Task, call *llm.Call)
 }
 
 // State is how a task is: it works, or has an answer or an error.
@@ -128,13 +128,12 @@ func (s State) Works() bool {
 }
 
 // newTask returns a task that works.
-func newTask(tool, person string, created time.Time, in home) *Task {
+func newTask(tool, person string, created time.Time) *Task {
 	return &Task{
 		Tool:     tool,
 		Created:  created,
 		Progress: NewProgress(),
 		person:   person,
-		home:     in,
 		done:     make(chan struct{}),
 	}
 }
@@ -145,13 +144,8 @@ func now() time.Time {
 }
 
 func (t *Task) hasEnded() bool {
-	return isClosed(t.done)
-}
-
-// isClosed reports whether a channel that gets no values is closed.
-func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-ch:
+	case <-t.done:
 		return true
 	default:
 		return false
@@ -164,9 +158,9 @@ func (t *Task) isOver() bool {
 
 // Look returns the state of a task. call is that of the request that asks.
 func (s *Tasks) Look(ctx context.Context, t *Task, call *llm.Call) State {
-	message := ""
-	if !t.hasEnded() {
-		message = t.home.look(ctx, t, call)
+	message := t.Progress.Last()
+	if t.atAPI != nil {
+		message = s.askAPI(ctx, t, call, false)
 	}
 	if t.hasEnded() {
 		return t.end
@@ -204,9 +198,12 @@ func (s *Tasks) Wait(
 
 // Cancel ends a task unless it has ended.
 func (s *Tasks) Cancel(ctx context.Context, t *Task, call *llm.Call) {
-	if !t.hasEnded() {
-		t.home.cancel(ctx, t, call)
+	if t.atAPI != nil {
+		s.askAPI(ctx, t, call, true)
+		return
 	}
+	s.end(t, nil, context.Canceled)
+	t.stop(context.Canceled)
 }
 
 // Find returns the task of a person with an id, or nil if there is none or its time is over.
@@ -220,15 +217,10 @@ func (s *Tasks) Find(id, person string) *Task {
 		if !ok {
 			return nil
 		}
-		home := &atAPI{
-			tasks: s,
-			from:  from,
-			turn:  make(chan struct{}, 1),
-		}
-		t = newTask(from.Tool, person, from.Created, home)
-		t.TTL = s.o.Timeout + s.o.API.Keep
-		t.Poll = pollAPI
-		s.addLocked(t, id)
+		t = newTask(from.Tool, person, from.Created)
+		t.from.Store(&from)
+		t.atAPI = &atAPI{turn: make(chan struct{}, 1)}
+		s.addLocked(t, id, s.o.API.Keep, pollAPI)
 	}
 	if t == nil || t.person != person || t.isOver() {
 		return nil
@@ -236,9 +228,11 @@ func (s *Tasks) Find(id, person string) *Task {
 	return t
 }
 
-// addLocked makes a task known.
-func (s *Tasks) addLocked(t *Task, id string) {
+// addLocked makes a task known. keep is the time for which it is there after the time limit.
+func (s *Tasks) addLocked(t *Task, id string, keep, poll time.Duration) {
 	t.ID = id
+	t.TTL = s.o.Timeout + keep
+	t.Poll = poll
 	s.known[id] = t
 	s.forgetLocked()
 }
