@@ -159,28 +159,26 @@ var classes = map[string]string{
 // sequence matches a control sequence: SGR, or OSC 8 with the URL of a link, or without one at its end.
 var sequence = regexp.MustCompile("\x1b\\[([0-9;]*)m|\x1b\\]8;;([^\x1b]*)\x1b\\\\")
 
-// spans returns a line with its control sequences as SVG. A span is in those that began before it.
+// spans returns a line with its control sequences as SVG. A span is in those that began before it. Links
+// are around spans, which end where a link begins or ends, and begin again.
 func spans(line string) string {
-	open := 0
+	begun := ""
 	return sequence.ReplaceAllStringFunc(html.EscapeString(line), func(s string) string {
 		found := sequence.FindStringSubmatch(s)
+		end := strings.Repeat("</tspan>", strings.Count(begun, "<"))
 		switch {
 		case found[2] != "":
-			return `<a href="` + found[2] + `">`
+			return end + `<a href="` + found[2] + `">` + begun
 		case found[1] == "":
-			return "</a>"
+			return end + "</a>" + begun
 		}
 
-		var svg strings.Builder
+		begun = ""
 		for code := range strings.SplitSeq(found[1], ";") {
-			if code == "0" {
-				svg.WriteString(strings.Repeat("</tspan>", open))
-				open = 0
-				continue
+			if code != "0" { // which begins each
+				begun += fmt.Sprintf(`<tspan class="%s">`, classes[code])
 			}
-			fmt.Fprintf(&svg, `<tspan class="%s">`, classes[code])
-			open++
 		}
-		return svg.String()
+		return end + begun
 	})
 }
