@@ -61,7 +61,7 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) accepts(r *http.Request) bool {
 	host := HostName(r.Host)
 	switch {
-	case isHealth(r.URL.Path):
+	case isHealth(r):
 		return true // load balancers use any name
 	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true

@@ -32,6 +32,11 @@ func remote(o *Options)    { o.Access.Loopback = false }
 func listed(o *Options)    { o.Access.Hosts = []string{"mcp.example.com"} }
 func anonymous(o *Options) { o.Access = Access{} }
 
+func atRoot(o *Options) {
+	o.Access.Tokens = nil
+	o.Path = "/"
+}
+
 func signInAlone(o *Options) {
 	o.Access.Tokens = nil
 	signIn(o)
@@ -63,6 +68,10 @@ var accessTests = []struct {
 	{"anonymous, foreign host", anonymous, "evil.example", by("", message), 403},
 	{"loopback", loopback, "localhost:8080", by("", message), 200},
 	{"loopback, foreign host", loopback, "evil.example", by("", message), 403},
+	{
+		"message to the path of health, foreign host", atRoot, "evil.example",
+		strings.Replace(by("", message), "/mcp", "/healthz", 1), 403,
+	},
 	{"health of any host", listed, "evil.example", by("", get("/healthz")), 200},
 	{"readiness of any host", listed, "evil.example", by("", get("/readyz")), 200},
 }

@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -211,11 +212,14 @@ func (s *instance) handler() http.Handler {
 
 // IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
-	return path == "/metrics" || isHealth(path)
+	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
 }
 
-func isHealth(path string) bool {
-	return path == "/healthz" || path == "/readyz"
+// isHealth reports whether handler routes r to /healthz or /readyz: with --path / other methods go to
+// MCP.
+func isHealth(r *http.Request) bool {
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return isRead && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
 }
 
 // gauges returns the values of the metrics that are read when they are asked for.

@@ -107,7 +107,7 @@ func (i *issuer) verify(ctx context.Context, token *jwt.JSONWebToken) error {
 
 // run reads the keys until ctx ends: every 10 minutes, 5 s after a failure, and when a request
 // waits, but not twice in 5 s. Requests with unknown keys, which need no token, do not put off the
-// full read.
+// full read. The last read fails, and ends the wait of all requests.
 func (i *issuer) run(ctx context.Context) {
 	refresh := time.Tick(refreshTime)
 	full := true            // whether to read the metadata, too
@@ -133,7 +133,6 @@ func (i *issuer) run(ctx context.Context) {
 
 		select {
 		case <-ctx.Done():
-			return
 		case <-time.After(RetryTime):
 		}
 		full = err != nil
@@ -142,7 +141,6 @@ func (i *issuer) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-refresh:
 			full = true
 		case first = <-i.waiting:

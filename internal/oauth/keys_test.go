@@ -310,18 +310,35 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// The wait for a key ends with the request.
+// The wait for a key ends with the request, and with the program.
 func TestWaitEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newWeb(keyP256), "{}")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+	for _, tt := range []struct {
+		name      string
+		call, run time.Duration // when the context ends
+	}{
+		{"with the request", time.Second, time.Hour},
+		{"with Run", time.Hour, time.Second},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := newWeb(keyP256)
+			o := valid("{}")
+			o.Client.Transport = w
+			r := must(New(o))
 
-		began := time.Now()
-		_, err := r.Verify(ctx, keyP384.sign())
-		compare.Equal[error](t, "error", err, errUnavailable, cmpopts.EquateErrors())
-		compare.Equal(t, "time", time.Since(began), time.Second)
-	})
+			until := func(d time.Duration) context.Context {
+				ctx, cancel := context.WithTimeout(t.Context(), d)
+				t.Cleanup(cancel)
+				return ctx
+			}
+			go r.Run(until(tt.run))
+			synctest.Wait()
+
+			began := time.Now()
+			_, err := r.Verify(until(tt.call), keyP384.sign())
+			compare.Equal[error](t, "error", err, errUnavailable, cmpopts.EquateErrors())
+			compare.Equal(t, "time", time.Since(began), time.Second)
+		})
+	}
 }
 
 // An issuer does not sign for another.
