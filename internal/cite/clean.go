@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// tracker matches the query parameter that the API adds to links, with the separator that goes with
-// it: the one after it, or the one before the last parameter. The submatches are what stays.
-var tracker = regexp.MustCompile(
-	`([?&])utm_source=openai&|[?&]utm_source=openai($|[^\w.-]|\.(?:\s|$))`)
+// tracker is the query parameter that the API adds to links.
+const tracker = "utm_source=openai"
+
+// queryEnd matches what follows the last parameter of a URL.
+var queryEnd = regexp.MustCompile(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 // citationMarker matches a citation marker and the space before it. The API writes it with
 // private-use characters: U+E200, fields with others between them, and U+E201, which is missing if
@@ -26,9 +27,24 @@ func Clean(s string) string {
 	return untracked(s)
 }
 
+// untracked removes the parameter with the separator that goes with it: the one after it, or the
+// one before the last parameter.
 func untracked(s string) string {
-	if !strings.Contains(s, "utm_source") { // most texts, for which the search is slow
-		return s
+	var b strings.Builder
+	before, after, found := strings.Cut(s, tracker)
+
+	for found {
+		separated := strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&")
+		switch {
+		case separated && strings.HasPrefix(after, "&"):
+			after = after[1:]
+		case separated && queryEnd.MatchString(after):
+			before = before[:len(before)-1]
+		default:
+			before += tracker
+		}
+		b.WriteString(before)
+		before, after, found = strings.Cut(after, tracker)
 	}
-	return tracker.ReplaceAllString(s, "${1}${2}")
+	return b.String() + before
 }
