@@ -56,13 +56,22 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 	}
 }
 
-// accepts reports whether r has an accepted Host header, which guards against DNS rebinding: a web
-// page can make a browser send requests here only under a name of its own.
-func (a Access) accepts(r *http.Request) bool {
-	host := HostName(r.Host)
+// requireHost guards against DNS rebinding: a web page can make a browser send requests here only
+// under a name of its own.
+func (a Access) requireHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.acceptsHost(r.Host) {
+			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
+			return
+		}
+
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a Access) acceptsHost(header string) bool {
+	host := HostName(header)
 	switch {
-	case isHealth(r):
-		return true // load balancers use any name
 	case a.Resource != nil && host == HostName(a.Resource.Host()):
 		return true
 	case len(a.Hosts) > 0:

@@ -14,7 +14,7 @@ var (
 	user   = llm.Person{ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"}
 )
 
-// Entries deny their people in any case and Unicode form. Forms that deny nobody are errors, which
+// Entries deny their people in any case and Unicode form. Forms that deny no person are errors, which
 // have nothing of the file.
 func TestDeniedForms(t *testing.T) {
 	const none, wrong = "", "line 2 is not one name or subject"

@@ -99,9 +99,9 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 		calls: calls,
 	}
 	failed := make(chan error, 2)
-	serve := func(ln net.Listener, access Access, h http.Handler) *http.Server {
+	serve := func(ln net.Listener, h http.Handler) *http.Server {
 		srv := &http.Server{
-			Handler:        s.track(access, h),
+			Handler:        s.track(h),
 			ReadTimeout:    readTime,
 			WriteTimeout:   writeTime, // extended by each write
 			IdleTimeout:    idleTime,
@@ -116,13 +116,13 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 	}
 
 	s.checkDescriptors()
-	srv := serve(s.strangers, o.Access, s.handler())
+	srv := serve(s.strangers, s.handler())
 	defer srv.Close()
 	if o.MetricsListener != nil {
 		access := Access{Loopback: IsLoopback(o.MetricsListener)}
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", o.Metrics)
-		defer serve(&strangers{Listener: o.MetricsListener}, access, mux).Close()
+		defer serve(&strangers{Listener: o.MetricsListener}, access.requireHost(mux)).Close()
 	}
 	for _, run := range o.Background {
 		background.Go(func() { run(calls) })
@@ -184,19 +184,21 @@ func (s *instance) handler() http.Handler {
 		s.Metrics.person(name)
 	}
 
-	mux := http.NewServeMux()
+	guarded := http.NewServeMux()
 	endpoint := s.Access.requireToken("", s.admit(s.mcp()))
 	sameOrigin := http.NewCrossOriginProtection()
-	mux.Handle(s.Path, sameOrigin.Handler(endpoint))
+	guarded.Handle(s.Path, sameOrigin.Handler(endpoint))
 	if s.MetricsListener == nil {
-		mux.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
+		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
 	}
 	if resource := s.Access.Resource; resource != nil {
 		metadata := resource.Metadata(s.Path)
-		mux.Handle(oauth.MetadataPath, metadata)
-		mux.Handle(oauth.MetadataPath+"/", metadata)
+		guarded.Handle(oauth.MetadataPath, metadata)
+		guarded.Handle(oauth.MetadataPath+"/", metadata)
 	}
 
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Access.requireHost(guarded)) // load balancers use any name for the others
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
@@ -213,13 +215,6 @@ func (s *instance) handler() http.Handler {
 // IsReserved reports whether path is one of the routes beside Options.Path.
 func IsReserved(path string) bool {
 	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, path)
-}
-
-// isHealth reports whether handler routes r to /healthz or /readyz: with --path / other methods go to
-// MCP.
-func isHealth(r *http.Request) bool {
-	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
-	return isRead && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
 }
 
 // gauges returns the values of the metrics that are read when they are asked for.

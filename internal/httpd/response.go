@@ -22,8 +22,8 @@ const (
 	lingerTime = time.Second
 )
 
-// track passes requests with an accepted Host header to next, with a response.
-func (s *instance) track(access Access, next http.Handler) http.Handler {
+// track passes requests to next, with a response.
+func (s *instance) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{
 			instance: s,
@@ -37,10 +37,6 @@ func (s *instance) track(access Access, next http.Handler) http.Handler {
 		}
 
 		defer res.end()
-		if !access.accepts(r) {
-			http.Error(res, "the Host header is not allowed", http.StatusForbidden)
-			return
-		}
 		next.ServeHTTP(res, r)
 	})
 }

@@ -36,7 +36,7 @@ func newCall(req mcp.Request, tool string) *llm.Call {
 		App:  label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
-		Person: PersonOf(extra.TokenInfo),
+		Person: personOf(extra.TokenInfo),
 	}
 
 	trace, _ := req.GetParams().GetMeta()["traceparent"].(string)
@@ -63,8 +63,8 @@ func label(s string) string {
 	return text.Truncate(text.OneLine(s), 100)
 }
 
-// PersonOf returns the person whose token a request has; nil: an anonymous caller.
-func PersonOf(token *auth.TokenInfo) llm.Person {
+// personOf returns the person whose token a request has; nil: an anonymous caller.
+func personOf(token *auth.TokenInfo) llm.Person {
 	if token == nil {
 		return llm.Person{Name: "anonymous"}
 	}
