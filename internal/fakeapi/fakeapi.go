@@ -1,80 +1,74 @@
-// Package fakeapi is an OpenAI Responses API inside the process: it answers POST /responses, the
-// requests about responses in the background, and GET /models/{id} in the shapes of the real one.
-// It serves --offline. The tests of the program use it through test/apitest, which makes it fail.
+// Package fakeapi is an OpenAI Responses API inside the process, for --offline: it answers
+// POST /responses and GET /models/{id} in the shapes of the real one. The tests of the program use
+// its responses and events in test/apitest, which fails, waits and runs in the background as well.
 //
-// A turn of the model is a sample of a finished response, from which its stream is derived.
-//
-//	fakeapi.go     the API, on a port of this machine
-//	exchange.go    the answer to a request: the endpoints
-//	turn.go        what the model says: samples.json, with what the request asks for
-//	stream.go      the events of a response
-//	background.go  responses that run without a connection
+//	fakeapi.go  the API, on a port of this machine
+//	turn.go     what the model says: samples.json, with what the request asks for
+//	stream.go   the events of a response
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
 package fakeapi
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
-// API answers requests. It accepts every key and model. The zero value is ready for use.
-type API struct {
-	requests atomic.Int64 // number of requests so far
-	jobs     sync.Map     // the responses in the background, *job by id
-}
+// Object is a JSON object of the API, such as an event.
+type Object = map[string]any
 
-// Step is how one request is answered. With the zero value the API answers as a model would.
-type Step struct {
-	Delay time.Duration // time before anything is sent
-	Slow  time.Duration // time between two events
-	Turn  string        // what the model says: ok, search, uncited; "": it decides
-
-	// Edit changes the finished response, as JSON; nil: it stays.
-	Edit func(response []byte) []byte
-	// Replace answers after the delay in place of the API, as Answer does; nil: the API answers.
-	Replace func(w http.ResponseWriter, r *http.Request) (complete bool)
-}
-
-// Server is an API on a port.
-type Server struct {
-	URL string // the base URL, such as http://127.0.0.1:49152/v1
-
-	server  *http.Server
-	serving sync.WaitGroup
-}
-
-// Start serves an API on a free loopback port. It answers every request by the same step.
-func Start(step Step) (*Server, error) {
+// Start serves an API on a free loopback port until stop is called. It accepts every key and model.
+// base is its URL, such as http://127.0.0.1:49152/v1.
+func Start() (base string, stop func(), err error) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		return nil, fmt.Errorf("listening on loopback: %w", err)
+		return "", nil, fmt.Errorf("listening on loopback: %w", err)
 	}
 
-	api := &API{}
-	handle := func(w http.ResponseWriter, r *http.Request) {
-		api.Answer(w, r, step)
+	server := &http.Server{
+		Handler:           http.HandlerFunc(answer),
+		ReadHeaderTimeout: 10 * time.Second,
 	}
-	s := &Server{
-		URL: "http://" + listener.Addr().String() + "/v1",
-		server: &http.Server{
-			Handler:           http.HandlerFunc(handle),
-			ReadHeaderTimeout: 10 * time.Second,
-		},
-	}
-	s.serving.Go(func() {
-		_ = s.server.Serve(listener) // It always ends with an error, caused by Close.
-	})
-	return s, nil
+	go func() { _ = server.Serve(listener) }() // Close ends it
+	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close() }, nil
 }
 
-// Close closes the port and every connection, and returns when serving has ended.
-func (s *Server) Close() {
-	_ = s.server.Close()
-	s.serving.Wait()
+// answer answers a request, slowly enough to be watched. A client that leaves gets no answer.
+func answer(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	time.Sleep(100 * time.Millisecond)
+	if err != nil || r.Context().Err() != nil {
+		return
+	}
+
+	request := gjson.ParseBytes(body)
+	final := Response(request, "")
+	_, model, isModel := strings.Cut(r.URL.Path, "/models/")
+	if isModel {
+		final = Encode(Object{"id": model, "object": "model"})
+	}
+	w.Header().Set("X-Request-Id", ID("req"))
+	w.Header().Set("Content-Type", "application/json")
+	if !request.Get("stream").Bool() {
+		_, _ = w.Write(final)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	for _, event := range Events(final) {
+		_, _ = w.Write(Line(event))
+	}
+}
+
+// Encode marshals a value of the API, which cannot fail.
+func Encode(v any) []byte {
+	b, _ := json.Marshal(v)
+	return b
 }

@@ -9,22 +9,28 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// events returns the stream of a finished response.
-func events(final gjson.Result) (all []object) {
-	add := func(event string, members object) {
+// Line returns an event as a stream has it.
+func Line(event Object) []byte {
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event["type"], Encode(event))
+}
+
+// Events returns the events of the stream of a finished response.
+func Events(response []byte) (all []Object) {
+	final := gjson.ParseBytes(response)
+	add := func(event string, members Object) {
 		members["type"] = "response." + event
 		members["sequence_number"] = len(all)
 		all = append(all, members)
 	}
 
 	isBackground := final.Get("background").Bool()
-	started := object{
+	started := Object{
 		"id":         final.Get("id").String(),
 		"object":     "response",
 		"background": isBackground,
 		"created_at": final.Get("created_at").Int(),
 		"status":     "in_progress",
-		"output":     []object{},
+		"output":     []Object{},
 	}
 	first := started
 	if isBackground {
@@ -32,23 +38,23 @@ func events(final gjson.Result) (all []object) {
 		first["status"] = "queued"
 	}
 
-	add("created", object{"response": first})
+	add("created", Object{"response": first})
 	if isBackground {
-		add("queued", object{"response": first})
+		add("queued", Object{"response": first})
 	}
-	add("in_progress", object{"response": started})
+	add("in_progress", Object{"response": started})
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	add(final.Get("status").String(), object{"response": json.RawMessage(final.Raw)})
+	add(final.Get("status").String(), Object{"response": json.RawMessage(response)})
 	return all
 }
 
 // addItem adds the events of an output item, whose index is i.
-func addItem(i int, item gjson.Result, addEvent func(event string, members object)) {
+func addItem(i int, item gjson.Result, addEvent func(event string, members Object)) {
 	id := item.Get("id").String()
 	kind := item.Get("type").String()
-	add := func(event string, members object) {
+	add := func(event string, members Object) {
 		members["output_index"] = i
 		members["item_id"] = id
 		addEvent(event, members)
@@ -57,18 +63,18 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 	addText := func(event, index string, n int, part gjson.Result) {
 		text := part.Get("text").String()
 		for piece := range slices.Chunk([]rune(text), 7) {
-			add(event+".delta", object{
+			add(event+".delta", Object{
 				index:   n,
 				"delta": string(piece),
 			})
 		}
-		add(event+".done", object{
+		add(event+".done", Object{
 			index:  n,
 			"text": text,
 		})
 	}
 
-	add("output_item.added", object{"item": object{
+	add("output_item.added", Object{"item": Object{
 		"id":     id,
 		"type":   kind,
 		"status": "in_progress",
@@ -80,38 +86,20 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members objec
 		}
 	case "web_search_call":
 		for _, stage := range []string{"in_progress", "searching", "completed"} {
-			add("web_search_call."+stage, object{})
+			add("web_search_call."+stage, Object{})
 		}
 	case "message":
 		for n, part := range item.Get("content").Array() {
-			add("content_part.added", object{
+			add("content_part.added", Object{
 				"content_index": n,
-				"part":          object{"type": "output_text", "text": ""},
+				"part":          Object{"type": "output_text", "text": ""},
 			})
 			addText("output_text", "content_index", n, part)
-			add("content_part.done", object{
+			add("content_part.done", Object{
 				"content_index": n,
 				"part":          json.RawMessage(part.Raw),
 			})
 		}
 	}
-	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
-}
-
-// stream sends the events of a response from the first one on, each when it exists.
-func (x *exchange) stream(j *job, first int) {
-	x.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	err := x.write(nil)
-
-	for i := first; i < len(j.events); i++ {
-		if err != nil || !x.pause(j.until(i)) {
-			return
-		}
-
-		event := j.events[i]
-		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n",
-			event["type"],
-			encode(event)))
-	}
-	x.done = err == nil
+	add("output_item.done", Object{"item": json.RawMessage(item.Raw)})
 }

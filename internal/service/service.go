@@ -63,12 +63,12 @@ func New(o Options) (*Service, error) {
 	cfg := o.Config
 	closeAPI := func() {}
 	if o.Offline {
-		api, err := fakeapi.Start(fakeapi.Step{Delay: 100 * time.Millisecond}) // to be watched
+		base, stop, err := fakeapi.Start()
 		if err != nil {
 			return nil, fmt.Errorf("starting the offline API: %w", err)
 		}
-		cfg = cfg.Offline(api.URL)
-		closeAPI = api.Close
+		cfg = cfg.Offline(base)
+		closeAPI = stop
 	}
 
 	redactor := redact.New(cfg.Secrets...)

@@ -1,8 +1,10 @@
 // Package apitest is the API of internal/fakeapi for tests: it follows a script of turns, errors and
 // broken connections, and records the requests.
 //
-//	apitest.go  the server, what it records, and what can be waited for
-//	step.go     the script
+//	apitest.go     the server, what it records, and what can be waited for
+//	step.go        the script
+//	exchange.go    the answer to a request
+//	background.go  responses that run without a connection
 package apitest
 
 import (
@@ -12,8 +14,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // Recorded is a request as it arrived.
@@ -27,7 +27,7 @@ type Recorded struct {
 type Server struct {
 	URL string // the base URL, such as http://127.0.0.1:49152/v1
 
-	api    fakeapi.API
+	jobs   sync.Map // the responses in the background, *job by id
 	server *httptest.Server
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	st := s.arrive(r, body)
 
-	complete := err == nil && st.answer(&s.api, w, r, body)
+	complete := err == nil && st.answer(&s.jobs, w, r, body)
 	hasLeft := err != nil || r.Context().Err() != nil
 	if hasLeft && !complete {
 		s.mu.Lock()

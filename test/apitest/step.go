@@ -12,29 +12,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // step is the behaviour of one request. With the zero value the server answers as a model would.
 type step struct {
-	fakeapi.Step
-	isAsked bool   // the first word of the question is the step
-	fault   string // the name of one of faults; "": none
-	value   string // of the fault
+	delay   time.Duration // before anything is sent
+	slow    time.Duration // between two events
+	turn    string        // what the model says, one of turns; "": it decides
+	isAsked bool          // the first word of the question is the step
+	fault   string        // the name of one of faults; "": none
+	value   string        // of the fault
 
 	stop      string // the fault that ends a stream early, or "": it does not
 	stopAfter int    // events
 
-	refuses  []string // parameters that are refused
-	refusal  string   // with this error
-	blames   string   // the parameter that the error names; "": the refused one
-	response []byte   // the finished response, instead of what the model says
-	edits    []string // names of edits
+	refuses []string // parameters that are refused
+	refusal string   // with this error
+	blames  string   // the parameter that the error names; "": the refused one
+	file    []byte   // the finished response, instead of what the model says
+	edits   []string // names of edits
 }
 
 var turns = []string{"ok", "search", "uncited"}
@@ -90,9 +91,9 @@ func parse(word string) (st step, err error) {
 		case "asked":
 			st.isAsked = true
 		case "delay":
-			st.Delay, err = time.ParseDuration(value)
+			st.delay, err = time.ParseDuration(value)
 		case "slow":
-			st.Slow, err = time.ParseDuration(value)
+			st.slow, err = time.ParseDuration(value)
 		case "cut-after", "hang-after":
 			st.stop = strings.TrimSuffix(name, "-after")
 			st.stopAfter, err = strconv.Atoi(value)
@@ -111,11 +112,11 @@ func parse(word string) (st step, err error) {
 			st.stopAfter = 2
 			st.value = cmp.Or(value, "500")
 		case "file":
-			st.response, err = os.ReadFile(value)
+			st.file, err = os.ReadFile(value)
 		default:
 			switch {
 			case slices.Contains(turns, name):
-				st.Turn = name
+				st.turn = name
 			case gjson.Get(edits, name).Exists():
 				st.edits = append(st.edits, name)
 			case gjson.Get(faults, name).Exists():
@@ -134,7 +135,7 @@ func parse(word string) (st step, err error) {
 
 // answer answers a request whose body was read. It reports whether the answer is complete.
 func (st step) answer(
-	api *fakeapi.API,
+	jobs *sync.Map,
 	w http.ResponseWriter,
 	r *http.Request,
 	body []byte,
@@ -154,26 +155,26 @@ func (st step) answer(
 		}
 	}
 
-	st.Edit = st.edit
-	if st.fault != "" {
-		st.Replace = func(w http.ResponseWriter, r *http.Request) bool {
-			return st.fail(w, r, about)
-		}
-	}
 	if strings.Contains(fmt.Sprint(st.edits), "-background") {
 		body, _ = sjson.DeleteBytes(body, "background") // the path is valid
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 
 	ending := &endingWriter{ResponseWriter: w, step: st, r: r}
-	complete = api.Answer(ending, r, st.Step)
-	return complete || ending.complete
+	x := &exchange{
+		step: st,
+		jobs: jobs,
+		w:    ending,
+		r:    r,
+		body: gjson.ParseBytes(body),
+	}
+	x.answer(about)
+	return x.complete || ending.complete
 }
 
 // edit changes what the model says.
 func (st step) edit(final []byte) []byte {
-	if st.response != nil {
-		final = st.response
+	if st.file != nil {
+		final = st.file
 	}
 	for _, word := range st.edits {
 		members := gjson.Get(edits, word).Map()

@@ -1,4 +1,4 @@
-package fakeapi
+package apitest
 
 import (
 	"maps"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // job is a response whose events appear over time: event i of its stream exists from start + i*slow
@@ -14,7 +16,7 @@ import (
 type job struct {
 	start     time.Time
 	slow      time.Duration // time between two events
-	events    []object
+	events    []fakeapi.Object
 	cancelled atomic.Bool
 }
 
@@ -34,7 +36,7 @@ func (j *job) state() any {
 		return j.events[len(j.events)-1]["response"]
 	}
 
-	state := maps.Clone(j.events[0]["response"].(object)) // queued
+	state := maps.Clone(j.events[0]["response"].(fakeapi.Object)) // queued
 	if j.cancelled.Load() {
 		state["status"] = "cancelled"
 	}
@@ -44,17 +46,17 @@ func (j *job) state() any {
 // fetch answers GET /responses/{id} and POST /responses/{id}/cancel.
 func (x *exchange) fetch(name string) {
 	id, isCancel := strings.CutSuffix(name, "/cancel")
-	kept, _ := x.api.jobs.Load(id)
+	kept, _ := x.jobs.Load(id)
 	j, ok := kept.(*job)
 	if !ok {
-		x.fail(http.StatusNotFound, "Response with id '"+id+"' not found.")
+		x.refuse(http.StatusNotFound, "Response with id '"+id+"' not found.")
 		return
 	}
 
 	query := x.r.URL.Query()
 	switch {
 	case isCancel && j.hasEnded():
-		x.fail(http.StatusBadRequest, "Cannot cancel a completed response.")
+		x.refuse(http.StatusBadRequest, "Cannot cancel a completed response.")
 	case isCancel:
 		j.cancelled.Store(true)
 		x.sendJSON(http.StatusOK, j.state())
