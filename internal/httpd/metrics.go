@@ -3,7 +3,6 @@ package httpd
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,7 +21,7 @@ const (
 	maxPeople = 1000                    // names in the metrics; further ones count as other
 )
 
-// families are the metrics of this program, in the order of the page. No name begins with another.
+// families are the metrics of this program, in the order of the page.
 var families = []struct{ name, kind, help string }{
 	{"build_info", "gauge", "Version of the program."},
 	{"ready", "gauge", "1 while /readyz answers 200."},
@@ -48,18 +47,24 @@ type Metrics struct {
 	profiles map[string]answer.Profile // by tool
 	gauges   func() map[string]int     // by family; set before the first request
 
-	mu     sync.Mutex         // guards the fields below
-	values map[string]float64 // by series
-	series []string           // in the order of their first values, so buckets are by number
-	people map[string]bool    // names in the metrics
+	families map[string]*metrics.Set
+
+	mu     sync.Mutex      // guards people
+	people map[string]bool // names in the metrics
 }
+
+// buckets are those of the histograms, in seconds.
+var buckets = []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300}
 
 // NewMetrics returns metrics without any calls. The profiles of the tools name the models.
 func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 	m := &Metrics{
 		profiles: profiles,
-		values:   map[string]float64{},
+		families: map[string]*metrics.Set{},
 		people:   map[string]bool{},
+	}
+	for _, f := range families {
+		m.families[f.name] = metrics.NewSet()
 	}
 	m.add(1, "build_info{version=%q}", version.String())
 
@@ -78,14 +83,9 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 // add adds n to a series. The names of people and the IDs of models are printable, so %q escapes
 // the values of labels as the format wants it.
 func (m *Metrics) add(n float64, format string, labels ...any) {
+	family, _, _ := strings.Cut(format, "{")
 	series := prefix + fmt.Sprintf(format, labels...)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	if _, ok := m.values[series]; !ok {
-		m.series = append(m.series, series)
-	}
-	m.values[series] += n
+	m.families[family].GetOrCreateFloatCounter(series).Add(n)
 }
 
 // person returns the name of a person, or other for those after the first maxPeople. The series of a
@@ -160,24 +160,13 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	m.addTime(n, "rate_limit_wait_seconds", tool, c.Waited)
 }
 
-// addTime adds a time to a histogram, n times. The buckets are cumulative, as histogram_quantile of
-// Prometheus reads them.
-func (m *Metrics) addTime(n float64, name, labels string, took time.Duration) {
-	seconds := took.Seconds()
-	for _, le := range []float64{
-		0.5, 1, 2.5, 5,
-		10, 20, 30, 60,
-		120, 300, math.Inf(1),
-	} {
-		inside := 0.0
-		if seconds <= le {
-			inside = n
-		}
-		m.add(inside, "%s_bucket{%s,le=\"%v\"}", name, labels, le)
+// addTime adds a time to a histogram, n times of at most one.
+func (m *Metrics) addTime(n float64, family, labels string, took time.Duration) {
+	series := prefix + family + "{" + labels + "}"
+	h := m.families[family].GetOrCreatePrometheusHistogramExt(series, buckets)
+	if n > 0 {
+		h.Update(took.Seconds())
 	}
-
-	m.add(n, "%s_count{%s}", name, labels)
-	m.add(n*seconds, "%s_sum{%s}", name, labels)
 }
 
 // reject counts n requests that were refused.
@@ -216,23 +205,16 @@ func (s *instance) checkDescriptors() {
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
-	gauges := m.gauges() // they use other locks
-
-	m.mu.Lock()
+	gauges := m.gauges()
 	for _, f := range families {
-		name := prefix + f.name
-		fmt.Fprintf(&page, "# HELP %s %s\n", name, f.help)
-		fmt.Fprintf(&page, "# TYPE %s %s\n", name, f.kind)
-		if value, ok := gauges[f.name]; ok {
-			fmt.Fprintln(&page, name, value)
+		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, f.name, f.help)
+		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, f.name, f.kind)
+		value, isGauge := gauges[f.name]
+		if isGauge {
+			fmt.Fprintf(&page, "%s%s %d\n", prefix, f.name, value)
 		}
-		for _, series := range m.series {
-			if strings.HasPrefix(series, name) {
-				fmt.Fprintln(&page, series, m.values[series])
-			}
-		}
+		m.families[f.name].WritePrometheus(&page)
 	}
-	m.mu.Unlock()
 
 	metrics.WriteProcessMetrics(&page)
 	metrics.WriteFDMetrics(&page) // not part of them: it reads a directory
