@@ -1,10 +1,10 @@
 // Package fakeapi is an OpenAI Responses API inside the process, for --offline: it answers
-// POST /responses and GET /models/{id} in the shapes of the real one. The tests of the program use
-// its responses and events in test/apitest, which fails, waits and runs in the background as well.
+// POST /responses and GET /models/{id} in the shapes of the real one. Its streams have only the event
+// that ends them. test/apitest makes of its responses an API for tests: one that fails, waits, and
+// streams and runs in the background as the real one does.
 //
 //	fakeapi.go  the API, on a port of this machine
-//	turn.go     what the model says: samples.json, with what the request asks for
-//	stream.go   the events of a response
+//	turn.go     what the model says: samples.json
 //
 // The shapes follow https://platform.openai.com/docs/api-reference/responses and
 // https://platform.openai.com/docs/api-reference/responses-streaming.
@@ -57,14 +57,12 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("X-Request-Id", ID("req"))
 	w.Header().Set("Content-Type", "application/json")
-	if !request.Get("stream").Bool() {
-		_, _ = w.Write(final)
-		return
+	if request.Get("stream").Bool() {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		const form = "data: {\"type\":\"response.completed\",\"response\":%s}\n\n"
+		final = fmt.Appendf(nil, form, final)
 	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	for _, event := range Events(final) {
-		_, _ = w.Write(Line(event))
-	}
+	_, _ = w.Write(final) // the client may have left
 }
 
 // Encode marshals a value of the API, which cannot fail.

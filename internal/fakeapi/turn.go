@@ -38,7 +38,7 @@ func Response(request gjson.Result, turn string) []byte {
 		raw, _ := sjson.Set(item.Raw, "id", ID(item.Get("id").Str)) // the path is valid
 		set("output.-1", json.RawMessage(raw))
 	}
-	return []byte(final)
+	return Encode(json.RawMessage(final)) // on one line
 }
 
 // question is the last user message, without the hints that the client appends.

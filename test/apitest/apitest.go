@@ -4,6 +4,7 @@
 //	apitest.go     the server, what it records, and what can be waited for
 //	step.go        the script
 //	exchange.go    the answer to a request
+//	stream.go      the events of a response
 //	background.go  responses that run without a connection
 package apitest
 

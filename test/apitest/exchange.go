@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -64,7 +65,7 @@ func (x *exchange) respond() {
 	j := &job{
 		start:  time.Now(),
 		slow:   x.slow,
-		events: fakeapi.Events(final),
+		events: eventsOf(final),
 	}
 	if isBackground {
 		x.jobs.Store(gjson.GetBytes(final, "id").Str, j)
@@ -127,7 +128,10 @@ func (x *exchange) stream(j *job, first int) {
 		if err != nil || !x.pause(j.until(i)) {
 			return
 		}
-		err = x.write(fakeapi.Line(j.events[i]))
+		event := j.events[i]
+		err = x.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n",
+			event["type"],
+			fakeapi.Encode(event)))
 	}
 	x.complete = err == nil
 }

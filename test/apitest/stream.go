@@ -1,36 +1,32 @@
-package fakeapi
+package apitest
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
-// Line returns an event as a stream has it.
-func Line(event Object) []byte {
-	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event["type"], Encode(event))
-}
-
-// Events returns the events of the stream of a finished response.
-func Events(response []byte) (all []Object) {
+// eventsOf returns the events of the stream of a finished response.
+func eventsOf(response []byte) (all []fakeapi.Object) {
 	final := gjson.ParseBytes(response)
-	add := func(event string, members Object) {
+	add := func(event string, members fakeapi.Object) {
 		members["type"] = "response." + event
 		members["sequence_number"] = len(all)
 		all = append(all, members)
 	}
 
 	isBackground := final.Get("background").Bool()
-	started := Object{
+	started := fakeapi.Object{
 		"id":         final.Get("id").String(),
 		"object":     "response",
 		"background": isBackground,
 		"created_at": final.Get("created_at").Int(),
 		"status":     "in_progress",
-		"output":     []Object{},
+		"output":     []fakeapi.Object{},
 	}
 	first := started
 	if isBackground {
@@ -38,23 +34,23 @@ func Events(response []byte) (all []Object) {
 		first["status"] = "queued"
 	}
 
-	add("created", Object{"response": first})
+	add("created", fakeapi.Object{"response": first})
 	if isBackground {
-		add("queued", Object{"response": first})
+		add("queued", fakeapi.Object{"response": first})
 	}
-	add("in_progress", Object{"response": started})
+	add("in_progress", fakeapi.Object{"response": started})
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	add(final.Get("status").String(), Object{"response": json.RawMessage(response)})
+	add(final.Get("status").String(), fakeapi.Object{"response": json.RawMessage(response)})
 	return all
 }
 
 // addItem adds the events of an output item, whose index is i.
-func addItem(i int, item gjson.Result, addEvent func(event string, members Object)) {
+func addItem(i int, item gjson.Result, addEvent func(event string, members fakeapi.Object)) {
 	id := item.Get("id").String()
 	kind := item.Get("type").String()
-	add := func(event string, members Object) {
+	add := func(event string, members fakeapi.Object) {
 		members["output_index"] = i
 		members["item_id"] = id
 		addEvent(event, members)
@@ -63,18 +59,18 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members Objec
 	addText := func(event, index string, n int, part gjson.Result) {
 		text := part.Get("text").String()
 		for piece := range slices.Chunk([]rune(text), 7) {
-			add(event+".delta", Object{
+			add(event+".delta", fakeapi.Object{
 				index:   n,
 				"delta": string(piece),
 			})
 		}
-		add(event+".done", Object{
+		add(event+".done", fakeapi.Object{
 			index:  n,
 			"text": text,
 		})
 	}
 
-	add("output_item.added", Object{"item": Object{
+	add("output_item.added", fakeapi.Object{"item": fakeapi.Object{
 		"id":     id,
 		"type":   kind,
 		"status": "in_progress",
@@ -86,20 +82,20 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members Objec
 		}
 	case "web_search_call":
 		for _, stage := range []string{"in_progress", "searching", "completed"} {
-			add("web_search_call."+stage, Object{})
+			add("web_search_call."+stage, fakeapi.Object{})
 		}
 	case "message":
 		for n, part := range item.Get("content").Array() {
-			add("content_part.added", Object{
+			add("content_part.added", fakeapi.Object{
 				"content_index": n,
-				"part":          Object{"type": "output_text", "text": ""},
+				"part":          fakeapi.Object{"type": "output_text", "text": ""},
 			})
 			addText("output_text", "content_index", n, part)
-			add("content_part.done", Object{
+			add("content_part.done", fakeapi.Object{
 				"content_index": n,
 				"part":          json.RawMessage(part.Raw),
 			})
 		}
 	}
-	add("output_item.done", Object{"item": json.RawMessage(item.Raw)})
+	add("output_item.done", fakeapi.Object{"item": json.RawMessage(item.Raw)})
 }
