@@ -21,25 +21,23 @@ const (
 	maxPeople = 1000                    // names in the metrics; further ones count as other
 )
 
-// families are the metrics of this program, in the order of the page.
-var families = []struct{ name, kind, help string }{
-	{"build_info", "gauge", "Version of the program."},
-	{"ready", "gauge", "1 while /readyz answers 200."},
-	{"stale_files", "gauge", "Files that cannot be used: their last content stays in use."},
-	{"max_calls", "gauge", "Requests that run at once."},
-	{"requests_in_flight", "gauge", "Requests that run or wait."},
-	{"calls_running", "gauge", "Calls that have a place, those without a request included."},
-	{"requests_waiting", "gauge", "Calls that wait, for others or for the API's rate limit."},
-	{"calls_total", "counter", "Calls that have ended."},
-	{"errors_total", "counter", "Calls without an answer."},
-	{"rejected_requests_total", "counter", "Requests that were refused."},
-	{"tokens_total", "counter", "Tokens that the API counted."},
-	{"searches_total", "counter", "Web searches of the API."},
-	{"retries_total", "counter", "Requests to the API that were sent again."},
-	{"call_seconds", "histogram", "Time of calls, their waits included."},
-	{"api_seconds", "histogram", "Time of the requests of a call to the API."},
-	{"rate_limit_wait_seconds", "histogram", "Time that a call waited for the API's rate limit."},
-}
+// families are the metrics of this program in the order of the page: name, kind, and what it is.
+const families = `build_info gauge Version of the program.
+ready gauge 1 while /readyz answers 200.
+stale_files gauge Files that cannot be used: their last content stays in use.
+max_calls gauge Requests that run at once.
+requests_in_flight gauge Requests that run or wait.
+calls_running gauge Calls that have a place, those without a request included.
+requests_waiting gauge Calls that wait, for others or for the API's rate limit.
+calls_total counter Calls that have ended.
+errors_total counter Calls without an answer.
+rejected_requests_total counter Requests that were refused.
+tokens_total counter Tokens that the API counted.
+searches_total counter Web searches of the API.
+retries_total counter Requests to the API that were sent again.
+call_seconds histogram Time of calls, their waits included.
+api_seconds histogram Time of the requests of a call to the API.
+rate_limit_wait_seconds histogram Time that a call waited for the API's rate limit.`
 
 // Metrics counts calls for /metrics, in the Prometheus text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
@@ -63,8 +61,9 @@ func NewMetrics(profiles map[string]answer.Profile) *Metrics {
 		families: map[string]*metrics.Set{},
 		people:   map[string]bool{},
 	}
-	for _, f := range families {
-		m.families[f.name] = metrics.NewSet()
+	for line := range strings.Lines(families) {
+		name, _, _ := strings.Cut(line, " ")
+		m.families[name] = metrics.NewSet()
 	}
 	m.add(1, "build_info{version=%q}", version.String())
 
@@ -206,14 +205,16 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var page bytes.Buffer
 	gauges := m.gauges()
-	for _, f := range families {
-		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, f.name, f.help)
-		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, f.name, f.kind)
-		value, isGauge := gauges[f.name]
+	for line := range strings.Lines(families) {
+		name, more, _ := strings.Cut(line, " ")
+		kind, help, _ := strings.Cut(strings.TrimSpace(more), " ")
+		fmt.Fprintf(&page, "# HELP %s%s %s\n", prefix, name, help)
+		fmt.Fprintf(&page, "# TYPE %s%s %s\n", prefix, name, kind)
+		value, isGauge := gauges[name]
 		if isGauge {
-			fmt.Fprintf(&page, "%s%s %d\n", prefix, f.name, value)
+			fmt.Fprintf(&page, "%s%s %d\n", prefix, name, value)
 		}
-		m.families[f.name].WritePrometheus(&page)
+		m.families[name].WritePrometheus(&page)
 	}
 
 	metrics.WriteProcessMetrics(&page)

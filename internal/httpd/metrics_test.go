@@ -53,9 +53,10 @@ func TestFirstPage(t *testing.T) {
 			compare.Contains(t, "the page", got, want+"\n")
 		})
 	}
-	for _, f := range families {
-		t.Run(f.name, func(t *testing.T) {
-			compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix+f.name+" "), 1)
+	for line := range strings.Lines(families) {
+		name, _, _ := strings.Cut(line, " ")
+		t.Run(name, func(t *testing.T) {
+			compare.Equal(t, "descriptions", strings.Count(got, "# TYPE "+prefix+name+" "), 1)
 		})
 	}
 }
