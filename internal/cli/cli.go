@@ -7,7 +7,7 @@
 //	serve.go    serve --http, with access.go for who may send requests
 //	ask.go      ask, with question.go for the question and events.go for --json and --events
 //	login.go    login, which stores the key
-//	smoke.go    smoke; doctor.go, setup.go and completion.go have the commands of these names
+//	smoke.go    smoke; doctor.go and setup.go have the commands of these names
 package cli
 
 import (
@@ -80,9 +80,10 @@ func (a *app) command() *cobra.Command {
 		a.loginCommand(),
 		a.doctorCommand(),
 		a.setupCommand(),
-		a.completionCommand(),
 	)
+	root.SetOut(a.stdout)
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.PersistentFlags().BoolP("help", "h", false, "print this text")
@@ -102,7 +103,6 @@ func (a *app) run(ctx context.Context, args []string) error {
 		_, unwritten = io.WriteString(a.stdout, help(c))
 	})
 	root.SetArgs(args)
-	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	err = root.ExecuteContext(ctx)
 	return cmp.Or(err, unwritten)
@@ -111,7 +111,7 @@ func (a *app) run(ctx context.Context, args []string) error {
 // help is the text of --help, which goes to stdout: it was asked for.
 func help(c *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", c.Long, c.UseLine())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(c.Long), c.UseLine())
 	if c.HasSubCommands() {
 		b.WriteString("\nCommands:\n")
 	}

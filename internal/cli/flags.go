@@ -86,13 +86,13 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if !isName {
 		args = joinDebug(args)
 	}
-	c, _, _ := root.Find(args)
+	c, rest, _ := root.Find(args)
 
 	switch {
 	case isName && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
-	case isName && c == root:
-		return nil, unknownCommand(root, args[0])
+	case isName && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+		return nil, unknownCommand(c, rest[0])
 	case !isName && c != root:
 		return nil, noWords(root, []string{c.Name()})
 	case asks(c):
@@ -214,12 +214,12 @@ func seeHelp(c *cobra.Command) string {
 
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
 // like a question.
-func unknownCommand(root *cobra.Command, name string) error {
+func unknownCommand(parent *cobra.Command, name string) error {
 	known := []string{"--version"}
-	for _, c := range root.Commands() {
+	for _, c := range parent.Commands() {
 		known = append(known, c.Name())
 	}
-	hint := suggest("", text.Nearest(name, known), seeHelp(root))
+	hint := suggest("", text.Nearest(name, known), seeHelp(parent))
 	if strings.ContainsFunc(name, inQuestion) {
 		hint = `questions go to openai-responses-mcp ask "QUESTION"`
 	}
