@@ -62,8 +62,8 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"--offline --debug ask x", `unexpected argument "x"`, seeRoot},
 	{
 		"completion tcsh",
-		`"tcsh" is not one of bash, zsh, fish, powershell`,
-		"see openai-responses-mcp completion --help",
+		`unknown command "tcsh"`,
+		"did you mean bash? see openai-responses-mcp completion --help",
 	},
 	{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
 	{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},

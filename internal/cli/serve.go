@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,9 +72,6 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{
 		app:         a,
 		commonFlags: commonFlags{refusalTime: 5 * time.Second}, // loops must not reach the API
-		maxCalls:    256,
-		notice:      2 * time.Second,
-		drain:       -1,
 	}
 	c := &cobra.Command{
 		Use:   "serve --http ADDRESS",
@@ -91,24 +87,23 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.metrics, "metrics", "",
 		"`ADDRESS` of its own for GET /metrics, which then needs no token")
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
-	flags.Func("max-calls",
-		"`N` requests run at once, at most 10000; as many again wait (default 256)",
-		count(&f.maxCalls))
-	flags.Func("max-calls-per-user", "`N` of them are of one user, from 1 to --max-calls "+
-		"(default a quarter of --max-calls if there are several users)", count(&f.perPerson))
-	flags.Func("calls-per-hour", "one user may start `N` calls of tools in an hour here; at first "+
-		"up to N at once (default no limit)", count(&f.perHour))
-	flags.Func("notice", "everything stays open for this `DURATION` after SIGTERM (default 2s)",
-		duration(&f.notice))
-	flags.Func("drain", "calls may then finish for this `DURATION`, such as 90s "+
-		"(default request.timeout_ms)", duration(&f.drain))
+	flags.IntVar(&f.maxCalls, "max-calls", 256,
+		"`N` requests run at once, at most 10000; as many again wait")
+	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "`N` of them are of one user; 0, the "+
+		"default: a quarter of --max-calls if there are several users")
+	flags.IntVar(&f.perHour, "calls-per-hour", 0, "one user may start `N` calls of tools in an hour "+
+		"here; at first up to N at once; 0, the default: no limit")
+	flags.DurationVar(&f.notice, "notice", 2*time.Second,
+		"everything stays open for this `DURATION` after SIGTERM")
+	flags.DurationVar(&f.drain, "drain", -1,
+		"calls may then finish for this `DURATION`, such as 90s")
+	flags.Lookup("drain").DefValue = "request.timeout_ms"
 	choice(c, &a.logFormat, "log-format", "`FORMAT` of the log: text or json (default text)",
 		logging.Text, logging.JSON)
 	flags.Func("allowed-host", "accept this Host header, `HOST`; may be given more than once",
 		f.allowHost)
-	flags.Func("trusted-proxy",
-		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log",
-		f.trustProxy)
+	flags.TextVar(&f.trustedProxy, "trusted-proxy", netip.Addr{},
+		"`ADDRESS` of a proxy: its X-Forwarded-For has the address of a client for the log")
 	flags.BoolVar(&f.anonymous, "allow-anonymous", false,
 		"no tokens on an address other than loopback")
 	flags.StringVar(&f.publicURL, "public-url", "", "`URL` that clients connect to, such as "+
@@ -247,39 +242,6 @@ func (f *serveFlags) allowHost(s string) error {
 	return nil
 }
 
-// trustProxy sets the proxy whose X-Forwarded-For counts.
-func (f *serveFlags) trustProxy(s string) (err error) {
-	f.trustedProxy, err = netip.ParseAddr(s)
-	if err != nil {
-		return errors.New("not an IP address, such as 10.0.0.2")
-	}
-	return nil
-}
-
-// duration sets a flag that takes a duration.
-func duration(value *time.Duration) func(string) error {
-	return func(s string) error {
-		d, err := time.ParseDuration(s)
-		if err != nil || d < 0 {
-			return errors.New("not a duration, such as 90s")
-		}
-		*value = d
-		return nil
-	}
-}
-
-// count sets a flag that takes a number of calls.
-func count(value *int) func(string) error {
-	return func(s string) error {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return errors.New("not a whole number of at least 1")
-		}
-		*value = n
-		return nil
-	}
-}
-
 // highestMaxCalls bounds --max-calls: each call holds memory and a connection.
 const highestMaxCalls = 10000
 
@@ -296,11 +258,15 @@ func (f *serveFlags) problem() string {
 		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
 		return fmt.Sprintf("--path %s is taken", f.path)
-	case f.maxCalls > highestMaxCalls:
-		return fmt.Sprintf("--max-calls %d is more than %d", f.maxCalls, highestMaxCalls)
+	case f.maxCalls < 1 || f.maxCalls > highestMaxCalls:
+		return fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
+	case f.notice < 0 || f.drain < -1:
+		return "--notice and --drain are not negative"
 	case f.perPerson > f.maxCalls:
 		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
 			f.perPerson, f.maxCalls)
+	case min(f.perPerson, f.perHour) < 0:
+		return "--max-calls-per-user and --calls-per-hour are not negative"
 	}
 	return ""
 }
