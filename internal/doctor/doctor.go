@@ -101,7 +101,6 @@ func Run(ctx context.Context, o Options) []Check {
 	checks.add("debug", debugCheck(o.Config.Server, o.LogErr))
 	checks.add("location", locationCheck(o.Config))
 	checks.add("dates", datesCheck(o.Config.Location, time.Now()))
-	checks.add("background", backgroundCheck(o.Profiles))
 	checks.add("base url", baseURLCheck(o.Advisor.BaseURL))
 	checks.add("proxy", o.proxyCheck(http.ProxyFromEnvironment))
 

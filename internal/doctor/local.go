@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/advice"
-	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/policy"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -105,20 +103,6 @@ func locationCheck(cfg *config.Config) Check {
 func datesCheck(zone *time.Location, now time.Time) Check {
 	const today = "today is %s in %v, set by policy.timezone"
 	return pass(fmt.Sprintf(today, now.In(zone).Format(time.DateOnly), zone))
-}
-
-// backgroundCheck says which tools ask in the background, and what that means.
-func backgroundCheck(profiles map[string]answer.Profile) Check {
-	tools := slices.Sorted(maps.Keys(profiles))
-	tools = slices.DeleteFunc(tools, func(tool string) bool {
-		return !profiles[tool].Background
-	})
-	if len(tools) == 0 {
-		return pass("off: an answer whose connection breaks is asked again")
-	}
-	return pass("on for " + strings.Join(tools, ", ") +
-		": answers start later, and OpenAI keeps a copy for about ten minutes; " +
-		"Azure needs responses.store: true, and answers that take longer may need it too")
 }
 
 // baseURLCheck checks the address of the API, not the server there.
