@@ -491,10 +491,9 @@ func contextError(ctx context.Context, err error) *Error {
 	return e
 }
 
-// retryAfter reads how long the server asks to wait: milliseconds, seconds, a date, or the time
-// until a limit that is used up is reset (https://platform.openai.com/docs/guides/rate-limits);
-// 0 without a wait.
-func retryAfter(h http.Header) (wait time.Duration) {
+// retryAfter reads how long the server asks to wait: milliseconds, seconds or a date; 0 without a
+// wait.
+func retryAfter(h http.Header) time.Duration {
 	const longest = float64(1000 * time.Hour) // of a wait; longer ones say nothing to people and could overflow
 
 	seconds := h.Get("Retry-After")
@@ -505,16 +504,6 @@ func retryAfter(h http.Header) (wait time.Duration) {
 		return time.Duration(min(ms*float64(time.Millisecond), longest))
 	}
 
-	date, err := http.ParseTime(seconds)
-	if err == nil {
-		return max(time.Until(date), 0)
-	}
-
-	for _, limit := range []string{"Requests", "Tokens"} {
-		reset, _ := time.ParseDuration(h.Get("X-Ratelimit-Reset-" + limit)) // 1s, 6m0s
-		if h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
-			wait = max(wait, reset)
-		}
-	}
-	return wait
+	date, _ := http.ParseTime(seconds) // else the zero time
+	return max(time.Until(date), 0)
 }

@@ -239,13 +239,6 @@ func (l limits) headers(wait time.Duration) []string {
 		return []string{"Retry-After", fmt.Sprint(math.Ceil(wait.Seconds()))}
 	case "milliseconds":
 		return []string{"Retry-After-Ms", fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}
-	case "time of the reset":
-		const prefix = "X-Ratelimit-"
-		return []string{
-			prefix + "Remaining-Requests", "0",
-			prefix + "Reset-Requests", wait.String(),
-			prefix + "Reset-Tokens", "6m0s",
-		}
 	}
 	return []string{"Retry-After", l.header}
 }
