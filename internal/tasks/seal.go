@@ -16,10 +16,6 @@ import (
 // purpose keeps the key apart from other uses of its secret.
 const purpose = "openai-responses-mcp task id"
 
-// version begins the ids of this format; those of the first one have none. Its colon is in no other
-// id.
-const version = "v2:"
-
 // maxExcluded bounds the excluded domains in an id, in bytes: models copy it.
 const maxExcluded = 1000
 
@@ -31,32 +27,27 @@ func owner(person, baseURL string) []byte {
 	return []byte(person + "\x00" + baseURL)
 }
 
-// seal returns the id of a response: for one of OpenAI's it has 148 characters, and more only for
+// seal returns the id of a response: for one of OpenAI's it has 145 characters, and more only for
 // excluded domains, because models copy it. Only a server with the same secret and the same API can
 // read it.
 func seal(o answer.Origin, secret string, by []byte) string {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(o.Created.UnixMilli()))
 	words := strings.TrimSuffix(o.Tool+"\x00"+o.Response+"\x00"+o.Excluded, "\x00")
 	plain = append(plain, words...)
-	sealed := newAEAD(secret, purpose+version).Seal(nil, nil, plain, by)
-	return version + encoding.EncodeToString(sealed)
+	sealed := newAEAD(secret).Seal(nil, nil, plain, by)
+	return encoding.EncodeToString(sealed)
 }
 
 // open returns the origin in an id that was sealed with one of the secrets for its owner. It returns
 // false for any other id.
 func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
-	id, isCurrent := strings.CutPrefix(id, version)
-	info := purpose
-	if isCurrent {
-		info += version
-	}
 	sealed, _ := encoding.DecodeString(id)
 	if encoding.EncodeToString(sealed) != id { // the decoder skips line breaks, for example
 		return o, false
 	}
 
 	for _, secret := range secrets {
-		plain, err := newAEAD(secret, info).Open(nil, nil, sealed, by)
+		plain, err := newAEAD(secret).Open(nil, nil, sealed, by)
 		if err == nil {
 			o.Created = time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC()
 			words := strings.Split(string(plain[8:])+"\x00", "\x00")
@@ -69,10 +60,9 @@ func open(id string, secrets []string, by []byte) (o answer.Origin, ok bool) {
 	return o, false
 }
 
-// newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with the key that info
-// makes of a secret. Sizes are the only errors, and they are fixed.
-func newAEAD(secret, info string) cipher.AEAD {
-	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, info, 32)
+// newAEAD returns AES-256-GCM, which puts a random nonce before what it seals, with a key of a secret. Sizes are the only errors, and they are fixed.
+func newAEAD(secret string) cipher.AEAD {
+	key, _ := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	block, _ := aes.NewCipher(key)
 	aead, _ := cipher.NewGCMWithRandomNonce(block)
 	return aead
