@@ -86,7 +86,6 @@ func (a *app) command() *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.PersistentFlags().BoolP("help", "h", false, "print this text")
 	return root
 }
 

@@ -199,8 +199,7 @@ func (f *serveFlags) serve(
 		Ready:           s.Ready,
 		Notice:          f.notice,
 		Drain:           f.drainTime(s),
-		MaxCalls:        limits.MaxCalls,
-		PerPerson:       limits.PerPerson,
+		Limits:          limits,
 		Access:          access,
 		Metrics:         metrics,
 		TrustedProxy:    f.trustedProxy,
@@ -282,13 +281,9 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
-		"max_calls", o.MaxCalls)
-	if o.PerPerson() > 0 {
-		log = log.With("max_calls_per_user", o.PerPerson())
-	}
-	if f.perHour > 0 {
-		log = log.With("calls_per_hour", f.perHour)
-	}
+		"max_calls", o.MaxCalls,
+		"max_calls_per_user", o.PerPerson(),
+		"calls_per_hour", f.perHour)
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

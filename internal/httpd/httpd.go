@@ -52,13 +52,11 @@ type Options struct {
 	Notice time.Duration
 	Drain  time.Duration // bounds the wait for calls in flight after the notice
 
-	// MaxCalls is how many requests run at once. As many again may wait; any further one gets 429.
-	MaxCalls int
-
-	// PerPerson returns how many of them are of one person, and as many again may wait; 0: no bound.
-	PerPerson func() int
-	Access    Access
-	Metrics   *Metrics
+	// Limits are those of Server. They bound requests, too: as many again may wait, and any further
+	// one gets 429.
+	server.Limits
+	Access  Access
+	Metrics *Metrics
 
 	TrustedProxy netip.Addr // whose X-Forwarded-For has the address of a client for the log
 

@@ -162,7 +162,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Ready:      func() error { return nil },
 		Notice:     2 * time.Second,
 		Drain:      time.Minute,
-		MaxCalls:   1,
+		Limits:     server.Limits{MaxCalls: 1},
 		Access:     Access{Loopback: true},
 		StaleFiles: func() int { return 0 },
 		Metrics:    NewMetrics(map[string]answer.Profile{"answer": {Model: "gpt-5.2"}}),
@@ -181,7 +181,7 @@ func serve(t *testing.T, a ask, set ...func(*Options)) *service {
 		Observe:  o.Metrics.Observe,
 		Waiting:  func() int { return 0 },
 		Settings: server.Settings{Timeout: time.Hour},
-		Limits:   server.Limits{MaxCalls: o.MaxCalls, PerPerson: o.PerPerson},
+		Limits:   o.Limits,
 		Log:      slog.New(slog.DiscardHandler),
 	})
 

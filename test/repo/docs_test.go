@@ -184,6 +184,7 @@ func TestFlagsAndKeys(t *testing.T) {
 	flags := []string{"--omit", "--prefix"} // two of npm
 	root := cli.Command()
 	for _, c := range append(root.Commands(), root) {
+		c.InitDefaultHelpFlag()
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 	}
 	keys := read(t, "docs/reference/config-reference.md")
