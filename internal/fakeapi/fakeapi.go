@@ -22,9 +22,6 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Object is a JSON object of the API, such as an event.
-type Object = map[string]any
-
 // Start serves an API on a free loopback port until stop is called. It accepts every key and model.
 // base is its URL, such as http://127.0.0.1:49152/v1.
 func Start() (base string, stop func(), err error) {
@@ -53,7 +50,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	final := Response(request, "")
 	_, model, isModel := strings.Cut(r.URL.Path, "/models/")
 	if isModel {
-		final = Encode(Object{"id": model, "object": "model"})
+		final = Encode(map[string]string{"id": model})
 	}
 	w.Header().Set("X-Request-Id", ID("req"))
 	w.Header().Set("Content-Type", "application/json")

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // job is a response whose events appear over time: event i of its stream exists from start + i*slow
@@ -16,7 +14,7 @@ import (
 type job struct {
 	start     time.Time
 	slow      time.Duration // time between two events
-	events    []fakeapi.Object
+	events    []object
 	cancelled atomic.Bool
 }
 
@@ -36,7 +34,7 @@ func (j *job) state() any {
 		return j.events[len(j.events)-1]["response"]
 	}
 
-	state := maps.Clone(j.events[0]["response"].(fakeapi.Object)) // queued
+	state := maps.Clone(j.events[0]["response"].(object)) // queued
 	if j.cancelled.Load() {
 		state["status"] = "cancelled"
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
+// object is a JSON object of the API, such as an event.
+type object = map[string]any
+
 // exchange is a request while it is answered.
 type exchange struct {
 	step
@@ -45,7 +48,7 @@ func (x *exchange) answer(about string) {
 	case response != "":
 		x.fetch(response)
 	case model != "":
-		x.sendJSON(http.StatusOK, fakeapi.Object{
+		x.sendJSON(http.StatusOK, object{
 			"id":     model,
 			"object": "model",
 		})
@@ -147,7 +150,7 @@ func (x *exchange) pause(d time.Duration) bool {
 
 // refuse sends an error, worded as by the API, because it reaches the user.
 func (x *exchange) refuse(status int, message string) {
-	x.sendJSON(status, fakeapi.Object{"error": fakeapi.Object{
+	x.sendJSON(status, object{"error": object{
 		"message": message,
 		"type":    "invalid_request_error",
 	}})

@@ -6,27 +6,25 @@ import (
 	"slices"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/uchimanajet7/openai-responses-mcp/internal/fakeapi"
 )
 
 // eventsOf returns the events of the stream of a finished response.
-func eventsOf(response []byte) (all []fakeapi.Object) {
+func eventsOf(response []byte) (all []object) {
 	final := gjson.ParseBytes(response)
-	add := func(event string, members fakeapi.Object) {
+	add := func(event string, members object) {
 		members["type"] = "response." + event
 		members["sequence_number"] = len(all)
 		all = append(all, members)
 	}
 
 	isBackground := final.Get("background").Bool()
-	started := fakeapi.Object{
+	started := object{
 		"id":         final.Get("id").String(),
 		"object":     "response",
 		"background": isBackground,
 		"created_at": final.Get("created_at").Int(),
 		"status":     "in_progress",
-		"output":     []fakeapi.Object{},
+		"output":     []object{},
 	}
 	first := started
 	if isBackground {
@@ -34,23 +32,23 @@ func eventsOf(response []byte) (all []fakeapi.Object) {
 		first["status"] = "queued"
 	}
 
-	add("created", fakeapi.Object{"response": first})
+	add("created", object{"response": first})
 	if isBackground {
-		add("queued", fakeapi.Object{"response": first})
+		add("queued", object{"response": first})
 	}
-	add("in_progress", fakeapi.Object{"response": started})
+	add("in_progress", object{"response": started})
 	for i, item := range final.Get("output").Array() {
 		addItem(i, item, add)
 	}
-	add(final.Get("status").String(), fakeapi.Object{"response": json.RawMessage(response)})
+	add(final.Get("status").String(), object{"response": json.RawMessage(response)})
 	return all
 }
 
 // addItem adds the events of an output item, whose index is i.
-func addItem(i int, item gjson.Result, addEvent func(event string, members fakeapi.Object)) {
+func addItem(i int, item gjson.Result, addEvent func(event string, members object)) {
 	id := item.Get("id").String()
 	kind := item.Get("type").String()
-	add := func(event string, members fakeapi.Object) {
+	add := func(event string, members object) {
 		members["output_index"] = i
 		members["item_id"] = id
 		addEvent(event, members)
@@ -59,18 +57,18 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members fakea
 	addText := func(event, index string, n int, part gjson.Result) {
 		text := part.Get("text").String()
 		for piece := range slices.Chunk([]rune(text), 7) {
-			add(event+".delta", fakeapi.Object{
+			add(event+".delta", object{
 				index:   n,
 				"delta": string(piece),
 			})
 		}
-		add(event+".done", fakeapi.Object{
+		add(event+".done", object{
 			index:  n,
 			"text": text,
 		})
 	}
 
-	add("output_item.added", fakeapi.Object{"item": fakeapi.Object{
+	add("output_item.added", object{"item": object{
 		"id":     id,
 		"type":   kind,
 		"status": "in_progress",
@@ -82,20 +80,20 @@ func addItem(i int, item gjson.Result, addEvent func(event string, members fakea
 		}
 	case "web_search_call":
 		for _, stage := range []string{"in_progress", "searching", "completed"} {
-			add("web_search_call."+stage, fakeapi.Object{})
+			add("web_search_call."+stage, object{})
 		}
 	case "message":
 		for n, part := range item.Get("content").Array() {
-			add("content_part.added", fakeapi.Object{
+			add("content_part.added", object{
 				"content_index": n,
-				"part":          fakeapi.Object{"type": "output_text", "text": ""},
+				"part":          object{"type": "output_text", "text": ""},
 			})
 			addText("output_text", "content_index", n, part)
-			add("content_part.done", fakeapi.Object{
+			add("content_part.done", object{
 				"content_index": n,
 				"part":          json.RawMessage(part.Raw),
 			})
 		}
 	}
-	add("output_item.done", fakeapi.Object{"item": json.RawMessage(item.Raw)})
+	add("output_item.done", object{"item": json.RawMessage(item.Raw)})
 }
