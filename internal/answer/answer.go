@@ -105,12 +105,12 @@ func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer
 	if err != nil {
 		return nil, err
 	}
-	call.Send(r.meta.Usage)
+	call.Send(call.Usage)
 	call.Send(llm.Done{
 		Status:   r.last.Status,
 		Response: r.last,
 	})
-	return a.compose(r, req.Model, began)
+	return a.compose(call, r, req.Model, began)
 }
 
 // date is the date of t, YYYY-MM-DD.

@@ -51,7 +51,7 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 
 	r := &reading{excluded: strings.Fields(from.Excluded)}
 	r.add(resp)
-	ans, err := a.compose(r, model, from.Created)
+	ans, err := a.compose(call, r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only
 		seconds := resp.CompletedAt - resp.CreatedAt
 		ans.Meta.Elapsed = time.Duration(seconds * float64(time.Second))

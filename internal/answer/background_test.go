@@ -43,11 +43,11 @@ func TestFetch(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			a, _ := newAnswerer(0, tt.body)
-			call := &llm.Call{Tool: "answer"}
 			began := time.Now()
-			want, _ := a.Ask(t.Context(), call, Question{Query: "why"})
+			want, _ := a.Ask(t.Context(), &llm.Call{Tool: "answer"}, Question{Query: "why"})
 			time.Sleep(24*time.Hour - time.Since(began))
 
+			call := &llm.Call{Tool: "answer"}
 			got, err := a.Fetch(t.Context(), call, Origin{began, "answer", "resp_1", ""})
 			compare.Equal(t, "error", fmt.Sprint(err), tt.want)
 			if err == nil {

@@ -11,7 +11,9 @@ import (
 
 // compose makes the answer of what the responses to a question say. The time when it was asked is
 // that of the access to pages without a date. The error is of llm.KindNoText.
-func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, error) {
+func (a *Answerer) compose(
+	call *llm.Call, r *reading, model string, began time.Time,
+) (*Answer, error) {
 	text := strings.Join(r.texts, "\n\n")
 	if text == "" {
 		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
@@ -41,13 +43,21 @@ func (a *Answerer) compose(r *reading, model string, began time.Time) (*Answer, 
 		}
 	}
 
-	r.meta.Elapsed = time.Since(began)
 	return &Answer{
 		Text:       text,
 		UsedSearch: r.searched,
 		Citations:  citations,
 		Model:      model,
-		Meta:       r.meta,
 		Sources:    sources,
+		Meta: Meta{
+			Usage:         call.Usage,
+			ResolvedModel: r.last.Model,
+			ServiceTier:   r.last.ServiceTier,
+			ResponseID:    r.last.ID,
+			RequestID:     r.last.RequestID,
+			Searches:      call.Searches,
+			Retries:       r.retries,
+			Elapsed:       time.Since(began),
+		},
 	}, nil
 }

@@ -19,7 +19,7 @@ type reading struct {
 	searched   bool            // spec §3.3
 	citedAny   []cite.Citation // the pages that any message cites
 	found      []cite.Citation // what the searches list
-	meta       Meta
+	retries    int
 }
 
 // content is what messages of the output say: their texts that are not empty, and the pages that
@@ -57,7 +57,6 @@ func (c *content) add(message llm.Item) {
 // else in all messages: phases are optional.
 func (r *reading) add(resp *llm.Response) {
 	var said, final content // by all messages, by those of phase final_answer
-	searches := 0
 
 	for _, item := range resp.Output {
 		switch item.Type {
@@ -78,9 +77,6 @@ func (r *reading) add(resp *llm.Response) {
 				}
 				r.found = append(r.found, c)
 			}
-			if item.Action.Type == "search" || item.Action.Type == "" {
-				searches++
-			}
 		}
 	}
 	r.citedAny = append(r.citedAny, said.cites...)
@@ -100,25 +96,7 @@ func (r *reading) add(resp *llm.Response) {
 		}
 	}
 	r.last = resp
-	r.addMeta(resp, searches)
-}
-
-// addMeta adds what a response took. The number of searches in its output counts if the API reports
-// no other.
-func (r *reading) addMeta(resp *llm.Response, searches int) {
-	billed := resp.ToolUsage.WebSearch.NumRequests
-	if billed != nil {
-		searches = int(*billed)
-	}
-
-	m := &r.meta
-	m.ResolvedModel = resp.Model
-	m.ServiceTier = resp.ServiceTier
-	m.ResponseID = resp.ID
-	m.RequestID = resp.RequestID
-	m.Usage.Add(resp.Tokens)
-	m.Retries += resp.Retries
-	m.Searches += searches
+	r.retries += resp.Retries
 }
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in

@@ -136,8 +136,9 @@ func (a ask) answer(
 
 	select {
 	case <-time.After(a.takes):
-		meta := answer.Meta{Usage: llm.Usage{Input: 7, CacheWrite: 2}, Searches: 1}
-		return &answer.Answer{Text: a.text, Meta: meta}, nil
+		call.Usage = llm.Usage{Input: 7, CacheWrite: 2}
+		call.Searches = 1
+		return &answer.Answer{Text: a.text}, nil
 	case <-ctx.Done():
 		time.Sleep(100 * time.Millisecond)
 		return nil, context.Cause(ctx)

@@ -130,7 +130,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	caller := fmt.Sprintf("tool=%q,client=%q",
 		c.Tool, m.person(c.Person.Name))
 	m.add(n, "calls_total{%s,outcome=%q}", caller, c.Outcome)
-	m.add(float64(c.Meta.Retries), "retries_total{%s}", caller)
+	m.add(float64(c.Retries), "retries_total{%s}", caller)
 	if c.Err != nil {
 		m.add(1, "errors_total{tool=%q,kind=%q}",
 			c.Tool,
@@ -142,7 +142,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	tokens := func(kind string, n int64) {
 		m.add(float64(n), "tokens_total{%s,kind=%q}", priced, kind)
 	}
-	usage := c.Meta.Usage
+	usage := c.Usage
 	tokens("input", usage.Input)
 	tokens("cached", usage.Cached)
 	if usage.CacheWrite > 0 {
@@ -150,7 +150,7 @@ func (m *Metrics) count(n float64, c server.Ended) {
 	}
 	tokens("output", usage.Output)
 	tokens("reasoning", usage.Reasoning)
-	m.add(float64(c.Meta.Searches), "searches_total{%s}", priced)
+	m.add(float64(c.Searches), "searches_total{%s}", priced)
 
 	tool := fmt.Sprintf("tool=%q", c.Tool)
 	ended := fmt.Sprintf("%s,outcome=%q", tool, c.Outcome)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,9 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/tidwall/gjson"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 )
 
 const maxEvent = 8 << 20 // bytes of one event of a stream
@@ -25,8 +29,8 @@ const unknownItem itemNumber = 0
 // accumulator turns the events of one stream into those of a call and, at its end, into the
 // response. Unknown events and items are ignored here; the response keeps the items.
 //
-// The numbers in byIndex, byID, types and blocks are at most last. Without a sink these maps stay
-// empty. A block is in blocks and in order from its start on, also after its stop.
+// The numbers in byIndex, byID, items, isDone, blocks and texts are at most last. A block is in
+// blocks and in order from its start on, also after its stop.
 type accumulator struct {
 	call *Call
 	log  func([]byte) // writes what came back to the debug log
@@ -34,15 +38,18 @@ type accumulator struct {
 	last    itemNumber
 	byIndex map[float64]itemNumber // the current item of each output_index
 	byID    map[string]itemNumber
-	types   map[itemNumber]string // of the items that are known
+	items   map[itemNumber]Item // as the last event of each says, if it has one
+	isDone  map[itemNumber]bool // the items that are complete
 	blocks  map[blockKey]*block
 	order   []*block
+	texts   map[itemNumber][]*block // of messages
 
 	background
-	size int // bytes of the events so far
+	size     int // bytes of the events so far
+	elements int // of the complete items, and annotations
 
-	done     []Item // complete items, for a response that does not have them
-	doneSize int    // elements of done
+	created Response // as its first event says
+	failure *Error   // the best one of those that name no kind; nil: there is none
 }
 
 type blockKey struct {
@@ -56,6 +63,8 @@ type block struct {
 	BlockStart
 	open bool
 	sent strings.Builder // all deltas
+
+	annotations []json.RawMessage
 }
 
 // newAccumulator returns an accumulator that writes what came back to the debug log.
@@ -67,8 +76,10 @@ func (c *Client) newAccumulator(ctx context.Context, call *Call) *accumulator {
 		},
 		byIndex: map[float64]itemNumber{},
 		byID:    map[string]itemNumber{},
-		types:   map[itemNumber]string{},
+		items:   map[itemNumber]Item{},
+		isDone:  map[itemNumber]bool{},
 		blocks:  map[blockKey]*block{},
+		texts:   map[itemNumber][]*block{},
 	}
 }
 
@@ -81,6 +92,8 @@ type streamEvent struct {
 	ContentIndex float64 `json:"content_index"`
 	ItemID       string  `json:"item_id"`
 	Delta        string
+	Text         string
+	Annotation   json.RawMessage
 	Part         Part
 	Item         Item
 	Response     Response
@@ -96,12 +109,20 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// read reads a stream up to the event that ends it. Events without a JSON object are skipped: some
-// servers send them to keep a stream open.
+// detailTime is how long the event that names the kind of a failure may come after one that does not.
+const detailTime = 2 * time.Second
+
+// read reads a stream up to the event that ends it; docs/spec.md has a table of the ends. Events
+// without a JSON object are skipped: some servers send them to keep a stream open.
+//
+// Some servers end a stream without such an event. Then the response is what was streamed, if every
+// item is complete and the last one is an answer. One that runs in the background is asked for.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
-	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
+	isOver := false
+	for !isOver && ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		a.size += len(data)
+		isOver = string(bytes.TrimSpace(data)) == "[DONE]"
 		switch {
 		case len(data) > maxEvent:
 			return nil, tooLarge("an event of the answer is larger than 8 MiB")
@@ -116,7 +137,15 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 			return r, err
 		}
 	}
-	return nil, cmp.Or(stream.Err(), errors.New("the stream ended before the response did"))
+
+	err := cmp.Or(stream.Err(), ctx.Err())
+	switch {
+	case a.failure != nil:
+		return nil, a.failure
+	case err == nil && !a.running() && a.isAnswered():
+		return a.finishStreamed()
+	}
+	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
 }
 
 // handleEvent handles one event. It returns a response or an error when the event ends the stream.
@@ -129,35 +158,65 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	case a.skips(ev):
 		return nil, nil
 	case ev.isError():
-		return nil, responseError(data, "the stream ended with an error")
+		return nil, a.fail(responseError(data, streamFailed))
 	}
 
 	switch ev.Type {
 	case "response.created":
+		a.created = ev.Response
 		a.setID(&ev.Response)
 
-	case "response.completed", "response.incomplete", "response.failed":
-		ev.Response.Streamed = true
-		ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
+	case "response.completed", "response.incomplete", "response.failed", "response.done":
 		raw := gjson.GetBytes(data, "response").Raw
-		return a.finish(&ev.Response, []byte(raw))
-
-	case "response.output_item.done":
-		if ev.Item.Type != "" {
-			a.log(ev.Item.Raw)
-			a.done = append(a.done, ev.Item)
-			a.doneSize += size(ev.Item)
+		r, err := a.finish(ev.final(), []byte(raw))
+		e, isFailure := errors.AsType[*Error](err)
+		if isFailure {
+			return nil, a.fail(e)
 		}
+		return r, err
 	}
-	if a.call.Sink != nil {
-		a.emitEvent(ev)
-	}
+	a.emitEvent(ev)
 
-	elements := max(len(a.order), len(a.byID), int(a.last), a.doneSize)
+	elements := max(len(a.order), len(a.byID), int(a.last), a.elements)
 	if elements > maxElements {
 		return nil, tooLarge(tooMany)
 	}
 	return nil, nil
+}
+
+// final returns the response of an event that ends a stream. Its own status says how it ended, unless
+// it has none or says what is true of any end: then the name of the event does.
+func (ev *streamEvent) final() *Response {
+	r := &ev.Response
+	r.Streamed = true
+	switch r.Status {
+	case "incomplete", "failed", "cancelled":
+		return r
+	}
+	r.Status = strings.TrimPrefix(ev.Type, "response.")
+	if r.Status == "done" {
+		r.Status = "completed"
+	}
+	return r
+}
+
+// Messages of failures that say nothing.
+const (
+	streamFailed   = "the stream ended with an error"
+	responseFailed = "the response failed"
+)
+
+// fail takes a failure of the response, and returns it if it names its kind or has a code. Of others
+// the next event may say more: Azure sends response.failed without details, and then the error.
+func (a *accumulator) fail(e *Error) error {
+	if e.Kind != KindFailed || e.Code != "" {
+		return e
+	}
+	silent := []string{streamFailed, responseFailed}
+	if a.failure == nil || slices.Contains(silent, a.failure.Message) {
+		a.failure = e
+	}
+	return nil
 }
 
 // setID notes the id of a response that runs in the background, as the API itself says.
@@ -191,8 +250,7 @@ func (a *accumulator) isOther(r *Response) bool {
 }
 
 // finish checks a response, whose JSON is data, and emits what was not streamed of it. One that runs
-// in the background is returned as it is. The complete items are the output if there is none: some
-// servers leave it out.
+// in the background is returned as it is.
 func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	if a.isOther(r) {
 		return nil, notResponse(data)
@@ -206,18 +264,90 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 
 	a.log(data)
 	a.ended = r
-	if len(r.Output) == 0 && len(a.done) > 0 {
-		r.Output = a.done
-	}
+	r.ID = cmp.Or(r.ID, a.created.ID)
+	r.Model = cmp.Or(r.Model, a.created.Model)
+	a.addStreamed(r)
+	a.call.Usage.Add(r.Tokens)
+	a.call.Searches += r.searches()
 
 	err := r.check(data)
 	if err != nil {
 		return nil, err
 	}
-	if a.call.Sink != nil {
-		a.completeOutput(r.Output)
-	}
+	a.completeOutput(r.Output)
 	return r, nil
+}
+
+// addStreamed replaces the output of a response that has less than was streamed. A content filter
+// takes text back.
+func (a *accumulator) addStreamed(r *Response) {
+	var streamed []Item
+	for number := range a.last + 1 {
+		item := a.item(number)
+		isWhole := a.isDone[number] && item.Type != ""
+		if isWhole || textOf(item) != "" {
+			streamed = append(streamed, item)
+		}
+	}
+
+	isFiltered := r.IncompleteDetails.Reason == "content_filter"
+	isLess := !isFiltered && lacks(textOf(r.Output...), textOf(streamed...))
+	if len(streamed) > 0 && (len(r.Output) == 0 || isLess) {
+		r.Output = streamed
+	}
+}
+
+// lacks reports whether a text lacks the end of what was streamed.
+func lacks(text, streamed string) bool {
+	return len(text) < len(streamed) && strings.HasPrefix(streamed, text)
+}
+
+// item returns an item that was streamed. A message has the text that only deltas had.
+func (a *accumulator) item(number itemNumber) Item {
+	item := a.items[number]
+	content := []map[string]any{}
+	for _, b := range a.texts[number] {
+		item.ID = cmp.Or(item.ID, b.ID)
+		content = append(content, map[string]any{
+			"type":        "output_text",
+			"text":        b.sent.String(),
+			"annotations": append([]json.RawMessage{}, b.annotations...), // not null
+		})
+	}
+
+	data, _ := jsonx.Marshal(nonZero(map[string]any{ // strings cannot fail
+		"type":    "message",
+		"role":    "assistant",
+		"status":  "completed",
+		"id":      item.ID,
+		"phase":   item.Phase,
+		"content": content,
+	}))
+	message := Item{}
+	_ = decode(data, &message) // one that is too large has no text
+	if lacks(textOf(item), textOf(message)) {
+		return message
+	}
+	return item
+}
+
+// isAnswered reports whether every item that began is complete, and the last one is an answer.
+func (a *accumulator) isAnswered() bool {
+	last := a.item(a.last)
+	isAnswer := last.Phase != "commentary" && textOf(last) != ""
+	return isAnswer && len(a.isDone) == int(a.last)
+}
+
+// finishStreamed returns the response of a stream without an event that ends it. Its usage is not
+// known.
+func (a *accumulator) finishStreamed() (*Response, error) {
+	r := a.created
+	r.Streamed = true
+	r.Status = "completed"
+	if a.items[a.last].Status == "incomplete" {
+		r.Status = "incomplete"
+	}
+	return a.finish(&r, nil)
 }
 
 // blockText is what an event or an item says of a block. It has the whole text once the block is
@@ -280,9 +410,14 @@ func (a *accumulator) emitEvent(ev *streamEvent) {
 	switch ev.Type {
 	case "response.output_item.added", "response.output_item.done":
 		number := a.itemOf(ev)
-		a.types[number] = ev.Item.Type
+		if ev.Item.Type != "" {
+			a.items[number] = ev.Item
+		}
 		a.emitItem(number, ev.Item, 0, isComplete)
 		if isComplete {
+			a.log(ev.Item.Raw)
+			a.isDone[number] = true
+			a.elements += size(ev.Item)
 			delete(a.byIndex, ev.OutputIndex)
 		}
 
@@ -305,7 +440,8 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	said.ID = ev.ItemID
 
 	switch ev.Type {
-	case "response.output_text.delta", "response.refusal.delta":
+	case "response.output_text.delta", "response.refusal.delta",
+		"response.output_text.done", "response.output_text.annotation.added":
 		said.Kind = BlockText
 		said.content = ev.ContentIndex
 
@@ -319,6 +455,17 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 		return
 	}
 	b := a.openBlock(a.itemOf(ev), said)
+	if b == nil {
+		return
+	}
+	if ev.Annotation != nil {
+		b.annotations = append(b.annotations, ev.Annotation)
+		a.elements++
+	}
+	missing, isWhole := strings.CutPrefix(ev.Text, b.sent.String())
+	if isWhole {
+		a.addDelta(b, missing)
+	}
 	a.addDelta(b, ev.Delta)
 }
 
@@ -327,6 +474,10 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	item := a.byIndex[ev.OutputIndex]
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
+		isNext := ev.Item.Type != "" && !bytes.Equal(ev.Item.Raw, a.items[item].Raw)
+		if a.isDone[item] && isNext { // with the same id
+			item = unknownItem
+		}
 	}
 	if item == unknownItem {
 		a.last++
@@ -368,7 +519,7 @@ func (a *accumulator) completeOutput(output []Item) {
 		number := a.byID[item.ID]
 		for number == unknownItem {
 			next++
-			sameType := cmp.Or(a.types[next], item.Type) == item.Type
+			sameType := cmp.Or(a.items[next].Type, item.Type) == item.Type
 			isFree := !named[next] && sameType
 			if next > a.last || isFree {
 				number = next
@@ -393,6 +544,9 @@ func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 	a.call.blocks++
 	a.blocks[key] = b
 	a.order = append(a.order, b)
+	if b.Kind == BlockText {
+		a.texts[item] = append(a.texts[item], b)
+	}
 	a.rememberID(item, said.ID)
 	a.call.Send(b.BlockStart)
 	return b
@@ -400,7 +554,7 @@ func (a *accumulator) openBlock(item itemNumber, said blockText) *block {
 
 // addDelta adds text to a block that has not stopped.
 func (a *accumulator) addDelta(b *block, text string) {
-	if b == nil || !b.open || text == "" {
+	if !b.open || text == "" {
 		return
 	}
 

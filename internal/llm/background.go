@@ -144,6 +144,8 @@ func (x *exchange) follow(ctx context.Context, acc *accumulator, broken error) (
 		case failure == nil && !acc.running():
 			return r, nil
 		case failure == nil:
+		case failure.Lost && acc.isAnswered(): // as in the foreground
+			return acc.finishStreamed()
 		case failure.Lost, !acc.running():
 			return nil, failure
 		case ctx.Err() != nil, !isStream && failure.Kind == KindFailed: // too large, for example
@@ -229,16 +231,22 @@ func (c *Client) fetchOnce(
 	return acc.ended, c.failed(parent, err, 1)
 }
 
-// listener reads the answer of a request whose response runs in the background. It gives up a
-// connection that is silent for maxSilence.
+// listener reads the answer of a request. It gives up a connection that is silent for too long.
 type listener struct {
 	io.ReadCloser
 	of *accumulator
 }
 
 func (l listener) Read(p []byte) (int, error) {
-	if l.of.running() {
-		defer time.AfterFunc(maxSilence, l.of.giveUp).Stop()
+	silence := time.Duration(0) // without a limit
+	switch {
+	case l.of.failure != nil:
+		silence = detailTime
+	case l.of.running():
+		silence = maxSilence
+	}
+	if silence > 0 {
+		defer time.AfterFunc(silence, l.of.giveUp).Stop()
 	}
 	return l.ReadCloser.Read(p)
 }

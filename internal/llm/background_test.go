@@ -128,8 +128,8 @@ func wantTraffic(t testing.TB, api *apitest.Server, want string) {
 	wantEqual(t, "requests", strings.Join(traffic(t, api), ", "), want)
 }
 
-// textOf is the text of events since the last retry.
-func textOf(events []Event) string {
+// eventText is the text of events since the last retry.
+func eventText(events []Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		switch e := e.(type) {
@@ -196,7 +196,7 @@ func TestBackground(t *testing.T) {
 			output := responseOf(events).Output
 			last := output[len(output)-1]
 			text := last.Content[0].Text
-			wantEqual(t, "text", textOf(events), text)
+			wantEqual(t, "text", eventText(events), text)
 		})
 	}
 }
@@ -349,7 +349,7 @@ func TestOtherStreams(t *testing.T) {
 			c, api := newClient(1, tt.steps...)
 			events, err := watch(t.Context(), c, backgroundQuestion())
 			wantSuccess(t, err)
-			wantEqual(t, "text", textOf(events), "Yes.")
+			wantEqual(t, "text", eventText(events), "Yes.")
 
 			posts := 0
 			for _, body := range api.bodies {
@@ -412,7 +412,7 @@ func TestSilence(t *testing.T) {
 			began := time.Now()
 			events, err := watch(t.Context(), c, backgroundQuestion())
 			wantSuccess(t, err)
-			wantEqual(t, "text", textOf(events), "Yes.")
+			wantEqual(t, "text", eventText(events), "Yes.")
 			api.wantRequests(t, len(tt.steps))
 
 			waits := time.Since(began).Seconds() - tt.seconds

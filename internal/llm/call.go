@@ -26,6 +26,8 @@ type Call struct {
 	Time      time.Duration // of these requests, each until the end of its answer
 	Waited    time.Duration // for the rate limit
 	RequestID string        // of the last answer, known as soon as its header is there
+	Usage     Usage         // of all responses that report it
+	Searches  int           // billable ones if the API reports them, else those in the output
 
 	blocks int // that have started
 }

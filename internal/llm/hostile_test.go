@@ -177,15 +177,3 @@ func TestHostileModel(t *testing.T) {
 	_, err := c.Model(t.Context(), "gpt-5.2")
 	wantKind(t, err, KindBadResponse)
 }
-
-// A caller that wants no events pays for none.
-func TestUnwatched(t *testing.T) {
-	c, _ := newClient(0)
-	a := c.newAccumulator(t.Context(), &Call{})
-	for _, ev := range []string{eventItem, eventPart, eventDelta, eventCompleted} {
-		_, err := a.handleEvent([]byte(ev))
-		wantSuccess(t, err)
-	}
-
-	wantEqual(t, "last item", a.last, unknownItem)
-}

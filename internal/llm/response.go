@@ -103,6 +103,36 @@ func (i Item) thoughts() string {
 	return b.String()
 }
 
+// textOf is the text of the messages among items.
+func textOf(items ...Item) string {
+	var b strings.Builder
+	for _, item := range items {
+		for _, said := range item.blocks(0) {
+			if said.Kind == BlockText {
+				b.WriteString(said.text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// searches returns how many searches the API bills. Those in the output count if it reports no
+// number.
+func (r *Response) searches() int {
+	billed := r.ToolUsage.WebSearch.NumRequests
+	if billed != nil {
+		return int(*billed)
+	}
+	n := 0
+	for _, item := range r.Output {
+		isSearch := item.Action.Type == "search" || item.Action.Type == ""
+		if item.Type == "web_search_call" && isSearch {
+			n++
+		}
+	}
+	return n
+}
+
 // IsText reports whether the part has text.
 func (p Part) IsText() bool {
 	return p.Type == "output_text" || p.Type == "text"
@@ -174,7 +204,7 @@ func (r *Response) check(data []byte) error {
 	case "cancelled":
 		return &Error{Kind: KindCanceled, Message: "the response was cancelled"}
 	case "failed":
-		return responseError(data, "the response failed")
+		return responseError(data, responseFailed)
 	case "queued", "in_progress":
 		return &Error{Kind: KindBadResponse, Message: "the response is still " + r.Status}
 	case "incomplete": // maybe before its first item

@@ -237,10 +237,10 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 		Err:      err,
 	}
 	if a != nil {
-		end.Meta = a.Meta
+		end.Retries = a.Meta.Retries
 	}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		end.Meta.Retries = max(0, e.Attempts-1)
+		end.Retries = max(0, e.Attempts-1)
 	}
 
 	if err != nil {

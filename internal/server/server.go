@@ -86,8 +86,8 @@ type Ended struct {
 	*llm.Call
 	Outcome  string // ok, error, invalid, limited or cancelled
 	Duration time.Duration
-	Meta     answer.Meta // of a call without an answer only Retries
-	Err      error       // why there is no answer, of a kind that llm.KindOf returns; or nil
+	Retries  int   // requests that failed before others
+	Err      error // why there is no answer, of a kind that llm.KindOf returns; or nil
 }
 
 // Server answers tool calls.

@@ -106,7 +106,7 @@ func TestFailures(t *testing.T) {
 				compare.Equal(t, "kind", llm.KindOf(call.Err).Label(), tt.kind)
 
 				compare.Equal(t, "people with places", len(s.places.people), 0)
-				compare.Equal(t, "meta", call.Meta, answer.Meta{Retries: tt.retries})
+				compare.Equal(t, "retries", call.Retries, tt.retries)
 			})
 		})
 	}

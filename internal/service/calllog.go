@@ -79,7 +79,7 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 	seconds := func(d time.Duration) float64 {
 		return float64(d.Milliseconds()) / 1000
 	}
-	usage := c.Meta.Usage
+	usage := c.Usage
 	log.Log(context.Background(), level, "call",
 		"request_id", c.RequestID,
 		"attempts", c.Attempts,
@@ -89,5 +89,5 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 		"cached_tokens", usage.Cached,
 		"output_tokens", usage.Output,
 		"reasoning_tokens", usage.Reasoning,
-		"searches", c.Meta.Searches)
+		"searches", c.Searches)
 }
