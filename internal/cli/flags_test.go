@@ -19,7 +19,7 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 const (
 	seeRoot = "see openai-responses-mcp --help"
 	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"`
-	hosts   = `must be host names with a dot, such as ["example.com"], got `
+	hosts   = `must be host names with a dot, such as example.com, got `
 	seeAsk  = "see openai-responses-mcp ask --help"
 	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
@@ -85,6 +85,17 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{
 		"ask --domains go.dev, ?",
 		`invalid value "go.dev," for --domains: ` + hosts + `""`,
+		seeAsk,
+	},
+	{
+		`ask --domains ["go.dev"] ?`,
+		`invalid value "[\"go.dev\"]" for --domains: ` + hosts + `"[\"go.dev\"]"`,
+		seeAsk,
+	},
+	{"ask --domains= ?", `invalid value "" for --domains: ` + hosts + `""`, seeAsk},
+	{
+		"ask --recency-days= ?",
+		`invalid value "" for --recency-days: must be a number of at least 0, got ""`,
 		seeAsk,
 	},
 	{
