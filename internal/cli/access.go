@@ -34,7 +34,8 @@ func (f *serveFlags) access(
 	}
 	denied, err := newDenied(s, files, resource != nil)
 	if err != nil {
-		return none, usageError("names or subjects, one a line", "%v", err)
+		return none, usageError(
+			"names or subjects, one a line, without characters that cannot be seen", "%v", err)
 	}
 
 	access := httpd.Access{

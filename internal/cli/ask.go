@@ -88,13 +88,12 @@ func (f *askFlags) addArguments(flags *pflag.FlagSet) {
 	}
 }
 
-// set sets an argument. Commas separate host names, and a flag that is repeated adds further
-// ones.
+// set sets an argument. A list that is repeated adds further names.
 func (f *askFlags) set(arg server.Argument) func(string) error {
 	return func(s string) error {
 		var given any = s
 		if arg.Type() == "array" {
-			given = strings.Split(strings.ReplaceAll(s, " ", ""), ",")
+			given = entries(s)
 		}
 		quoted, _ := jsonx.Marshal(given) // strings cannot fail
 		value, err := arg.Value(gjson.ParseBytes(quoted), true)

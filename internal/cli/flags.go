@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,22 @@ func given(value **string) func(string) error {
 		*value = &s
 		return nil
 	}
+}
+
+// separator matches what is between two entries of a list: a comma, or blanks of any script.
+var separator = regexp.MustCompile(`[\s\pZ]*,[\s\pZ]*|[\s\pZ]+`)
+
+// entries returns the entries of a list. One that is missing beside a comma is "", which is refused.
+func entries(s string) []string {
+	return separator.Split(strings.TrimSpace(s), -1)
+}
+
+// addList adds a flag that takes a list. One that is repeated adds further entries.
+func addList(flags *pflag.FlagSet, list *[]string, name, usage string) {
+	flags.Func(name, usage, func(s string) error {
+		*list = append(*list, entries(s)...)
+		return nil
+	})
 }
 
 // choice adds a flag with a fixed set of values.

@@ -19,7 +19,7 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 const (
 	seeRoot = "see openai-responses-mcp --help"
 	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"`
-	hosts   = `must be host names with a dot, such as ["example.com"], got `
+	hosts   = `must be host names with a dot, such as example.com, got `
 	seeAsk  = "see openai-responses-mcp ask --help"
 	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
 	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
@@ -85,6 +85,17 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{
 		"ask --domains go.dev, ?",
 		`invalid value "go.dev," for --domains: ` + hosts + `""`,
+		seeAsk,
+	},
+	{
+		`ask --domains ["go.dev"] ?`,
+		`invalid value "[\"go.dev\"]" for --domains: ` + hosts + `"[\"go.dev\"]"`,
+		seeAsk,
+	},
+	{"ask --domains= ?", `invalid value "" for --domains: ` + hosts + `""`, seeAsk},
+	{
+		"ask --recency-days= ?",
+		`invalid value "" for --recency-days: must be a number of at least 0, got ""`,
 		seeAsk,
 	},
 	{
@@ -192,4 +203,15 @@ func TestQuestionInterrupted(t *testing.T) {
 	code, _, _ := run(ended(t), nil, endless, "ask")
 
 	checkExit(t, code, exitInterrupted)
+}
+
+// A flag that is repeated adds further host names.
+func TestRepeatedFlags(t *testing.T) {
+	code, _, stderr := run(t.Context(), nil, nil, "ask", "--offline", "--debug",
+		"--domains", "a.example,b.example", "--domains", "c.example",
+		"--exclude-domains", "d.example", "--exclude-domains", "e.example,f.example", "x")
+	checkExit(t, code, exitOK)
+	compare.Contains(t, "log", stderr, "domains: a.example, b.example, c.example.")
+	compare.Contains(t, "log", strings.ReplaceAll(stderr, `\"`, `"`),
+		`"blocked_domains":["d.example","e.example","f.example"]`)
 }

@@ -91,6 +91,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	_, err = fmt.Fprintf(f.stdout,
 		"stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
 		path, state, s.Command)
+	f.warn(config.OpenFolder(path))
 	if s.Config.KeyEnv != variable || f.variable(variable) != "" {
 		f.warn(s.Config.KeyEnv + " hides the stored key: unset it to use that one")
 	}

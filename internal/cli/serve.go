@@ -108,11 +108,11 @@ func (a *app) serveCommand() *cobra.Command {
 		"no tokens on an address other than loopback")
 	flags.StringVar(&f.publicURL, "public-url", "", "`URL` that clients connect to, such as "+
 		"https://mcp.example.com/mcp; its host is accepted as Host")
-	flags.StringArrayVar(&f.issuers, "oauth-issuer", nil, "people sign in at this `URL`, as "+
+	addList(flags, &f.issuers, "oauth-issuer", "people sign in at this `URL`, as "+
 		"its tokens name it; may be given more than once, and needs --public-url")
-	flags.StringArrayVar(&f.audiences, "oauth-audience", nil, "tokens are for this `AUDIENCE`, in "+
+	addList(flags, &f.audiences, "oauth-audience", "tokens are for this `AUDIENCE`, in "+
 		"place of the public URL; may be given more than once, for one of them")
-	flags.StringArrayVar(&f.scopes, "oauth-scope", nil,
+	addList(flags, &f.scopes, "oauth-scope",
 		"each token needs this `SCOPE`; may be given more than once")
 	flags.StringVar(&f.userClaim, "oauth-user", "sub",
 		"`CLAIM` with the name for logs and metrics, such as email")
@@ -231,13 +231,15 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// allowHost adds an accepted Host header.
+// allowHost adds accepted Host headers.
 func (f *serveFlags) allowHost(s string) error {
-	host := httpd.HostName(s)
-	if host == "" || strings.Contains(s, "/") {
-		return errors.New("not a host")
+	for _, entry := range entries(s) {
+		host := httpd.HostName(entry)
+		if host == "" || strings.Contains(entry, "/") {
+			return errors.New("not a host")
+		}
+		f.hosts = append(f.hosts, host)
 	}
-	f.hosts = append(f.hosts, host)
 	return nil
 }
 

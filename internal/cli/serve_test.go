@@ -75,10 +75,14 @@ func TestServeFlags(t *testing.T) {
 		{"--calls-per-hour -1", "--max-calls-per-user and --calls-per-hour are not negative"},
 		{"--trusted-proxy proxy", `"proxy" for --trusted-proxy: ParseAddr("proxy"): unable to parse IP`},
 		{"--allowed-host=:443", "--allowed-host: not a host"},
+		{"--allowed-host a.example,", "--allowed-host: not a host"},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{"--public-url https://mcp.example.com/mcp", needIssuer},
 		{"--oauth-user email", needIssuer},
 		{"--oauth-issuer https://id.example.com", "--oauth-issuer needs --public-url"},
+		{signIn + "--oauth-issuer https://a.example,https://a.example", "is given twice"},
+		{signIn + "--oauth-audience a,", `--oauth-audience "" is empty`},
+		{signIn + "--oauth-scope mcp,", `--oauth-scope "" is not a scope`},
 		{signIn + "--allow-anonymous", "--allow-anonymous contradicts bearer tokens"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

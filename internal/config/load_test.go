@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -196,4 +197,21 @@ func TestReadFile(t *testing.T) {
 			compare.Equal(t, "is read", err == nil, isRead)
 		})
 	}
+}
+
+// Without an API no tool asks a model of the configuration, which stays as it is, and no key is needed.
+func TestOffline(t *testing.T) {
+	c := mustLoad(t, write(t, "openai: {headers: {X-Title: t}}"), "OPENAI_API_KEY=sk-0123456789")
+	offline := c.Offline("http://127.0.0.1:1")
+
+	for i, profile := range reflect.ValueOf(offline.ModelProfiles).Fields() {
+		before := reflect.ValueOf(c.ModelProfiles).FieldByIndex(i.Index).Interface().(Profile)
+		compare.Equal(t, i.Name, profile.Interface().(Profile).Model, "offline")
+		compare.Equal(t, i.Name+" of the configuration", before.Model, "gpt-5.2")
+	}
+	got := []string{offline.APIKey, offline.OpenAI.BaseURL, fmt.Sprint(offline.SentHeaders)}
+	compare.Equal(t, "offline", got, []string{"offline", "http://127.0.0.1:1", "map[]"})
+	got = []string{c.APIKey, c.OpenAI.BaseURL, fmt.Sprint(c.SentHeaders)}
+	want := []string{"sk-0123456789", "https://api.openai.com/v1", "map[X-Title:t]"}
+	compare.Equal(t, "configuration", got, want)
 }

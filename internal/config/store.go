@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Store writes a file that only the user can read, in place of an older one, which stays until the
@@ -28,4 +29,15 @@ func Store(path, data string) error {
 		_ = os.Remove(temporary.Name())
 	}
 	return err
+}
+
+// OpenFolder returns a warning if other users can write to the folder of a stored file, and so replace
+// the file. Windows has no modes.
+func OpenFolder(path string) string {
+	folder := filepath.Dir(path)
+	info, err := os.Stat(folder)
+	if err != nil || info.Mode()&0o022 == 0 || runtime.GOOS == "windows" {
+		return ""
+	}
+	return "other users can replace the key: run chmod go-w " + folder
 }

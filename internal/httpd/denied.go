@@ -18,26 +18,19 @@ import (
 
 // Denied are people who are refused in spite of a valid token. They may change.
 type Denied struct {
-	notEntry *regexp.Regexp // matches what can be no one's
-	entries  atomic.Pointer[map[string]bool]
+	signIn  bool // people may sign in, whose subjects may have colons, and names blanks
+	entries atomic.Pointer[map[string]bool]
 }
 
 var lineEnd = regexp.MustCompile(`\r\n?|\n`)
 
-// What is in YAML, JSON, comments and lists, and what is in no name of a holder of a token.
-var (
-	notEntry  = regexp.MustCompile(`^[-#\["']|,|\s#|:\s`)
-	notHolder = regexp.MustCompile(notEntry.String() + `|[\s:]`)
-)
+// notEntry matches what is in YAML, JSON, comments and lists, more than one blank between an issuer and
+// a subject, and characters that are in no name, such as a no-break space.
+var notEntry = regexp.MustCompile(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
-// NewDenied returns Denied without entries. Of people who sign in, subjects may have colons, and
-// names blanks.
+// NewDenied returns Denied without entries.
 func NewDenied(signIn bool) *Denied {
-	d := &Denied{notEntry: notHolder}
-	if signIn {
-		d.notEntry = notEntry
-	}
-	return d
+	return &Denied{signIn: signIn}
 }
 
 // Set replaces the people by those in data: names, subjects, or an issuer and a subject, one a
@@ -50,7 +43,8 @@ func (d *Denied) Set(data []byte) error {
 	entries := map[string]bool{}
 	for i, line := range lineEnd.Split(string(data), -1) {
 		entry := strings.Trim(line, "\ufeff \t")
-		if d.notEntry.MatchString(entry) {
+		isOther := !d.signIn && (strings.ContainsAny(entry, " :") || !isName(entry))
+		if isOther || notEntry.MatchString(entry) {
 			return fmt.Errorf("line %d is not one name or subject", i+1)
 		}
 		entries[folded(entry)] = true
@@ -69,13 +63,14 @@ func (d *Denied) Len() int {
 
 // has reports whether a person is denied.
 func (d *Denied) has(p llm.Person) bool {
-	_, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
+	issuer, subject, _ := strings.Cut(p.ID, " ") // "" of a holder of a token
 	entries := *d.entries.Load()
-	return entries[folded(p.Name)] || entries[folded(subject)] || entries[folded(p.ID)]
+	one := folded(issuer + " " + strings.TrimSpace(subject))
+	return entries[folded(p.Name)] || entries[folded(subject)] || entries[one]
 }
 
-// folded returns a name in the form in which names are compared: without case, in one Unicode
-// form.
+// folded returns a name in the form in which names are compared: without case and blanks around it,
+// in one Unicode form.
 func folded(name string) string {
-	return norm.NFC.String(strings.ToLower(name))
+	return norm.NFC.String(strings.ToLower(strings.TrimSpace(name)))
 }

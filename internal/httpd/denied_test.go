@@ -12,6 +12,7 @@ import (
 var (
 	holder = llm.Person{ID: "token:alice", Name: "alice"}
 	user   = llm.Person{ID: "https://id.example/ auth0|42", Name: strings.Repeat("é", 63) + "…"}
+	padded = llm.Person{ID: "https://id.example/  auth0|42\t", Name: " Ann  Lee "}
 )
 
 // Entries deny their people in any case and Unicode form. Forms that deny no person are errors, which
@@ -32,6 +33,9 @@ func TestDeniedForms(t *testing.T) {
 		{"issuer and subject", "https://id.example/ auth0|42", user, none},
 		{"long name", strings.Repeat("é", 93), user, none},
 		{"long name, decomposed", strings.Repeat("e\u0301", 93), user, none},
+		{"subject with blanks around it", "auth0|42", padded, none},
+		{"issuer and such a subject", "https://id.example/ auth0|42", padded, none},
+		{"name with blanks", "ann  lee", padded, none},
 
 		{"UTF-16", "a\x00l\x00", holder, "not UTF-8 text"},
 		{"Latin-1", "Ren\xe9", holder, "not UTF-8 text"},
@@ -44,9 +48,23 @@ func TestDeniedForms(t *testing.T) {
 		{"JSON", "x\n[\"alice\"]", holder, wrong},
 		{"quotes", "x\n'alice'", holder, wrong},
 		{"token", "x\nalice:0123456789abcdef", holder, wrong},
+		{"no-break space after a name", "x\nalice\u00a0", holder, wrong},
+		{"no-break space before a name", "x\n\u00a0alice", holder, wrong},
+		{"no-break space in a name", "x\nAnn\u00a0Lee", padded, wrong},
+		{"no-break space after a subject", "x\nauth0|42\u00a0", user, wrong},
+		{"ideographic space", "x\nauth0|42\u3000", user, wrong},
+		{"zero-width space", "x\nali\u200bce", holder, wrong},
+		{"zero-width space in a subject", "x\nauth0\u200b|42", user, wrong},
+		{"byte order mark in a line", "x\nauth0\ufeff|42", user, wrong},
+		{"form feed", "x\nauth0|42\f", user, wrong},
+		{"escape", "x\n\x1b[1mauth0|42", user, wrong},
+		{"two blanks before a subject", "x\nhttps://id.example/  auth0|42", user, wrong},
+		{"tab before a subject", "x\nhttps://id.example/\tauth0|42", user, wrong},
+		{"a quote in the name of a holder", "x\nal'ice", holder, wrong},
+		{"a filler", "x\nalice\u3164", holder, wrong},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := NewDenied(tt.person == user)
+			d := NewDenied(tt.person != holder)
 
 			got := ""
 			if err := d.Set([]byte(tt.file)); err != nil {

@@ -17,9 +17,9 @@ import (
 
 // Question returns the question of a call or a command line, whose default domains are those of d.
 // The error is one line that names the argument, what is allowed and what was sent. Unknown
-// arguments are ignored, and null is as if absent, because models write it for what they leave out.
-// A number above the maximum is an error if exact; otherwise it becomes the maximum: earlier
-// versions had none.
+// arguments are ignored. Models write null for what they leave out, and where a string is not
+// wanted also "null" or a blank string. A number above the maximum is an error if exact; otherwise
+// it becomes the maximum: earlier versions had none.
 func Question(args gjson.Result, d answer.Defaults, exact bool) (q answer.Question, err error) {
 	if args.Type != gjson.Null && !args.IsObject() {
 		return q, llm.KindArguments.Errorf("arguments must be an object, got %s", quote(args))
@@ -38,7 +38,9 @@ func Question(args gjson.Result, d answer.Defaults, exact bool) (q answer.Questi
 	valid := map[string]any{"style": args.Get("style").Str} // of version 0.5
 	for _, a := range Table.Arguments {
 		v := args.Get(a.Name)
-		if v.Type == gjson.Null {
+		s := strings.TrimSpace(v.String()) // "" for null
+		isNull := s == "null" && a.Type() != "string"
+		if s == "" || isNull {
 			continue
 		}
 		valid[a.Name], err = a.Value(v, exact)
@@ -54,8 +56,8 @@ func Question(args gjson.Result, d answer.Defaults, exact bool) (q answer.Questi
 	return q, nil
 }
 
-// Value returns a valid argument. Models send numbers and booleans as strings, too, and one name
-// without an array.
+// Value returns a valid argument. Models send numbers, booleans and arrays as strings, too, and one
+// name without an array. Only a command line is exact.
 func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 	switch a.Type() {
 	case "number":
@@ -74,18 +76,29 @@ func (a Argument) Value(v gjson.Result, exact bool) (any, error) {
 		return min(n, most), nil
 
 	case "array":
+		example := `["example.com"]`
+		if exact {
+			example = "example.com"
+		}
+		sent := []byte(v.Str)
+		array := gjson.ParseBytes(sent)
+		isSmall := jsonx.Elements(sent) <= jsonx.MaxElements
+		if array.IsArray() && isSmall && json.Valid(sent) {
+			v = array
+		}
+
 		names := []string{}
 		for _, name := range v.Array() { // v itself if it is not an array
 			if !text.IsHostName(name.Str) {
-				const rule = `must be host names with a dot, such as ["example.com"]`
-				return nil, llm.KindArguments.Errorf("%s, got %s", rule, quote(name))
+				return nil, llm.KindArguments.Errorf(
+					"must be host names with a dot, such as %s, got %s", example, quote(name))
 			}
 			names = append(names, name.Str)
 		}
 		return names, nil
 
 	case "boolean":
-		s := strings.ToLower(v.String())
+		s := strings.ToLower(strings.TrimSpace(v.String()))
 		if s != "true" && s != "false" && s != "" {
 			return nil, llm.KindArguments.Errorf("must be true or false, got %s", quote(v))
 		}

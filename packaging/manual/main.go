@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
@@ -44,6 +46,9 @@ func write(out string, date time.Time) error {
 
 	root := cli.Command()
 	root.DisableAutoGenTag = true // which has the time of the run
+	for _, c := range root.Commands() {
+		merge(c)
+	}
 	for _, c := range append(root.Commands(), root) {
 		c.LocalFlags().VisitAll(nameValue)
 	}
@@ -60,6 +65,23 @@ func write(out string, date time.Time) error {
 			Manual:  "User Commands",
 		}, man),
 	)
+}
+
+// merge puts what there is below a command, the shells of completion, into the page of the command:
+// each command that the help of the program lists has one page.
+func merge(c *cobra.Command) {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+		c.Long += "\n\n### " + sub.CommandPath() + "\n\n" + sub.Long
+		c.Flags().AddFlagSet(sub.Flags())
+		c.RemoveCommand(sub)
+	}
+
+	if len(names) > 0 {
+		c.Use += " " + strings.Join(names, "|")
+		c.Run = func(*cobra.Command, []string) {} // without one there is no page
+	}
 }
 
 // nameValue makes the manual page show the name of the value of a flag that has no default.
