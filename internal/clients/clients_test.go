@@ -71,6 +71,9 @@ func TestFind(t *testing.T) {
 // odd has what a path may have: blanks, quotes, markup, Japanese.
 const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
 
+// oddURL has what a URL may have, or users type: quotes, backslashes, what a shell obeys.
+const oddURL = `https://x/'a"b\c\"$(id)` + "`id`" + `;&|<>!%5C?a=\`
+
 var keys = []string{"OPENAI_API_KEY"}
 
 // servers are the cases of the tests. testdata/entries.md has npx and http.
@@ -104,6 +107,11 @@ var servers = map[string]Server{
 	"http, signing in": {
 		Via:   ViaHTTP,
 		URL:   "https://mcp.example.com/mcp",
+		OAuth: true,
+	},
+	"http, a URL of many kinds": {
+		Via:   ViaHTTP,
+		URL:   oddURL,
 		OAuth: true,
 	},
 	"http, this machine": {
@@ -208,17 +216,36 @@ func checkCommand(t *testing.T, c Client, s Server) {
 // The JSON for VS Code has nothing that the Command Prompt obeys, and says the same.
 func TestCommandPrompt(t *testing.T) {
 	vscode, _ := Find("vscode")
-	s := Server{Via: ViaBinary, OS: "windows", Binary: `C:\R&D 100%\a^b\x.exe`}
-	command, _ := vscode.Command(s)
-	if strings.ContainsAny(command, "&|^%<>") {
-		t.Errorf("command = %s", command)
+	for _, s := range []Server{
+		{Via: ViaBinary, OS: "windows", Binary: `C:\R&D 100%\a^b\x.exe`},
+		{Via: ViaHTTP, OS: "windows", URL: oddURL},
+	} {
+		command, _ := vscode.Command(s)
+		if strings.ContainsAny(command, "&|^%<>") {
+			t.Errorf("command = %s", command)
+		}
+		compare.Equal(t, "words", windowsWords(command), "code --add-mcp "+vscode.named(s))
 	}
+}
 
-	quoted := strings.TrimSuffix(strings.TrimPrefix(command, `code --add-mcp "`), `"`)
-	var got, want any
-	_ = json.Unmarshal([]byte(strings.ReplaceAll(quoted, `\"`, `"`)), &got)
-	_ = json.Unmarshal([]byte(vscode.named(s)), &want)
-	compare.Equal(t, "JSON", got, want)
+func TestWindowsWords(t *testing.T) {
+	for _, word := range []string{
+		"plain", `C:\a b\x.exe`, `C:\a b\`, `a\\ "b"`, `a\"b\\"`, `{"url": "\"a\\"}`, oddURL,
+	} {
+		t.Run(word, func(t *testing.T) {
+			compare.Equal(t, "word", windowsWords(shellWord(word, "windows")), word)
+		})
+	}
+}
+
+// windowsWords returns a command as programs of Windows read it, without its quotes:
+// https://learn.microsoft.com/en-us/cpp/c-language/parsing-c-command-line-arguments.
+func windowsWords(command string) string {
+	return regexp.MustCompile(`(\\*)"`).ReplaceAllStringFunc(command, func(s string) string {
+		n := len(s) - 1
+		literal := strings.Repeat(`"`, n%2)
+		return strings.Repeat(`\`, n/2) + literal
+	})
 }
 
 // A client decodes the JSON in a link.

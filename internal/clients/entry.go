@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
@@ -167,6 +168,9 @@ func escape(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
 
+// backslashes matches those that count as such for programs of Windows: others are ordinary.
+var backslashes = regexp.MustCompile(`(\\*)"`)
+
 // shellWord quotes a word of a command line where that is needed.
 func shellWord(w, goos string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
@@ -174,7 +178,8 @@ func shellWord(w, goos string) string {
 	case strings.Trim(w, safe) == "":
 		return w
 	case goos == "windows":
-		return `"` + strings.ReplaceAll(w, `"`, `\"`) + `"`
+		quoted := backslashes.ReplaceAllString(w+`"`, `$1$1\"`)
+		return `"` + strings.TrimSuffix(quoted, `\"`) + `"`
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

@@ -147,7 +147,7 @@ type (
 
 	Search struct {
 		EnforceDomains bool           `yaml:"enforce_domains" doc:"Let the API restrict the search to the domains. Otherwise they are a request to the model."`
-		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names" doc:"Domains that are neither searched nor cited, with their subdomains."`
+		BlockedDomains []string       `yaml:"blocked_domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains that are neither searched nor cited, with their subdomains."`
 		ContextSize    string         `yaml:"context_size" enum:"low|medium|high|" doc:"How much of the pages the model sees. Default of the API: medium."`
 		Required       bool           `yaml:"required" doc:"Make the model search before every answer (tool_choice: required)."`
 		Extra          map[string]any `yaml:"extra" default:"{}" doc:"Merged into the web_search tool, for members that have no key here. The other keys of search win."`
@@ -158,7 +158,7 @@ type (
 	Defaults struct {
 		RecencyDays float64  `yaml:"recency_days" default:"60" env:"SEARCH_RECENCY_DAYS" min:"0" doc:"Prefer pages of the last days."`
 		MaxResults  int      `yaml:"max_results" default:"5" env:"SEARCH_MAX_RESULTS" min:"1" max:"10" doc:"How many results to look at."`
-		Domains     []string `yaml:"domains" default:"[]" format:"hosts" takes:"a list of host names" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
+		Domains     []string `yaml:"domains" default:"[]" format:"hosts" takes:"a list of host names without https://, such as [go.dev]" doc:"Domains to prefer. Others are searched, too, unless enforce_domains is set."`
 	}
 
 	Location struct {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -22,6 +23,29 @@ func TestBadFile(t *testing.T) {
 
 			compare.Equal(t, "Load()", fmt.Sprintln(err), string(pair[1].Data))
 		})
+	}
+}
+
+// A file with many problems ends the start at once, with the first of them and how many more there
+// are. The pages say how many are listed.
+func TestManyProblems(t *testing.T) {
+	pages := []string{read(t, "../../docs/spec.md"), read(t, referenceFile)}
+	const many = 50_000
+	var content strings.Builder
+	for i := range many {
+		fmt.Fprintf(&content, "unknown_%d: 1\n", i)
+	}
+
+	_, _, err := Load(write(t, content.String()), nil)
+	lines := strings.Split(fmt.Sprint(err), "\n")
+
+	compare.Equal(t, "the first problem", lines[0], "c/config.yaml:1: unknown_0: unknown key")
+	compare.Equal(t, "the number of lines", len(lines), maxProblems+1)
+	want := fmt.Sprintf("c/config.yaml: and %d more problems", many-maxProblems)
+	compare.Equal(t, "the last line", lines[len(lines)-1], want)
+
+	for _, page := range pages {
+		compare.Contains(t, "the page", page, fmt.Sprintf("at most %d problems", maxProblems))
 	}
 }
 
@@ -56,7 +80,7 @@ func TestEachVariable(t *testing.T) {
 		"ANSWER_WITHIN_MS=5000"}
 
 	for _, f := range newLoader(nil).fields {
-		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a file
+		if f.variable == "" || f.key == "server.debug" { // a bad value of DEBUG is a warning
 			continue
 		}
 		t.Run(f.variable, func(t *testing.T) {

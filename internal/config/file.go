@@ -67,18 +67,22 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > 1<<20 {
-		problem := "not a regular file of at most 1 MiB"
-		if info.IsDir() {
-			problem = "a directory: name a file in it"
-		}
-		return nil, &fs.PathError{
-			Op:   "read",
-			Path: path,
-			Err:  errors.New(problem),
-		}
+	problem := ""
+	switch {
+	case info.IsDir():
+		problem = "a directory: name a file in it"
+	case !info.Mode().IsRegular():
+		problem = "not a regular file"
+	case info.Size() > 1<<20:
+		problem = "larger than 1 MiB"
+	default:
+		return io.ReadAll(f)
 	}
-	return io.ReadAll(f)
+	return nil, &fs.PathError{
+		Op:   "read",
+		Path: path,
+		Err:  errors.New(problem),
+	}
 }
 
 // apply sets the keys of a file.
@@ -147,7 +151,7 @@ func (l *loader) besideFile(path string) string {
 func (l *loader) applySection(section string, mapping *yaml.Node) {
 	sources := map[string]string{} // of the names that were set
 	for pair := range slices.Chunk(mapping.Content, 2) {
-		name := pair[0].Value
+		name := text.Truncate(pair[0].Value, 200) // longer than all keys
 		key := join(section, name)
 		source := fmt.Sprintf("%s:%d", l.File, pair[0].Line)
 		f, known := l.byKey[key]
@@ -197,8 +201,8 @@ func decode(f field, value *yaml.Node) string {
 	}
 
 	err = value.Decode(f.value.Addr().Interface())
-	_, isFloat := decoded.(float64)
-	hasFraction := isFloat && f.value.CanInt() // the decoder makes 1 of 1.5
+	number, isFloat := decoded.(float64)
+	hasFraction := isFloat && f.value.CanInt() && !isWhole(number) // the decoder makes 1 of 1.5
 	word, isText := decoded.(string)
 	unquoted := yaml.Node{
 		Kind:  yaml.ScalarNode,
@@ -207,7 +211,7 @@ func decode(f field, value *yaml.Node) string {
 	switch {
 	case err == nil && !hasFraction:
 		return ""
-	case isText && unquoted.Decode(f.value.Addr().Interface()) == nil:
+	case isText && value.Style != 0 && decode(f, &unquoted) == "":
 		return notAllowed(f, decoded) + "; write it without quotes"
 	case f.section() && strings.Contains(word, ":"):
 		return notAllowed(f, decoded) + "; " + needsBlank
@@ -215,9 +219,17 @@ func decode(f field, value *yaml.Node) string {
 	return notAllowed(f, decoded)
 }
 
+// isWhole reports whether a number is one that an int can have.
+func isWhole(x float64) bool {
+	return x == float64(int64(x))
+}
+
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same
 // section first.
 func (l *loader) unknownKey(section, name string) string {
+	if len(l.problems) >= maxProblems { // this one is only counted
+		return ""
+	}
 	if secretName.MatchString(name) {
 		return "unknown key: no secret is read from this file; store the API key with " +
 			version.Name + " login, or set " + l.OpenAI.APIKeyEnv

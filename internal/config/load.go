@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,7 @@ type Flags struct {
 //
 //	config.yaml:12: policy.max_citations: 50 is not in 1..10
 //
+// After maxProblems of them it says how many more there are.
 // It is an fs.ErrNotExist if the file of --config does not exist. Warnings and errors contain no
 // secrets. With an error the Config is not complete.
 func Load(flags Flags, environ []string) (c *Config, warnings []string, err error) {
@@ -52,6 +54,11 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 
 	redactor := redact.New(l.Secrets...)
 	errs := []error{err}
+	more := len(l.problems) - maxProblems
+	if more > 0 { // only a file has as many
+		rest := fmt.Sprintf("%s: and %d more problems", l.File, more)
+		l.problems = append(l.problems[:maxProblems], rest)
+	}
 	for _, problem := range l.problems {
 		errs = append(errs, errors.New(redactor.Line(problem)))
 	}
@@ -60,6 +67,9 @@ func Load(flags Flags, environ []string) (c *Config, warnings []string, err erro
 	}
 	return l.Config, warnings, errors.Join(errs...)
 }
+
+// maxProblems is how many problems an error lists.
+const maxProblems = 30
 
 // baseURL is the key of the server that gets the questions and the key.
 const baseURL = "openai.base_url"
@@ -146,7 +156,10 @@ func (l *loader) lookup(name string) string {
 // none.
 func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
-	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
+	err := env.ParseWithOptions(l.Config, env.Options{
+		Environment: l.environ,
+		FuncMap:     map[reflect.Type]env.ParserFunc{reflect.TypeFor[int](): wholeNumber},
+	})
 	all, _ := errors.AsType[env.AggregateError](err)
 	isBad := map[string]bool{} // by the name of the Go field
 	for _, err := range all.Errors {
@@ -177,6 +190,15 @@ func (l *loader) fromEnv() {
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
 }
 
+// wholeNumber reads a number that may be written as 3.0, as in the file.
+func wholeNumber(s string) (any, error) {
+	x, err := strconv.ParseFloat(s, 64)
+	if err == nil && !isWhole(x) {
+		err = strconv.ErrSyntax
+	}
+	return int(x), err
+}
+
 func (l *loader) fromFlags(f Flags) {
 	if f.Model != nil {
 		key := "model_profiles." + cmp.Or(f.Profile, "answer") + ".model"
@@ -191,24 +213,34 @@ func (l *loader) fromFlags(f Flags) {
 }
 
 // debug sets server.debug from the value of DEBUG or of --debug (spec §8.1): a word for off, a
-// word for on, or the path of a file, which also means on. Other programs take patterns in DEBUG,
-// such as express:*, which set nothing.
+// word for on, or the path of a file, which also means on. Other programs take names and patterns
+// in DEBUG, such as express:*, which set nothing.
 func (l *loader) debug(source, value string) {
-	if strings.Contains(value, "*") {
-		l.warn(source, "server.debug", strconv.Quote(value)+" ignored: a file has no * in its name")
-		return
-	}
-
-	l.Server.Debug = true
+	isOn := true
 	switch strings.ToLower(value) {
 	case "0", "false", "off", "no":
-		l.Server.Debug = false
+		isOn = false
 	case "", "1", "true", "on", "yes":
 	default:
+		isPath := LooksLikePath(value) && !strings.Contains(value, "*")
+		if source != "--debug" && !isPath {
+			l.warn(source, "server.debug", strconv.Quote(value)+
+				" ignored: neither a word for on or off nor a path, such as ./debug.log")
+			return
+		}
 		l.Server.DebugFile = l.expand(value)
 		l.accept("server.debug_file", source)
 	}
+	l.Server.Debug = isOn
 	l.accept("server.debug", source)
+}
+
+// logPath matches the path of a log file.
+var logPath = regexp.MustCompile(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
+
+// LooksLikePath reports whether a word is meant as the path of a log file.
+func LooksLikePath(word string) bool {
+	return logPath.MatchString(word)
 }
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer, key by key

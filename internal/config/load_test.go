@@ -52,6 +52,7 @@ func TestLoad(t *testing.T) {
 		effort  = "model_profiles.answer.reasoning_effort"
 		timeout = "request.timeout_ms"
 		number  = "policy.max_citations"
+		within  = "server.answer_within_ms"
 
 		anchor = "model_profiles: {answer_detailed: &a {model: m}, answer_quick: *a}"
 		quick  = "model_profiles.answer_quick.model"
@@ -66,6 +67,10 @@ func TestLoad(t *testing.T) {
 		// Values that the TypeScript program took.
 		{"word in capitals", "", "ANSWER_EFFORT=HIGH", effort, "high ANSWER_EFFORT"},
 		{"fraction", "", "OPENAI_API_TIMEOUT=90000.5", timeout, "90000.5 OPENAI_API_TIMEOUT"},
+
+		{"whole number", "policy: {max_citations: 4.0}", "", number, "4 c/config.yaml:1"},
+		{"whole number in a variable", "", "MAX_CITATIONS=4.0", number, "4 MAX_CITATIONS"},
+		{"exponent", "server: {answer_within_ms: 6e4}", "", within, "60000 c/config.yaml:1"},
 
 		{"alias", anchor, "", quick, "m c/config.yaml:1"},
 		{"byte order mark and nulls", "\ufeff" + nulls + four, "", number, "4 c/config.yaml:4"},
@@ -82,10 +87,10 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// The file has a log file. That of other programs, in DEBUG too, is a pattern: neither a word nor a
-// file.
+// The file has a log file. The variable takes words and paths: other programs have names and
+// patterns in it.
 func TestDebug(t *testing.T) {
-	const rest = " ignored: a file has no * in its name]"
+	const rest = " ignored: neither a word for on or off nor a path, such as ./debug.log]"
 	for value, want := range map[string]string{
 		"0":              "false c/y.log []",
 		"OFF":            "false c/y.log []",
@@ -95,7 +100,20 @@ func TestDebug(t *testing.T) {
 		"On":             "true c/y.log []",
 		"~/x.log":        "true home/x.log []",
 		"~other/x":       "true ~other/x []",
+		"./debug":        "true ./debug []",
+		`C:\debug`:       `true C:\debug []`,
+		"X.LOG":          "true X.LOG []",
+		"x.txt":          "true x.txt []",
+		"x.json":         "true x.json []",
+		"x.jsonl":        "true x.jsonl []",
+		"express":        `true c/y.log [DEBUG: server.debug: "express"` + rest,
+		"react,request":  `true c/y.log [DEBUG: server.debug: "react,request"` + rest,
+		"release":        `true c/y.log [DEBUG: server.debug: "release"` + rest,
+		"2":              `true c/y.log [DEBUG: server.debug: "2"` + rest,
+		"log":            `true c/y.log [DEBUG: server.debug: "log"` + rest,
+		"x.logs":         `true c/y.log [DEBUG: server.debug: "x.logs"` + rest,
 		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + rest,
+		"express/*":      `true c/y.log [DEBUG: server.debug: "express/*"` + rest,
 		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + rest,
 	} {
 		t.Run(value, func(t *testing.T) {
@@ -108,6 +126,19 @@ func TestDebug(t *testing.T) {
 
 			got := fmt.Sprint(c.Server.Debug, " "+filepath.ToSlash(c.Server.DebugFile)+" ", warnings)
 			compare.Equal(t, "debug, file and warnings", got, want)
+		})
+	}
+}
+
+// The flag and the file take any name.
+func TestDebugName(t *testing.T) {
+	for _, name := range []string{"express", "release", "2", "a*b"} {
+		t.Run(name, func(t *testing.T) {
+			flag := mustLoad(t, Flags{Debug: &name}, "DEBUG=/tmp/x.log").Server
+			compare.Equal(t, "--debug", fmt.Sprintln(flag.Debug, flag.DebugFile), "true "+name+"\n")
+
+			file := mustLoad(t, write(t, `server: {debug_file: "`+name+`"}`)).Server
+			compare.Equal(t, "debug_file", file.DebugFile, filepath.Join("c", name))
 		})
 	}
 }
@@ -190,11 +221,16 @@ func TestReadFile(t *testing.T) {
 		t.Skip(err) // Windows without the right to make links
 	}
 
-	for path, isRead := range map[string]bool{"link": true, "huge": false} {
+	for path, want := range map[string]string{
+		"link":     "<nil>",
+		"huge":     "read huge: larger than 1 MiB",
+		".":        "read .: a directory: name a file in it",
+		os.DevNull: "read " + os.DevNull + ": not a regular file",
+	} {
 		t.Run(path, func(t *testing.T) {
 			_, err := ReadFile(path)
 
-			compare.Equal(t, "is read", err == nil, isRead)
+			compare.Equal(t, "error", fmt.Sprint(err), want)
 		})
 	}
 }

@@ -17,8 +17,9 @@ const (
 	minGap   = 10 * time.Millisecond
 	maxGap   = 20 * time.Second // of all waiting calls together, if a longer one does not help
 
-	firstPause = 500 * time.Millisecond // after a refusal that names no time; each one doubles it
-	maxPause   = 8 * time.Second
+	firstPause    = 500 * time.Millisecond // of a call or a person; each further refusal doubles it
+	maxPause      = 8 * time.Second        // also of the queue, where the API asks for one
+	maxQueuePause = 4 * time.Second        // that refusals in a row lead to
 
 	maxVerdict  = time.Second // after which a request that was not refused counts as accepted
 	limitMemory = time.Minute // without a refusal and without a waiting call a limit is forgotten
@@ -46,8 +47,8 @@ type Pacer struct {
 
 	gap     time.Duration // between two requests of the queue; 0: the limit is not known
 	next    time.Duration // when the queue may send its next request
-	latest  time.Duration // when the queue sent its last request
-	counted time.Duration // when the last counted refusal came
+	pause   time.Duration // after the last refusal that counted; 0: a request was accepted since
+	refused time.Duration // when the last refusal came
 	slowest time.Duration // longest time from a request to its refusal; 0: no limit is known
 }
 
@@ -56,7 +57,7 @@ type person struct {
 	calls    []*Ticket     // that wait, by place
 	latest   *Ticket       // whose request was sent last
 	refused  time.Duration // when the last refusal came
-	refusals int           // since the last accepted request
+	refusals int           // of requests of the queue, since the last accepted request
 	pause    time.Duration // after a refusal, from the second one on
 }
 
@@ -80,7 +81,6 @@ type Ticket struct {
 	ready time.Duration // end of the wait after the last refusal
 
 	sent    time.Duration
-	late    bool        // the queue sent it more than a gap after the request before it
 	verdict *time.Timer // accepts the request; nil: no request is undecided
 }
 
@@ -101,7 +101,7 @@ func (p *Pacer) Waiting() int {
 	return p.waitingLocked()
 }
 
-// Wait returns when the call may send its next request. The last request of a call goes out three
+// Wait returns when the call may send its next request. The last request of a call goes out four
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
@@ -150,8 +150,9 @@ func (p *Pacer) lock() {
 			delete(p.people, name)
 		}
 	}
-	if p.waitingLocked() == 0 && now-p.counted >= limitMemory {
+	if p.waitingLocked() == 0 && now-p.refused >= limitMemory {
 		p.gap = 0
+		p.pause = 0
 		p.slowest = 0
 	}
 }
@@ -196,7 +197,6 @@ func (t *Ticket) enter(last bool) {
 	t.last = last
 	owner := p.people[t.person]
 	if owner == nil {
-		t.late = false
 		t.sendLocked()
 		return
 	}
@@ -272,8 +272,9 @@ func (t *Ticket) accept(sent time.Duration) {
 	}
 	owner.refusals = 0
 	owner.pause = 0
-	if sent > p.counted && p.gap > 0 { // else it was on its way when the gap changed
+	if sent > p.refused && p.gap > 0 { // else it was on its way when the gap changed
 		p.gap = max(minGap, p.gap*19/20)
+		p.pause = 0
 	}
 }
 
@@ -286,7 +287,7 @@ func (t *Ticket) decideLocked() {
 }
 
 // Refused notes that the API refused the request with a 429. asked is the wait that the API asks
-// for, or 0. Refused returns how long this call has to wait; no other call has to.
+// for, or 0. Refused returns how long this call has to wait. The queue may wait less.
 func (t *Ticket) Refused(asked time.Duration) time.Duration {
 	p := t.pacer
 	p.lock()
@@ -308,38 +309,50 @@ func (t *Ticket) Refused(asked time.Duration) time.Duration {
 		owner = &person{latest: t}
 		p.people[t.person] = owner
 	}
-	owner.refusals++
-	if t.late { // a longer gap does not help
-		p.gap = min(p.gap, max(minGap, maxGap/time.Duration(p.waitingLocked()+1)))
+	if t.place > 0 {
+		owner.refusals++
 	}
-	switch {
-	case owner.refusals == 1:
-		t.countLocked()
-	case owner.pause == 0, t.sent > owner.refused: // else it was on its way with the last one
+	t.slowDownLocked(owner, asked)
+	isNew := owner.pause == 0 || t.sent > owner.refused // else both requests were on their way
+	if owner.refusals > 1 && isNew {
 		owner.pause = nextPause(owner.pause)
 	}
 	owner.refused = now
+	p.refused = now
 	return wait
 }
 
-// countLocked counts a refusal. The first one starts the queue. A further one makes the gap longer,
-// unless the request was late, and the next request goes out late, to show whether that helps. Only
-// requests of the queue that were sent after the last counted refusal do this.
-func (t *Ticket) countLocked() {
+// slowDownLocked makes the queue slower after a refusal. The first one starts the queue. Others
+// count if the queue sent the request after the last refusal: the gap becomes longer if calls wait,
+// but not because of a person who was refused twice before and may have a limit of their own. Then
+// the queue makes a pause. If the request after the pause is refused too, a longer gap may not
+// help: the next pause becomes longer in its place. The queue also waits as long as the API asks
+// for, up to maxPause.
+func (t *Ticket) slowDownLocked(owner *person, asked time.Duration) {
 	p := t.pacer
-	now := p.now()
 	switch {
 	case p.gap == 0:
 		p.gap = firstGap
-		p.latest = now
-		p.next = now + p.gap
-	case t.place > 0 && t.sent > p.counted:
-		if !t.late {
-			p.gap = min(p.gap*13/10, maxGap)
+
+	case t.place == 0 || t.sent <= p.refused:
+		return
+
+	case p.pause > 0:
+		most := max(minGap, maxGap/time.Duration(p.waitingLocked()+1))
+		p.gap = min(p.gap, most)
+		p.pause = max(p.gap*3/2, min(p.pause*3/2, most*3, maxQueuePause))
+
+	default:
+		if owner.refusals <= 2 && p.waitingLocked() > 0 {
+			p.gap = min(p.gap*5/4, maxGap)
 		}
-		p.next = now + p.gap*3/2
+		p.pause = p.gap * 3 / 2
 	}
-	p.counted = now
+
+	if asked%time.Second == 0 {
+		asked -= time.Second // it may be rounded up
+	}
+	p.next = p.now() + max(p.gap, p.pause, min(asked, maxPause))
 }
 
 func nextPause(pause time.Duration) time.Duration {
@@ -350,8 +363,6 @@ func nextPause(pause time.Duration) time.Duration {
 func (p *Pacer) releaseLocked(t *Ticket) {
 	t.removeLocked()
 	t.sendLocked()
-	t.late = t.sent-p.latest > p.gap*6/5
-	p.latest = t.sent
 	p.next = t.sent + p.gap
 	p.people[t.person].latest = t
 }
@@ -380,7 +391,7 @@ func (p *Pacer) nextLocked() (*Ticket, time.Duration) {
 	case next == nil:
 		return nil, again
 	case next.last: // there is more room later
-		return next, max(p.next, next.ready) + 3*p.gap
+		return next, max(p.next, next.ready) + 4*p.gap
 	}
 	return next, p.next
 }

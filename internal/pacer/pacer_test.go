@@ -14,8 +14,8 @@ import (
 )
 
 // player is an API that plays its part for alice and for bob. A letter is a request: R is refused
-// after 10 ms, A is answered after 10 ms, S is refused after 3 s, L is answered after 10 s, and Q
-// fails after 10 ms. The last letter repeats.
+// after 10 ms, A is answered after 10 ms, M is refused after 500 ms, S is refused after 3 s, L is
+// answered after 10 s, and Q fails after 10 ms. The last letter repeats.
 type player struct {
 	begin time.Time
 	asked time.Duration // in a refusal
@@ -34,7 +34,11 @@ func (p *player) request(person string) byte {
 	p.parts[person] = cmp.Or(part[1:], part)
 	p.mu.Unlock()
 
-	delays := map[byte]time.Duration{'S': 3 * time.Second, 'L': 10 * time.Second}
+	delays := map[byte]time.Duration{
+		'M': 500 * time.Millisecond,
+		'S': 3 * time.Second,
+		'L': 10 * time.Second,
+	}
 	time.Sleep(cmp.Or(delays[part[0]], 10*time.Millisecond))
 	return part[0]
 }
@@ -52,7 +56,7 @@ func (p *player) call(ctx context.Context, ticket *Ticket, person string) {
 		}
 
 		switch p.request(person) {
-		case 'R', 'S':
+		case 'R', 'M', 'S':
 			if ticket.Refused(p.asked) >= hour {
 				return
 			}
