@@ -134,6 +134,56 @@ func TestLateOutlives(t *testing.T) {
 	}
 }
 
+// Over HTTP a call that waits for a place or for the rate limit ends in time, counts as no call of the
+// hour, and has its answer when it is called again. It is no failure.
+func TestWaitingCall(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, first string // step of the API
+		isTaken     bool   // the place
+	}{
+		{"place", "ok", true},
+		{"rate limit", "429=30", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api, env := newAPI(t, "always", "search+slow=150ms")
+			r := newReplica(t, env, overHTTP+late+"--max-calls 1 --calls-per-hour 1")
+			id := ""
+			if tt.isTaken {
+				id = r.late("why is it so")
+			} else if err := api.Script(tt.first); err != nil {
+				t.Fatal(err)
+			}
+
+			response, object := r.tool(bob, "answer", "query", "what is it")
+			compare.Equal(t, "status", object.Get("status").Str, "waiting")
+			compare.Contains(t, "message", object.Get("message").Str, "Call the same tool again")
+			compare.Equal(t, "an error", response.Get("result.isError").Exists(), false)
+			r.logged("outcome=waiting")
+			compare.Equal(t, "errors in the log", strings.Contains(r.log(), "kind="), false)
+
+			for object.Get("status").Str == "waiting" {
+				response, object = r.tool(bob, "answer", "query", "what is it")
+			}
+			for object.Get("status").Str == "working" {
+				response, object = r.tool(bob, "answer_result", "id", object.Get("id").Str)
+			}
+			compare.Contains(t, "answer", response.Get("result.content.0.text").Str, "what is it")
+			if tt.isTaken {
+				r.answered(id, "why is it so")
+			}
+			posts := 0
+			for _, req := range api.Requests() {
+				if req.Method == "POST" {
+					posts++
+				}
+			}
+			compare.Equal(t, "requests to the API", posts, 2)
+		})
+	}
+}
+
 // Without the background a call over HTTP waits, and there is no answer_result.
 func TestNotLate(t *testing.T) {
 	t.Parallel()

@@ -175,7 +175,7 @@ type (
 		StructuredContent bool   `yaml:"structured_content" doc:"Also send outputSchema and structuredContent. Some clients then ignore the text."`
 		Meta              bool   `yaml:"meta" default:"true" env:"RESULT_META" doc:"Add tokens, ids and times to results, in _meta. Some clients show them to the model."`
 		Tasks             bool   `yaml:"tasks" default:"true" doc:"Run answer_detailed as a task for clients that can poll for its result: over stdio, and with background in its profile over HTTP, too."`
-		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, and works without it over stdio."`
+		AnswerWithinMS    int    `yaml:"answer_within_ms" env:"ANSWER_WITHIN_MS" format:"0 or" takes:"0 or" min:"1000" max:"3600000" doc:"For clients that end long calls: after this time in milliseconds a call returns an id, with which the tool answer_result waits for the answer. 0: calls wait, and there is no such tool. It needs background in a profile over HTTP, where a call that still waits for others then ends and is called again; it works without it over stdio."`
 		ToolErrors        string `yaml:"tool_errors" default:"auto" env:"TOOL_ERRORS" enum:"auto|protocol|result" doc:"What a failed call returns. protocol: an error with code -32001. result: a result with isError, which models can read. auto: by the version of the protocol, result from 2026-07-28 on."`
 	}
 )

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"time"
@@ -21,10 +22,15 @@ type Call struct {
 	// Sink, if set, gets the events of the call, one at a time. Nothing makes events without it.
 	Sink func(Event)
 
+	// WaitUntil is when the call ends with ErrWaiting if it waits for a place or for the rate limit; the
+	// zero value is never, also once a request may have cost something.
+	WaitUntil time.Time
+
 	// What the call took, also if it failed. These change until it has ended.
 	Attempts  int           // requests that were sent
 	Time      time.Duration // of these requests, each until the end of its answer
 	Waited    time.Duration // for the rate limit
+	Ahead     int           // calls before this one when it ended with ErrWaiting
 	RequestID string        // of the last answer, known as soon as its header is there
 	Usage     Usage         // of all responses that report it
 	Searches  int           // billable ones if the API reports them, else those in the output
@@ -53,6 +59,17 @@ func (c *Call) Send(ev Event) {
 	if c.Sink != nil {
 		c.Sink(ev)
 	}
+}
+
+// ErrWaiting is the cause of the end of a call at its WaitUntil.
+var ErrWaiting = KindTimeout.Errorf("the call still waits")
+
+// WaitContext returns a context for waiting.
+func (c *Call) WaitContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.WaitUntil.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, c.WaitUntil, ErrWaiting)
 }
 
 // ended counts a request that was sent at that time.

@@ -263,7 +263,7 @@ func TestPlainEnds(t *testing.T) {
 func TestCleanEnds(t *testing.T) {
 	all := whole()
 	forms := map[string]func(...string) step{
-		"ends":   sseStep,
+		"ends": sseStep,
 		"[DONE]": func(events ...string) step {
 			return hangs(sseStep(slices.Concat(events, []string{"[DONE]"})...))
 		},

@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -90,9 +91,11 @@ type exchange struct {
 // try makes an attempt when the pacer lets it go, and tells the pacer how it ended. After a refusal
 // by the rate limit, wait is that of the pacer, else 0.
 func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait time.Duration) {
-	err := x.waitForTurn(ctx)
+	waits, cancel := x.call.WaitContext(ctx)
+	err := x.waitForTurn(waits)
+	cancel()
 	if err != nil {
-		return nil, x.failed(ctx, err, x.attempt-1), 0
+		return nil, x.failed(waits, err, x.attempt-1), 0
 	}
 
 	r, err = x.send(ctx)
@@ -114,6 +117,7 @@ func (x *exchange) waitForTurn(ctx context.Context) error {
 	var report func(ahead int)
 	if x.call.Sink != nil {
 		report = func(ahead int) {
+			x.call.Ahead = ahead
 			x.call.Send(Waiting{ahead})
 		}
 	}
@@ -152,6 +156,10 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
+	_, isRefused := errors.AsType[*Error](err)
+	if !isRefused { // else it costs nothing
+		x.call.WaitUntil = time.Time{}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ const (
 // this holds:
 //
 //   - A call is in the list of its person exactly while it waits for its turn.
-//   - The people in the map are limited. Each has a waiting call, or was refused within the last
-//     minute, or is forgotten by the next event or the timer.
+//   - The people in the map are limited. Each has a waiting call, or was refused or had a call that
+//     gave up waiting within the last minute, or is forgotten by the next event or the timer.
 //   - If a person is in the map, the timer is set to the time when the next call may go out, or
 //     earlier.
 type Pacer struct {
@@ -57,6 +57,7 @@ type person struct {
 	calls    []*Ticket     // that wait, by place
 	latest   *Ticket       // whose request was sent last
 	refused  time.Duration // when the last refusal came
+	left     time.Duration // when a call last gave up waiting
 	refusals int           // of requests of the queue, since the last accepted request
 	pause    time.Duration // after a refusal, from the second one on
 }
@@ -105,7 +106,7 @@ func (p *Pacer) Waiting() int {
 // gaps later, when there is more room. Meanwhile Wait calls report, unless it is nil, with how many
 // calls are ahead, first at once and then when the number has changed.
 //
-// If ctx ends first, the call ends, and Wait returns a QueuedError.
+// If ctx ends first, the call leaves the queue, and Wait returns a QueuedError.
 func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) error {
 	t.enter(last)
 	select {
@@ -132,25 +133,27 @@ func (t *Ticket) Wait(ctx context.Context, last bool, report func(ahead int)) er
 		case <-tick:
 		case <-ctx.Done():
 			ahead = t.Ahead()
-			t.Ended()
-			return QueuedError(ahead)
+			if t.leave() {
+				return QueuedError(ahead)
+			}
+			return nil // its turn has just come
 		}
 	}
 }
 
 func (p *Pacer) now() time.Duration { return time.Since(p.begin) }
 
-// lock locks the pacer for an event. It ends the limits of people, and the gap, after a minute
-// without a refusal and without a waiting call.
+// lock locks the pacer for an event. It ends the limits of people, and with the last of them the gap,
+// after a minute without a refusal and without a waiting call.
 func (p *Pacer) lock() {
 	p.mu.Lock()
 	now := p.now()
 	for name, owner := range p.people {
-		if len(owner.calls) == 0 && now-owner.refused >= limitMemory {
+		if len(owner.calls) == 0 && now-max(owner.refused, owner.left) >= limitMemory {
 			delete(p.people, name)
 		}
 	}
-	if p.waitingLocked() == 0 && now-p.refused >= limitMemory {
+	if len(p.people) == 0 {
 		p.gap = 0
 		p.pause = 0
 		p.slowest = 0
@@ -212,13 +215,27 @@ func (t *Ticket) enter(last bool) {
 	owner.calls = slices.Insert(owner.calls, i, t)
 }
 
-// Ended notes that the call waits no more, or that its request ended in some other way than with a
-// 2xx or a refusal.
+// leave takes the call out of the list of its person, who keeps the turn, and reports whether it was
+// there.
+func (t *Ticket) leave() bool {
+	p := t.pacer
+	p.lock()
+	defer p.unlock()
+
+	owner := p.people[t.person]
+	if owner == nil || !slices.Contains(owner.calls, t) {
+		return false
+	}
+	owner.left = p.now()
+	t.removeLocked()
+	return true
+}
+
+// Ended notes that the request ended in some other way than with a 2xx or a refusal.
 func (t *Ticket) Ended() {
 	t.pacer.lock()
 	defer t.pacer.unlock()
-	t.removeLocked()
-	t.decideLocked() // in case its turn has just come
+	t.decideLocked()
 }
 
 // Ahead returns how many calls are ahead of a waiting one. People take turns, so these are the

@@ -183,3 +183,33 @@ func wantLimited(t *testing.T, p *Pacer, want int) {
 		t.Errorf("%d people are limited, want %d", len(p.people), want)
 	}
 }
+
+// A person who has given up waiting keeps the turn, and the queue its gap, for a minute.
+func TestGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		ticket := p.Ticket("alice")
+		_ = ticket.Wait(t.Context(), false, nil)
+		ticket.Refused(time.Hour)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+		err := ticket.Wait(ctx, false, nil)
+		if err != QueuedError(0) || p.Waiting() != 0 {
+			t.Errorf("error %v and %d waiting calls, want none ahead and none", err, p.Waiting())
+		}
+
+		time.Sleep(59 * time.Second)
+		wantLimited(t, p, 1)
+		next := p.Ticket("alice")
+		next.enter(false)
+		next.leave()
+		if p.gap == 0 {
+			t.Error("the queue has lost its gap")
+		}
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLimited(t, p, 0)
+	})
+}

@@ -32,6 +32,9 @@ func (a *api) ask(
 	if q.Query == "brief" || q.Query == "foreground" {
 		return research(ctx, call, q)
 	}
+	if q.Query == "queued" {
+		return queued(ctx, call)
+	}
 	a.question = q.Query
 	a.created = time.Now()
 	switch q.Query {
@@ -48,6 +51,20 @@ func (a *api) ask(
 		return research(ctx, call, answer.Question{Query: "brief"})
 	}
 	return research(ctx, call, answer.Question{Query: "why"})
+}
+
+// queued is refused by the rate limit, and waits for a minute with three calls ahead.
+func queued(ctx context.Context, call *llm.Call) (*answer.Answer, error) {
+	call.Attempts = 1
+	call.Ahead = 3
+	waits, cancel := call.WaitContext(ctx)
+	defer cancel()
+	select {
+	case <-time.After(time.Minute):
+		return research(ctx, call, answer.Question{Query: "brief"})
+	case <-waits.Done():
+		return nil, &llm.Error{Kind: llm.KindTimeout, Err: context.Cause(waits), Attempts: 1}
+	}
 }
 
 // fetchErrors are what the API says about questions after a minute.

@@ -107,6 +107,8 @@ func (s *Server) call(
 	}
 	task, a, err := s.ask(ctx, req, call, q)
 	switch {
+	case errors.Is(err, llm.ErrWaiting):
+		return s.waits(req, call.Ahead), nil
 	case task == nil:
 		return s.result(req, name, a, err)
 	case s.canBeTask(req.Params):
@@ -153,7 +155,8 @@ func (s *Server) run(
 ) (a *answer.Answer, err error) {
 	began := time.Now()
 	defer func() {
-		isFree := a == nil && call.Attempts == 0 // the API was not asked
+		isUnsent := a == nil && call.Attempts == 0
+		isFree := isUnsent || errors.Is(err, llm.ErrWaiting)
 		if isFree {
 			_ = s.hour.take(call.Person.ID, -1)
 		}
@@ -164,9 +167,10 @@ func (s *Server) run(
 	defer cancel()
 
 	s.waiting.Add(1)
-	release, err := s.places.acquire(ctx, call.Person.ID)
-	s.waiting.Add(-1)
+	release, err := s.places.acquire(ctx, call)
+	others := s.waiting.Add(-1)
 	if err != nil {
+		call.Ahead = int(others) // if it is called again
 		return nil, err
 	}
 	defer release()
@@ -243,7 +247,11 @@ func (s *Server) observe(call *llm.Call, began time.Time, a *answer.Answer, err 
 		end.Retries = max(0, e.Attempts-1)
 	}
 
-	if err != nil {
+	switch {
+	case errors.Is(err, llm.ErrWaiting): // the question was not asked
+		end.Outcome = waiting
+		end.Err = nil
+	case err != nil:
 		end.Outcome = cmp.Or(outcomes[llm.KindOf(err)], "error")
 	}
 	s.options.Observe(end)

@@ -3,13 +3,13 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
@@ -24,14 +24,16 @@ const (
 )
 
 const lateInstructions = "\nA result with status working is not the answer yet: call answer_result " +
-	"with its id, as often as it takes."
+	"with its id, as often as it takes. With status waiting the question was not asked yet: call the " +
+	"same tool again with the same arguments."
 
-// lateSchema describes answers and working results.
+// lateSchema describes answers, working and waiting results.
 const lateSchema = `{
 	"type": "object",
 	"properties": {` + answerProperties + `,
 		"status": {"type": "string"},
 		"id": {"type": "string"},
+		"ahead": {"type": "integer"},
 		"message": {"type": "string"}
 	}
 }`
@@ -39,18 +41,27 @@ const lateSchema = `{
 // working is the result of a call that goes on. Nothing in it is of the API: web pages write parts of
 // that.
 func (s *Server) working(req mcp.Request, id string) *result {
-	body, _ := jsonx.Marshal(struct {
+	return s.object(req, struct {
 		Status  string `json:"status"`
 		ID      string `json:"id"`
 		Message string `json:"message"`
 	}{working, id, "The answer is not ready. Call answer_result with this id now: it waits and " +
-		"returns the answer. Do not ask the question again, and do not answer without it."})
+		"returns the answer. Do not ask the question again, and do not answer without it."}, nil)
+}
 
-	r := s.newResult(req, string(body), nil)
-	if s.options.Structured {
-		r.Structured = body
-	}
-	return r
+// waiting is the status of a call with llm.ErrWaiting, and its outcome.
+const waiting = "waiting"
+
+// waits is the result of such a call. It has the time, because clients end loops of calls with the
+// same result.
+func (s *Server) waits(req mcp.Request, ahead int) *result {
+	const format = "The question was not asked yet, and nothing was paid: at %s %d calls were ahead. " +
+		"Call the same tool again now, with the same arguments, to wait on. Do not answer without it."
+	return s.object(req, struct {
+		Status  string `json:"status"`
+		Ahead   int    `json:"ahead"`
+		Message string `json:"message"`
+	}{waiting, ahead, fmt.Sprintf(format, time.Now().Format(time.TimeOnly), ahead)}, nil)
 }
 
 // await waits for the answer of the late call with an id, and returns what the call would have

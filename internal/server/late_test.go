@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,10 +106,14 @@ func TestLateTimeout(t *testing.T) {
 	}, late, func(o *Options) { o.Timeout = 40 * time.Second })
 }
 
-// Over HTTP only what the API runs is late, and the place of the call is free at its end.
+// Over HTTP only what the API runs is late, and the place of the call is free at its end. A call that
+// waits for it ends in time.
 func TestLateOverHTTP(t *testing.T) {
 	a := &api{tool: "answer"}
-	onePlace := func(o *Options) { o.MaxCalls = 1 }
+	onePlace := func(o *Options) {
+		o.MaxCalls = 1
+		o.Structured = true
+	}
 	inSession(t, func(p *peer) {
 		began := time.Now()
 		r, _ := p.ask("foreground")
@@ -121,10 +126,73 @@ func TestLateOverHTTP(t *testing.T) {
 		if len(id) > 160 {
 			p.Errorf("id %q, want at most 160 characters", id)
 		}
+		p.wantWaiting(detailedCall("brief"), 0)
+		compare.Equal(p, "a result after", time.Since(began).Round(time.Second), 2*within)
 		plain, _ := p.ask("brief")
 		p.want(plain, `\"answer\":\"brief\"`)
 		compare.Equal(p, "end of another call", time.Since(began).Round(time.Second), time.Minute+time.Second)
 	}, a.overHTTP, late, onePlace)
+}
+
+// wantWaiting wants that a call ends because it waits for others, and that it is no failure.
+func (p *peer) wantWaiting(params string, ahead int) {
+	p.Helper()
+	observed := len(*p.calls)
+	r := p.request("tools/call", withTasks, params)
+	object := gjson.Parse(r.Get("content.0.text").Str)
+	p.want(object, fmt.Sprintf(`{"status":"waiting","ahead":%d,"message":"The question was not`, ahead))
+	compare.Equal(p, "structured", r.Get("structuredContent").Raw, object.Raw)
+	compare.Equal(p, "an error", r.Get("isError").Exists(), false)
+
+	call := (*p.calls)[observed]
+	compare.Equal(p, "outcome", call.Outcome, "waiting")
+	compare.Equal(p, "error", call.Err, nil)
+}
+
+// Over HTTP a call that waits for the rate limit ends in time, also one that would be a task, and
+// counts as no call of the hour. Each result has other words.
+func TestLateWaits(t *testing.T) {
+	settings := func(o *Options) {
+		o.Structured = true
+		o.PerHour = 1
+	}
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		params := detailedCall("queued")
+		p.wantWaiting(params, 3)
+		compare.Equal(p, "a result after", time.Since(began), within)
+		p.wantWaiting(strings.Replace(params, "_detailed", "", 1), 3)
+
+		r, first := p.ask("queued")
+		p.want(first, `"status":"waiting"`)
+		_, second := p.ask("queued")
+		compare.Equal(p, "the same result", first.Raw == second.Raw, false)
+		p.want(p.request("tools/list", withTasks, `"x":1`), `"ahead":{"type":"integer"}`)
+		p.want(r, `"resultType":"complete"`)
+	}, (&api{}).overHTTP, late, settings)
+}
+
+// Where the process keeps calls, one that waits for a place or for the rate limit gets its id in time,
+// and goes on.
+func TestLateWaitsHere(t *testing.T) {
+	a := &api{}
+	settings := func(o *Options) {
+		o.Ask = a.ask
+		o.MaxCalls = 1
+	}
+	inSession(t, func(p *peer) {
+		began := time.Now()
+		_, limited := p.ask("queued")
+		_, waits := p.ask("brief")
+		compare.Equal(p, "two ids after", time.Since(began), 2*within)
+
+		for _, working := range []gjson.Result{limited, waits} {
+			p.want(working, `"status":"working"`)
+			over, _ := p.await(working.Get("id").Str)
+			p.want(over, `\"answer\":\"brief\"`)
+		}
+		compare.Equal(p, "both answers after", time.Since(began), time.Minute+2*time.Second)
+	}, late, settings)
 }
 
 // Over HTTP the id is there in time, unless the API says that it does not have the response, or what

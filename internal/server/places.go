@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"sync"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
 // places bounds the calls that run at a time: those of each person, and all of them. A call takes a
@@ -23,8 +25,11 @@ type person struct {
 	running chan struct{} // holds a value for each call that runs, or waits for a place of all
 }
 
-// acquire waits until a call of the person may run. release ends the call.
-func (p *places) acquire(ctx context.Context, id string) (release func(), err error) {
+// acquire waits until a call may run. release ends it.
+func (p *places) acquire(ctx context.Context, call *llm.Call) (release func(), err error) {
+	ctx, cancel := call.WaitContext(ctx)
+	defer cancel()
+	id := call.Person.ID
 	var taken []chan struct{}
 	release = func() {
 		for _, running := range taken {

@@ -46,6 +46,16 @@ func (s *Server) newResult(req mcp.Request, body string, meta map[string]any) *r
 	return r
 }
 
+// object returns a result whose text is the JSON object v.
+func (s *Server) object(req mcp.Request, v any, meta map[string]any) *result {
+	body, _ := jsonx.Marshal(v) // strings and numbers are always valid JSON
+	r := s.newResult(req, string(body), meta)
+	if s.options.Structured {
+		r.Structured = body
+	}
+	return r
+}
+
 // knowsTypes reports whether the client of a request knows types of results: it is stateless, or has
 // asked for a later version than that of its session.
 func knowsTypes(req mcp.Request) bool {
@@ -79,11 +89,9 @@ type usage struct {
 // success is the output of spec §3.2, one JSON object in content[0].text. The figures of the call are
 // in _meta.
 func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
-	body, _ := jsonx.Marshal(a) // strings are always valid JSON
 	clean := s.options.Redactor.Line
 	m := a.Meta
-
-	r := s.newResult(req, string(body), map[string]any{
+	return s.object(req, a, map[string]any{
 		"usage":          usage(m.Usage),
 		"resolved_model": clean(m.ResolvedModel),
 		"service_tier":   clean(m.ServiceTier),
@@ -92,10 +100,6 @@ func (s *Server) success(req mcp.Request, a *answer.Answer) *result {
 		"searches":       m.Searches,
 		"elapsed_ms":     m.Elapsed.Milliseconds(),
 	})
-	if s.options.Structured {
-		r.Structured = body
-	}
-	return r
 }
 
 // failure reports why a call has no answer with the code of spec appendix B: as an error of the

@@ -68,8 +68,9 @@ type Late struct {
 	API    *tasks.API // that runs tasks in its background; nil: they end with the server
 	Shared bool       // requests about a task may reach another process, see tasks.Options
 
-	// Within is how long a call and answer_result wait for an answer before they return an id. 0: a
-	// call waits for its end, and answer_result is not listed.
+	// Within is how long a call and answer_result wait for an answer before they return an id, and a
+	// Shared call for others before it ends. 0: a call waits for its end, and answer_result is not
+	// listed.
 	Within time.Duration
 	Last   <-chan struct{} // of tasks.Options
 }
@@ -84,7 +85,7 @@ type Limits struct {
 // Ended says how a call of a tool ended.
 type Ended struct {
 	*llm.Call
-	Outcome  string // ok, error, invalid, limited or cancelled
+	Outcome  string // ok, error, invalid, limited, waiting or cancelled
 	Duration time.Duration
 	Retries  int   // requests that failed before others
 	Err      error // why there is no answer, of a kind that llm.KindOf returns; or nil

@@ -19,7 +19,8 @@ func (s *Service) CallLog() func(server.Ended) {
 	limiter := &logging.Limiter{}
 	return func(c server.Ended) {
 		n := 1
-		if c.Outcome == "limited" || c.Outcome == "invalid" { // perhaps of a loop
+		switch c.Outcome {
+		case "limited", "invalid", "waiting": // perhaps of a loop
 			n = limiter.Count([2]string{c.Person.ID, c.Outcome})
 		}
 		log := s.Log

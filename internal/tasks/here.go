@@ -16,8 +16,9 @@ import (
 //
 // keep waits until the API names the response of the call, at most for wait. If only what the API runs
 // becomes a task, it waits for the name as long as that takes, and with a wait it asks the API about
-// the response; without, the API was asked after half of Within. It returns false if the API does not
-// have the response, or if the call has ended before.
+// the response; without, the API was asked after half of Within. A call that waits for others until
+// Within ends. keep returns false if the API does not have the response, or if the call has ended
+// before.
 func (s *Tasks) Start(
 	request context.Context,
 	call *llm.Call,
@@ -37,6 +38,12 @@ func (s *Tasks) Start(
 
 	// The requests about the response have a call of their own: run changes this one.
 	asks := *call
+	if s.o.Within > 0 {
+		time.AfterFunc(s.o.Within/2, func() { s.find(t, asks) })
+		if s.o.Shared {
+			call.WaitUntil = t.Created.Add(s.o.Within)
+		}
+	}
 	domains := strings.Join(excluded, " ")
 	call.Sink = func(ev llm.Event) {
 		t.name(ev, domains)
@@ -48,10 +55,6 @@ func (s *Tasks) Start(
 		a, err := run(ctx)
 		s.end(t, a, err)
 	}()
-	if s.o.Within > 0 {
-		time.AfterFunc(s.o.Within/2, func() { s.find(t, asks) })
-	}
-
 	return t, func(wait time.Duration) bool {
 		if !s.canKeep(t, asks, wait) || !leave() {
 			<-t.done
