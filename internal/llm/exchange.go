@@ -221,11 +221,17 @@ func (x *exchange) remove(name string, failure *Error) bool {
 		p.person = everyone
 	}
 	x.removed = append(x.removed, p)
-	x.o.Logger.Warn("the API refuses a parameter: asking again without it",
-		"model", x.model,
-		"param", name,
-		"status", failure.Status,
-		"code", failure.Code)
+
+	p.person = everyone
+	n := x.warned.Count(p)
+	if n > 0 {
+		x.o.Logger.Warn("the API refuses a parameter: asking again without it",
+			"model", x.model,
+			"param", name,
+			"status", failure.Status,
+			"code", failure.Code,
+			"count", n)
+	}
 	return true
 }
 

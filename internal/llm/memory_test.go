@@ -312,3 +312,30 @@ func TestBackgroundInWords(t *testing.T) {
 		})
 	}
 }
+
+// A parameter that is refused to one person while others succeed has a warning a minute.
+func TestParameterWarnings(t *testing.T) {
+	bubble(t, "45 calls in 9 s", func(t *testing.T) {
+		var log strings.Builder
+		api := &shared{steps: map[Person]step{}, sent: map[Person][]map[string]any{}}
+		c := newClientOf(testURL, api, 0, &log)
+		api.set(func(req *http.Request) (*http.Response, error) {
+			bodies := api.sent[alice]
+			if sends(bodies[len(bodies)-1], "reasoning.effort") {
+				return answer(400, apiBody("", "", "reasoning.effort", "Nope."))(req)
+			}
+			return answer(200, finished)(req)
+		}, alice)
+		for range 45 {
+			wantSuccess(t, asks(t, c, alice))
+			wantSuccess(t, asks(t, c, bob))
+			time.Sleep(200 * time.Millisecond)
+		}
+		wantWarnings(t, &log, 1)
+
+		time.Sleep(time.Minute)
+		wantSuccess(t, asks(t, c, alice))
+		wantWarnings(t, &log, 2)
+		wantEqual(t, "the last one counts", strings.Contains(log.String(), "count=45"), true)
+	})
+}
