@@ -264,30 +264,40 @@ func namedKind(name string) Kind {
 	return Kind{}
 }
 
-// named returns the kind that the code or the type of the error names, if any. An error about a
-// safety_identifier that the server knows is about its person: "identifier blocked", or the code
-// cyber_policy_violation (https://platform.openai.com/docs/guides/safety-checks).
+// blockedWords are in the parameter, the code and the message of an error about its person
+// (https://platform.openai.com/docs/guides/safety-checks).
+var (
+	blockedWords = regexp.MustCompile(`(?i)^\S* cyber_policy_violation |` +
+		`^(safety_identifier)? (\S*identifier_blocked |` +
+		`\S* ([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked|` +
+		`\S* this user's access .*(limited|revoked|blocked))|` +
+		`^safety_identifier .*\b(user|account|access|identifier)\b.*(blocked|revoked|suspended)`)
+)
+
+// named returns the kind that the error names, if any.
 func (e *Error) named() Kind {
-	if e.Param == identifierParam && !e.isUnknownParameter() {
+	kind := cmp.Or(namedKind(e.Code), namedKind(e.Type))
+	said := e.Param + " " + e.Code + " " + e.Message
+	if kind == (Kind{}) && blockedWords.MatchString(said) {
 		return KindBlocked
 	}
-	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
+	return kind
 }
 
-// unknownWords are in the messages of servers that do not know a parameter and send no code.
-var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|not supported|extra inputs`)
+// unknownWords are those of servers that do not know a parameter.
+var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
+	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
+	`unexpected (keyword|argument|parameter|field|propert)`)
 
-// isUnknownParameter reports whether the server does not know the parameter that the error names.
+// isUnknownParameter reports whether the server does not know the parameter that the error is about.
 func (e *Error) isUnknownParameter() bool {
-	if e.hasCode() {
-		return e.Code == "unknown_parameter" || e.Code == "unsupported_parameter"
-	}
-	return unknownWords.MatchString(e.Message)
+	return e.Code != "unsupported_value" && unknownWords.MatchString(e.Code+" "+e.Message)
 }
 
-// hasCode reports whether the error has a code. Some servers repeat the status there.
-func (e *Error) hasCode() bool {
-	return strings.Trim(e.Code, "0123456789") != ""
+// says reports whether the error names a parameter in its message only.
+func (e *Error) says(name string) bool {
+	isOther := e.Kind != KindParameter || e.Param != ""
+	return !isOther && strings.Contains(strings.ToLower(e.Message), name)
 }
 
 var statusKinds = map[int]Kind{

@@ -220,7 +220,10 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	if isUnknown || isUnsupported || failure.Lost {
 		p.person = everyone
 	}
-	x.removed = append(x.removed, p)
+	isQuoted := failure.says(name) && x.body.asks(name)
+	if !isQuoted { // else it may be the question that is refused
+		x.removed = append(x.removed, p)
+	}
 
 	p.person = everyone
 	n := x.warned.Count(p)
