@@ -50,6 +50,26 @@ func TestOwnMistakes(t *testing.T) {
 			"try again in 7 s",
 		&llm.Error{Kind: llm.KindBlocked, Status: 400}: "blocked (400): OpenAI has blocked you; " +
 			"do not ask again, and tell the operator of this server",
+
+		&llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "Flagged."}: "question refused (400): " +
+			"rephrase the question: Flagged.",
+		&llm.Error{Kind: llm.KindFiltered, Param: "prompt", Message: "No."}: "question refused: " +
+			"rephrase the question: No.",
+		&llm.Error{Kind: llm.KindTooLong, Status: 400, Param: "input", Message: "Long."}: "question too " +
+			"long (400): ask for less, or make the question shorter: Long.",
+		&llm.Error{Kind: llm.KindParameter, Status: 400, Param: "input[0]", Message: "Empty."}: "request " +
+			"refused (400): rephrase the question, or tell the operator of this server: Empty.",
+		&llm.Error{Kind: llm.KindParameter, Status: 400, Param: "safety_identifier", Message: "No."}: "request " +
+			"refused (400): tell the operator of this server",
+
+		llm.KindNoText.Errorf("incomplete: max_output_tokens"): "incomplete: max_output_tokens; " +
+			"the model wrote no answer: ask for less",
+		llm.KindNoText.Errorf("incomplete: content_filter"): "incomplete: content_filter; " +
+			"the model wrote no answer: rephrase the question",
+		llm.KindNoText.Errorf("incomplete: other"): "incomplete: other; " +
+			"the model wrote no answer: rephrase the question, or ask for less",
+		&llm.Error{Kind: llm.KindCanceled, Status: 200, Message: "the response was cancelled"}: "cancelled: ask again",
+
 		answer.ErrGone:     "the API does not have the answer any more",
 		answer.ErrShutdown: "the server restarts: ask again",
 	} {

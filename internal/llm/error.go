@@ -77,6 +77,12 @@ var (
 	// KindUnverified: the organization is not verified for this model.
 	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
 
+	// KindFiltered: the API does not answer this question.
+	KindFiltered = Kind{"question refused", "BadRequestError", "filtered"}
+
+	// KindTooLong: the question, with what the model reads for it, is too long.
+	KindTooLong = Kind{"question too long", "BadRequestError", "too_long"}
+
 	// KindNoText: the response has no text, so there is no answer.
 	KindNoText = Kind{"no text", "", "no_text"}
 
@@ -122,6 +128,8 @@ func Kinds() []Kind {
 		KindFailed,
 		KindModel,
 		KindUnverified,
+		KindFiltered,
+		KindTooLong,
 		KindNoText,
 	}
 }
@@ -264,9 +272,14 @@ func namedKind(name string) Kind {
 	return Kind{}
 }
 
-// blockedWords are in the parameter, the code and the message of an error about its person
-// (https://platform.openai.com/docs/guides/safety-checks).
+// What an error about the question has in its code and its message, and one about its person in its
+// parameter, code and message (https://platform.openai.com/docs/guides/safety-checks).
 var (
+	filteredWords = regexp.MustCompile(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
+		`(bio|cyber|misalignment)_policy|moderation_blocked|prompt was flagged`)
+	tooLongWords = regexp.MustCompile(`(?i)context.?(length|window|size)|` +
+		`above_max_length|(prompt|input).(is.)?too.(long|large)`)
+
 	blockedWords = regexp.MustCompile(`(?i)^\S* cyber_policy_violation |` +
 		`^(safety_identifier)? (\S*identifier_blocked |` +
 		`\S* ([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked|` +
@@ -276,12 +289,27 @@ var (
 
 // named returns the kind that the error names, if any.
 func (e *Error) named() Kind {
+	said := e.Code + " " + e.Message
 	kind := cmp.Or(namedKind(e.Code), namedKind(e.Type))
-	said := e.Param + " " + e.Code + " " + e.Message
-	if kind == (Kind{}) && blockedWords.MatchString(said) {
+	switch {
+	case kind != Kind{}:
+	case blockedWords.MatchString(e.Param + " " + said):
 		return KindBlocked
+	case !e.OfQuestion():
+	case filteredWords.MatchString(said):
+		return KindFiltered
+	case tooLongWords.MatchString(said):
+		return KindTooLong
 	}
 	return kind
+}
+
+// ofQuestion are the parameters of a question. Those of a profile are the operator's.
+var ofQuestion = regexp.MustCompile(`^(input.*|messages.*|prompt)?$`)
+
+// OfQuestion reports whether the error may be about the question, as it names no other parameter.
+func (e *Error) OfQuestion() bool {
+	return ofQuestion.MatchString(e.Param)
 }
 
 // unknownWords are those of servers that do not know a parameter.
@@ -332,6 +360,8 @@ func (e *Error) statusKind(status int) Kind {
 		status == http.StatusNotFound && isModel,
 		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return KindModel
+	case named == KindFiltered, named == KindTooLong:
+		return named
 	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }
