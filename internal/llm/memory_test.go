@@ -299,8 +299,8 @@ func TestIdentifierAskedFor(t *testing.T) {
 	wantEqual(t, "requests without it", api.requests(Person{}), 0)
 }
 
-// A server that refuses background in words is asked in the foreground. Words that may be those of the
-// question decide nothing beyond the call.
+// A server that refuses background in words is asked in the foreground. Words that may be those of
+// the question decide nothing beyond the call.
 func TestBackgroundInWords(t *testing.T) {
 	for name, row := range table(t, "in-words") {
 		bubble(t, name, func(t *testing.T) {
