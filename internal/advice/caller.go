@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
@@ -16,7 +17,12 @@ const tellOperator = "tell the operator of this server"
 // do, and names no setting, path or address of the server.
 func ExplainToCaller(_ string, err error) string {
 	kind := llm.KindOf(err)
-	hint := find(kind.Label()).Caller
+	name := kind.Label()
+	if kind == llm.KindNoText { // which says why
+		name = general(err)
+	}
+	w := find(name)
+	hint := w.Caller
 	e, isAPI := errors.AsType[*llm.Error](err)
 	if !isAPI && hint == "" { // the server words it
 		return text.OneLine(err.Error())
@@ -28,16 +34,20 @@ func ExplainToCaller(_ string, err error) string {
 	switch {
 	case isOver:
 		problem = timeout.Error()
-	case kind == llm.KindShutdown:
-		problem = answer.ErrShutdown.Error()
+	case !isAPI, kind == llm.KindShutdown, kind == llm.KindCanceled:
+		problem = strings.ReplaceAll(w.Problem, "$ERROR", err.Error())
+	}
+
+	message := ""
+	switch {
+	case w.Tell && e.OfQuestion():
+		message = e.Message
+	case kind == llm.KindParameter: // of a setting
+		hint = tellOperator
 	}
 	hint = cmp.Or(hint, tellOperator)
 	if e.RetryAfter > 0 {
 		hint = waitOrRetry(e)
-	}
-	message := ""
-	if kind == llm.KindFailed || kind == llm.KindParameter && e.Param == "" { // about the question
-		message = e.Message
 	}
 	return text.Truncate(sentence(problem, hint, message), maxExplain)
 }

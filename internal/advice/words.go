@@ -24,6 +24,7 @@ type words struct {
 	Problem string
 	Hint    string
 	Repeat  bool
+	Tell    bool
 	Caller  string
 }
 

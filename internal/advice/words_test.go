@@ -127,6 +127,20 @@ func TestKind(t *testing.T) {
 				"and the API then keeps question and answer",
 		},
 
+		parameter("safety_identifier"): {
+			"the API refused safety_identifier (400)",
+			"request.extra_body: {safety_identifier: null} leaves it out",
+		},
+
+		refused(llm.KindFiltered, 400, "Flagged."): {
+			"question refused (400): Flagged.",
+			"rephrase the question",
+		},
+		refused(llm.KindTooLong, 200, "Long."): {
+			"question too long: Long.",
+			"ask for less, or make the question shorter",
+		},
+
 		refused(llm.KindBadResponse, 200, "the answer is empty"): {
 			"not an answer of the Responses API: the answer is empty",
 			base,

@@ -77,6 +77,12 @@ var (
 	// KindUnverified: the organization is not verified for this model.
 	KindUnverified = Kind{"organization not verified", "PermissionDeniedError", "unverified"}
 
+	// KindFiltered: the API does not answer this question.
+	KindFiltered = Kind{"question refused", "BadRequestError", "filtered"}
+
+	// KindTooLong: the question, with what the model reads for it, is too long.
+	KindTooLong = Kind{"question too long", "BadRequestError", "too_long"}
+
 	// KindNoText: the response has no text, so there is no answer.
 	KindNoText = Kind{"no text", "", "no_text"}
 
@@ -122,6 +128,8 @@ func Kinds() []Kind {
 		KindFailed,
 		KindModel,
 		KindUnverified,
+		KindFiltered,
+		KindTooLong,
 		KindNoText,
 	}
 }
@@ -264,30 +272,60 @@ func namedKind(name string) Kind {
 	return Kind{}
 }
 
-// named returns the kind that the code or the type of the error names, if any. An error about a
-// safety_identifier that the server knows is about its person: "identifier blocked", or the code
-// cyber_policy_violation (https://platform.openai.com/docs/guides/safety-checks).
+// What an error about the question has in its code and its message, and one about its person in its
+// parameter, code and message (https://platform.openai.com/docs/guides/safety-checks).
+var (
+	filteredWords = regexp.MustCompile(`(?i)invalid_prompt|content.?(filter|policy|management)|` +
+		`(bio|cyber|misalignment)_policy|moderation_blocked|prompt was flagged`)
+	tooLongWords = regexp.MustCompile(`(?i)context.?(length|window|size)|` +
+		`above_max_length|(prompt|input).(is.)?too.(long|large)`)
+
+	blockedWords = regexp.MustCompile(`(?i)^\S* cyber_policy_violation |` +
+		`^(safety_identifier)? (\S*identifier_blocked |` +
+		`\S* ([\w-]+ ){0,2}[\w-]*identifier (is |was |has been )?blocked|` +
+		`\S* this user's access .*(limited|revoked|blocked))|` +
+		`^safety_identifier .*\b(user|account|access|identifier)\b.*(blocked|revoked|suspended)`)
+)
+
+// named returns the kind that the error names, if any.
 func (e *Error) named() Kind {
-	if e.Param == identifierParam && !e.isUnknownParameter() {
+	said := e.Code + " " + e.Message
+	kind := cmp.Or(namedKind(e.Code), namedKind(e.Type))
+	switch {
+	case kind != Kind{}:
+	case blockedWords.MatchString(e.Param + " " + said):
 		return KindBlocked
+	case !e.OfQuestion():
+	case filteredWords.MatchString(said):
+		return KindFiltered
+	case tooLongWords.MatchString(said):
+		return KindTooLong
 	}
-	return cmp.Or(namedKind(e.Code), namedKind(e.Type))
+	return kind
 }
 
-// unknownWords are in the messages of servers that do not know a parameter and send no code.
-var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|not supported|extra inputs`)
+// ofQuestion are the parameters of a question. Those of a profile are the operator's.
+var ofQuestion = regexp.MustCompile(`^(input.*|messages.*|prompt)?$`)
 
-// isUnknownParameter reports whether the server does not know the parameter that the error names.
+// OfQuestion reports whether the error may be about the question, as it names no other parameter.
+func (e *Error) OfQuestion() bool {
+	return ofQuestion.MatchString(e.Param)
+}
+
+// unknownWords are those of servers that do not know a parameter.
+var unknownWords = regexp.MustCompile(`(?i)unknown|unrecogni[sz]ed|unsupported|` +
+	`(not|n't) (be )?(support|recogni[sz]|know)|extra (inputs|fields)|additional propert|` +
+	`unexpected (keyword|argument|parameter|field|propert)`)
+
+// isUnknownParameter reports whether the server does not know the parameter that the error is about.
 func (e *Error) isUnknownParameter() bool {
-	if e.hasCode() {
-		return e.Code == "unknown_parameter" || e.Code == "unsupported_parameter"
-	}
-	return unknownWords.MatchString(e.Message)
+	return e.Code != "unsupported_value" && unknownWords.MatchString(e.Code+" "+e.Message)
 }
 
-// hasCode reports whether the error has a code. Some servers repeat the status there.
-func (e *Error) hasCode() bool {
-	return strings.Trim(e.Code, "0123456789") != ""
+// says reports whether the error names a parameter in its message only.
+func (e *Error) says(name string) bool {
+	isOther := e.Kind != KindParameter || e.Param != ""
+	return !isOther && strings.Contains(strings.ToLower(e.Message), name)
 }
 
 var statusKinds = map[int]Kind{
@@ -322,6 +360,8 @@ func (e *Error) statusKind(status int) Kind {
 		status == http.StatusNotFound && isModel,
 		strings.Contains(message, "is not a valid model"): // OpenRouter
 		return KindModel
+	case named == KindFiltered, named == KindTooLong:
+		return named
 	}
 	return cmp.Or(statusKinds[status], KindParameter)
 }

@@ -228,12 +228,21 @@ func (x *exchange) remove(name string, failure *Error) bool {
 	if isUnknown || isUnsupported || failure.Lost {
 		p.person = everyone
 	}
-	x.removed = append(x.removed, p)
-	x.o.Logger.Warn("the API refuses a parameter: asking again without it",
-		"model", x.model,
-		"param", name,
-		"status", failure.Status,
-		"code", failure.Code)
+	isQuoted := failure.says(name) && x.body.asks(name)
+	if !isQuoted { // else it may be the question that is refused
+		x.removed = append(x.removed, p)
+	}
+
+	p.person = everyone
+	n := x.warned.Count(p)
+	if n > 0 {
+		x.o.Logger.Warn("the API refuses a parameter: asking again without it",
+			"model", x.model,
+			"param", name,
+			"status", failure.Status,
+			"code", failure.Code,
+			"count", n)
+	}
 	return true
 }
 

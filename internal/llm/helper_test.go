@@ -76,7 +76,7 @@ func table(t *testing.T, name string) map[string][]string {
 	values := strings.NewReplacer(`\r`, "\r", `\n`, "\n", "EMPTY", "")
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if line != "" && line[0] != '#' {
-			row := strings.SplitN(values.Replace(line), " | ", 5)
+			row := strings.SplitN(values.Replace(line), " | ", 6)
 			rows[row[0]] = row[1:]
 		}
 	}

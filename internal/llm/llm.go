@@ -31,6 +31,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/pacer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 )
@@ -71,6 +72,7 @@ type Client struct {
 	// What outlives a call.
 	pacers sync.Map // *pacer.Pacer by model
 	memory memory
+	warned logging.Limiter // of parameters
 }
 
 // New returns a Client. It never fails: a missing key is the error of every call, so a server can
@@ -97,6 +99,7 @@ func New(o Options) *Client {
 			parameters: map[parameter]evidence{},
 			found:      map[string]time.Time{},
 		},
+		warned: logging.Limiter{Period: time.Minute},
 	}
 	c.SetKey(o.APIKey)
 

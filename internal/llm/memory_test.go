@@ -275,9 +275,9 @@ func TestRefusedAnyway(t *testing.T) {
 func TestIdentifier(t *testing.T) {
 	for name, row := range table(t, "identifier") {
 		bubble(t, name, func(t *testing.T) {
-			code, message, want, stays := row[0], row[1], row[2], row[3]
+			fault, want, stays := row[0], row[1], row[2]
 			c, api := newShared(t)
-			api.set(answer(400, apiBody("", code, "safety_identifier", message)), alice)
+			api.set(answer(400, `{"error":{`+fault+`}}`), alice)
 			kind := kindOf(t, asks(t, c, alice))
 			wantEqual(t, "kind", kind.Label(), want)
 			wantEqual(t, "asked without", api.requests(Person{}) > 0, want == "")
@@ -288,27 +288,74 @@ func TestIdentifier(t *testing.T) {
 	}
 }
 
-// A content filter quotes the question, which says nothing about background. A refusal in words does.
-func TestBackgroundInWords(t *testing.T) {
-	for message, want := range map[string]Kind{
-		"background can only be used with store":  {},
-		"Blocked: 'the background of the siege'.": KindParameter,
-	} {
-		bubble(t, message, func(t *testing.T) {
-			c, api := newShared(t)
-			r := backgroundQuestion()
-			if want != (Kind{}) {
-				r.Input = []json.RawMessage{UserMessage("What is the BACKGROUND of the siege?")}
-			}
-			api.set(func(req *http.Request) (*http.Response, error) {
-				api.set(nil, alice)
-				return inWords(message)(req)
-			}, alice)
-			_, err := c.Create(t.Context(), &Call{Person: alice}, r)
-			wantKind(t, err, want)
+// An error for which safety_identifier may be a word of the question leaves it in.
+func TestIdentifierAskedFor(t *testing.T) {
+	c, api := newShared(t)
+	api.set(inWords("Unsupported: 'what is a safety_identifier?'"), alice)
+	r := question()
+	r.Input = []json.RawMessage{UserMessage("What is a safety_identifier?")}
+	_, err := c.Create(t.Context(), &Call{Person: alice}, r)
+	wantKind(t, err, KindParameter)
+	wantEqual(t, "requests without it", api.requests(Person{}), 0)
+}
 
-			_, _ = c.Create(t.Context(), &Call{Person: bob}, r)
-			wantEqual(t, fmt.Sprint("bob's request has background after ", want), sends(api.sent[bob][0], "background"), true)
+// A server that refuses background in words is asked in the foreground. Words that may be those of
+// the question decide nothing beyond the call.
+func TestBackgroundInWords(t *testing.T) {
+	for name, row := range table(t, "in-words") {
+		bubble(t, name, func(t *testing.T) {
+			asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
+			c, api := newShared(t)
+			fault := answer(400, apiBody("", code, "", message))
+			api.set(func(req *http.Request) (*http.Response, error) {
+				bodies := api.sent[alice]
+				if sends(bodies[len(bodies)-1], "background") {
+					return fault(req)
+				}
+				return answer(200, finished)(req)
+			}, alice)
+			r := backgroundQuestion()
+			r.Input = []json.RawMessage{UserMessage(asked)}
+
+			for range 3 {
+				_, err := c.Create(t.Context(), &Call{Person: alice}, r)
+				wantEqual(t, "kind", kindOf(t, err).Label(), kind)
+			}
+			_, err := c.Create(t.Context(), &Call{Person: bob}, r)
+			wantSuccess(t, err)
+
+			var got []string
+			for _, body := range append(api.sent[alice], api.sent[bob]...) {
+				got = append(got, fmt.Sprint(sends(body, "background")))
+			}
+			wantEqual(t, "requests with background", strings.Join(got, " "), want)
 		})
 	}
+}
+
+// A parameter that is refused to one person while others succeed has a warning a minute.
+func TestParameterWarnings(t *testing.T) {
+	bubble(t, "45 calls in 9 s", func(t *testing.T) {
+		var log strings.Builder
+		api := &shared{steps: map[Person]step{}, sent: map[Person][]map[string]any{}}
+		c := newClientOf(testURL, api, 0, &log)
+		api.set(func(req *http.Request) (*http.Response, error) {
+			bodies := api.sent[alice]
+			if sends(bodies[len(bodies)-1], "reasoning.effort") {
+				return answer(400, apiBody("", "", "reasoning.effort", "Nope."))(req)
+			}
+			return answer(200, finished)(req)
+		}, alice)
+		for range 45 {
+			wantSuccess(t, asks(t, c, alice))
+			wantSuccess(t, asks(t, c, bob))
+			time.Sleep(200 * time.Millisecond)
+		}
+		wantWarnings(t, &log, 1)
+
+		time.Sleep(time.Minute)
+		wantSuccess(t, asks(t, c, alice))
+		wantWarnings(t, &log, 2)
+		wantEqual(t, "the last one counts", strings.Contains(log.String(), "count=45"), true)
+	})
 }

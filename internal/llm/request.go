@@ -251,8 +251,8 @@ var dispensable = []string{
 }
 
 // refused returns the parameter that a 400 names and that the answer can do without, else "". Some
-// servers name store where they mean background, or nothing. Without safety_identifier a request is
-// sent only to a server that does not know the parameter.
+// servers name background in the message only, or store in its place. Without safety_identifier a
+// request is sent only to a server that does not know the parameter.
 func (b body) refused(e *Error) string {
 	if e.Status != http.StatusBadRequest {
 		return ""
@@ -263,23 +263,22 @@ func (b body) refused(e *Error) string {
 	}
 
 	name, _, _ := strings.Cut(e.Param, "[") // include[9], which is not there
+	isIdentifier := name == identifierParam || e.says(identifierParam) && !b.asks(identifierParam)
 	switch {
-	case b["background"] == true && (name == "store" || b.refusesBackground(e)):
+	case b["background"] == true && (name == "store" || e.says("background")):
 		return "background"
-	case name == identifierParam && e.isUnknownParameter(),
-		slices.Contains(dispensable, name):
+	case isIdentifier && e.isUnknownParameter():
+		return identifierParam
+	case slices.Contains(dispensable, name):
 		return name
 	}
 	return ""
 }
 
-// refusesBackground reports whether an error names background in words alone, which are not those of
-// the question.
-func (b body) refusesBackground(e *Error) bool {
+// asks reports whether the question has a word, which a message may quote.
+func (b body) asks(word string) bool {
 	input, _ := jsonx.Marshal(b["input"])
-	isInQuestion := bytes.Contains(bytes.ToLower(input), []byte("background"))
-	saysOnlyWords := e.Param == "" && !e.hasCode()
-	return saysOnlyWords && strings.Contains(e.Message, "background") && !isInQuestion
+	return bytes.Contains(bytes.ToLower(input), []byte(word))
 }
 
 // refusedElement returns the element of include that a 400 names, else "". The API names it by

@@ -1,13 +1,16 @@
 package logging
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
 
-// Limiter bounds the lines about events that may come in a loop: one a second for each kind of them.
-// Its zero value is ready for use.
+// Limiter bounds the lines about events that may come in a loop: one in a period for each kind of
+// them. Its zero value is ready for use.
 type Limiter struct {
+	Period time.Duration // 0: a second
+
 	kinds sync.Map // *occurrences by kind
 }
 
@@ -27,7 +30,7 @@ func (l *Limiter) Count(kind any) (n int) {
 	defer o.mu.Unlock()
 
 	o.n++
-	if time.Since(o.logged) >= time.Second {
+	if time.Since(o.logged) >= cmp.Or(l.Period, time.Second) {
 		o.logged = time.Now()
 		n, o.n = o.n, 0
 	}

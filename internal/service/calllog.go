@@ -46,6 +46,7 @@ var forOperator = []llm.Kind{
 	llm.KindParameter,
 	llm.KindConnection,
 	llm.KindBadResponse,
+	llm.KindNoText,
 }
 
 // logCall logs a call. The API's message may quote the question, so it is for debugging only.
@@ -62,8 +63,11 @@ func logCall(log *slog.Logger, c server.Ended, model string, advisor advice.Advi
 		log = log.With("kind", kind.Label())
 		log.Debug("call failed", "err", c.Err.Error())
 	}
-	if kind == llm.KindConnection {
+	switch kind {
+	case llm.KindConnection:
 		log = log.With("cause", advice.Cause(c.Err))
+	case llm.KindNoText:
+		log = log.With("reason", text.Truncate(c.Err.Error(), 100))
 	}
 
 	e, ok := errors.AsType[*llm.Error](c.Err)

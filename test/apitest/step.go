@@ -46,7 +46,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	ok, search, uncited, empty            what the model says
 //	asked                                 what the first word of the question says
 //	file=PATH                             a finished response in JSON
-//	incomplete, failed                    the status of the response
+//	incomplete, failed, cancelled         the status of the response
 //	400, 401, 402, 404, 429, quota, 500, 503   errors; with =SECONDS they have Retry-After
 //	gone, too-old                         errors of a GET: no such response, no stream of it
 //	no-scope, no-endpoint                 others: the key may not read models, no such path
@@ -54,6 +54,7 @@ var turns = []string{"ok", "search", "uncited"}
 //	refuses=PARAM, unverified             400 if the request has the parameter
 //	blames=PARAM, without-code            the parameter that this 400 names; it has no code
 //	quoting, blocked                      400s that quote the question, about the person
+//	filtered, too-long                    about the question
 //	ignores-background, echoes-background runs in the foreground; says otherwise
 //	hang, cut, truncated, garbage, forbidden, redirect=URL   other faults
 //	delay=2s, slow=100ms                  before the answer, between events
