@@ -166,7 +166,8 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 		a.created = ev.Response
 		a.setID(&ev.Response)
 
-	case "response.completed", "response.incomplete", "response.failed", "response.done":
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled",
+		"response.done":
 		raw := gjson.GetBytes(data, "response").Raw
 		r, err := a.finish(ev.final(), []byte(raw))
 		e, isFailure := errors.AsType[*Error](err)

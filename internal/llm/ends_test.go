@@ -100,6 +100,11 @@ func statusRows() []endRow {
 			[]string{ending("completed", `"status":"cancelled",`+half)},
 			"canceled: the response was cancelled",
 		},
+		{
+			"cancelled",
+			[]string{ending("cancelled", `"status":"cancelled",`+half)},
+			"canceled: the response was cancelled",
+		},
 		{"done", []string{ending("done", `"status":"completed",`+half)}, "completed: Hal"},
 		{"done, but incomplete", []string{ending("done", cut+half)}, "incomplete: Hal"},
 		{
