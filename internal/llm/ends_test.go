@@ -88,7 +88,7 @@ func statusRows() []endRow {
 		{
 			"completed, but failed for good",
 			[]string{ending("completed", fmt.Sprintf(failed, "invalid_prompt"))},
-			"failed: No.",
+			"filtered: No.",
 		},
 		{
 			"completed, but failed for now",
@@ -184,7 +184,7 @@ func failureRows() []endRow {
 		{"an empty failure, then its kind", []string{emptyFailure, telling}, "rate_limit: Slow."},
 		{"an empty error, then its kind", []string{emptyError, telling}, "rate_limit: Slow."},
 		{"words, then the kind", []string{words, telling}, "rate_limit: Slow."},
-		{"then a final one", []string{emptyFailure, filtered}, "failed: No."},
+		{"then a final one", []string{emptyFailure, filtered}, "filtered: No."},
 		{
 			"with something between them",
 			[]string{emptyError, `{"type":"keepalive"}`, emptyFailure, telling},
