@@ -12,9 +12,14 @@ const (
 	maxLinks = 1000    // links of a text
 )
 
-// headingLine matches the line above a list of sources: plain, bold or a Markdown heading.
-var headingLine = regexp.MustCompile(
-	`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
+// Marks has the characters around the words of a heading: those of Markdown, colons and spaces.
+const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
+
+// heading matches the words above a list of sources. The line is plain, bold or a Markdown heading.
+var heading = regexp.MustCompile(
+	`(?i)^(?:sources?|references|quellen(?:angaben)?|fuentes|referencias|références|fonti|fontes|` +
+		`referências|bronnen|источники|出典|情報源|参考(?:文献|資料)?|参考资料|參考(?:文獻|資料)|` +
+		`(?:资料)?来源|(?:資料)?來源|출처|참고 ?(?:문헌|자료))$`)
 
 const (
 	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
@@ -98,7 +103,7 @@ func NewDocument(body string, names ...string) *Document {
 		}
 		doc.lines = append(doc.lines, l)
 
-		if headingLine.MatchString(s) {
+		if heading.MatchString(strings.Trim(s, Marks)) {
 			doc.begin = len(doc.lines)
 			doc.ListStart = offset
 		}

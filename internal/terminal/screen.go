@@ -240,7 +240,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	}
 
 	line, _, _ := strings.Cut(own, "\n")
-	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
+	heading := cmp.Or(strings.Trim(line, cite.Marks), "Sources")
 	r.width = s.width()
 	r.out.Reset()
 	r.paragraph(in(bold, heading+":"))
