@@ -10,6 +10,7 @@ import (
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
 	maxLinks = 1000    // links of a text
+	maxEntry = 4000    // bytes of a line that show whether it is an entry of a list
 )
 
 // Marks has the characters around the words of a heading: those of Markdown, colons and spaces.
@@ -163,11 +164,16 @@ func (doc *Document) Listed() []Citation {
 }
 
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
-// policy asks for.
+// policy asks for. In the middle of a long line is a URL or a title.
 func (l line) entry() (isEntry, hasDate bool) {
-	m := datedEntry.FindStringSubmatch(l.text)
+	s := l.text
+	if len(s) > maxEntry {
+		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
+	}
+
+	m := datedEntry.FindStringSubmatch(s)
 	hasDate = m != nil && firstDate(m[1]) != ""
-	return hasDate || undatedEntry.MatchString(l.text), hasDate
+	return hasDate || undatedEntry.MatchString(s), hasDate
 }
 
 // around returns the text between a link and the ones next to it.

@@ -14,6 +14,24 @@ func TestClosing(t *testing.T) {
 	})
 }
 
+// Of a long line the beginning and the end count: what is looked at has a bound.
+func TestLongEntries(t *testing.T) {
+	long := strings.Repeat("x", maxEntry)
+	for _, tt := range []struct {
+		name, entry string
+		want        bool
+	}{
+		{"URL", "- https://a.example/" + long + " (2025-01-02)", true},
+		{"title", "- " + long + " https://a.example/ (2025-01-02)", true},
+		{"both", "- " + long + " https://a.example/" + long + " (2025-01-02)", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := NewDocument("Sources:\n" + tt.entry).Closing
+			compare.Equal(t, "closing", got, tt.want)
+		})
+	}
+}
+
 // hostile returns texts of about n bytes that web pages could make a model write:
 // each repeats what has to be looked at.
 func hostile(n int) map[string]string {
