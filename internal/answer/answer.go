@@ -100,7 +100,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	req := a.request(ctx, call.Tool, q)
-	r := &reading{excluded: q.ExcludeDomains}
+	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
 	err := a.converse(ctx, call, req, r)
 	if err != nil {
 		return nil, err

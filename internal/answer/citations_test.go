@@ -7,10 +7,11 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// pages are the words for pages in the rows of citationTests. BAD is blocked by newAnswerer. "~" is a
-// blank in a word.
+// pages are the words for pages in the rows of citationTests. BAD and WORSE are blocked by
+// newAnswerer. "~" is a blank in a word.
 var pages = strings.NewReplacer(
 	"BAD", "https://www.bad.example/x",
+	"WORSE", "https://www.worse.example/x",
 	"A", "https://a.example/",
 	"B", "https://b.example/",
 	"C", "https://c.example/",
@@ -40,6 +41,7 @@ var citationTests = []struct{ name, items, want string }{
 	},
 
 	{"blocked", "x BAD A", "A"},
+	{"blocked by search.extra", "x WORSE A", "A"},
 	{"blocked, with a backslash", `x https://bad.example\x A`, "A"},
 	{"blocked, as a name", "search https://bad%2eexample/ one; x", "one"},
 	{"blocked, found", "search BAD A; x", "A"},
