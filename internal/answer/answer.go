@@ -59,7 +59,7 @@ type Answer struct {
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
 
-	// Sources are all that the answer cites, without dates: MaxCitations does not apply.
+	// Sources are all that the answer cites: MaxCitations does not apply. Their dates do not count.
 	Sources []cite.Citation `json:"-"`
 }
 

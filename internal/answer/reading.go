@@ -41,7 +41,10 @@ func (c *content) add(message llm.Item) {
 		}
 		for _, annotation := range part.Annotations {
 			if annotation.Type == "url_citation" {
-				c.cites = append(c.cites, cite.Page(annotation.URL, annotation.Title))
+				nested := annotation.URLCitation // empty, or has the page
+				c.cites = append(c.cites,
+					cite.Page(annotation.URL, annotation.Title),
+					cite.Page(nested.URL, nested.Title))
 			}
 		}
 	}
@@ -148,6 +151,12 @@ func (r *reading) sources() []cite.Citation {
 
 	for _, c := range r.found {
 		if !c.IsPage() {
+			add(c)
+		}
+	}
+	if r.searched && len(list) == 0 {
+		body := strings.Join(r.texts, "\n\n")
+		for _, c := range cite.Linked(body, r.incomplete != "") {
 			add(c)
 		}
 	}

@@ -163,6 +163,32 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
+// The URLs of images and in code are no links.
+var (
+	image = regexp.MustCompile(`!\[[^\]]*\]\([^)]*\)`)
+	code  = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`")
+)
+
+// lastURL matches the URL at the end of a text.
+var lastURL = regexp.MustCompile(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
+
+// Linked returns the pages that a text links to, those of its list first. The URL at the end of a
+// text that is cut short is not one: it may be longer.
+func Linked(body string, isCut bool) []Citation {
+	body = body[max(0, len(body)-maxText):]
+	if isCut {
+		body = lastURL.ReplaceAllString(body, "")
+	}
+	body = code.ReplaceAllString(body, "")
+	body = image.ReplaceAllString(body, "")
+
+	pages := NewDocument(body).Listed()
+	for _, link := range Links(body, maxLinks) {
+		pages = append(pages, Citation{URL: link.Page})
+	}
+	return pages
+}
+
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
 // policy asks for. In the middle of a long line is a URL or a title.
 func (l line) entry() (isEntry, hasDate bool) {
