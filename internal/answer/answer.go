@@ -59,7 +59,7 @@ type Answer struct {
 	Model      string          `json:"model"`       // as configured in the profile
 	Meta       Meta            `json:"-"`
 
-	// Sources are all that the answer cites, without dates: MaxCitations does not apply.
+	// Sources are all that the answer cites: MaxCitations does not apply. Their dates do not count.
 	Sources []cite.Citation `json:"-"`
 }
 
@@ -100,7 +100,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func (a *Answerer) Ask(ctx context.Context, call *llm.Call, q Question) (*Answer, error) {
 	began := time.Now()
 	req := a.request(ctx, call.Tool, q)
-	r := &reading{excluded: q.ExcludeDomains}
+	r := &reading{blocked: a.Blocked(q.ExcludeDomains)}
 	err := a.converse(ctx, call, req, r)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (a *Answerer) Fetch(ctx context.Context, call *llm.Call, from Origin) (*Ans
 		return nil, resp.Failure
 	}
 
-	r := &reading{excluded: strings.Fields(from.Excluded)}
+	r := &reading{blocked: a.Blocked(strings.Fields(from.Excluded))}
 	r.add(resp)
 	ans, err := a.compose(call, r, model, from.Created)
 	if err == nil && resp.CompletedAt > 0 { // the API says it of complete responses only

@@ -25,6 +25,7 @@ func TestFetch(t *testing.T) {
 	}{
 		{"completed", fetched, 10 * time.Second, "<nil>"},
 		{"incomplete", incomplete("max_output_tokens", message("", "Yes")), 24 * time.Hour, "<nil>"},
+		{"blocked", completed(message("", "A", "http://worse.example")), 24 * time.Hour, "<nil>"},
 		{"running", `{"status":"in_progress"}`, 0, "the answer is not complete"},
 		{"deleted", `404 {"error":{}}`, 0, "the API does not have the answer any more"},
 		{"busy", `429 {"error":{}}`, 0, unknown},

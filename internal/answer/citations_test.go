@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// pages are the words for pages in the rows of citationTests. BAD is blocked by newAnswerer. "~" is a
-// blank in a word.
+// pages are the words for pages in the rows of citationTests. BAD and WORSE are blocked by
+// newAnswerer. "~" is a blank in a word.
 var pages = strings.NewReplacer(
 	"BAD", "https://www.bad.example/x",
+	"WORSE", "https://www.worse.example/x",
 	"A", "https://a.example/",
 	"B", "https://b.example/",
 	"C", "https://c.example/",
@@ -23,6 +25,7 @@ var pages = strings.NewReplacer(
 // cites.
 var citationTests = []struct{ name, items, want string }{
 	{"no search", "x", ""},
+	{"no search, links", "[x](A)~B", ""},
 	{"none", "search; x", ""},
 	{"cited", "search C D; x A B", "A B"},
 	{"twice", "x A A#part http://a.example B", "A B"},
@@ -39,7 +42,19 @@ var citationTests = []struct{ name, items, want string }{
 		"a-b_c.9",
 	},
 
+	{"two scripts", "x https://日本.example https://xn--wgv71a.example A", "https://日本.example A"},
+
+	{"links", "search; [x](A)~and~B.", "A B"},
+	{"links, at most three", "search; [x](A)~[x](B)~[x](C)~[x](D)", "A B C"},
+	{"links, list first", "search; A~B\n\nSources:\n-~C~(2025-01-02)", "C A B"},
+	{"links, blocked", "search; [x](BAD)~WORSE~A", "A"},
+	{"links, and none is a page", "search; x javascript:x; [x](A)", "A"},
+	{"links, and pages are found", "search B; [x](A)", "B"},
+	{"links, and a name is found", "search one; [x](A)", "one"},
+	{"links of a commentary", "search; commentary [x](A); final_answer f", ""},
+
 	{"blocked", "x BAD A", "A"},
+	{"blocked by search.extra", "x WORSE A", "A"},
 	{"blocked, with a backslash", `x https://bad.example\x A`, "A"},
 	{"blocked, as a name", "search https://bad%2eexample/ one; x", "one"},
 	{"blocked, found", "search BAD A; x", "A"},
@@ -83,7 +98,8 @@ func TestCitations(t *testing.T) {
 			if ans.Citations == nil {
 				t.Error("citations are nil, which is null in JSON")
 			}
-			compare.Equal(t, "used_search", ans.UsedSearch, tt.name != "no search")
+			searched := !strings.HasPrefix(tt.name, "no search")
+			compare.Equal(t, "used_search", ans.UsedSearch, searched)
 
 			var got []string
 			for _, c := range ans.Citations {
@@ -92,4 +108,24 @@ func TestCitations(t *testing.T) {
 			compare.Equal(t, "citations", strings.Join(got, " "), pages.Replace(tt.want))
 		})
 	}
+}
+
+// Some servers nest annotations, as chat completions do.
+func TestNestedAnnotation(t *testing.T) {
+	ans, err := ask(t, completed(messageOf("", map[string]any{
+		"type": "output_text",
+		"text": "A.",
+		"annotations": []map[string]any{
+			{"type": "url_citation", "url_citation": map[string]any{"url": page, "title": "T"}},
+			{"type": "file_citation", "url_citation": map[string]any{"url": "https://b.example/"}},
+			{"type": "url_citation", "url_citation": nil},
+		},
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := []cite.Citation{{URL: page, Title: "T", PublishedAt: "2025-08-09", Accessed: true}}
+	compare.Equal(t, "citations", ans.Citations, want)
+	compare.Equal(t, "used_search", ans.UsedSearch, true)
 }

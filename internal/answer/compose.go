@@ -19,7 +19,7 @@ func (a *Answerer) compose(
 		return nil, llm.KindNoText.Errorf("%s", cmp.Or(r.incomplete, "no output"))
 	}
 
-	sources := r.sources(a.o.Search.BlockedDomains)
+	sources := r.sources()
 	var names []string // of sources without a URL
 	for _, c := range sources {
 		if !c.IsPage() && len(names) < a.o.MaxCitations {

@@ -36,6 +36,19 @@ var textTests = []struct{ name, body, want string }{
 	{"sources found", completed(search(page), message("", "A.")), "A." + ours},
 	{"sources not found", completed(search(), message("", "A.")), "A."},
 	{"sources of the model", completed(message("", ofModel, page)), ofModel},
+	{"list that no annotation names", completed(search(), message("", ofModel)), ofModel},
+	{
+		"links that no annotation names",
+		completed(search(), message("", "https://b.example/2025/01/02/ and "+page)),
+		"https://b.example/2025/01/02/ and " + page +
+			"\n\nSources:\n- https://b.example/2025/01/02/ (2025-01-02)\n- " + page +
+			" (2025-08-09)",
+	},
+	{
+		"cut in a link",
+		incomplete("max_output_tokens", search(), message("", page+" and https://b.exam")),
+		page + " and https://b.exam" + cutShort + ours,
+	},
 	{
 		"cut before sources",
 		incomplete("max_output_tokens", search(page), message("", "A")),

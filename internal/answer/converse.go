@@ -39,7 +39,7 @@ func (a *Answerer) converse(
 		switch {
 		case len(r.texts) == 0:
 			follow = askForText
-		case r.searched && len(r.sources(a.o.Search.BlockedDomains)) == 0:
+		case r.searched && len(r.sources()) == 0:
 			follow = askForSources
 		default:
 			return nil

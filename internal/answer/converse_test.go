@@ -38,6 +38,7 @@ func TestRequery(t *testing.T) {
 	}{
 		{"off", 0, []string{uncited}, 1, "Uncited."},
 		{"retried", 2, []string{uncited, unavailable, cites}, 3, citedText},
+		{"links", 2, []string{completed(search(), message("", page))}, 1, page + ours},
 		{"not searched", 2, []string{completed(message("", "A."))}, 1, "A."},
 
 		{"never anything to cite", 2, []string{uncited}, 3, "Uncited."},

@@ -48,8 +48,13 @@ func newAnswerer(requeries int, bodies ...string) (*Answerer, *api) {
 		}),
 		Profiles:        map[string]Profile{"answer": {Model: "gpt-5.2"}},
 		RequeryAttempts: requeries,
-		Search:          Search{BlockedDomains: []string{"bad.example"}},
-		Location:        time.FixedZone("Asia/Tokyo", 9*60*60),
+		Search: Search{
+			BlockedDomains: []string{"bad.example"},
+			Extra: map[string]any{
+				"filters": map[string]any{"blocked_domains": []any{"worse.example"}},
+			},
+		},
+		Location: time.FixedZone("Asia/Tokyo", 9*60*60),
 	}), a
 }
 

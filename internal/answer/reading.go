@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
@@ -12,7 +11,7 @@ import (
 
 // reading is what the responses of one question say. Each response is read once, by add.
 type reading struct {
-	excluded   []string // domains that are not cited, besides the configured ones
+	blocked    []string // domains that are not cited
 	last       *llm.Response
 	content                    // of the last response that has text, else of the first
 	incomplete string          // why the response of content is incomplete, or ""
@@ -42,7 +41,10 @@ func (c *content) add(message llm.Item) {
 		}
 		for _, annotation := range part.Annotations {
 			if annotation.Type == "url_citation" {
-				c.cites = append(c.cites, cite.Page(annotation.URL, annotation.Title))
+				nested := annotation.URLCitation // empty, or has the page
+				c.cites = append(c.cites,
+					cite.Page(annotation.URL, annotation.Title),
+					cite.Page(nested.URL, nested.Title))
 			}
 		}
 	}
@@ -101,10 +103,11 @@ func (r *reading) add(resp *llm.Response) {
 
 // sources returns what the answer can cite, each source once: the pages that its text cites, in
 // order of appearance; if there are none, those that any message cites (a commentary may cite what
-// the answer rests on); if there are none either, the pages that the searches found. Sources
-// without a URL are always among them. Pages of blocked and of excluded domains are not.
-func (r *reading) sources(blocked []string) []cite.Citation {
-	hidden := cite.NewHosts(slices.Concat(blocked, r.excluded))
+// the answer rests on); if there are none either, the pages that the searches found; and if the API
+// names nothing, the pages that the text links to after a search. Sources without a URL are always
+// among them. Pages of blocked domains are not.
+func (r *reading) sources() []cite.Citation {
+	hidden := cite.NewHosts(r.blocked)
 	var list []cite.Citation
 	seen := map[string]bool{"": true} // by PageKey; a source without URL and name does not count
 	add := func(c cite.Citation) {
@@ -126,6 +129,12 @@ func (r *reading) sources(blocked []string) []cite.Citation {
 
 	for _, c := range r.found {
 		if !c.IsPage() {
+			add(c)
+		}
+	}
+	if r.searched && len(list) == 0 {
+		body := strings.Join(r.texts, "\n\n")
+		for _, c := range cite.Linked(body, r.incomplete != "") {
 			add(c)
 		}
 	}

@@ -74,7 +74,7 @@ func (a *Answerer) request(ctx context.Context, profile string, q Question) llm.
 		Profile:      p,
 		Instructions: a.o.Instructions,
 		Input:        []json.RawMessage{llm.UserMessage(a.input(q))},
-		Tools:        []map[string]any{a.o.Search.tool(q)},
+		Tools:        []map[string]any{a.tool(q)},
 		Include:      include,
 		Extra:        a.o.ExtraBody,
 		Plain:        a.o.Stream == "false",
@@ -130,9 +130,19 @@ func namesIn(list any) (names []string) {
 	return names
 }
 
+// Blocked returns the domains that are neither searched nor cited: those of the configuration, and
+// those that a question excludes.
+func (a *Answerer) Blocked(excluded []string) []string {
+	s := a.o.Search
+	filters, _ := s.Extra["filters"].(map[string]any)
+	further := namesIn(filters["blocked_domains"])
+	return slices.Concat(s.BlockedDomains, excluded, further)
+}
+
 // tool returns the web search tool for a question, which has the default domains if it had none
 // (https://platform.openai.com/docs/guides/tools-web-search).
-func (s Search) tool(q Question) map[string]any {
+func (a *Answerer) tool(q Question) map[string]any {
+	s := a.o.Search
 	t := map[string]any{}
 	maps.Copy(t, s.Extra)
 	t["type"] = "web_search"
@@ -145,8 +155,7 @@ func (s Search) tool(q Question) map[string]any {
 		allowed := namesIn(filters["allowed_domains"])
 		filters["allowed_domains"] = within(q.Domains, allowed)
 	}
-	further := namesIn(filters["blocked_domains"])
-	blocked := slices.Concat(s.BlockedDomains, q.ExcludeDomains, further)
+	blocked := a.Blocked(q.ExcludeDomains)
 	if len(blocked) > 0 {
 		filters["blocked_domains"] = blocked
 	}

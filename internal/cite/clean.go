@@ -12,16 +12,27 @@ const tracker = "utm_source=openai"
 var queryEnd = regexp.MustCompile(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
 // citationMarker matches a citation marker and the space before it. The API writes it with
-// private-use characters: U+E200, fields with others between them, and U+E201, which is missing if
-// the text was cut short.
+// private-use characters: U+E200, fields with U+E202 between them, and U+E201, which is missing if
+// the text was cut short. Gateways drop these characters ("citeturn0search0turn1view2") or have
+// spaces in their place.
 var citationMarker = regexp.MustCompile(
-	` ?\x{E200}[^\x{E200}\x{E201}\n]*(?:\x{E201}|$)|[\x{E200}-\x{E2FF}]`)
+	`(?m) ?(?:` +
+		`\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}|` +
+		`\x{E200}?\b(?:file)?cite` +
+		`(?:(?:[ \x{E202}]?turn\d+[a-z]+\d+(?:\x{E202}?L\d+(?:-L\d+)?)?)+` +
+		`(?:\x{E202}?turn\d+[a-z]*$)?|\x{E202}?turn\d+[a-z]*$)|` +
+		`\x{E200}[\w\x{E202}-]*$|` +
+		`\x{E200}[^\x{E200}\x{E201}\n]*\z)|` +
+		`[\x{E200}-\x{E2FF}]`)
 
 // Clean removes what the API adds to the text of the model: citation markers, and
 // utm_source=openai in links.
 func Clean(s string) string {
 	const firstByte = "\xee" // of U+E200 to U+E2FF in UTF-8
-	if strings.Contains(s, firstByte) {
+	mayHaveMarkers := strings.Contains(s, firstByte) ||
+		strings.Contains(s, "citeturn") ||
+		strings.Contains(s, "cite turn")
+	if mayHaveMarkers { // the expression is slow
 		s = citationMarker.ReplaceAllString(s, "")
 	}
 	return untracked(s)

@@ -17,6 +17,12 @@ const anyDate = `((?:19|20)\d\d)(?:[-‐‑–/.年](\d{1,2})[-‐‑–/.月](\
 
 var numericDate = regexp.MustCompile(`(?:^|\D)` + anyDate)
 
+// dateOfPath matches a date in the path of a URL, such as /2025/7/1/ and 2025-07-01. Versions
+// (2025.7.1, 2025-7-1) and ids (20250701) are none. It has the submatches of anyDate.
+var dateOfPath = regexp.MustCompile(
+	`(?:^|\D)((?:19|20)\d\d)` +
+		`(?:[-‐‑–/年](\d\d)[-‐‑–/月](\d\d)|[/年](\d{1,2})[/月](\d{1,2}))(?:\D|$)`)
+
 // dateOfLink matches what follows a link in prose and dates it.
 var dateOfLink = regexp.MustCompile(
 	`(?i)^[^\pL\pN|.。!?！？]*` +
@@ -94,13 +100,18 @@ func (doc *Document) proseDate(i, k int) string {
 // dateInPath returns the date in the path of a URL, or "".
 func dateInPath(u string) string {
 	_, _, rest := cutHost(u)
-	return firstDate(rest[:strings.IndexAny(rest+"?", "?#")])
+	path := rest[:strings.IndexAny(rest+"?", "?#")]
+	return matchDate(dateOfPath, path[:min(len(path), maxDate)])
 }
 
 // firstDate returns the first date near the start of s as YYYY-MM-DD, or "".
 func firstDate(s string) string {
-	start := iso(s[:min(len(s), maxDate)])
-	for _, m := range numericDate.FindAllStringSubmatch(start, -1) {
+	return matchDate(numericDate, iso(s[:min(len(s), maxDate)]))
+}
+
+// matchDate returns the first match of an expression that is a date as YYYY-MM-DD, or "".
+func matchDate(dates *regexp.Regexp, s string) string {
+	for _, m := range dates.FindAllStringSubmatch(s, -1) {
 		month := m[2] + m[4] // one of them is empty
 		day := m[3] + m[5]
 		date := fmt.Sprintf("%s-%02s-%02s", m[1], month, day)

@@ -10,11 +10,17 @@ import (
 const (
 	maxText  = 1 << 20 // bytes at the end of a text that are searched for links and a list
 	maxLinks = 1000    // links of a text
+	maxEntry = 4000    // bytes of a line that show whether it is an entry of a list
 )
 
-// headingLine matches the line above a list of sources: plain, bold or a Markdown heading.
-var headingLine = regexp.MustCompile(
-	`(?i)^[#*_\s]*(?:sources|references|出典|参考|情報源)[*_:：\s]*$`)
+// Marks has the characters around the words of a heading: those of Markdown, colons and spaces.
+const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
+
+// heading matches the words above a list of sources. The line is plain, bold or a Markdown heading.
+var heading = regexp.MustCompile(
+	`(?i)^(?:sources?|references|quellen(?:angaben)?|fuentes|referencias|références|fonti|fontes|` +
+		`referências|bronnen|источники|出典|情報源|参考(?:文献|資料)?|参考资料|參考(?:文獻|資料)|` +
+		`(?:资料)?来源|(?:資料)?來源|출처|참고 ?(?:문헌|자료))$`)
 
 const (
 	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
@@ -98,7 +104,7 @@ func NewDocument(body string, names ...string) *Document {
 		}
 		doc.lines = append(doc.lines, l)
 
-		if headingLine.MatchString(s) {
+		if heading.MatchString(strings.Trim(s, Marks)) {
 			doc.begin = len(doc.lines)
 			doc.ListStart = offset
 		}
@@ -157,12 +163,43 @@ func (doc *Document) Listed() []Citation {
 	return list
 }
 
+// The URLs of images and in code are no links.
+var (
+	image = regexp.MustCompile(`!\[[^\]]*\]\([^)]*\)`)
+	code  = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`\n]*`")
+)
+
+// lastURL matches the URL at the end of a text.
+var lastURL = regexp.MustCompile(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
+
+// Linked returns the pages that a text links to, those of its list first. The URL at the end of a
+// text that is cut short is not one: it may be longer.
+func Linked(body string, isCut bool) []Citation {
+	body = body[max(0, len(body)-maxText):]
+	if isCut {
+		body = lastURL.ReplaceAllString(body, "")
+	}
+	body = code.ReplaceAllString(body, "")
+	body = image.ReplaceAllString(body, "")
+
+	pages := NewDocument(body).Listed()
+	for _, link := range Links(body, maxLinks) {
+		pages = append(pages, Citation{URL: link.Page})
+	}
+	return pages
+}
+
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the
-// policy asks for.
+// policy asks for. In the middle of a long line is a URL or a title.
 func (l line) entry() (isEntry, hasDate bool) {
-	m := datedEntry.FindStringSubmatch(l.text)
+	s := l.text
+	if len(s) > maxEntry {
+		s = s[:maxEntry/2] + s[len(s)-maxEntry/2:]
+	}
+
+	m := datedEntry.FindStringSubmatch(s)
 	hasDate = m != nil && firstDate(m[1]) != ""
-	return hasDate || undatedEntry.MatchString(l.text), hasDate
+	return hasDate || undatedEntry.MatchString(s), hasDate
 }
 
 // around returns the text between a link and the ones next to it.

@@ -14,6 +14,35 @@ func TestClosing(t *testing.T) {
 	})
 }
 
+// Of a long line the beginning and the end count: what is looked at has a bound.
+func TestLongEntries(t *testing.T) {
+	long := strings.Repeat("x", maxEntry)
+	for _, tt := range []struct {
+		name, entry string
+		want        bool
+	}{
+		{"URL", "- https://a.example/" + long + " (2025-01-02)", true},
+		{"title", "- " + long + " https://a.example/ (2025-01-02)", true},
+		{"both", "- " + long + " https://a.example/" + long + " (2025-01-02)", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := NewDocument("Sources:\n" + tt.entry).Closing
+			compare.Equal(t, "closing", got, tt.want)
+		})
+	}
+}
+
+func TestLinked(t *testing.T) {
+	check(t, table(t, "linked"), func(text string) string {
+		body, isCut := strings.CutSuffix(text, "CUT")
+		var pages []string
+		for _, c := range Linked(body, isCut) {
+			pages = append(pages, strings.TrimPrefix(c.URL, "https://"))
+		}
+		return strings.Join(pages, " ")
+	})
+}
+
 // hostile returns texts of about n bytes that web pages could make a model write:
 // each repeats what has to be looked at.
 func hostile(n int) map[string]string {
@@ -32,6 +61,10 @@ func hostile(n int) map[string]string {
 		"line ends": repeat("a\n"),
 		"markers":   repeat("\ue200cite\ue202"),
 		"stars":     repeat("*"),
+		"words":     repeat("x citeturn0search0turn1 "),
+		"letters":   "citeturn1" + repeat("a"),
+		"images":    repeat("!["),
+		"code":      repeat("![`a` "),
 	}
 }
 
@@ -40,6 +73,7 @@ func TestHostileTexts(t *testing.T) {
 	for name, text := range hostile(1 << 20) {
 		t.Run(name, func(t *testing.T) {
 			doc := NewDocument(Clean(text))
+			_ = Linked(text, true)
 			got := doc.Citations(sources("https://a.example"), 3, today)
 			compare.Equal(t, "citations", len(got), 1)
 		})

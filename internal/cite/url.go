@@ -54,16 +54,16 @@ func cutHost(u string) (scheme, host, rest string) {
 	return name + "://", host, address[start+len(host):]
 }
 
-// PageKey is equal for URLs of one page: the scheme, www, the case of the host, escapes, an anchor
-// and a final slash do not count. The host has no escapes: "&num;" is a part of its name. The key
-// of a name is the name.
+// PageKey is equal for URLs of one page: the scheme, www, the form of the host (日本.example or
+// xn--wgv71a.example), escapes, an anchor and a final slash do not count. The host has no escapes:
+// "&num;" is a part of its name. The key of a name is the name.
 func PageKey(u string) string {
 	scheme, host, path := cutHost(u)
 	if scheme == "" {
 		return u
 	}
 
-	host = strings.TrimPrefix(strings.ToLower(host), "www.")
+	host = strings.TrimPrefix(asBrowser(host), "www.")
 	path, _, _ = strings.Cut(path, "#")
 	path = html.UnescapeString(path)
 	unescaped, _ := url.PathUnescape(path) // "" for one that is not valid

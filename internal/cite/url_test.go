@@ -46,6 +46,7 @@ func TestPageKey(t *testing.T) {
 		{"final slash of a path", "https://a.example/x", "https://a.example/x/", true},
 		{"anchor", "https://a.example/x", "https://a.example/x#part", true},
 		{"scheme and case of the host", "http://A.Example/x", "https://a.example/x", true},
+		{"script of the host", "https://日本.example:80/", "https://xn--wgv71a.example:80/", true},
 		{"www", "https://www.a.example/x", "https://a.example/x", true},
 		{"escapes", "https://a.example/東", "https://a.example/%E6%9D%B1", true},
 		{"entity", "https://a.example/?a&amp;b", "https://a.example/?a&b", true},

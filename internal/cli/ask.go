@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,8 +151,7 @@ func (f *askFlags) run(c *cobra.Command, words []string) error {
 	if err != nil { // each argument was checked alone
 		return usageError(seeHelp(c), "--only-domains needs --domains or search.defaults.domains")
 	}
-	excluded := slices.Concat(s.Config.Search.BlockedDomains, q.ExcludeDomains)
-	screen.Configure(excluded, s.Config.Server.Debug)
+	screen.Configure(s.Answerer.Blocked(q.ExcludeDomains), s.Config.Server.Debug)
 
 	ans, err := f.askOnce(ctx, s, q, screen)
 	if err == nil {

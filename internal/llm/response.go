@@ -85,7 +85,12 @@ type Part struct {
 
 // Source is a page or, without a URL, a source with a name. Among annotations
 // its type is url_citation.
-type Source struct{ Type, URL, Name, Title string }
+type Source struct {
+	Type, URL, Name, Title string
+
+	// URLCitation has URL and title where servers write annotations as in chat completions.
+	URLCitation struct{ URL, Title string } `json:"url_citation"`
+}
 
 // UnmarshalJSON keeps the raw JSON.
 func (i *Item) UnmarshalJSON(data []byte) error {

@@ -52,19 +52,23 @@ func (r *renderer) render(block string, width int) string {
 	return r.out.String()
 }
 
-// within shows rows, or a text as it is if the rows take too many bytes.
+// within shows rows, or a text as it is if the rows take too many bytes. A long text is shown as it
+// is, too: in memory each styled byte takes 40.
 func (r *renderer) within(plain string, show func()) {
 	begin := r.out.Len()
 	first := r.first
 	r.budget += styledBytes * len(plain)
 	budget := r.budget
 
-	show()
-	if r.isFull() {
+	isLong := len(plain) > maxBlock
+	if !isLong {
+		show()
+	}
+	if isLong || r.isFull() {
 		r.out.Truncate(begin)
 		r.budget = budget
 		r.first = first
-		r.row(in("", plain))
+		r.line(text.Printable(plain))
 	}
 }
 
@@ -171,10 +175,14 @@ func (r *renderer) hang(label string, show func()) {
 
 // row shows a text in one row, unless there are too many.
 func (r *renderer) row(s styled) {
-	if r.isFull() {
-		return
+	if !r.isFull() {
+		r.line(s.paint())
 	}
-	row := strings.TrimRight(r.first+s.paint(), " ") + "\n"
+}
+
+// line shows a painted text in one row.
+func (r *renderer) line(painted string) {
+	row := strings.TrimRight(r.first+painted, " ") + "\n"
 	r.out.WriteString(row)
 	r.budget -= len(row)
 	r.first = r.prefix

@@ -26,12 +26,14 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/cite"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
 	redraw       = 100 * time.Millisecond // between two updates of the status line
 	defaultWidth = 80
 	manySources  = 500 // in a list that an interrupt ends
+	maxStage     = 500 // characters of a query or URL in the status line
 )
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") // before the status line, in turn
@@ -146,7 +148,7 @@ func (s *Screen) Watch(ev llm.Event) {
 
 	stage, what := answer.Stage(ev)
 	if what != "" {
-		stage += ": " + what
+		stage += ": " + text.Truncate(what, maxStage)
 	}
 	// The API names the query when the search is over, so it stays on the line until the next one.
 	if stage != "" && !strings.HasPrefix(s.stage, stage+": ") {
@@ -240,7 +242,7 @@ func (s *Screen) showSources(ans *answer.Answer, own string) {
 	}
 
 	line, _, _ := strings.Cut(own, "\n")
-	heading := cmp.Or(strings.Trim(line, "#*_:： \t\r"), "Sources")
+	heading := cmp.Or(strings.Trim(line, cite.Marks), "Sources")
 	r.width = s.width()
 	r.out.Reset()
 	r.paragraph(in(bold, heading+":"))

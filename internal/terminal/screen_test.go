@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,6 +210,31 @@ func TestWritten(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A styled text takes 40 bytes for each of its own, so a long URL is shown without styles. The status
+// line has its beginning.
+func TestLongURL(t *testing.T) {
+	long := "https://a.example/" + strings.Repeat("x", 1<<20)
+	var out strings.Builder
+	s := newTestScreen(&out, nil, 80)
+	s.Watch(llm.Search{Action: "open_page", URL: long})
+	compare.Equal(t, "the stage is short", len(s.stage) < 1000, true)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s.Finish(&answer.Answer{
+		Text:      "one",
+		Citations: []cite.Citation{{URL: long, PublishedAt: "2025-01-02"}},
+	})
+	runtime.ReadMemStats(&after)
+
+	want := "one\n\nSources:\n[1] " + long + "\n"
+	compare.Equal(t, "it is shown", sequences.ReplaceAllString(out.String(), "") == want, true)
+	used := after.TotalAlloc - before.TotalAlloc
+	if most := uint64(30 * len(long)); used > most {
+		t.Errorf("a URL of %d bytes takes %d bytes, want at most %d", len(long), used, most)
 	}
 }
 
