@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,15 +12,20 @@ import (
 )
 
 // Connections that have shown no valid token take less than 64 MiB together: net/http needs 19 KiB
-// for each and about 150 bytes more for each line of its header.
+// for each and about 150 bytes more for each line of its header, and garbage doubles that.
 const (
 	maxHeader    = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
 	maxLines     = 500      // of what such a connection has sent since its last response
-	maxStrangers = 400
+	maxAllLines  = 60_000   // that many times the connections
+	maxStrangers = 600
 
-	// tokenTime is how long a connection has for its token when others wait, so that up to 800 new ones
-	// a second do not.
+	// tokenTime is how long they have for their tokens when another one waits. With lateTime, and
+	// half a second in which net/http closes a connection, 480 new ones a second do not wait.
 	tokenTime = 500 * time.Millisecond
+
+	// lateTime is for bytes that arrived before a deadline and are read after it: this server was
+	// busy. Go's network poller would not return them.
+	lateTime = 250 * time.Millisecond
 )
 
 // strangers is a listener that knows the connections that have shown no valid token. A further one
@@ -27,18 +33,22 @@ const (
 type strangers struct {
 	net.Listener
 
-	mu    sync.Mutex  // guards conns
-	conns []*stranger // the oldest first
+	mu    sync.Mutex // guards the fields below, and end of each connection
+	conns []*stranger
+	room  sync.Cond // one has left conns
 }
 
 // stranger is a connection that has shown no valid token, until trust.
 type stranger struct {
 	net.Conn
 	of     *strangers
-	remote string // its address
-	since  time.Time
-	lines  atomic.Int64
-	known  atomic.Bool
+	remote string      // its address
+	known  atomic.Bool // it has shown a token
+	end    time.Time   // of its time for one; zero: no other connection has waited
+
+	// The goroutine that serves the connection owns these fields.
+	lines int
+	late  bool // it has had lateTime
 }
 
 // Accept waits for a connection.
@@ -48,32 +58,38 @@ func (s *strangers) Accept() (net.Conn, error) {
 		return nil, err
 	}
 
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room.L = &s.mu
+	for len(s.conns) == maxStrangers {
+		s.hurryLocked()
+		s.room.Wait()
+	}
+
 	c := &stranger{
 		Conn:   conn,
 		of:     s,
 		remote: conn.RemoteAddr().String(),
 	}
-	for !s.add(c) {
-		time.Sleep(time.Millisecond)
-	}
+	s.conns = append(s.conns, c)
 	return c, nil
 }
 
-// add takes in a connection if there is room. It closes the oldest one to make room.
-func (s *strangers) add(c *stranger) bool {
+// hurryLocked bounds the time that each has for its token.
+func (s *strangers) hurryLocked() {
+	for _, c := range s.conns {
+		if c.end.IsZero() {
+			c.end = time.Now().Add(tokenTime)
+			_ = c.Conn.SetReadDeadline(c.end)
+		}
+	}
+}
+
+// mostLines returns how many lines each may send.
+func (s *strangers) mostLines() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.conns) == maxStrangers {
-		oldest := s.conns[0]
-		if time.Since(oldest.since) < tokenTime {
-			return false
-		}
-		_ = oldest.Conn.Close()
-		s.conns = s.conns[1:]
-	}
-	c.since = time.Now()
-	s.conns = append(s.conns, c)
-	return true
+	return min(maxLines, maxAllLines/max(1, len(s.conns)))
 }
 
 // trust takes out the connection from an address, which has shown a valid token.
@@ -84,6 +100,7 @@ func (s *strangers) trust(remote string) {
 	if i >= 0 {
 		s.conns[i].known.Store(true)
 		s.conns = slices.Delete(s.conns, i, i+1)
+		s.room.Signal()
 	}
 }
 
@@ -93,13 +110,33 @@ func (c *stranger) Close() error {
 	return c.Conn.Close()
 }
 
-// Read fails after too many lines: net/http takes 30 times the memory of a header of tiny lines.
+// SetReadDeadline sets a deadline, for a stranger not after its end.
+func (c *stranger) SetReadDeadline(t time.Time) error {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	switch {
+	case c.end.IsZero(), c.known.Load():
+		c.late = false
+	case t.After(c.end):
+		t = c.end
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Read returns what arrives before the deadline, also after it. It fails after too many lines: net/http
+// takes 30 times the memory of a header of tiny lines.
 func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	isAhead := len(p) == 1 // net/http reads a byte during a handler, and ends that with a deadline
+	if errors.Is(err, os.ErrDeadlineExceeded) && !isAhead && !c.late {
+		c.late = true
+		_ = c.Conn.SetReadDeadline(time.Now().Add(lateTime))
+		n, err = c.Conn.Read(p)
+	}
+
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
-	more := bytes.Count(header, []byte("\n"))
-	lines := c.lines.Add(int64(more))
-	if lines > maxLines && !c.known.Load() {
+	c.lines += bytes.Count(header, []byte("\n"))
+	if !c.known.Load() && c.lines > c.of.mostLines() {
 		return 0, errors.New("a header with too many lines")
 	}
 	return n, err
