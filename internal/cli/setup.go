@@ -190,7 +190,7 @@ func (a *app) listClients() error {
 	}
 	_, err := io.WriteString(a.stdout, list)
 	if err == nil {
-		a.note("run setup CLIENT to get the entry of a client; --via says how it reaches the server")
+		a.note("run setup CLIENT to get its entry; --via says how it reaches the server")
 	}
 	return err
 }
