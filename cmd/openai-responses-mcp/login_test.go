@@ -29,7 +29,9 @@ func TestLoginInput(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"no line feed", key, ""},
 		{"PowerShell", "\ufeff" + key + "\r\n", ""},
-		{"empty", "", "it is empty"},
+		{"empty", "", "no key was entered\nhint: copy the key alone for "},
+		{"line feed", "\r\n", "no key was entered"},
+		{"placeholder", "YOUR_OPENAI_API_KEY", "README\nhint: copy the key alone for "},
 		{"two line feeds", key + "\n\n", "it has several lines"},
 		{"two lines", key + "\n" + key, "it has several lines"},
 		{"blanks", "Bearer " + key, "it has blanks"},

@@ -61,7 +61,7 @@ func TestLoginTerminal(t *testing.T) {
 		{"key", key + "\r", 0, "warning: the key was not checked"},
 		{"corrected", "x\x7f" + key + "\r", 0, "warning: the key was not checked"},
 		{"two lines", key + "\r" + key + "\r", 1, "it has several lines"},
-		{"nothing", "\r", 1, "it is empty"},
+		{"nothing", "\r", 1, "no key was entered"},
 		{"Ctrl-C", key + "\x03", interrupted, "no key was entered"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (v Advisor) keyPlace() string {
 
 // newKey says how to replace a key that the API refused.
 func (v Advisor) newKey() string {
-	hint := v.SetKey(v.KeyOfAPI("a complete and current key"))
+	hint := "the key is wrong, cut off or revoked: " + v.SetKey(v.KeyOfAPI("a current key"))
 	if v.KeyFlaw != "" {
 		hint = v.SetKey("the key alone") + ": " + v.KeyFlaw
 	}

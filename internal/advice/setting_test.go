@@ -68,7 +68,7 @@ func TestSettings(t *testing.T) {
 		{
 			Advisor{BaseURL: Setting{Value: "http://a"}, Key: "K_FILE", KeyInFile: true},
 			noKey,
-			"write a complete and current key for a to the file of K_FILE",
+			"the key is wrong, cut off or revoked: write a current key for a to the file of K_FILE",
 		},
 
 		{

@@ -98,7 +98,8 @@ func TestKind(t *testing.T) {
 		// The API repeats a part of the key here, so its message is left out.
 		refused(llm.KindAuth, 401, "Incorrect key: sk-abc***xyz."): {
 			"the API refused the key (401)",
-			"set K to a complete and current key from https://platform.openai.com/api-keys",
+			"the key is wrong, cut off or revoked: " +
+				"set K to a current key from https://platform.openai.com/api-keys",
 		},
 		refused(llm.KindAuth, 0, "the key in K has a line break"): {
 			"the key in K has a line break",

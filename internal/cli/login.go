@@ -75,7 +75,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 	}
 
 	prompt := s.Advisor.KeyOfAPI("API key") + " (" + variable + ", not shown): "
-	key, err := f.enterKey(c.Context(), prompt)
+	key, err := f.enterKey(c.Context(), prompt, "copy "+s.Advisor.KeyOfAPI("the key alone"))
 	state := ""
 	if err == nil {
 		state, err = f.checkKey(c.Context(), s, key)
@@ -89,7 +89,7 @@ func (f *loginFlags) run(c *cobra.Command, _ []string) error {
 		return &failure{exitFailed, "storing the key: " + err.Error(), elsewhere}
 	}
 	_, err = fmt.Fprintf(f.stdout,
-		"stored the key in %s%s\nnext: %s setup prints the entry of a client\n",
+		"stored the key in %s%s\nnext: run %s setup CLIENT to get the entry to paste\n",
 		path, state, s.Command)
 	f.warn(config.OpenFolder(path))
 	if s.Config.KeyEnv != variable || f.variable(variable) != "" {
@@ -113,8 +113,8 @@ func (a *app) removeKey(path string) error {
 }
 
 // enterKey reads a key from a terminal, which echoes nothing from before the prompt to the end,
-// or all of a pipe.
-func (a *app) enterKey(ctx context.Context, prompt string) (string, error) {
+// or all of a pipe. hint is for what cannot be a key.
+func (a *app) enterKey(ctx context.Context, prompt, hint string) (string, error) {
 	in, isFile := a.stdin.(*os.File)
 	if isFile {
 		line, restore, err := terminal.Password(in, a.stderr, prompt)
@@ -134,8 +134,11 @@ func (a *app) enterKey(ctx context.Context, prompt string) (string, error) {
 	}
 	key = strings.TrimSuffix(strings.TrimSuffix(key, "\n"), "\r")
 	flaw := service.KeyFlaw(key)
-	if flaw != "" {
-		return "", &failure{exitFailed, "this is not a key: " + flaw, "enter the key alone"}
+	switch {
+	case key == "":
+		return "", &failure{exitFailed, "no key was entered", hint}
+	case flaw != "":
+		return "", &failure{exitFailed, "this is not a key: " + flaw, hint}
 	}
 	return key, nil
 }

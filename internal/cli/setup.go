@@ -96,23 +96,32 @@ func (f *setupFlags) run(_ *cobra.Command, words []string) error {
 	return err
 }
 
+const startServer = "start one with serve --http, and add --url https://HOST/mcp, without a user"
+
 // check returns why a client cannot reach the server as the flags say.
 func (f *setupFlags) check(c clients.Client, via string) error {
 	overHTTP := via == clients.ViaHTTP
+	isBare := !strings.Contains(f.url, "://") && !strings.Contains(f.url, "@") // after a password
 
 	switch {
 	case !overHTTP && c.Web():
 		return usageError("leave --via out",
 			"%s starts no program: it connects to a server over HTTP", c.Name)
 	case !overHTTP && (f.url != "" || f.oauth):
-		return usageError("add --via http", "--url and --oauth are for servers over HTTP")
+		hint := "add --via http"
+		if f.via != "" {
+			hint = "replace --via " + via + " by --via http"
+		}
+		return usageError(hint, "--url and --oauth are for servers over HTTP")
 	case overHTTP && c.NoHTTP != "":
 		return usageError("use --via npx, docker or binary",
 			"%s does not connect to servers over HTTP: %s", c.Name, c.NoHTTP)
+	case overHTTP && f.url == "":
+		return usageError(startServer, "--via http needs --url")
+	case overHTTP && isBare:
+		return usageError(startServer, "--url %q lacks https://", f.url)
 	case overHTTP && !serverURL.MatchString(f.url):
-		return usageError(
-			"start one with serve --http, and add --url https://HOST/mcp, without a user",
-			"a server over HTTP needs its http or https URL")
+		return usageError(startServer, "a server over HTTP needs its http or https URL")
 	case c.Web() && !strings.HasPrefix(strings.ToLower(f.url), "https:"):
 		return usageError("put a proxy with TLS in front of serve, and add --url https://HOST/mcp",
 			"%s connects from the internet, over https only", c.Name)
@@ -156,8 +165,8 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 	command, omits := c.Command(s)
 	switch {
 	case omits != "":
-		say("The command of %s writes an incomplete entry, which needs %s:\n\n    %s\n\n",
-			c.Name, omits, command)
+		say("The command of %s cannot set %s: paste the entry above, or run it and add "+
+			"what is missing:\n\n    %s\n\n", c.Name, omits, command)
 	case command != "":
 		say("Or let %s add the entry:\n\n    %s\n\n", c.Name, command)
 	}
@@ -174,15 +183,16 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 
 // listClients prints the clients, a line each.
 func (a *app) listClients() error {
+	const row = "%-15s   %-15s   %s\n"
+	list := fmt.Sprintf(row, "CLIENT", "NAME", "FILE")
 	for _, c := range clients.All() {
-		_, err := fmt.Fprintf(a.stdout, "%-15s   %-15s   %s\n", c.ID, c.Name, c.File(runtime.GOOS))
-		if err != nil {
-			return err
-		}
+		list += fmt.Sprintf(row, c.ID, c.Name, c.File(runtime.GOOS))
 	}
-
-	a.note("setup CLIENT prints the configuration, --via says how the client reaches the server")
-	return nil
+	_, err := io.WriteString(a.stdout, list)
+	if err == nil {
+		a.note("run setup CLIENT to get its entry; --via says how it reaches the server")
+	}
+	return err
 }
 
 // describe returns the server with the configuration of this command line, also of a file that is

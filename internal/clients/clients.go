@@ -82,8 +82,7 @@ func (c Client) Where(goos string) string {
 	if c.Place != "" {
 		return "Enter this in " + c.Place + "."
 	}
-	const merge = "; if the file has other entries, merge this one into it."
-	return c.Name + " reads " + c.File(goos) + merge
+	return "Add this to " + c.File(goos) + ", beside any entries that are there."
 }
 
 // SignIn says how a user signs in to a server with OAuth.

@@ -369,7 +369,7 @@ func section(c Client, s Server) string {
 	command, omits := c.Command(s)
 	how := "Or the client's own command"
 	if omits != "" {
-		how = "The client's own command writes an incomplete entry, which needs " + omits
+		how = "The client's own command, which cannot set " + omits
 	}
 	if command != "" {
 		text += how + ":\n\n```text\n" + command + "\n```\n\n"

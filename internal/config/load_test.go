@@ -235,7 +235,8 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// Without an API no tool asks a model of the configuration, which stays as it is, and no key is needed.
+// Without an API no tool asks a model of the configuration, which stays as it is, and no key is
+// needed.
 func TestOffline(t *testing.T) {
 	c := mustLoad(t, write(t, "openai: {headers: {X-Title: t}}"), "OPENAI_API_KEY=sk-0123456789")
 	offline := c.Offline("http://127.0.0.1:1")

@@ -31,8 +31,8 @@ func Store(path, data string) error {
 	return err
 }
 
-// OpenFolder returns a warning if other users can write to the folder of a stored file, and so replace
-// the file. Windows has no modes.
+// OpenFolder returns a warning if other users can write to the folder of a stored file, and so
+// replace the file. Windows has no modes.
 func OpenFolder(path string) string {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)

@@ -113,14 +113,16 @@ func Run(ctx context.Context, o Options) []Check {
 	if o.Live { // before the verdicts that depend on it
 		last.add("live", p.live(ctx))
 	}
-	checks.add("key", p.key())
+	keyCheck := p.key()
+	checks.add("key", keyCheck)
 	checks.add("http", p.http())
-	if len(p.models) == 0 && p.answered == "" {
-		checks.add("models", warn("no model was looked up", "see the other checks"))
-	} else {
+	switch {
+	case len(p.models) > 0 || p.answered != "":
 		for _, tool := range slices.Sorted(maps.Keys(o.Profiles)) {
 			checks.add("model "+tool, p.model(tool))
 		}
+	case keyCheck.Verdict != "fail":
+		checks.add("models", warn("no model was looked up", "see the other checks"))
 	}
 	return append(checks, last...)
 }

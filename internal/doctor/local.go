@@ -45,7 +45,8 @@ func (l *checklist) addConfig(o Options) {
 func configCheck(cfg *config.Config) Check {
 	c := pass("read " + cfg.File)
 	if cfg.File == "" {
-		c.Text = "no file, looked for " + strings.Join(cfg.DefaultFiles, ", ")
+		at := "no file at " + strings.Join(cfg.DefaultFiles, " or ")
+		c.Text = strings.TrimSuffix(at, " at ") + " (defaults apply)"
 	}
 	for _, key := range cfg.Keys {
 		from := cfg.Origin(key)

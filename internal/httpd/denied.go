@@ -24,8 +24,8 @@ type Denied struct {
 
 var lineEnd = regexp.MustCompile(`\r\n?|\n`)
 
-// notEntry matches what is in YAML, JSON, comments and lists, more than one blank between an issuer and
-// a subject, and characters that are in no name, such as a no-break space.
+// notEntry matches what is in YAML, JSON, comments and lists, more than one blank between an issuer
+// and a subject, and characters that are in no name, such as a no-break space.
 var notEntry = regexp.MustCompile(`^[-#\["']|,|\s#|:\s|://\S+  |[^\pL\pM\pN\pP\pS ]`)
 
 // NewDenied returns Denied without entries.

@@ -15,8 +15,8 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// The program and each of its commands have a page, and the cask of Homebrew installs all of them. The
-// archives and the packages take the whole folder.
+// The program and each of its commands have a page, and the cask of Homebrew installs all of them.
+// The archives and the packages take the whole folder.
 func TestPages(t *testing.T) {
 	out := t.TempDir()
 	if err := write(out, time.Unix(0, 0)); err != nil {

@@ -207,6 +207,21 @@ func TestFlagsAndKeys(t *testing.T) {
 	}
 }
 
+// The architecture names functions and methods that exist. A field of tasks has such a name, too.
+func TestNamedFunctions(t *testing.T) {
+	const named = "`([a-z]+[A-Z]\\w*|[A-Z]\\w+\\.\\w+)`"
+	exist := append(find(declaration, readAll(t, "internal/*/*.go")), "ttlMs")
+	for _, name := range find(named, read(t, "docs/architecture.md")) {
+		joined := strings.Replace(name, ".", "", 1)
+		isIt := func(declared string) bool { // with the type before the name of a method
+			return declared == joined || joined == name && strings.HasSuffix(declared, name)
+		}
+		if !slices.ContainsFunc(exist, isIt) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
 // The architecture names tests that exist.
 func TestNamedTests(t *testing.T) {
 	sources := ""

@@ -6,6 +6,7 @@
 //	repo_test.go      imports and versions
 //	plugin_test.go    the manifests for clients and catalogs, and the skill
 //	docs_test.go      links, runbooks of alerts, examples, flags and keys
+//	spec_test.go      numbers and names of the specification
 //	commands_test.go  the commands of the documentation
 //	tour_test.go      the functions that the guided tour names
 package repo_test
