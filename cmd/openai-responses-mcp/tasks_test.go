@@ -361,7 +361,7 @@ func TestServeLog(t *testing.T) {
 			t.Parallel()
 			api, env := newAPI(t, "ok", "quota")
 			file := home(t, "alice:"+alice+"\n") + "/config.yaml"
-			r := newReplica(t, env, overHTTP+"--allowed-host other.example,MCP.example:443 "+
+			r := newReplica(t, env, overHTTP+"--allowed-host MCP.example:443 "+
 				"--public-url https://mcp.example "+
 				"--oauth-issuer http://127.0.0.1:1 "+ // which is down
 				"MCP_HTTP_TOKENS= MCP_HTTP_TOKENS_FILE="+file+" --debug="+fmt.Sprint(debug))

@@ -54,11 +54,11 @@ func (f *serveFlags) access(
 	case denied != nil:
 		return none, usageError(seeServe, denyVariable+" needs "+ways)
 	case !loopback && !f.anonymous:
-		return none, usageError("or --allow-anonymous, to let any caller use the key",
+		return none, usageError("set one, or use --allow-anonymous to let anyone use the key",
 			"an address other than loopback needs "+ways)
 	case f.perPerson > 0:
 		return none, usageError(
-			"without tokens all calls are of one user, and --max-calls bounds them",
+			"without tokens all calls are of one person, and --max-calls bounds them",
 			"--max-calls-per-user needs "+ways)
 	}
 	return access, nil

@@ -63,7 +63,7 @@ TERM=dumb get the text as it is, when it is complete. -- ends the flags.`,
 	}
 	f.addArguments(flags)
 	choice(c, &f.color, "color",
-		"`WHEN` to format: auto; always, for a pipe too, as in | less -R; never, as with NO_COLOR",
+		"`WHEN` to format: auto, always (also when piped, as to less -R) or never",
 		"auto", "always", "never")
 	flags.BoolVar(&f.json, "json", false,
 		"print the JSON that the tools return: answer, citations, ...")

@@ -23,6 +23,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
@@ -82,11 +83,36 @@ func (a *app) command() *cobra.Command {
 		a.setupCommand(),
 	)
 	root.SetOut(a.stdout)
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	addDefaults(root)
+	for _, c := range append(root.Commands(), root) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if wanted[f.Value.Type()] != "" {
+				f.Value = checked{f.Value}
+			}
+		})
+	}
 	return root
+}
+
+// addDefaults adds the commands of package cobra, with words like those of the others.
+func addDefaults(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	help, _, _ := root.Find([]string{"help"}) // both are there
+	help.Short = "print the help of a command"
+	c, _, _ := root.Find([]string{"completion"})
+	c.Use = "completion bash|zsh|fish|powershell"
+	c.Short = "print a completion script for bash, zsh, fish or powershell"
+	c.Long = "Print a completion script. The help of each shell says how to load it."
+	c.DisableFlagsInUseLine = true
+
+	for _, shell := range c.Commands() {
+		shell.Short = "print the completion script for " + shell.Name()
+		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
+		shell.Args = noWords
+	}
 }
 
 // run executes the command line args.
@@ -107,19 +133,33 @@ func (a *app) run(ctx context.Context, args []string) error {
 	return cmp.Or(err, unwritten)
 }
 
+// commandsInOrder are the commands in the order in which one needs them.
+const commandsInOrder = "login setup doctor ask smoke serve completion help"
+
 // help is the text of --help, which goes to stdout: it was asked for.
 func help(c *cobra.Command) string {
+	const environment = "\n\nEnvironment:\n"
+	about, variables, hasVariables := strings.Cut(c.Long, environment)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(c.Long), c.UseLine())
-	if c.HasSubCommands() {
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), c.UseLine())
+	if !c.HasParent() {
 		b.WriteString("\nCommands:\n")
+		for name := range strings.FieldsSeq(commandsInOrder) {
+			sub, _, _ := c.Find([]string{name}) // it is there
+			fmt.Fprintf(&b, "  %-12s%s\n", name, sub.Short)
+		}
 	}
-	for _, sub := range c.Commands() {
-		fmt.Fprintf(&b, "  %-12s%s\n", sub.Name(), sub.Short)
+
+	debug := c.Flags().Lookup("debug")
+	if debug != nil {
+		debug.NoOptDefVal = "PATH" // as which it is shown
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", c.Flags().FlagUsagesWrapped(96))
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	if hasVariables {
+		fmt.Fprintln(&b, environment[1:]+variables)
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -33,7 +34,7 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	c.Flags().Func("config",
 		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
 		given(&f.config.Config))
-	completeFile(c, "config")
+	_ = c.MarkFlagFilename("config") // it is there
 }
 
 // add adds the flags --config, --model, --debug and --offline to a command.
@@ -44,15 +45,9 @@ func (f *commonFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.offline, "offline", false,
 		"answer from a built-in fake API: no key, no network")
 	c.Flags().BoolFunc("debug",
-		"log to stderr, with --debug=PATH to a file as well; shows questions and answers",
+		"log to stderr, and to PATH as well; shows questions and answers",
 		given(&f.config.Debug)) // "true" without a value
-	completeFile(c, "debug")
-}
-
-// completeFile makes shells complete the names of files for a flag.
-func completeFile(c *cobra.Command, name string) {
-	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
+	_ = c.MarkFlagFilename("debug")
 }
 
 // given sets a flag of the configuration.
@@ -92,6 +87,31 @@ func choice(c *cobra.Command, value *string, name, usage string, words ...string
 	_ = c.RegisterFlagCompletionFunc(name, values) // the flag is there
 }
 
+// wanted says what the flags of a type of package pflag take.
+var wanted = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number of at least 0",
+	"duration": "a duration of at least 0, such as 90s or 5m",
+	"":         "an IP address, such as 192.0.2.1", // TextVar
+}
+
+// checked is the value of a flag that says what it takes. Numbers are decimal: package pflag takes
+// 0100 as 64.
+type checked struct{ pflag.Value }
+
+func (v checked) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err == nil {
+		s = strconv.Itoa(n)
+	}
+	isNumber := err == nil || v.Type() != "int"
+	isAllowed := isNumber && s != "" && s[0] != '-'
+	if !isAllowed || v.Value.Set(s) != nil {
+		return errors.New("must be " + wanted[v.Type()])
+	}
+	return nil
+}
+
 // prepare returns args in the form that package cobra parses, or why they are wrong, and sets the
 // format of the log, which errors have too. The command comes first. Questions are quoted, see
 // asWords. For the other commands the path of --debug may follow after a blank.
@@ -100,28 +120,39 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	isName := len(args) > 0 && !strings.HasPrefix(args[0], "-")
+	c, rest, _ := root.Find(args)
 	if !isName {
 		args = joinDebug(args)
+		if c != root {
+			right := c.CommandPath() + " " + strings.Join(rest, " ")
+			root.Annotations = map[string]string{hintKey: "put the command first: " + right}
+		}
+		if slices.Contains(args, c.Name()) { // else it is the path of --debug
+			return nil, noWords(root, []string{c.Name()})
+		}
+		return args, nil
 	}
-	c, rest, _ := root.Find(args)
 
 	switch {
-	case isName && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
+	case strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return args, nil
-	case isName && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
+	case c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-"):
 		return nil, unknownCommand(c, rest[0])
-	case !isName && c != root:
-		return nil, noWords(root, []string{c.Name()})
 	case asks(c):
 		return asWords(args), checkDebug(c, args)
 	case c.Name() == "serve":
 		a.logFormat = logging.Text
-		if wantsJSON(args) { // perhaps after a wrong flag
-			a.logFormat = logging.JSON
-		}
+		early := pflag.NewFlagSet("", pflag.ContinueOnError) // another flag may be wrong
+		early.ParseErrorsAllowlist.UnknownFlags = true
+		early.Usage = func() {}
+		early.AddFlag(c.Flags().Lookup("log-format"))
+		_ = early.Parse(args) // the command reports it
 	}
 	return joinDebug(args), nil
 }
+
+// hintKey is the annotation of a command with a better hint than its help.
+const hintKey = "hint"
 
 // asks reports whether a command takes a question.
 func asks(c *cobra.Command) bool {
@@ -171,12 +202,6 @@ func joinDebug(args []string) []string {
 	return line
 }
 
-// wantsJSON reports whether a command line has --log-format json.
-func wantsJSON(args []string) bool {
-	line := strings.Join(args, " ") + " "
-	return strings.Contains(strings.ReplaceAll(line, "=", " "), "--log-format json ")
-}
-
 // noWords refuses arguments that are not flags.
 func noWords(c *cobra.Command, words []string) error {
 	if len(words) > 0 {
@@ -185,12 +210,16 @@ func noWords(c *cobra.Command, words []string) error {
 	return nil
 }
 
+// withoutBrackets makes an example of a list in JSON one of a flag.
+var withoutBrackets = strings.NewReplacer(`["`, "", `"]`, "")
+
 // flagError says what is wrong with a flag.
 func flagError(c *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if ok {
-		return usageError(seeHelp(c), "invalid value %q for --%s: %v",
-			invalid.GetValue(), invalid.GetFlag().Name, invalid.Unwrap())
+		cause, _, _ := strings.Cut(invalid.Unwrap().Error(), ", got ") // the value, as JSON
+		return usageError(seeHelp(c), "invalid value %q for --%s: %s",
+			invalid.GetValue(), invalid.GetFlag().Name, withoutBrackets.Replace(cause))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -224,14 +253,17 @@ func suggest(prefix, nearest, hint string) string {
 	return hint
 }
 
-// seeHelp is the hint that leads to the help of a command.
+// seeHelp is the hint that leads to the help of a command, or a better one.
 func seeHelp(c *cobra.Command) string {
-	return "see " + c.CommandPath() + " --help"
+	return cmp.Or(c.Annotations[hintKey], "see "+c.CommandPath()+" --help")
 }
 
 // unknownCommand says that there is no such command, and names the nearest, or ask for what looks
-// like a question.
+// like a question. The commands of completion are the shells.
 func unknownCommand(parent *cobra.Command, name string) error {
+	if parent.HasParent() {
+		return usageError("write "+parent.UseLine(), "unknown shell %q", name)
+	}
 	known := []string{"--version"}
 	for _, c := range parent.Commands() {
 		known = append(known, c.Name())

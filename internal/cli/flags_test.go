@@ -17,12 +17,14 @@ func run(ctx context.Context, env []string, stdin io.Reader, args ...string) (co
 }
 
 const (
-	seeRoot = "see openai-responses-mcp --help"
-	toAsk   = `questions go to openai-responses-mcp ask "QUESTION"`
-	hosts   = `must be host names with a dot, such as example.com, got `
-	seeAsk  = "see openai-responses-mcp ask --help"
-	example = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
-	convert = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
+	seeRoot  = "see openai-responses-mcp --help"
+	toAsk    = `questions go to openai-responses-mcp ask "QUESTION"`
+	hosts    = "must be host names with a dot, such as example.com"
+	first    = "put the command first: openai-responses-mcp "
+	seeAsk   = "see openai-responses-mcp ask --help"
+	seeLogin = "see openai-responses-mcp login --help"
+	example  = `openai-responses-mcp ask "What does HTTP 404 mean?", or - to read it from stdin`
+	convert  = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
 )
 
 // usageErrors are wrong command lines. < and stdin may follow the arguments.
@@ -43,7 +45,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 	},
 	{
 		"ask --offline=maybe",
-		`invalid value "maybe" for --offline: strconv.ParseBool: parsing "maybe": invalid syntax`,
+		`invalid value "maybe" for --offline: must be true or false`,
 		seeAsk,
 	},
 	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeRoot},
@@ -58,54 +60,73 @@ var usageErrors = []struct{ args, problem, hint string }{
 		"unknown flag --offline",
 		"see openai-responses-mcp setup --help",
 	},
-	{"--offline ask x", `unexpected argument "ask"`, seeRoot},
-	{"--offline --debug ask x", `unexpected argument "x"`, seeRoot},
+	{"--offline ask x", `unexpected argument "ask"`, first + "ask --offline x"},
+	{"--config x doctor", `unexpected argument "doctor"`, first + "doctor --config x"},
+	{"--http :80 serve", `unexpected argument "serve"`, first + "serve --http :80"},
+	{"--offline --debug ask x", `unexpected argument "x"`, first + "ask --offline --debug x"},
+	{
+		"--debug doctor",
+		"nothing to do",
+		"MCP clients start it with --stdio; " + first + "doctor --debug",
+	},
+	{"--offline hello", `unexpected argument "hello"`, seeRoot},
+	{"login --remove=maybe", `invalid value "maybe" for --remove: must be true or false`, seeLogin},
 	{
 		"completion tcsh",
-		`unknown command "tcsh"`,
-		"did you mean bash? see openai-responses-mcp completion --help",
+		`unknown shell "tcsh"`,
+		"write openai-responses-mcp completion bash|zsh|fish|powershell",
+	},
+	{
+		"completion bash x",
+		`unexpected argument "x"`,
+		"see openai-responses-mcp completion bash --help",
 	},
 	{"ask --json --events ?", "--json and --events exclude each other", seeAsk},
 	{"ask ? --detailed --quick", "--detailed and --quick exclude each other", seeAsk},
 	{
 		"ask --max-results 11 ?",
-		`invalid value "11" for --max-results: must be at most 10, got "11"`,
+		`invalid value "11" for --max-results: must be at most 10`,
 		seeAsk,
 	},
 	{
 		"ask --recency-days -1 ?",
-		`invalid value "-1" for --recency-days: must be a number of at least 0, got "-1"`,
+		`invalid value "-1" for --recency-days: must be a number of at least 0`,
 		seeAsk,
 	},
 	{
 		"ask --recency-days NaN ?",
-		`invalid value "NaN" for --recency-days: must be a number of at least 0, got "NaN"`,
+		`invalid value "NaN" for --recency-days: must be a number of at least 0`,
 		seeAsk,
 	},
 	{
 		"ask --domains go.dev, ?",
-		`invalid value "go.dev," for --domains: ` + hosts + `""`,
+		`invalid value "go.dev," for --domains: ` + hosts,
 		seeAsk,
 	},
 	{
 		`ask --domains ["go.dev"] ?`,
-		`invalid value "[\"go.dev\"]" for --domains: ` + hosts + `"[\"go.dev\"]"`,
+		`invalid value "[\"go.dev\"]" for --domains: ` + hosts,
 		seeAsk,
 	},
-	{"ask --domains= ?", `invalid value "" for --domains: ` + hosts + `""`, seeAsk},
+	{"ask --domains= ?", `invalid value "" for --domains: ` + hosts, seeAsk},
 	{
 		"ask --recency-days= ?",
-		`invalid value "" for --recency-days: must be a number of at least 0, got ""`,
+		`invalid value "" for --recency-days: must be a number of at least 0`,
 		seeAsk,
 	},
 	{
 		"ask --exclude-domains https://go.dev ?",
-		`invalid value "https://go.dev" for --exclude-domains: ` + hosts + `"https://go.dev"`,
+		`invalid value "https://go.dev" for --exclude-domains: ` + hosts,
 		seeAsk,
 	},
 	{
 		"ask --debug log.txt ?",
 		`"log.txt" after --debug looks like a path, not like a question`,
+		"--debug=PATH logs to it; --debug -- ends the flags",
+	},
+	{
+		"ask ? --debug x.jsonl",
+		`"x.jsonl" after --debug looks like a path, not like a question`,
 		"--debug=PATH logs to it; --debug -- ends the flags",
 	},
 	{

@@ -89,7 +89,7 @@ func piped(in io.Reader) bool {
 }
 
 // pathLike matches a word that looks like a path or a URL, and not like a flag.
-var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt)$`)
+var pathLike = regexp.MustCompile(`^([^\s-]\S*)?[/\\]\S*$|^[^\s-]\S*\.(?:log|txt|jsonl?)$`)
 
 // checkDebug refuses a path after --debug: the server would log to it, but ask would ask it.
 func checkDebug(c *cobra.Command, args []string) error {

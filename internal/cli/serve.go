@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,21 +27,21 @@ const serveText = `Serve MCP over Streamable HTTP, for a team that shares one se
 
 Environment:
 
-    OPENAI_API_KEY_FILE    in place of OPENAI_API_KEY a file with the key, which is read
+    OPENAI_API_KEY_FILE    a file that contains the key instead of OPENAI_API_KEY, read
                            again when it changes; without both, the key that login has
                            stored
     MCP_HTTP_TOKENS        bearer tokens, name:token, separated by commas or blanks;
                            needed on any address other than loopback, unless people
                            sign in
-    MCP_HTTP_TOKENS_FILE   in its place a file with such tokens, one a line, which is
-                           read again when it changes
+    MCP_HTTP_TOKENS_FILE   a file that contains such tokens instead, one a line, read
+                           again when it changes
     MCP_HTTP_DENY_FILE     a file with names of tokens or people, or subjects of people
                            who sign in, one a line, who get 403; read again when it
                            changes
     MCP_TASK_SECRETS       secrets of at least 32 characters for the ids of tasks in the
                            background, in place of the API key; the first encrypts, all
                            open
-    MCP_TASK_SECRETS_FILE  in its place a file with such secrets
+    MCP_TASK_SECRETS_FILE  a file that contains such secrets instead
 
 GET /healthz and /readyz need no token. TLS belongs to a gateway in front:
 https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/deployment.md`
@@ -89,10 +90,10 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.path, "path", "/mcp", "`PATH` of the MCP endpoint")
 	flags.IntVar(&f.maxCalls, "max-calls", 256,
 		"`N` requests run at once, at most 10000; as many again wait")
-	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "`N` of them are of one user; 0, the "+
-		"default: a quarter of --max-calls if there are several users")
-	flags.IntVar(&f.perHour, "calls-per-hour", 0, "one user may start `N` calls of tools in an hour "+
-		"here; at first up to N at once; 0, the default: no limit")
+	flags.IntVar(&f.perPerson, "max-calls-per-user", 0, "at most `N` of them for one person; 0, "+
+		"the default: a quarter of --max-calls if there are several people")
+	flags.IntVar(&f.perHour, "calls-per-hour", 0, "one person may start `N` calls of tools in an "+
+		"hour here; at first up to N at once; 0, the default: no limit")
 	flags.DurationVar(&f.notice, "notice", 2*time.Second,
 		"everything stays open for this `DURATION` after SIGTERM")
 	flags.DurationVar(&f.drain, "drain", -1,
@@ -228,46 +229,56 @@ func listen(address string) (net.Listener, error) {
 	if ip.Addr().Is4() {
 		network = "tcp4"
 	}
-	return net.Listen(network, address)
+	ln, err := net.Listen(network, address)
+	if err == nil {
+		return ln, nil
+	}
+
+	hint := "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
+		"the port must be 0 to 65535"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		hint = "another program uses " + address + "; choose another port"
+	}
+	return nil, &failure{exitFailed, err.Error(), hint}
 }
 
-// allowHost adds accepted Host headers.
+// hostHeader matches a Host header with a name. Clients send none with a dot at its end.
+var hostHeader = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*(:\d+)?$`)
+
+// allowHost adds an accepted Host header.
 func (f *serveFlags) allowHost(s string) error {
-	for _, entry := range entries(s) {
-		host := httpd.HostName(entry)
-		if host == "" || strings.Contains(entry, "/") {
-			return errors.New("not a host")
-		}
-		f.hosts = append(f.hosts, host)
+	host := httpd.HostName(s)
+	_, err := netip.ParseAddr(host)
+	if err != nil && !hostHeader.MatchString(s) {
+		return errors.New("must be one host a flag, such as mcp.example.com")
 	}
+	f.hosts = append(f.hosts, host)
 	return nil
 }
-
-// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
-const highestMaxCalls = 10000
 
 // cleanPath matches paths of URLs in the form that clients send, without patterns of
 // http.ServeMux.
 var cleanPath = regexp.MustCompile(`^/$|^(/\w[\w.~-]*)+$`)
 
+// highestMaxCalls bounds --max-calls: each call holds memory and a connection.
+const highestMaxCalls = 10000
+
 // problem returns what is wrong with the flags, or "".
 func (f *serveFlags) problem() string {
 	switch {
-	case !strings.Contains(f.http, ":"):
+	case f.http == "":
 		return "serve needs --http ADDRESS, such as 127.0.0.1:8080"
+	case !strings.Contains(f.http, ":"):
+		return fmt.Sprintf("--http %q is not an address: write 127.0.0.1:8080 or :8080", f.http)
 	case !cleanPath.MatchString(f.path):
 		return fmt.Sprintf("--path %s is not a path, such as /mcp", f.path)
 	case httpd.IsReserved(f.path):
 		return fmt.Sprintf("--path %s is taken", f.path)
 	case f.maxCalls < 1 || f.maxCalls > highestMaxCalls:
 		return fmt.Sprintf("--max-calls %d is not in 1..%d", f.maxCalls, highestMaxCalls)
-	case f.notice < 0 || f.drain < -1:
-		return "--notice and --drain are not negative"
 	case f.perPerson > f.maxCalls:
 		return fmt.Sprintf("--max-calls-per-user %d is more than --max-calls %d",
 			f.perPerson, f.maxCalls)
-	case min(f.perPerson, f.perHour) < 0:
-		return "--max-calls-per-user and --calls-per-hour are not negative"
 	}
 	return ""
 }
@@ -283,9 +294,14 @@ func (f *serveFlags) logStart(s *service.Service, o httpd.Options, ln net.Listen
 		"metrics", cmp.Or(f.metrics, f.http),
 		"timeout", s.Config.Timeout().String(),
 		"drain", o.Drain.String(),
-		"max_calls", o.MaxCalls,
-		"max_calls_per_user", o.PerPerson(),
-		"calls_per_hour", f.perHour)
+		"max_calls", o.MaxCalls)
+	perPerson := o.PerPerson()
+	if perPerson > 0 { // else there is no bound
+		log = log.With("max_calls_per_user", perPerson)
+	}
+	if f.perHour > 0 {
+		log = log.With("calls_per_hour", f.perHour)
+	}
 	if o.Access.Denied != nil {
 		log = log.With("denied", o.Access.Denied.Len())
 	}

@@ -52,6 +52,11 @@ const serve = "serve --http 127.0.0.1:0 "
 // Wrong flags end the start.
 func TestServeFlags(t *testing.T) {
 	const needIssuer = "--public-url and the flags of OAuth need --oauth-issuer"
+	const (
+		whole    = ": must be a whole number of at least 0"
+		duration = ": must be a duration of at least 0, such as 90s or 5m"
+		address  = ": must be an IP address, such as 192.0.2.1"
+	)
 	const signIn = "--public-url https://mcp.example.com/mcp --oauth-issuer https://id.example.com "
 
 	checkStart(t, nil, "serve", "serve needs --http ADDRESS")
@@ -64,18 +69,25 @@ func TestServeFlags(t *testing.T) {
 		{"--path /metrics", "--path /metrics is taken"},
 		{"--path /.well-known", "--path /.well-known is not a path"},
 		{"--log-format xml", `"xml" for --log-format: not one of text, json`},
-		{"--drain -1s", "--notice and --drain are not negative"},
-		{"--http bogus", "serve needs --http ADDRESS, such as 127.0.0.1:8080"},
-		{"--notice 90", `"90" for --notice: time: missing unit in duration`},
+		{"--drain -1s", `"-1s" for --drain` + duration},
+		{"--drain -1ns", `"-1ns" for --drain` + duration},
+		{"--notice 90", `"90" for --notice` + duration},
+		{"--notice=", `"" for --notice` + duration},
+		{"--http=", "serve needs --http ADDRESS, such as 127.0.0.1:8080"},
+		{"--http 8080", `--http "8080" is not an address: write 127.0.0.1:8080 or :8080`},
 
 		{"--max-calls 0", "--max-calls 0 is not in 1..10000"},
 		{"--max-calls 10001", "--max-calls 10001 is not in 1..10000"},
 		{"--max-calls 16 --max-calls-per-user 17", "--max-calls-per-user 17 is more than --max-calls 16"},
 		{"--max-calls-per-user 4", "--max-calls-per-user needs bearer tokens"},
-		{"--calls-per-hour -1", "--max-calls-per-user and --calls-per-hour are not negative"},
-		{"--trusted-proxy proxy", `"proxy" for --trusted-proxy: ParseAddr("proxy"): unable to parse IP`},
-		{"--allowed-host=:443", "--allowed-host: not a host"},
-		{"--allowed-host a.example,", "--allowed-host: not a host"},
+		{"--max-calls-per-user -1", `"-1" for --max-calls-per-user` + whole},
+		{"--calls-per-hour -1", `"-1" for --calls-per-hour` + whole},
+		{"--calls-per-hour=", `"" for --calls-per-hour` + whole},
+		{"--max-calls lots", `"lots" for --max-calls` + whole},
+		{"--max-calls 0x10", `"0x10" for --max-calls` + whole},
+		{"--max-calls 010001", "--max-calls 10001 is not in 1..10000"},
+		{"--trusted-proxy proxy", `"proxy" for --trusted-proxy` + address},
+		{"--trusted-proxy=", `"" for --trusted-proxy` + address},
 		{"--http 0.0.0.0:0", "needs bearer tokens in MCP_HTTP_TOKENS or MCP_HTTP_TOKENS_FILE"},
 		{"--public-url https://mcp.example.com/mcp", needIssuer},
 		{"--oauth-user email", needIssuer},
@@ -87,6 +99,79 @@ func TestServeFlags(t *testing.T) {
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			checkStart(t, nil, serve+tt.args, tt.want)
+		})
+	}
+}
+
+// A flag has one host, as clients send it: each client would get 403 otherwise.
+func TestAllowedHost(t *testing.T) {
+	for _, host := range []string{
+		"", ":443", "a.example,b.example", "a.example b.example", "a example", "*.example.com",
+		"https:a.example", "https://a.example", "a.example/mcp", "a.example:https", "u@a.example",
+		"a.example.", ".a.example", "a..example", "[a.example]", "10.0.0.0/8", "::1,::2",
+	} {
+		t.Run(host, func(t *testing.T) {
+			args := append(strings.Fields(serve), "--allowed-host", host)
+			code, _, stderr := run(ended(t), nil, nil, args...)
+
+			checkExit(t, code, exitUsage)
+			want := " for --allowed-host: must be one host a flag, such as mcp.example.com\n"
+			compare.Contains(t, "stderr", stderr, want)
+		})
+	}
+
+	for host, want := range map[string]string{
+		"MCP.example":      "mcp.example",
+		"mcp.example:8443": "mcp.example",
+		"my_mcp":           "my_mcp",
+		"192.0.2.1":        "192.0.2.1",
+		"::1":              "::1",
+		"[::1]:8080":       "::1",
+	} {
+		t.Run(host, func(t *testing.T) {
+			f := new(serveFlags)
+			if err := f.allowHost(host); err != nil {
+				t.Fatal(err)
+			}
+			compare.Equal(t, "hosts", f.hosts, []string{want})
+		})
+	}
+}
+
+// An address that cannot be listened on ends with what to do.
+func TestAddressInUse(t *testing.T) {
+	ln, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	taken := ln.Addr().String()
+
+	for address, want := range map[string]string{
+		taken:             "hint: another program uses " + taken + "; choose another port\n",
+		"127.0.0.1:99999": "the port must be 0 to 65535\n",
+	} {
+		t.Run(want, func(t *testing.T) {
+			code, _, stderr := run(ended(t), nil, nil, "serve", "--http", address)
+
+			checkExit(t, code, exitFailed)
+			compare.Contains(t, "stderr", stderr, want)
+		})
+	}
+}
+
+// The line of the start has the limits that there are, in decimal.
+func TestLoggedLimits(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                     " max_calls=256\n",
+		"--max-calls 0100":     " max_calls=100\n",
+		"--calls-per-hour 020": " max_calls=256 calls_per_hour=20\n",
+	} {
+		t.Run(args, func(t *testing.T) {
+			all := strings.Fields(serve + "--notice 0s --drain 0s " + args)
+			_, _, stderr := run(ended(t), nil, nil, all...)
+
+			compare.Contains(t, "stderr", stderr, want)
 		})
 	}
 }
@@ -132,7 +217,7 @@ func TestServeSecrets(t *testing.T) {
 		},
 		{
 			"a device", serve, "MCP_HTTP_TOKENS_FILE=" + os.DevNull,
-			"not a regular file of at most 1 MiB",
+			": not a regular file",
 		},
 		{
 			"tokens and anonymous", serve + "--allow-anonymous", "MCP_HTTP_TOKENS=alice:" + short,

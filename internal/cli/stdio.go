@@ -29,20 +29,40 @@ type serverFlags struct {
 func (a *app) serverCommand() *cobra.Command {
 	f := &serverFlags{app: a}
 	c := &cobra.Command{
-		Use:   version.Name + " --stdio",
+		Use:   version.Name + " --stdio [flags]\n  " + version.Name + " COMMAND [flags]",
 		Short: "web-searched, cited answers for MCP clients",
 		Long: `Web-searched, cited answers from the OpenAI Responses API, for MCP clients.
 
 Environment:
 
-    OPENAI_API_KEY       the key; the server starts without it and says so when asked
-    OPENAI_API_KEY_FILE  in its place a file with the key, read again when it changes;
-                         without both, the key that login has stored
+    OPENAI_API_KEY       the key; calls fail until it is set
+    OPENAI_API_KEY_FILE  a file that contains the key instead, read again when it
+                         changes; without both, the key that login has stored
+    OPENAI_BASE_URL      the API, for a compatible server or a gateway
+    MODEL_ANSWER, MODEL_DETAILED, MODEL_QUICK
+                         the models of the three tools
+    DEBUG                1 logs to stderr, a path such as ./debug.log to a file, too
+    HTTPS_PROXY          the proxy for requests
+    NO_PROXY             hosts that are reached without the proxy
+    SSL_CERT_FILE        root certificates to trust; macOS and Windows use their store
+    NO_COLOR             no colors and links in a terminal
 
-OPENAI_BASE_URL, MODEL_ANSWER, DEBUG, ... are in the configuration reference:
+Files:
+
+    ~/.config/openai-responses-mcp/config.yaml     the configuration
+    ~/.config/openai-responses-mcp/OPENAI_API_KEY  the key that login has stored
+
+On Windows both are in %APPDATA%\openai-responses-mcp.
+
+Precedence:
+
+Flags win over variables, variables over the file, and the file over the defaults. An
+empty variable counts as unset. The configuration reference has all variables and keys:
 https://github.com/uchimanajet7/openai-responses-mcp/blob/main/docs/reference/config-reference.md
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed.`,
+Exit status:
+
+0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 stdout closed.`,
 		Args:          noWords,
 		SilenceErrors: true, // report prints them
 		SilenceUsage:  true,

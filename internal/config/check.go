@@ -30,7 +30,7 @@ func check(f field) (problems []string) {
 	case []string:
 		for _, host := range v {
 			if !text.IsHostName(host) {
-				problems = append(problems, shown(f, host)+" is not a host name, such as go.dev")
+				problems = append(problems, shown(f, host)+" is not a host name")
 			}
 		}
 	case int:

@@ -192,6 +192,14 @@ func (l *loader) applyValue(f field, source string, value *yaml.Node) {
 	l.accept(f.key, source)
 }
 
+// scalar is a value without quotes.
+func scalar(s string) *yaml.Node {
+	return &yaml.Node{
+		Kind:  yaml.ScalarNode,
+		Value: s,
+	}
+}
+
 // decode sets a key. It returns why the value cannot be that of the key, or "".
 func decode(f field, value *yaml.Node) string {
 	var decoded any
@@ -202,26 +210,18 @@ func decode(f field, value *yaml.Node) string {
 
 	err = value.Decode(f.value.Addr().Interface())
 	number, isFloat := decoded.(float64)
-	hasFraction := isFloat && f.value.CanInt() && !isWhole(number) // the decoder makes 1 of 1.5
+	isFraction := isFloat && number != float64(int64(number))
+	hasFraction := isFraction && f.value.CanInt() // the decoder makes 1 of 1.5
 	word, isText := decoded.(string)
-	unquoted := yaml.Node{
-		Kind:  yaml.ScalarNode,
-		Value: word,
-	}
 	switch {
-	case err == nil && !hasFraction:
+	case err == nil && decoded != nil && !hasFraction:
 		return ""
-	case isText && value.Style != 0 && decode(f, &unquoted) == "":
+	case isText && value.Style != 0 && decode(f, scalar(word)) == "":
 		return notAllowed(f, decoded) + "; write it without quotes"
 	case f.section() && strings.Contains(word, ":"):
 		return notAllowed(f, decoded) + "; " + needsBlank
 	}
 	return notAllowed(f, decoded)
-}
-
-// isWhole reports whether a number is one that an int can have.
-func isWhole(x float64) bool {
-	return x == float64(int64(x))
 }
 
 // unknownKey says what to write in place of a key that does not exist: the nearest one, of the same

@@ -156,10 +156,7 @@ func (l *loader) lookup(name string) string {
 // none.
 func (l *loader) fromEnv() {
 	before := l.OpenAI.BaseURL
-	err := env.ParseWithOptions(l.Config, env.Options{
-		Environment: l.environ,
-		FuncMap:     map[reflect.Type]env.ParserFunc{reflect.TypeFor[int](): wholeNumber},
-	})
+	err := env.ParseWithOptions(l.Config, env.Options{Environment: l.environ})
 	all, _ := errors.AsType[env.AggregateError](err)
 	isBad := map[string]bool{} // by the name of the Go field
 	for _, err := range all.Errors {
@@ -174,7 +171,7 @@ func (l *loader) fromEnv() {
 		case f.key == baseURL && value == before: // some clients pass on what they have
 		case f.key == "server.debug":
 			l.debug(f.variable, value)
-		case isBad[f.Name]:
+		case isBad[f.Name] && !(f.value.CanInt() && decode(f, scalar(value)) == ""): // 3.0 is whole
 			l.report(f.variable, f.key, notAllowed(f, value))
 		default:
 			if f.Tag.Get("env") == "" {
@@ -188,15 +185,6 @@ func (l *loader) fromEnv() {
 	}
 
 	l.LineMode = l.lookup("MCP_LINE_MODE") == "1"
-}
-
-// wholeNumber reads a number that may be written as 3.0, as in the file.
-func wholeNumber(s string) (any, error) {
-	x, err := strconv.ParseFloat(s, 64)
-	if err == nil && !isWhole(x) {
-		err = strconv.ErrSyntax
-	}
-	return int(x), err
 }
 
 func (l *loader) fromFlags(f Flags) {
@@ -222,7 +210,7 @@ func (l *loader) debug(source, value string) {
 		isOn = false
 	case "", "1", "true", "on", "yes":
 	default:
-		isPath := LooksLikePath(value) && !strings.Contains(value, "*")
+		isPath := logPath.MatchString(value) && !strings.Contains(value, "*")
 		if source != "--debug" && !isPath {
 			l.warn(source, "server.debug", strconv.Quote(value)+
 				" ignored: neither a word for on or off nor a path, such as ./debug.log")
@@ -237,11 +225,6 @@ func (l *loader) debug(source, value string) {
 
 // logPath matches the path of a log file.
 var logPath = regexp.MustCompile(`(?i)[/\\]|\.(log|txt|jsonl?)$`)
-
-// LooksLikePath reports whether a word is meant as the path of a log file.
-func LooksLikePath(word string) bool {
-	return logPath.MatchString(word)
-}
 
 // inherit completes the profiles of answer_detailed and answer_quick from answer, key by key
 // (spec §3.0). Without model_profiles in the file their effort and verbosity are high and low,

@@ -106,7 +106,6 @@ func IsLoopback(host string) bool {
 // Nearest returns the name that s most likely stands for, or "" if all are far.
 // Of a name with dots the last part counts. The first of equally near names wins.
 func Nearest(s string, names []string) string {
-	s = s[:min(len(s), 100)] // all names are shorter
 	nearest := ""
 	least := max(2, len(s)/3) + 1 // edits that are too many
 	for _, name := range names {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,15 +47,19 @@ func write(out string, date time.Time) error {
 	}
 
 	root := cli.Command()
-	root.DisableAutoGenTag = true // which has the time of the run
+	root.DisableAutoGenTag = true                               // which has the time of the run
+	root.Use = strings.ReplaceAll(root.Use, "\n  ", "**\n\n**") // two paragraphs in bold type
 	for _, c := range root.Commands() {
 		merge(c)
 	}
 	for _, c := range append(root.Commands(), root) {
 		c.LocalFlags().VisitAll(nameValue)
+		c.Long = heading.ReplaceAllStringFunc(c.Long, func(s string) string {
+			return "# " + strings.ToUpper(strings.TrimSuffix(s, ":"))
+		})
 	}
 	script := filepath.Join(scripts, version.Name)
-	return cmp.Or(
+	err = cmp.Or(
 		root.GenBashCompletionFileV2(script+".bash", true),
 		root.GenZshCompletionFile(script+".zsh"),
 		root.GenFishCompletionFile(script+".fish", true),
@@ -65,6 +71,42 @@ func write(out string, date time.Time) error {
 			Manual:  "User Commands",
 		}, man),
 	)
+	if err != nil {
+		return err
+	}
+	return eachFile(man, arrange)
+}
+
+// heading matches the title of a section in the text of a command.
+var heading = regexp.MustCompile(`(?m)^[A-Z][a-z ]+:$`)
+
+// quotedName matches the name of a value in quotes.
+var quotedName = regexp.MustCompile(`="([A-Z]+)"`)
+
+// eachFile replaces the text of each file of a folder.
+func eachFile(folder string, change func(string) string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	for _, file := range files {
+		data, readErr := os.ReadFile(file)
+		changed := change(string(data))
+		err = cmp.Or(err, readErr, os.WriteFile(file, []byte(changed), 0o644))
+	}
+	return err
+}
+
+// arrange puts the sections of a page into the usual order, with the options before the others of
+// the text. A flag without a value has none, and the name of a value has no quotes.
+func arrange(page string) string {
+	page = strings.ReplaceAll(page, "[=false]", "")
+	page = quotedName.ReplaceAllString(page, "=$1")
+	sections := strings.SplitAfter(page, "\n.SH ")
+	i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, "OPTIONS") })
+	const description = 3 // after the head, the name and the synopsis
+	if i > description {
+		options := sections[i]
+		sections = slices.Insert(slices.Delete(sections, i, i+1), description+1, options)
+	}
+	return strings.Join(sections, "")
 }
 
 // merge puts what there is below a command, the shells of completion, into the page of the command:
@@ -88,7 +130,10 @@ func merge(c *cobra.Command) {
 func nameValue(f *pflag.Flag) {
 	name, usage := pflag.UnquoteUsage(f)
 	f.Usage = usage
-	if f.DefValue == "" || f.DefValue == "[]" {
+	switch {
+	case f.Name == "debug":
+		f.DefValue = "PATH" // which it may have
+	case f.DefValue == "" || f.DefValue == "[]":
 		f.DefValue = name
 	}
 }
