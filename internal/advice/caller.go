@@ -31,10 +31,7 @@ func ExplainToCaller(_ string, err error) string {
 	case kind == llm.KindShutdown:
 		problem = answer.ErrShutdown.Error()
 	}
-	hint = cmp.Or(hint, tellOperator)
-	if e.RetryAfter > 0 {
-		hint = waitOrRetry(e)
-	}
+	hint = waitOr(cmp.Or(hint, tellOperator), e)
 	message := ""
 	if kind == llm.KindFailed || kind == llm.KindParameter && e.Param == "" { // about the question
 		message = e.Message

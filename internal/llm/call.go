@@ -2,6 +2,7 @@ package llm
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -27,7 +28,8 @@ type Call struct {
 	Waited    time.Duration // for the rate limit
 	RequestID string        // of the last answer, known as soon as its header is there
 
-	blocks int // that have started
+	input  []json.RawMessage // of the request
+	blocks int               // that have started
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
