@@ -78,6 +78,26 @@ func TestQuestion(t *testing.T) {
 	})
 }
 
+// The line is not cut before the time to wait, which a long message of the API may name at its end.
+func TestExplainWait(t *testing.T) {
+	const message = "Rate limit reached for gpt-5.2 in organization org-0123456789abcdefghijklmn " +
+		"on tokens per min (TPM): Limit 200000, Used 158833, Requested 62431. " +
+		"Please try again in 14.036s."
+	for kind, status := range map[llm.Kind]int{llm.KindRateLimit: 429, llm.KindServer: 503} {
+		t.Run(kind.Label(), func(t *testing.T) {
+			e := refused(kind, status, message)
+			e.Attempts = 4
+			e.RetryAfter = 14036 * time.Millisecond
+			v := Advisor{BaseURL: Setting{Value: "https://a.example/v1"}, Streams: true}
+			for _, got := range []string{v.Explain("answer", e), ExplainToCaller("answer", e)} {
+				if !strings.Contains(got, "after 4 attempts: try again in 14 s") {
+					t.Errorf("got %q, want the time to wait", got)
+				}
+			}
+		})
+	}
+}
+
 // The line has the hint before what the API said, and is cut at its end.
 func TestExplain(t *testing.T) {
 	const problem = "the API failed (503): try again later"

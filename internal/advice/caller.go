@@ -45,9 +45,6 @@ func ExplainToCaller(_ string, err error) string {
 	case kind == llm.KindParameter: // of a setting
 		hint = tellOperator
 	}
-	hint = cmp.Or(hint, tellOperator)
-	if e.RetryAfter > 0 {
-		hint = waitOrRetry(e)
-	}
+	hint = waitOr(cmp.Or(hint, tellOperator), e)
 	return text.Truncate(sentence(problem, hint, message), maxExplain)
 }

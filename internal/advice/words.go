@@ -77,7 +77,8 @@ func (v Advisor) fill(profile string, err error, e *llm.Error) *strings.Replacer
 		"$REASON", cmp.Or(e.Code, "unknown reason"),
 		"$LIMIT", limit.Error(),
 		"$AHEAD", strconv.Itoa(int(queued)),
-		"$WAIT", waitOrRetry(e),
+		"$WAIT", waitOr("wait a little, or raise request.max_retries", e),
+		"$LATER", waitOr("try again later", e),
 		"$NAME", strconv.Quote(text.Truncate(dns.Name, 60)),
 		"$VALIDITY", certificate.NotBefore.Format(time.DateOnly)+" to "+
 			certificate.NotAfter.Format(time.DateOnly),
@@ -96,9 +97,10 @@ func (v Advisor) fill(profile string, err error, e *llm.Error) *strings.Replacer
 	)
 }
 
-func waitOrRetry(e *llm.Error) string {
+// waitOr returns when the API can be asked again, or hint if it does not say that.
+func waitOr(hint string, e *llm.Error) string {
 	if e.RetryAfter <= 0 {
-		return "wait a little, or raise request.max_retries"
+		return hint
 	}
 	return fmt.Sprintf("try again in %.0f s", max(1, e.RetryAfter.Seconds()))
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -35,7 +36,8 @@ type Call struct {
 	Usage     Usage         // of all responses that report it
 	Searches  int           // billable ones if the API reports them, else those in the output
 
-	blocks int // that have started
+	input  []json.RawMessage // of the request
+	blocks int               // that have started
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the

@@ -178,8 +178,9 @@ type Error struct {
 	Lost       bool  // the API does not have a background response any more, or has no GET
 	Err        error // cause: context.DeadlineExceeded, *net.OpError, ErrWebPage, ...
 
-	final bool   // not retried although its kind is
-	body  string // the error body, for the debug log
+	final bool          // not retried although its kind is
+	reset time.Duration // until a rate limit is whole again; 0: unknown
+	body  string        // the error body, for the debug log
 }
 
 // Causes of an Error that its kind and status do not show, for errors.Is.
@@ -387,7 +388,7 @@ func responseError(data []byte, message string) *Error {
 var plainHTTP = regexp.MustCompile(`(?i)http (request (was sent )?)?to (an )?(https|ssl)`)
 
 // statusError reads an HTTP answer that is not a success.
-func statusError(resp *http.Response) *Error {
+func statusError(resp *http.Response, call *Call) *Error {
 	var data []byte
 	if resp.StatusCode >= 400 { // after 101 the body is another protocol, which no context ends
 		// After a read error the part that was read still says something.
@@ -397,8 +398,8 @@ func statusError(resp *http.Response) *Error {
 	e := apiError(data, statusMessage(resp.StatusCode, data))
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
-	e.RetryAfter = retryAfter(resp.Header)
 	e.Kind = e.statusKind(e.Status)
+	e.setWait(resp.Header, call)
 
 	location, err := resp.Location()
 	switch {
@@ -460,7 +461,7 @@ func tooLarge(message string) *Error {
 }
 
 // readError is the error of an answer that was not read to its end, or is not what it should be.
-func readError(resp *http.Response, err error) *Error {
+func readError(resp *http.Response, err error, call *Call) *Error {
 	cause, _ := errors.AsType[*Error](err)
 	_, isLong := errors.AsType[*http.MaxBytesError](err)
 	if isLong {
@@ -474,6 +475,9 @@ func readError(resp *http.Response, err error) *Error {
 	})
 	e.Status = resp.StatusCode
 	e.RequestID = requestID(resp)
+	if e.Kind == KindRateLimit { // the headers of the stream are those of the refusal
+		e.setWait(resp.Header, call)
+	}
 	return &e
 }
 
@@ -531,19 +535,58 @@ func contextError(ctx context.Context, err error) *Error {
 	return e
 }
 
-// retryAfter reads how long the server asks to wait: milliseconds, seconds or a date; 0 without a
-// wait.
-func retryAfter(h http.Header) time.Duration {
-	const longest = float64(1000 * time.Hour) // of a wait; longer ones say nothing to people and could overflow
-
-	seconds := h.Get("Retry-After")
-	n, _ := strconv.ParseFloat(seconds, 64)
-	ms, _ := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
-	ms = cmp.Or(ms, n*1000)
-	if ms > 0 {
-		return time.Duration(min(ms*float64(time.Millisecond), longest))
+// setWait sets how long the API asks to wait: the longest time that the headers name, or the
+// message of a rate limit. A rate limit may also say when it is whole again, which no call has to
+// wait for. A value with a unit of its own (3s) does not need the one that follows it. Words of the
+// question, which a server may repeat, do not count.
+func (e *Error) setWait(h http.Header, call *Call) {
+	after := h.Get("Retry-After")
+	date, _ := http.ParseTime(after) // else the zero time
+	e.RetryAfter = max(
+		time.Until(date),
+		waitIn("wait "+after+" s"),
+		waitIn("wait "+h.Get("Retry-After-Ms")+" ms"),
+		waitIn("wait "+h.Get("X-Ms-Retry-After-Ms")+" ms"))
+	if e.Kind != KindRateLimit {
+		return
 	}
 
-	date, _ := http.ParseTime(seconds) // else the zero time
-	return max(time.Until(date), 0)
+	words := waitWords.FindString(e.Message[:min(len(e.Message), maxErrorText)])
+	if !strings.Contains(fmt.Sprintf("%s", call.input), words) {
+		e.RetryAfter = max(e.RetryAfter, waitIn(words))
+	}
+	for _, limit := range []string{"Requests", "Tokens"} {
+		reset := min(waitIn("wait "+h.Get("X-Ratelimit-Reset-"+limit)+" s"), time.Minute)
+		if reset > 0 && h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+			e.reset = min(reset, cmp.Or(e.reset, reset))
+		}
+	}
+}
+
+// waitWords are how rate limits name a wait: "Please try again in 1m2.5s" (OpenAI), "Try again in
+// 17 seconds", "Please retry after 6 seconds" (Azure), "Wait 10 seconds and try again" (gateways).
+// waitPart is a number with its unit.
+var (
+	waitWords = regexp.MustCompile(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
+		`(?:\d+(?:\.\d+)?(?:e\+\d+)?|inf) ?` +
+		`(?:m(?:illi)?s(?:econds?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)` +
+		`(?:,? (?:and )?)?)+)\b`)
+	waitPart = regexp.MustCompile(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
+)
+
+// waitIn returns the time that words name, at most 1,000 hours: longer ones say nothing to people
+// and could overflow. It returns 0 for other words, and looks at the first 200 bytes.
+func waitIn(words string) time.Duration {
+	const longest = 1000 * time.Hour
+
+	found := waitWords.FindStringSubmatch(words[:min(len(words), 200)])
+	if found == nil {
+		return 0
+	}
+	short := waitPart.ReplaceAllString(strings.ToLower(found[1]), "$1$2$3$4")
+	wait, err := time.ParseDuration(short)
+	if err != nil { // out of range
+		return longest
+	}
+	return min(wait, longest)
 }

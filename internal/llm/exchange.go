@@ -34,6 +34,7 @@ func (c *Client) Create(ctx context.Context, call *Call, r Request) (*Response, 
 	if remembered != nil {
 		return nil, remembered
 	}
+	call.input = r.Input
 	x := &exchange{
 		Client:  c,
 		call:    call,
@@ -105,7 +106,11 @@ func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait t
 	}
 	failure = x.failed(ctx, err, x.attempt)
 	if failure.Kind == KindRateLimit {
-		return nil, failure, x.ticket.Refused(failure.RetryAfter)
+		asked := failure.RetryAfter
+		if asked == 0 && isInTime(ctx, failure.reset) {
+			asked = failure.reset
+		}
+		return nil, failure, x.ticket.Refused(asked)
 	}
 	x.ticket.Ended()
 	return nil, failure, 0

@@ -1,9 +1,13 @@
 package llm
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const rateLimited = `{"error":{"message":"Slow down.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
@@ -15,6 +19,114 @@ func TestRetryAfter(t *testing.T) {
 			c, _ := newClient(0, answer(503, "", strings.Split(headers, "|")...))
 			e := asError(t, createError(t, c))
 			wantEqual(t, "wait", e.RetryAfter.String(), want)
+		})
+	}
+}
+
+// rateLimits are the ways in which an API says that a rate limit is reached.
+var rateLimits = map[string]func(message string, headers ...string) []step{
+	"429": func(message string, headers ...string) []step {
+		body := apiBody("tokens", "rate_limit_exceeded", "", message)
+		return []step{answer(429, body, headers...)}
+	},
+	"failed response": func(message string, headers ...string) []step {
+		return []step{answer(200, failedFor(message), headers...)}
+	},
+	"failed stream": func(message string, headers ...string) []step {
+		event := fmt.Sprintf(`{"type":"response.failed","response":%s}`, failedFor(message))
+		return []step{answer(200, frames(event), headers...)}
+	},
+	"error event": func(message string, headers ...string) []step {
+		const event = `{"type":"error","error":{"code":"rate_limit_exceeded","message":%q}}`
+		return []step{answer(200, frames(fmt.Sprintf(event, message)), headers...)}
+	},
+	"background": func(message string, headers ...string) []step {
+		const begun = `{"id":"resp_1","status":"queued","background":true}`
+		return []step{answer(200, begun), answer(200, failedFor(message), headers...)}
+	},
+}
+
+// failedFor is a response that failed because of a rate limit.
+func failedFor(message string) string {
+	const form = `{"id":"resp_1","status":"failed",` +
+		`"error":{"code":"rate_limit_exceeded","message":%q}}`
+	return fmt.Sprintf(form, message)
+}
+
+// A call asks again at the time that the API names after a rate limit, whichever way it says so, or
+// fails at once and names the time.
+func TestWaits(t *testing.T) {
+	for name, row := range table(t, "waits") {
+		for way, refuse := range rateLimits {
+			bubble(t, name+", "+way, func(t *testing.T) {
+				headers, message, want := row[0], row[1], row[2]
+				steps := refuse(message, strings.Split(headers, "|")...)
+				c, api := newClient(2, append(steps, answer(200, finished))...)
+				r := question()
+				r.Background = way == "background"
+				r.Plain = r.Background
+				question := UserMessage("Why do I read try again in 7 hours?")
+				r.Input = []json.RawMessage{question}
+				ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+				defer cancel()
+				_, err := c.Create(ctx, &Call{}, r)
+
+				if want == "ends" {
+					wantKind(t, err, KindRateLimit)
+					api.wantRequests(t, len(steps))
+					wait := asError(t, err).RetryAfter
+					if wait < 90*time.Minute {
+						t.Errorf("the error names %v, want more than is left", wait)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := api.at[len(steps)].Sub(api.at[len(steps)-1]).Round(time.Millisecond)
+				wantEqual(t, "wait", got.String(), want)
+			})
+		}
+	}
+}
+
+// The time until a limit is whole again is no reason to fail.
+func TestResetAfterDeadline(t *testing.T) {
+	for way, refuse := range rateLimits {
+		bubble(t, way, func(t *testing.T) {
+			steps := refuse("Slow.",
+				"X-Ratelimit-Remaining-Requests", "0",
+				"X-Ratelimit-Reset-Requests", "20s")
+			c, api := newClient(2, append(steps, answer(200, finished))...)
+			r := question()
+			r.Background = way == "background"
+			r.Plain = r.Background
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, err := c.Create(ctx, &Call{}, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := api.at[len(steps)].Sub(api.at[len(steps)-1])
+			wantEqual(t, "wait", got, 500*time.Millisecond)
+		})
+	}
+}
+
+// The message of another error names no wait, and a 200 that fails for another reason has none.
+func TestWaitsOfOthers(t *testing.T) {
+	const message = "Please try again in 20s."
+	failed := strings.ReplaceAll(failedFor(message), "rate_limit_exceeded", "server_error")
+	for name, first := range map[string]step{
+		"500":             answer(500, apiBody("", "server_error", "", message)),
+		"failed response": answer(200, failed, "Retry-After", "20"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newClient(1, first, answer(200, finished))
+			wantSuccess(t, createError(t, c))
+			if wait := api.at[1].Sub(api.at[0]); wait > time.Second {
+				t.Errorf("waits %v, want about half a second", wait)
+			}
 		})
 	}
 }

@@ -45,7 +45,7 @@ func (c *Client) middleware(call *Call) option.Middleware {
 
 		if resp.StatusCode/100 != 2 {
 			defer resp.Body.Close()
-			return nil, statusError(resp)
+			return nil, statusError(resp, call)
 		}
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBody)
 		return resp, nil
@@ -76,7 +76,7 @@ func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Re
 
 	r, err := read(ctx, resp, acc)
 	if err != nil {
-		return nil, readError(resp, err)
+		return nil, readError(resp, err, acc.call)
 	}
 	r.RequestID = requestID(resp)
 	return r, nil
@@ -191,7 +191,7 @@ func (c *Client) getModel(ctx context.Context, id string) (json.RawMessage, erro
 		err = notResponse(data)
 	}
 	if err != nil {
-		return nil, readError(resp, err)
+		return nil, readError(resp, err, &Call{})
 	}
 	return data, nil
 }

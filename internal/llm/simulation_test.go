@@ -102,7 +102,7 @@ func (s *simulation) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := s.take(req.Header.Get("Traceparent"))
 	if wait > 0 {
 		time.Sleep(s.latency / 2)
-		return answer(429, rateLimited, s.headers(wait)...)(req)
+		return s.refusal(wait)(req)
 	}
 
 	select {
@@ -230,15 +230,24 @@ func simulate(t *testing.T, l limits, crowds ...crowd) *simulation {
 	return s
 }
 
-// headers returns the headers of a refusal, as APIs say how long to wait.
-func (l limits) headers(wait time.Duration) []string {
+// refusal returns a refusal, as APIs say how long to wait.
+func (l limits) refusal(wait time.Duration) step {
 	switch l.header {
 	case "no time":
-		return nil
+		return answer(429, rateLimited)
 	case "seconds":
-		return []string{"Retry-After", fmt.Sprint(math.Ceil(wait.Seconds()))}
+		return answer(429, rateLimited, "Retry-After", fmt.Sprint(math.Ceil(wait.Seconds())))
 	case "milliseconds":
-		return []string{"Retry-After-Ms", fmt.Sprint(math.Ceil(wait.Seconds() * 1000))}
+		ms := fmt.Sprint(math.Ceil(wait.Seconds() * 1000))
+		return answer(429, rateLimited, "Retry-After-Ms", ms)
+	case "words":
+		message := fmt.Sprintf("Please try again in %v.", wait.Round(time.Millisecond))
+		return answer(429, apiBody("tokens", "rate_limit_exceeded", "", message))
+	case "time of the reset":
+		whole := time.Duration(l.burst / l.rate * float64(time.Second))
+		return answer(429, rateLimited,
+			"X-Ratelimit-Remaining-Requests", "0",
+			"X-Ratelimit-Reset-Requests", whole.String())
 	}
-	return []string{"Retry-After", l.header}
+	return answer(429, rateLimited, "Retry-After", l.header)
 }
