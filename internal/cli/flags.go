@@ -33,7 +33,7 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	c.Flags().Func("config",
 		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
 		given(&f.config.Config))
-	_ = c.MarkFlagFilename("config") // it is there
+	completeFile(c, "config")
 }
 
 // add adds the flags --config, --model, --debug and --offline to a command.
@@ -46,7 +46,13 @@ func (f *commonFlags) add(c *cobra.Command) {
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
 		given(&f.config.Debug)) // "true" without a value
-	_ = c.MarkFlagFilename("debug")
+	completeFile(c, "debug")
+}
+
+// completeFile makes shells complete the names of files for a flag.
+func completeFile(c *cobra.Command, name string) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
 }
 
 // given sets a flag of the configuration.
