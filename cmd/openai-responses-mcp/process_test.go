@@ -177,7 +177,7 @@ func TestServeSignals(t *testing.T) {
 	_, env := newAPI(t, "always", "ok")
 	r := newReplica(t, env, overHTTP+"--max-calls 8 --metrics 127.0.0.1:0")
 	begin := regexp.MustCompile(`/mcp version=\S+ metrics=127\.0\.0\.1:0 ` +
-		`timeout=5m0s drain=5m0s max_calls=8 max_calls_per_user=2 calls_per_hour=0\n`)
+		`timeout=5m0s drain=5m0s max_calls=8 max_calls_per_user=2\n`)
 	if !begin.MatchString(r.log()) {
 		t.Errorf("the log is %s, want %s", r.log(), begin)
 	}

@@ -23,7 +23,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
@@ -86,13 +85,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	addDefaults(root)
-	for _, c := range append(root.Commands(), root) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if wanted[f.Value.Type()] != "" {
-				f.Value = checked{f.Value}
-			}
-		})
-	}
+	checkFlags(root)
 	return root
 }
 
@@ -100,8 +93,8 @@ func (a *app) command() *cobra.Command {
 func addDefaults(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	help, _, _ := root.Find([]string{"help"}) // both are there
-	help.Short = "print the help of a command"
+	helper, _, _ := root.Find([]string{"help"}) // both are there
+	helper.Short = "print the help of a command"
 	c, _, _ := root.Find([]string{"completion"})
 	c.Use = "completion bash|zsh|fish|powershell"
 	c.Short = "print a completion script for bash, zsh, fish or powershell"

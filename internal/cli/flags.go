@@ -34,7 +34,7 @@ func (f *commonFlags) addConfig(c *cobra.Command) {
 	c.Flags().Func("config",
 		"`PATH` of a YAML file (default ~/.config/openai-responses-mcp/config.yaml)",
 		given(&f.config.Config))
-	_ = c.MarkFlagFilename("config") // it is there
+	completeFile(c, "config")
 }
 
 // add adds the flags --config, --model, --debug and --offline to a command.
@@ -47,7 +47,13 @@ func (f *commonFlags) add(c *cobra.Command) {
 	c.Flags().BoolFunc("debug",
 		"log to stderr, and to PATH as well; shows questions and answers",
 		given(&f.config.Debug)) // "true" without a value
-	_ = c.MarkFlagFilename("debug")
+	completeFile(c, "debug")
+}
+
+// completeFile makes shells complete the names of files for a flag.
+func completeFile(c *cobra.Command, name string) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	_ = c.RegisterFlagCompletionFunc(name, files) // the flag is there
 }
 
 // given sets a flag of the configuration.
@@ -90,7 +96,7 @@ func choice(c *cobra.Command, value *string, name, usage string, words ...string
 // wanted says what the flags of a type of package pflag take.
 var wanted = map[string]string{
 	"bool":     "true or false",
-	"int":      "a whole number of at least 0",
+	"int":      "a whole number of at least 0, with at most 18 digits",
 	"duration": "a duration of at least 0, such as 90s or 5m",
 	"":         "an IP address, such as 192.0.2.1", // TextVar
 }
@@ -112,6 +118,19 @@ func (v checked) Set(s string) error {
 	return nil
 }
 
+// checkFlags makes the flags of a command, and of those below it, checked.
+func checkFlags(c *cobra.Command) {
+	c.InitDefaultHelpFlag()
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if wanted[f.Value.Type()] != "" {
+			f.Value = checked{f.Value}
+		}
+	})
+	for _, sub := range c.Commands() {
+		checkFlags(sub)
+	}
+}
+
 // prepare returns args in the form that package cobra parses, or why they are wrong, and sets the
 // format of the log, which errors have too. The command comes first. Questions are quoted, see
 // asWords. For the other commands the path of --debug may follow after a blank.
@@ -126,9 +145,9 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		if c != root {
 			right := c.CommandPath() + " " + strings.Join(rest, " ")
 			root.Annotations = map[string]string{hintKey: "put the command first: " + right}
-		}
-		if slices.Contains(args, c.Name()) { // else it is the path of --debug
-			return nil, noWords(root, []string{c.Name()})
+			if slices.Contains(args, c.Name()) { // else it is the path of --debug
+				return nil, noWords(root, []string{c.Name()})
+			}
 		}
 		return args, nil
 	}

@@ -70,6 +70,12 @@ var usageErrors = []struct{ args, problem, hint string }{
 		"MCP clients start it with --stdio; " + first + "doctor --debug",
 	},
 	{"--offline hello", `unexpected argument "hello"`, seeRoot},
+	{"--help=maybe", `invalid value "maybe" for --help: must be true or false`, seeRoot},
+	{
+		"completion bash --no-descriptions=maybe",
+		`invalid value "maybe" for --no-descriptions: must be true or false`,
+		"see openai-responses-mcp completion bash --help",
+	},
 	{"login --remove=maybe", `invalid value "maybe" for --remove: must be true or false`, seeLogin},
 	{
 		"completion tcsh",

@@ -53,7 +53,7 @@ const serve = "serve --http 127.0.0.1:0 "
 func TestServeFlags(t *testing.T) {
 	const needIssuer = "--public-url and the flags of OAuth need --oauth-issuer"
 	const (
-		whole    = ": must be a whole number of at least 0"
+		whole    = ": must be a whole number of at least 0, with at most 18 digits"
 		duration = ": must be a duration of at least 0, such as 90s or 5m"
 		address  = ": must be an IP address, such as 192.0.2.1"
 	)

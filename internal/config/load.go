@@ -219,6 +219,7 @@ func (l *loader) debug(source, value string) {
 		l.Server.DebugFile = l.expand(value)
 		l.accept("server.debug_file", source)
 	}
+
 	l.Server.Debug = isOn
 	l.accept("server.debug", source)
 }
