@@ -204,7 +204,7 @@ func TestServeWarnings(t *testing.T) {
 	r.logged("serving MCP on")
 	r.url = address.FindString(r.log())
 	if runtime.GOOS == "linux" {
-		r.logged(" limit=256 needed=1218\n")
+		r.logged(" limit=256 needed=1418\n")
 	}
 
 	r.header = http.Header{"X-Forwarded-For": {"6.6.6.6, 192.0.2.7"}}

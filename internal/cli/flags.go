@@ -229,16 +229,13 @@ func noWords(c *cobra.Command, words []string) error {
 	return nil
 }
 
-// withoutBrackets makes an example of a list in JSON one of a flag.
-var withoutBrackets = strings.NewReplacer(`["`, "", `"]`, "")
-
 // flagError says what is wrong with a flag.
 func flagError(c *cobra.Command, err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if ok {
 		cause, _, _ := strings.Cut(invalid.Unwrap().Error(), ", got ") // the value, as JSON
 		return usageError(seeHelp(c), "invalid value %q for --%s: %s",
-			invalid.GetValue(), invalid.GetFlag().Name, withoutBrackets.Replace(cause))
+			invalid.GetValue(), invalid.GetFlag().Name, cause)
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
