@@ -22,22 +22,6 @@ func TestRender(t *testing.T) {
 	})
 }
 
-// What the parser would drop is shown as it is.
-func TestAsIs(t *testing.T) {
-	for _, block := range []string{
-		"|a|b|\n|-|-|",
-		"| a | b |\n|---|---|\n| x || y | z |",
-		"a\n-||", // the parser panics
-		"<details>\n<summary>More</summary>\n</details>\n\nH<sub>2</sub>O and 1 < 2.",
-		"See [the page][1].\n\n1. a\n\n[1]: https://a.example/x",
-		"a[^1] b\n\n[^1]: c [^2",
-	} {
-		t.Run(block, func(t *testing.T) {
-			compare.Equal(t, "rendered", rendered(block, 40), block+"\n")
-		})
-	}
-}
-
 func TestStyles(t *testing.T) {
 	short := strings.NewReplacer(
 		"\x1b[0m", "</>",
