@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"cmp"
+	_ "embed"
 	"strings"
 	"testing"
 
@@ -8,8 +10,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
-// pages are the words for pages in the rows of citationTests. BAD and WORSE are blocked by
-// newAnswerer. "~" is a blank in a word.
+// pages are the words of citations.table. BAD and WORSE are blocked by newAnswerer.
 var pages = strings.NewReplacer(
 	"BAD", "https://www.bad.example/x",
 	"WORSE", "https://www.worse.example/x",
@@ -18,54 +19,11 @@ var pages = strings.NewReplacer(
 	"C", "https://c.example/",
 	"D", "https://d.example/",
 	"~", " ",
+	`\n`, "\n",
 )
 
-// citationTests have the items of a response and the citations of the answer. An item is search and
-// its sources, or the phase of a message if it has one, its text in a word, and the pages that it
-// cites.
-var citationTests = []struct{ name, items, want string }{
-	{"no search", "x", ""},
-	{"no search, links", "[x](A)~B", ""},
-	{"none", "search; x", ""},
-	{"cited", "search C D; x A B", "A B"},
-	{"twice", "x A A#part http://a.example B", "A B"},
-	{"at most three", "D A B C D", "D A B"},
-	{"found", "search A B; search B C; x", "A B C"},
-	{"cited, no page", "search A; x javascript:x", "A"},
-
-	{"name", "search B weather; x A", "A weather"},
-	{"name found", "search one A one; x", "one A"},
-	{
-		"names that are none",
-		"search javascript:alert(1) data:text/html,x https:/bad.example/a [a](javascript:x) a~b " +
-			"//bad.example " + strings.Repeat("a", 65) + " a-b_c.9; x",
-		"a-b_c.9",
-	},
-
-	{"two scripts", "x https://日本.example https://xn--wgv71a.example A", "https://日本.example A"},
-
-	{"links", "search; [x](A)~and~B.", "A B"},
-	{"links, at most three", "search; [x](A)~[x](B)~[x](C)~[x](D)", "A B C"},
-	{"links, list first", "search; A~B\n\nSources:\n-~C~(2025-01-02)", "C A B"},
-	{"links, blocked", "search; [x](BAD)~WORSE~A", "A"},
-	{"links, and none is a page", "search; x javascript:x; [x](A)", "A"},
-	{"links, and pages are found", "search B; [x](A)", "B"},
-	{"links, and a name is found", "search one; [x](A)", "one"},
-	{"links of a commentary", "search; commentary [x](A); final_answer f", ""},
-
-	{"blocked", "x BAD A", "A"},
-	{"blocked by search.extra", "x WORSE A", "A"},
-	{"blocked, with a backslash", `x https://bad.example\x A`, "A"},
-	{"blocked, as a name", "search https://bad%2eexample/ one; x", "one"},
-	{"blocked, found", "search BAD A; x", "A"},
-	{"blocked, all", "search one; x BAD", "one"},
-
-	// A commentary that cites a page proves a search. Its pages count if the answer cites none.
-	{"commentary", "commentary c A; final_answer f", "A"},
-	{"commentary too", "commentary c A; final_answer f B", "B"},
-	{"commentary, no page", "commentary c A; final_answer f javascript:x", "A"},
-	{"commentary and search", "commentary c A; search B; final_answer f", "A"},
-}
+//go:embed testdata/citations.table
+var citations string
 
 // items makes the items of a row.
 func items(row string) (all []string) {
@@ -88,9 +46,13 @@ func items(row string) (all []string) {
 }
 
 func TestCitations(t *testing.T) {
-	for _, tt := range citationTests {
-		t.Run(tt.name, func(t *testing.T) {
-			ans, err := ask(t, completed(items(tt.items)...))
+	for line := range strings.SplitSeq(citations, "\n") {
+		row := strings.Split(line, " | ")
+		if len(row) < 3 {
+			continue
+		}
+		t.Run(row[0], func(t *testing.T) {
+			ans, err := ask(t, completed(items(row[1])...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,14 +60,15 @@ func TestCitations(t *testing.T) {
 			if ans.Citations == nil {
 				t.Error("citations are nil, which is null in JSON")
 			}
-			searched := !strings.HasPrefix(tt.name, "no search")
+			searched := !strings.HasPrefix(row[0], "no search")
 			compare.Equal(t, "used_search", ans.UsedSearch, searched)
 
 			var got []string
 			for _, c := range ans.Citations {
 				got = append(got, c.URL)
 			}
-			compare.Equal(t, "citations", strings.Join(got, " "), pages.Replace(tt.want))
+			list := cmp.Or(strings.Join(got, " "), "none")
+			compare.Equal(t, "citations", list, pages.Replace(row[2]))
 		})
 	}
 }

@@ -69,38 +69,14 @@ func TestPage(t *testing.T) {
 
 // The cut keeps pages of the text before others, and has places for names and pages.
 func TestCitationsLimit(t *testing.T) {
-	for name, tt := range map[string]struct {
-		text    string
-		sources string
-		limit   int
-		want    string
-	}{
-		"pages":        {"x", "http://a/ http://b/ http://c/", 2, "http://a/ http://b/"},
-		"within limit": {"See [b](http://b/).", "http://a/ http://b/", 3, "http://a/ http://b/"},
-
-		"linked": {
-			"[d](http://d/) http://c/",
-			"http://a/ http://b/ http://c/ http://d/",
-			3,
-			"http://c/ http://d/ http://a/",
-		},
-		"linked, with a name": {"See http://b/", "http://a/ http://b/ time", 2, "http://b/ time"},
-
-		"name last":  {"x", "http://a/ http://b/ http://c/ time", 3, "http://a/ http://b/ time"},
-		"one place":  {"x", "http://a/ time", 1, "time"},
-		"two names":  {"x", "http://a/ http://b/ one two", 3, "http://a/ one two"},
-		"many names": {"x", "http://a/ one two three", 3, "http://a/ one two"},
-		"names only": {"x", "one two three", 2, "one two"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			list := sources(strings.Fields(tt.sources)...)
-
-			var got []string
-			for _, c := range NewDocument(tt.text).Citations(list, tt.limit, today) {
-				got = append(got, c.URL)
-			}
-
-			compare.Equal(t, "citations", strings.Join(got, " "), tt.want)
-		})
-	}
+	check(t, table(t, "limit"), func(row string) string {
+		parts := strings.Split(row, "; ")
+		most, _ := strconv.Atoi(parts[0])
+		list := sources(strings.Fields(parts[1])...)
+		var got []string
+		for _, c := range NewDocument(parts[2]).Citations(list, most, today) {
+			got = append(got, c.URL)
+		}
+		return strings.Join(got, " ")
+	})
 }

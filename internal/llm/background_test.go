@@ -305,48 +305,49 @@ func TestBackgroundMemory(t *testing.T) {
 	}
 }
 
+// played returns the steps that a row of a table names.
+func played(names string) (steps []step) {
+	const (
+		created = `{"type":"response.created","sequence_number":0,
+			"response":{"id":"resp_1","background":true}}`
+		ye = `{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`
+		s  = `{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`
+	)
+	completed := `{"type":"response.completed","sequence_number":3,"response":` + finished + `}`
+	byName := map[string]step{
+		"half":    sseStep(created, ye, `{"type":"keepalive"}`),
+		"whole":   sseStep(created, ye, s, completed),
+		"object":  answer(200, finished),
+		"other":   answer(200, strings.Replace(finished, "resp_1", "resp_2", 1)),
+		"page":    answer(200, "<html>"),
+		"403":     answer(403, "<html>"),
+		"too-old": answer(400, `{"error":{"message":"too old"}}`),
+		"words":   inWords("background can only be used with store"),
+		"begun":   hangs(sseStep(created)),
+		"more":    hangs(sseStep(ye)),
+		"part":    hangs(answer(200, finished[:20])),
+		"silent":  silent,
+		"nothing": sseStep(),
+		"broken":  broken(io.ErrUnexpectedEOF),
+		"wait":    answer(429, rateLimited, "Retry-After", "60"),
+		"limited": answer(429, rateLimited),
+	}
+	for name := range strings.FieldsSeq(names) {
+		next := byName[name]
+		if next == nil {
+			status, _ := strconv.Atoi(name)
+			next = answer(status, "")
+		}
+		steps = append(steps, next)
+	}
+	return steps
+}
+
 // Servers that send all events again, an event without a number, or no stream.
 func TestOtherStreams(t *testing.T) {
-	all := []string{
-		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`,
-		`{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`,
-		`{"type":"response.output_text.delta","sequence_number":2,"item_id":"m","delta":"s."}`,
-		`{"type":"response.completed","sequence_number":3,"response":` + finished + `}`,
-	}
-
-	half := sseStep(all[0], all[1], `{"type":"keepalive"}`)
-	whole := sseStep(all...)
-	object := answer(200, finished)
-	other := answer(200, strings.Replace(finished, "resp_1", "resp_2", 1))
-
-	for _, tt := range []struct {
-		name  string
-		steps []step
-		posts int // the other requests are GETs
-	}{
-		{"from the start again", []step{half, whole}, 1},
-		{"an object in place of the stream", []step{half, object}, 1},
-		{
-			"refused in words",
-			[]step{inWords("background can only be used with store"), whole}, 2,
-		},
-		{"no GET", []step{half, answer(405, ""), answer(405, ""), whole}, 2},
-		{"no GET for a moment", []step{half, answer(405, ""), object}, 1},
-		{
-			"another response",
-			[]step{half, other, other, object}, 2,
-		},
-		{
-			"a web page in place of the response",
-			[]step{half, answer(200, "<html>"), answer(200, "<html>"), object}, 2,
-		},
-		{
-			"a firewall refuses the stream",
-			[]step{half, answer(403, "<html>"), object}, 1,
-		},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api := newClient(1, tt.steps...)
+	for name, row := range table(t, "other-streams") {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newClient(1, played(row[0])...)
 			events, err := watch(t.Context(), c, backgroundQuestion())
 			wantSuccess(t, err)
 			wantEqual(t, "text", eventText(events), "Yes.")
@@ -357,8 +358,7 @@ func TestOtherStreams(t *testing.T) {
 					posts++
 				}
 			}
-
-			wantEqual(t, "POSTs", posts, tt.posts)
+			wantEqual(t, "POSTs", fmt.Sprint(posts), row[1])
 		})
 	}
 }
@@ -389,33 +389,18 @@ func silent(req *http.Request) (*http.Response, error) {
 // A connection of a response in the background that says nothing is given up. The answer comes on
 // another one.
 func TestSilence(t *testing.T) {
-	half := hangs(sseStep(
-		`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","background":true}}`))
-	more := hangs(sseStep(
-		`{"type":"response.output_text.delta","sequence_number":1,"item_id":"m","delta":"Ye"}`))
-	tooOld := answer(400, `{"error":{"message":"too old"}}`)
-	object := answer(200, finished)
-
-	for _, tt := range []struct {
-		name    string
-		steps   []step
-		seconds float64 // without the waits between two requests
-	}{
-		{"a stream", []step{half, object}, 60},
-		{"a stream that is resumed", []step{half, more, more, object}, 180},
-		{"no header of a stream", []step{half, silent, object}, 90},
-		{"half an object", []step{half, tooOld, hangs(answer(200, finished[:20])), object}, 90},
-		{"no header of an object", []step{half, tooOld, silent, silent, object}, 120},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api := newClient(0, tt.steps...)
+	for name, row := range table(t, "silence") {
+		bubble(t, name, func(t *testing.T) {
+			steps := played(row[0])
+			least, _ := strconv.Atoi(row[1])
+			c, api := newClient(0, steps...)
 			began := time.Now()
 			events, err := watch(t.Context(), c, backgroundQuestion())
 			wantSuccess(t, err)
 			wantEqual(t, "text", eventText(events), "Yes.")
-			api.wantRequests(t, len(tt.steps))
+			api.wantRequests(t, len(steps))
 
-			waits := time.Since(began).Seconds() - tt.seconds
+			waits := time.Since(began).Seconds() - float64(least)
 			if waits < 0 || waits > 10 {
 				t.Errorf("the waits took %v s", waits)
 			}
@@ -423,7 +408,7 @@ func TestSilence(t *testing.T) {
 	}
 
 	bubble(t, "in the foreground", func(t *testing.T) {
-		c, api := newClient(0, half)
+		c, api := newClient(0, played("begun")...)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		_, err := c.Create(ctx, &Call{}, question())

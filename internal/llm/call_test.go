@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -50,36 +51,17 @@ func TestCall(t *testing.T) {
 
 // A call gives up waiting for the rate limit at its time, but only if it has cost nothing.
 func TestWaitUntil(t *testing.T) {
-	refuse := answer(429, rateLimited, "Retry-After", "60")
-	again := answer(429, rateLimited)
-	broken := func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
-	unavailable := answer(503, "")
-	redirect := answer(302, "")
-	for _, tt := range []struct {
-		name     string
-		steps    []step
-		requests int
-		waits    bool
-	}{
-		{"refused", []step{refuse}, 1, true},
-		{"refused again", []step{again, again, refuse}, 3, true},
-		{"another error", []step{unavailable, refuse}, 2, true},
-		{"a final error", []step{redirect}, 1, false},
-		{"perhaps asked", []step{broken, refuse, answer(200, finished)}, 3, false},
-		{"asked", []step{sseStep(), refuse, answer(200, finished)}, 3, false},
-		{"answered", []step{answer(200, finished)}, 1, false},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c, api := newClient(3, tt.steps...)
+	for name, row := range table(t, "wait-until") {
+		bubble(t, name, func(t *testing.T) {
+			c, api := newClient(3, played(row[0])...)
 			began := time.Now()
 			const most = 10 * time.Second
 			call := &Call{WaitUntil: began.Add(most)}
 			_, err := c.Create(t.Context(), call, question())
 
-			wantEqual(t, "waits", errors.Is(err, ErrWaiting), tt.waits)
-			wantEqual(t, "in time", time.Since(began) == most, tt.waits)
+			got := fmt.Sprint(len(api.bodies), errors.Is(err, ErrWaiting), time.Since(began) == most)
+			wantEqual(t, "requests, whether it waits and whether in time", got, row[1])
 			wantEqual(t, "waiting calls", c.Waiting(), 0)
-			api.wantRequests(t, tt.requests)
 		})
 	}
 }

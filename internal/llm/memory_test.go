@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 var (
@@ -23,15 +25,17 @@ type shared struct {
 	steps map[Person]step
 	sent  map[Person][]map[string]any // the bodies
 	at    []time.Time
+
+	log strings.Builder // of the client
 }
 
 // newShared returns a client of an API that people share.
-func newShared(t testing.TB) (*Client, *shared) {
+func newShared() (*Client, *shared) {
 	s := &shared{
 		steps: map[Person]step{},
 		sent:  map[Person][]map[string]any{},
 	}
-	c := newClientOf(testURL, s, 0, t.Output())
+	c := newClientOf(testURL, s, 0, &s.log)
 	c.memory.pause = 5 * time.Second
 	return c, s
 }
@@ -74,6 +78,17 @@ func (s *shared) set(next step, people ...Person) {
 	}
 }
 
+// refuse refuses the requests of alice that have a parameter.
+func (s *shared) refuse(path string, fault step) {
+	s.set(func(req *http.Request) (*http.Response, error) {
+		bodies := s.sent[alice]
+		if sends(bodies[len(bodies)-1], path) {
+			return fault(req)
+		}
+		return answer(200, finished)(req)
+	}, alice)
+}
+
 // requests returns how many requests a person has sent.
 func (s *shared) requests(p Person) int {
 	s.mu.Lock()
@@ -99,7 +114,7 @@ var keyFaults = map[string]step{
 func TestRefusalsOfOne(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared(t)
+			c, api := newShared()
 			api.set(fault, alice)
 			for range 100 {
 				if asks(t, c, alice) == nil {
@@ -120,7 +135,7 @@ func TestRefusalsOfOne(t *testing.T) {
 func TestRefusalsInBetween(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared(t)
+			c, api := newShared()
 			for _, p := range []Person{alice, alice, bob, bob, alice} {
 				api.set(fault, p)
 				if asks(t, c, p) == nil {
@@ -140,7 +155,7 @@ func TestRefusalsInBetween(t *testing.T) {
 func TestRefusalsOfAll(t *testing.T) {
 	for name, fault := range keyFaults {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared(t)
+			c, api := newShared()
 			api.set(fault, alice, bob, carol)
 			for range 3 {
 				_ = asks(t, c, alice)
@@ -181,7 +196,7 @@ func TestRefusalsEnd(t *testing.T) {
 	}
 	for name, well := range map[string]step{"header at once": nil, "header at the end": late} {
 		bubble(t, name, func(t *testing.T) {
-			c, api := newShared(t)
+			c, api := newShared()
 			people := []Person{alice, bob, carol}
 			api.set(keyFaults["401"], people...)
 			for i := range 300 {
@@ -208,7 +223,7 @@ func TestRefusalsEnd(t *testing.T) {
 // Without a pause each call asks the API, and gets the error of its own request.
 func TestRefusalsOff(t *testing.T) {
 	bubble(t, "off", func(t *testing.T) {
-		c, api := newShared(t)
+		c, api := newShared()
 		c.memory.pause = 0
 		api.set(keyFaults["401"], alice)
 		api.set(keyFaults["402"], bob)
@@ -227,7 +242,7 @@ func TestParameterMemory(t *testing.T) {
 	for name, row := range table(t, "parameters") {
 		bubble(t, name, func(t *testing.T) {
 			code, message, people, lacking := row[0], row[1], row[2], row[3]
-			c, api := newShared(t)
+			c, api := newShared()
 			fault := answer(400, apiBody("", code, "reasoning.effort", message))
 			once := func(req *http.Request) (*http.Response, error) {
 				api.set(nil, alice, bob)
@@ -261,7 +276,7 @@ func TestParameterMemory(t *testing.T) {
 // What the request without a parameter is refused for, too, says nothing about the parameter.
 func TestRefusedAnyway(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
-		c, api := newShared(t)
+		c, api := newShared()
 		api.set(refusedAs("reasoning.effort", "Nope."), alice)
 		wantKind(t, asks(t, c, alice), KindParameter)
 		wantSuccess(t, asks(t, c, bob))
@@ -276,7 +291,7 @@ func TestIdentifier(t *testing.T) {
 	for name, row := range table(t, "identifier") {
 		bubble(t, name, func(t *testing.T) {
 			fault, want, stays := row[0], row[1], row[2]
-			c, api := newShared(t)
+			c, api := newShared()
 			api.set(answer(400, `{"error":{`+fault+`}}`), alice)
 			kind := kindOf(t, asks(t, c, alice))
 			wantEqual(t, "kind", kind.Label(), want)
@@ -290,7 +305,7 @@ func TestIdentifier(t *testing.T) {
 
 // An error for which safety_identifier may be a word of the question leaves it in.
 func TestIdentifierAskedFor(t *testing.T) {
-	c, api := newShared(t)
+	c, api := newShared()
 	api.set(inWords("Unsupported: 'what is a safety_identifier?'"), alice)
 	r := question()
 	r.Input = []json.RawMessage{UserMessage("What is a safety_identifier?")}
@@ -305,15 +320,9 @@ func TestBackgroundInWords(t *testing.T) {
 	for name, row := range table(t, "in-words") {
 		bubble(t, name, func(t *testing.T) {
 			asked, code, message, kind, want := row[0], row[1], row[2], row[3], row[4]
-			c, api := newShared(t)
+			c, api := newShared()
 			fault := answer(400, apiBody("", code, "", message))
-			api.set(func(req *http.Request) (*http.Response, error) {
-				bodies := api.sent[alice]
-				if sends(bodies[len(bodies)-1], "background") {
-					return fault(req)
-				}
-				return answer(200, finished)(req)
-			}, alice)
+			api.refuse("background", fault)
 			r := backgroundQuestion()
 			r.Input = []json.RawMessage{UserMessage(asked)}
 
@@ -336,26 +345,18 @@ func TestBackgroundInWords(t *testing.T) {
 // A parameter that is refused to one person while others succeed has a warning a minute.
 func TestParameterWarnings(t *testing.T) {
 	bubble(t, "45 calls in 9 s", func(t *testing.T) {
-		var log strings.Builder
-		api := &shared{steps: map[Person]step{}, sent: map[Person][]map[string]any{}}
-		c := newClientOf(testURL, api, 0, &log)
-		api.set(func(req *http.Request) (*http.Response, error) {
-			bodies := api.sent[alice]
-			if sends(bodies[len(bodies)-1], "reasoning.effort") {
-				return answer(400, apiBody("", "", "reasoning.effort", "Nope."))(req)
-			}
-			return answer(200, finished)(req)
-		}, alice)
+		c, api := newShared()
+		api.refuse("reasoning.effort", answer(400, apiBody("", "", "reasoning.effort", "Nope.")))
 		for range 45 {
 			wantSuccess(t, asks(t, c, alice))
 			wantSuccess(t, asks(t, c, bob))
 			time.Sleep(200 * time.Millisecond)
 		}
-		wantWarnings(t, &log, 1)
+		wantWarnings(t, &api.log, 1)
 
 		time.Sleep(time.Minute)
 		wantSuccess(t, asks(t, c, alice))
-		wantWarnings(t, &log, 2)
-		wantEqual(t, "the last one counts", strings.Contains(log.String(), "count=45"), true)
+		wantWarnings(t, &api.log, 2)
+		compare.Contains(t, "log", api.log.String(), "count=45")
 	})
 }

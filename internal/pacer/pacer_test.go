@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
 // player is an API that plays its part for alice and for bob. A letter is a request: R is refused
@@ -100,17 +102,16 @@ func TestTimes(t *testing.T) {
 	for _, row := range plays[1:] { // after a comment
 		lines := strings.Split(row, "\n")
 		asked, parts, _ := strings.Cut(lines[1], " ")
-		bubble(t, lines[0], func(t *testing.T) {
+		t.Run(lines[0], func(t *testing.T) {
 			wait, err := time.ParseDuration(asked)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			requests := play(t, wait, parts, strings.Split(lines[2], ", "))
-			got := strings.Join(requests, ", ")
-			if got != lines[3] {
-				t.Errorf("requests at %s\nwant %s", got, lines[3])
-			}
+			synctest.Test(t, func(t *testing.T) {
+				requests := play(t, wait, parts, strings.Split(lines[2], ", "))
+				compare.Equal(t, "requests", strings.Join(requests, ", "), lines[3])
+			})
 		})
 	}
 }
@@ -149,13 +150,6 @@ func TestRace(t *testing.T) {
 	if n := p.Waiting(); n != 0 {
 		t.Errorf("%d calls wait, want 0", n)
 	}
-}
-
-// bubble runs a subtest in a synctest bubble.
-func bubble(t *testing.T, name string, f func(*testing.T)) {
-	t.Run(name, func(t *testing.T) {
-		synctest.Test(t, f)
-	})
 }
 
 // A person is forgotten after a minute.
