@@ -1,0 +1,26 @@
+package compare
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Table returns the rows of a table in testdata. " | " separates its columns, and the last one has
+// the rest of the line. "#" begins a comment, \r and \n stand for line ends, and EMPTY for nothing.
+func Table(t testing.TB, name string, columns int) (rows [][]string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name + ".table")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	values := strings.NewReplacer(`\r`, "\r", `\n`, "\n", "EMPTY", "")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		line = strings.TrimSuffix(line, "\r") // of a checkout on Windows
+		if line != "" && line[0] != '#' {
+			rows = append(rows, strings.SplitN(values.Replace(line), " | ", columns))
+		}
+	}
+	return rows
+}
