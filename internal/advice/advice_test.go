@@ -48,7 +48,6 @@ func TestQuestion(t *testing.T) {
 		return &llm.Error{Kind: llm.KindTimeout, Err: errors.Join(causes...)}
 	}
 	const raise = "raise request.timeout_ms or OPENAI_API_TIMEOUT"
-	const silent = "; the model wrote no answer"
 
 	advises(t, map[error]advice{
 		errors.New("looking up profile\n\"x\""): {`looking up profile "x"`, ""},
@@ -64,16 +63,6 @@ func TestQuestion(t *testing.T) {
 		answer.ErrGone: {
 			"the API does not have the answer any more",
 			"it keeps answers for about ten minutes, with responses.store: true for longer",
-		},
-
-		llm.KindNoText.Errorf("no output"): {"no output" + silent, "try again"},
-		llm.KindNoText.Errorf("incomplete: content_filter"): {
-			"incomplete: content_filter" + silent,
-			"rephrase the question",
-		},
-		llm.KindNoText.Errorf("incomplete: max_output_tokens"): {
-			"incomplete: max_output_tokens" + silent,
-			"ask for less, or raise max_output_tokens of the profile",
 		},
 	})
 }

@@ -44,36 +44,16 @@ func TestCallers(t *testing.T) {
 // What people can do themselves.
 func TestOwnMistakes(t *testing.T) {
 	queued := errors.Join(answer.TimeoutError(time.Minute), llm.QueuedError(3))
-	about := func(kind llm.Kind, param, message string) error {
-		return &llm.Error{Kind: kind, Status: 400, Param: param, Message: message}
-	}
-	for err, want := range map[error]string{
-		&llm.Error{Kind: llm.KindTimeout, Err: queued}: "timed out after 60 s: ask for less, or fewer questions at once",
-		&llm.Error{Kind: llm.KindRateLimit, Status: 429, RetryAfter: 7 * time.Second}: "rate limited (429): " +
-			"try again in 7 s",
-		&llm.Error{Kind: llm.KindBlocked, Status: 400}: "blocked (400): OpenAI has blocked you; " +
-			"do not ask again, and tell the operator of this server",
-
-		about(llm.KindFiltered, "", "Flagged."):  "question refused (400): rephrase the question: Flagged.",
-		about(llm.KindFiltered, "prompt", "No."): "question refused (400): rephrase the question: No.",
-		about(llm.KindTooLong, "input", "Long."): "question too long (400): " +
-			"ask for less, or make the question shorter: Long.",
-		about(llm.KindParameter, "input[0]", "Empty."): "request refused (400): " +
-			"rephrase the question, or tell the operator of this server: Empty.",
-		about(llm.KindParameter, "safety_identifier", "No."): "request refused (400): " +
-			"tell the operator of this server",
-
-		llm.KindNoText.Errorf("incomplete: max_output_tokens"): "incomplete: max_output_tokens; " +
-			"the model wrote no answer: ask for less",
-		llm.KindNoText.Errorf("incomplete: content_filter"): "incomplete: content_filter; " +
-			"the model wrote no answer: rephrase the question",
-		llm.KindNoText.Errorf("incomplete: other"): "incomplete: other; " +
-			"the model wrote no answer: rephrase the question, or ask for less",
-		about(llm.KindCanceled, "", "the response was cancelled"): "cancelled: ask again",
-
+	errs := map[error]string{
+		&llm.Error{Kind: llm.KindTimeout, Err: queued}: "timed out after 60 s: " +
+			"ask for less, or fewer questions at once",
 		answer.ErrGone:     "the API does not have the answer any more",
 		answer.ErrShutdown: "the server restarts: ask again",
-	} {
+	}
+	for _, row := range compare.Table(t, "callers", 2) {
+		errs[listed(t, row[0])] = row[1]
+	}
+	for err, want := range errs {
 		t.Run(want, func(t *testing.T) {
 			compare.Equal(t, "text", ExplainToCaller("answer", err), want)
 		})

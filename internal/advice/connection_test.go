@@ -77,7 +77,6 @@ func TestConnection(t *testing.T) {
 			"check HTTPS_PROXY and NO_PROXY, or ask the administrator of the proxy",
 		},
 		connection("", llm.TunnelError(407)):   password,
-		refused(llm.KindParameter, 407, ""):    password,
 		connection("", http.ErrSchemeMismatch): scheme,
 		connection("", llm.ErrPlainHTTP):       scheme,
 	})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -85,101 +84,34 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Errors that the same request gets again.
-func TestKind(t *testing.T) {
-	const base = "check openai.base_url (OPENAI_BASE_URL)"
-	firewall := refused(llm.KindBadResponse, 403, "")
-	firewall.Err = llm.ErrWebPage
-	parameter := func(name string) error {
-		return &llm.Error{Kind: llm.KindParameter, Status: 400, Param: name}
+// listed returns an error that a table in testdata describes.
+func listed(t *testing.T, description string) error {
+	t.Helper()
+	var d struct {
+		llm.Error `yaml:",inline"`
+		Label     string
+		Page      bool
+	}
+	err := yaml.Unmarshal([]byte(description), &d)
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	advises(t, map[error]advice{
-		// The API repeats a part of the key here, so its message is left out.
-		refused(llm.KindAuth, 401, "Incorrect key: sk-abc***xyz."): {
-			"the API refused the key (401)",
-			"the key is wrong, cut off or revoked: " +
-				"set K to a current key from https://platform.openai.com/api-keys",
-		},
-		refused(llm.KindAuth, 0, "the key in K has a line break"): {
-			"the key in K has a line break",
-			"set K to the key alone, in one line",
-		},
-
-		refused(llm.KindPermission, 403, "No such country"): {
-			"access denied (403): No such country",
-			"check the permissions of the key in K, your region, and any firewall",
-		},
-		firewall: {
-			"received a web page, not an answer (403)",
-			base + ", and whether a firewall or a login page of the network answers instead",
-		},
-		refused(llm.KindUnverified, 400, "no"): {
-			"the organization is not verified (400): no",
-			"verify it at https://platform.openai.com/settings/organization/general, " +
-				"or choose another model",
-		},
-
-		parameter("x"):     {"the API refused x (400)", "check the profile and request.extra_body"},
-		parameter("model"): {"the API refused model (400)", "check model_profiles (MODEL_ANSWER)"},
-		parameter("store"): {
-			"the API refused store (400)",
-			"request.extra_body: {store: null} leaves it out, " +
-				"and the API then keeps question and answer",
-		},
-
-		parameter("safety_identifier"): {
-			"the API refused safety_identifier (400)",
-			"request.extra_body: {safety_identifier: null} leaves it out",
-		},
-
-		refused(llm.KindFiltered, 400, "Flagged."): {
-			"question refused (400): Flagged.",
-			"rephrase the question",
-		},
-		refused(llm.KindTooLong, 200, "Long."): {
-			"question too long: Long.",
-			"ask for less, or make the question shorter",
-		},
-
-		refused(llm.KindBadResponse, 200, "the answer is empty"): {
-			"not an answer of the Responses API: the answer is empty",
-			base,
-		},
-	})
+	i := slices.IndexFunc(llm.Kinds(), func(k llm.Kind) bool { return k.Label() == d.Label })
+	d.Kind = llm.Kinds()[i]
+	if d.Kind == llm.KindNoText {
+		return d.Kind.Errorf("%s", d.Message)
+	}
+	if d.Page {
+		d.Err = llm.ErrWebPage
+	}
+	return &d.Error
 }
 
-// Errors that a later request may not get.
-func TestTemporaryKind(t *testing.T) {
-	later := refused(llm.KindRateLimit, 429, "slow down")
-	later.RetryAfter = 20 * time.Second
-	soon := refused(llm.KindRateLimit, 429, "")
-	soon.RetryAfter = time.Second / 2
-
-	retried := refused(llm.KindServer, 503, "\x1b[31mred")
-	retried.Attempts = 4
-	broken := refused(llm.KindServer, 502, "")
-	broken.Err = llm.ErrWebPage
-	failed := refused(llm.KindFailed, 200, "flagged")
-	failed.Code = "bad_prompt"
-
-	advises(t, map[error]advice{
-		refused(llm.KindRateLimit, 429, ""): {
-			"rate limit reached (429)",
-			"wait a little, or raise request.max_retries",
-		},
-		later: {"rate limit reached (429): slow down", "try again in 20 s"},
-		soon:  {"rate limit reached (429)", "try again in 1 s"},
-
-		broken:  {"the API failed (502)", "try again later"},
-		retried: {"the API failed (503) after 4 attempts: [31mred", "try again later"},
-		failed: {
-			"the response failed (bad_prompt): flagged",
-			"rephrase the question or try again",
-		},
-
-		refused(llm.KindCanceled, 0, ""): {"cancelled", ""},
-	})
+func TestListed(t *testing.T) {
+	for _, row := range compare.Table(t, "advice", 3) {
+		advises(t, map[error]advice{listed(t, row[0]): {row[1], row[2]}})
+	}
 }
 
 // The checks of doctor show the hint.

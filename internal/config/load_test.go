@@ -46,76 +46,21 @@ func mustLoad(t *testing.T, flags Flags, environ ...string) *Config {
 
 // TestLoad loads a file, variables and --model, and looks at one key and at its origin.
 func TestLoad(t *testing.T) {
-	const (
-		debug   = "server.debug"
-		log     = "server.debug_file"
-		effort  = "model_profiles.answer.reasoning_effort"
-		timeout = "request.timeout_ms"
-		number  = "policy.max_citations"
-		within  = "server.answer_within_ms"
+	for _, row := range compare.Table(t, "load", 5) {
+		t.Run(row[0], func(t *testing.T) {
+			key := row[3]
+			c := mustLoad(t, write(t, row[1]), row[2])
+			i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == key })
 
-		anchor = "model_profiles: {answer_detailed: &a {model: m}, answer_quick: *a}"
-		quick  = "model_profiles.answer_quick.model"
-		nulls  = "server:\nsearch: ~\nopenai: {base_url: null, project: }\n"
-		four   = "policy: {max_citations: 4, system: {path: null}}"
-	)
-
-	for _, tt := range []struct{ name, file, variable, key, want string }{
-		{"beside the file", "server: {debug_file: y.log}", "", log, "c/y.log c/config.yaml:1"},
-		{"file is on", "", "DEBUG=/tmp/x.log", debug, "true DEBUG"},
-
-		// Values that the TypeScript program took.
-		{"word in capitals", "", "ANSWER_EFFORT=HIGH", effort, "high ANSWER_EFFORT"},
-		{"fraction", "", "OPENAI_API_TIMEOUT=90000.5", timeout, "90000.5 OPENAI_API_TIMEOUT"},
-
-		{"whole number", "policy: {max_citations: 4.0}", "", number, "4 c/config.yaml:1"},
-		{"whole number in a variable", "", "MAX_CITATIONS=4.0", number, "4 MAX_CITATIONS"},
-		{"exponent", "server: {answer_within_ms: 6e4}", "", within, "60000 c/config.yaml:1"},
-
-		{"alias", anchor, "", quick, "m c/config.yaml:1"},
-		{"byte order mark and nulls", "\ufeff" + nulls + four, "", number, "4 c/config.yaml:4"},
-		{"empty", "", "", number, "3 default"},
-		{"null", "null", "", number, "3 default"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := mustLoad(t, write(t, tt.file), tt.variable)
-			i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == tt.key })
-
-			got := fmt.Sprintf("%v %s", c.fields[i].value, c.Origin(tt.key))
-			compare.Equal(t, tt.key, filepath.ToSlash(got), tt.want)
+			got := fmt.Sprintf("%v %s", c.fields[i].value, c.Origin(key))
+			compare.Equal(t, key, filepath.ToSlash(got), row[4])
 		})
 	}
 }
 
-// The file has a log file. The variable takes words and paths: other programs have names and
-// patterns in it.
 func TestDebug(t *testing.T) {
-	const rest = " ignored: neither a word for on or off nor a path, such as ./debug.log]"
-	for value, want := range map[string]string{
-		"0":              "false c/y.log []",
-		"OFF":            "false c/y.log []",
-		"No":             "false c/y.log []",
-		"1":              "true c/y.log []",
-		"yes":            "true c/y.log []",
-		"On":             "true c/y.log []",
-		"~/x.log":        "true home/x.log []",
-		"~other/x":       "true ~other/x []",
-		"./debug":        "true ./debug []",
-		`C:\debug`:       `true C:\debug []`,
-		"X.LOG":          "true X.LOG []",
-		"x.txt":          "true x.txt []",
-		"x.json":         "true x.json []",
-		"x.jsonl":        "true x.jsonl []",
-		"express":        `true c/y.log [DEBUG: server.debug: "express"` + rest,
-		"react,request":  `true c/y.log [DEBUG: server.debug: "react,request"` + rest,
-		"release":        `true c/y.log [DEBUG: server.debug: "release"` + rest,
-		"2":              `true c/y.log [DEBUG: server.debug: "2"` + rest,
-		"log":            `true c/y.log [DEBUG: server.debug: "log"` + rest,
-		"x.logs":         `true c/y.log [DEBUG: server.debug: "x.logs"` + rest,
-		"express:*":      `true c/y.log [DEBUG: server.debug: "express:*"` + rest,
-		"express/*":      `true c/y.log [DEBUG: server.debug: "express/*"` + rest,
-		"sk-0123456789*": `true c/y.log [DEBUG: server.debug: "[redacted]"` + rest,
-	} {
+	for _, row := range compare.Table(t, "debug", 2) {
+		value, want := row[0], row[1]
 		t.Run(value, func(t *testing.T) {
 			flags := write(t, "server: {debug: true, debug_file: y.log}")
 
@@ -152,42 +97,9 @@ func TestTimeout(t *testing.T) {
 // Profiles are built in. With model_profiles in the file they inherit field by field (spec §3.0).
 // The variables of answer hold for the others, which have variables for their models.
 func TestProfiles(t *testing.T) {
-	const (
-		medium = "gpt-5.2 medium medium  0\n"
-		high   = "gpt-5.2 high high  0\n"
-		low    = "gpt-5.2 low low  0\n"
-		a      = "a medium medium  0\n"
-		quick  = "model_profiles: {answer: null, answer_quick: {model: a}}"
-		two    = "model_profiles: {answer: {model: a}, answer_quick: {verbosity: low}}"
-		// A key of answer_detailed that is set to its zero value is not inherited.
-		zero = `model_profiles:
-  answer: {model: a, verbosity: low, reasoning_summary: auto, max_tool_calls: 5}
-  answer_detailed: {reasoning_effort: high, reasoning_summary: '', max_tool_calls: 0}
-`
-	)
-
-	for _, tt := range []struct{ name, file, environ, want string }{
-		{"no file", "", "", medium + high + low},
-		{"empty section", "model_profiles:", "", medium + high + low},
-		{"answer only", "model_profiles: {answer: {model: a}}", "", a + a + a},
-		{"answer_quick only", quick, "", medium + medium + a},
-		{"zero values", zero, "", "a medium low auto 5\na high low  0\na medium low auto 5\n"},
-		{
-			"variables and the file", two,
-			"MODEL_ANSWER=e MODEL_DETAILED=d ANSWER_EFFORT=high ANSWER_VERBOSITY=high",
-			"e high high  0\nd high high  0\ne high low  0\n",
-		},
-		{
-			"effort", "", "ANSWER_EFFORT=xhigh",
-			"gpt-5.2 xhigh medium  0\ngpt-5.2 xhigh high  0\ngpt-5.2 xhigh low  0\n",
-		},
-		{
-			"models", "", "MODEL_ANSWER=e MODEL_QUICK=q",
-			"e medium medium  0\ne high high  0\nq low low  0\n",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			all := mustLoad(t, write(t, tt.file), strings.Fields(tt.environ)...).ModelProfiles
+	for _, row := range compare.Table(t, "profiles", 4) {
+		t.Run(row[0], func(t *testing.T) {
+			all := mustLoad(t, write(t, row[1]), strings.Fields(row[2])...).ModelProfiles
 
 			got := ""
 			for _, p := range []Profile{all.Answer, all.AnswerDetailed, all.AnswerQuick} {
@@ -195,7 +107,7 @@ func TestProfiles(t *testing.T) {
 					p.Model, p.ReasoningEffort, p.Verbosity, p.ReasoningSummary, p.MaxToolCalls)
 			}
 
-			compare.Equal(t, "profiles", got, tt.want)
+			compare.Equal(t, "profiles", got, row[3])
 		})
 	}
 }

@@ -22,37 +22,17 @@ import (
 
 // The metadata is at one of two paths. Keys are on https, or on loopback if the issuer is there.
 func TestDiscovery(t *testing.T) {
-	const (
-		loopback = "http://localhost:9000"
-		keys     = home + "/keys"
-		distant  = "https://keys.example.com/?p=1"
-		local    = "http://127.0.0.1:9000/keys"
-		plain    = "http://id.example.com/keys"
-	)
-	for _, tt := range []struct{ name, issuer, metadata, keys, fetched string }{
-		{"no path", home, home + oidc, keys, oidc + " /keys"},
-		{"path", home + "/a", home + "/a" + oidc, keys, "/a" + oidc + " /keys"},
-		{
-			"RFC 8414", home + "/a/",
-			home + rfc8414 + "/a", keys,
-			"/a" + oidc + " " + rfc8414 + "/a /keys",
-		},
-		{"nowhere", home, home, keys, oidc + " " + rfc8414},
-		{"distant keys", home, home + oidc, distant, oidc + " " + distant},
-		{"local keys", home, home + oidc, local, oidc},
-		{"loopback", loopback, loopback + oidc, local, loopback + oidc + " " + local},
-		{"keys without TLS", loopback, loopback + oidc, plain, loopback + oidc},
-		{"no URL", loopback, loopback + oidc, ":", loopback + oidc},
-	} {
-		inBubble(t, tt.name, func(t *testing.T) {
+	paths := strings.NewReplacer("OIDC", oidc, "RFC8414", rfc8414)
+	for _, row := range compare.Table(t, "discovery", 5) {
+		inBubble(t, row[0], func(t *testing.T) {
 			w := newWeb()
 			w.pages.Delete(home + oidc)
-			w.pages.Store(tt.metadata, metadata(tt.issuer, tt.keys))
+			w.pages.Store(paths.Replace(row[2]), metadata(row[1], row[3]))
 
-			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, tt.issuer))
+			start(t, w, fmt.Sprintf(`{"Issuers":[%q]}`, row[1]))
 
 			got := strings.ReplaceAll(strings.Join(w.fetches(), " "), home, "")
-			compare.Equal(t, "fetched", got, tt.fetched)
+			compare.Equal(t, "fetched", got, paths.Replace(row[4]))
 		})
 	}
 }

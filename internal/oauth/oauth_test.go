@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,50 +64,8 @@ func verify(t *testing.T, token, want string) {
 }
 
 func TestClaims(t *testing.T) {
-	const (
-		accepted  = "<nil>"
-		expired   = "the token has expired"
-		audience  = "the token is for another audience"
-		issuer    = "the token is from another issuer"
-		notAccess = "the token is not an access token"
-		malformed = "the claims of the token are malformed"
-
-		unsupported = "the token has critical headers, or zip"
-	)
-
-	for claims, want := range map[string]string{
-		`{}`:                          accepted,
-		`{"header":{"typ":"JWT"}}`:    accepted,
-		`{"header":{"typ":"AT+JWT"}}`: accepted,
-		`{"header":{"typ":"application/at+jwt"}}`:         accepted,
-		`{"header":{"typ":"logout+jwt"}}`:                 notAccess,
-		`{"header":{"typ":1}}`:                            notAccess,
-		`{"header":{"crit":["b64"],"b64":true}}`:          unsupported,
-		`{"header":{"zip":"DEF"}}`:                        unsupported,
-		`{"sub":"alice\ud800"}`:                           "the subject of the token is not text",
-		`{"aud":["other","https://mcp.example.com/mcp"]}`: accepted,
-		`{"aud":"api://6f8c"}`:                            accepted,
-		`{"aud":"https://mcp.example.com"}`:               audience,
-		`{"aud":null}`:                                    audience,
-		`{"exp":-30}`:                                     expired,
-		`{"exp":-29}`:                                     accepted,
-		`{"exp":null}`:                                    "the token does not expire",
-		`{"exp":"soon"}`:                                  malformed,
-		`{"nbf":31}`:                                      "the token is not valid yet",
-		`{"nbf":30}`:                                      accepted,
-		`{"sub":""}`:                                      "the token has no subject",
-		`{"iss":"https://evil.example.com"}`:              issuer,
-		`{"iss":null}`:                                    issuer,
-		`{"iss":"https://id.example.com/"}`:               issuer,
-		`{"typ":"ID"}`:                                    notAccess,
-		`{"nonce":"n"}`:                                   notAccess,
-		`{"at_hash":"h"}`:                                 notAccess,
-		`{"c_hash":"h"}`:                                  notAccess,
-		`{"events":{}}`:                                   notAccess,
-		`{"nonce":"n","typ":"Bearer"}`:                    accepted,
-		`{"nonce":"n","header":{"typ":"at+jwt"}}`:         accepted,
-	} {
-		inBubble(t, claims, func(t *testing.T) { verify(t, keyP256.sign(claims), want) })
+	for _, row := range compare.Table(t, "claims", 2) {
+		inBubble(t, row[0], func(t *testing.T) { verify(t, keyP256.sign(row[0]), row[1]) })
 	}
 }
 
@@ -149,28 +108,12 @@ func TestForgedTokens(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	for _, tt := range []struct {
-		required string
-		claims   string
-		want     int
-	}{
-		{`[]`, `{}`, 200},
-		{`[]`, `{"scope":null,"scp":[1]}`, 200},
-		{`["mcp"]`, `{"scope":"openid mcp"}`, 200},
-		{`["mcp"]`, `{"scp":"mcp openid"}`, 200},
-		{`["mcp"]`, `{"scp":["openid","mcp"]}`, 200},
-		{`["mcp","ask"]`, `{"scope":"mcp","scp":"ask"}`, 200},
-		{`["api://6f8c/mcp"]`, `{"scp":"mcp"}`, 200},
-		{`["api://other/mcp"]`, `{"scp":"mcp"}`, 403},
-		{`["api://6f8cmcp"]`, `{"scp":"mcp"}`, 403},
-		{`["mcp"]`, `{}`, 403},
-		{`["mcp","ask"]`, `{"scope":"mcp"}`, 403},
-		{`["mcp"]`, `{"exp":-60}`, 401},
-	} {
-		inBubble(t, tt.required+" "+tt.claims, func(t *testing.T) {
-			r := start(t, newKeys(), fmt.Sprintf(`{"Scopes":%s}`, tt.required))
+	for _, row := range compare.Table(t, "scopes", 3) {
+		inBubble(t, row[0]+" "+row[1], func(t *testing.T) {
+			r := start(t, newKeys(), fmt.Sprintf(`{"Scopes":%s}`, row[0]))
+			want, _ := strconv.Atoi(row[2])
 
-			r.check(tt.want, keyP256, tt.claims)
+			r.check(want, keyP256, row[1])
 		})
 	}
 }
@@ -197,33 +140,8 @@ func TestNames(t *testing.T) {
 // The metadata of a public URL has an address that follows from it. The rest of the challenge is tested
 // with the server.
 func TestURLs(t *testing.T) {
-	const (
-		path    = "/.well-known/oauth-protected-resource"
-		refused = ""
-	)
-
-	for u, want := range map[string]string{
-		"https://mcp.example.com":          "https://mcp.example.com" + path,
-		"https://mcp.example.com:8443/a/b": "https://mcp.example.com:8443" + path + "/a/b",
-		"https://mcp.example.com/a/":       "https://mcp.example.com" + path + "/a",
-		"http://127.0.0.1:8080/mcp":        "http://127.0.0.1:8080" + path + "/mcp",
-		"http://[::1]:8080/a%20b":          "http://[::1]:8080" + path + "/a%20b",
-		"http://localhost:3000":            "http://localhost:3000" + path,
-		"http://mcp.example.com/mcp":       refused,
-		"http://localhost.example.com":     refused,
-		"ftp://localhost":                  refused,
-		"https://:8080":                    refused,
-		"https://example.com:x":            refused,
-		"https://mcp.example.com\n":        refused,
-		"https://日本語.jp":                   refused,
-		"https://id.example.com?":          refused,
-		"https://id.example.com#":          refused,
-		"https://me@id.example.com":        refused,
-		`https://id.example.com/"`:         refused,
-		"https://id.example.com/'":         refused,
-		"https://id.example.com/a//b":      refused,
-		"https://id.example.com/a/../b":    refused,
-	} {
+	for _, row := range compare.Table(t, "urls", 2) {
+		u, want := row[0], row[1]
 		t.Run(u, func(t *testing.T) {
 			o := valid("{}")
 			o.PublicURL = u
@@ -241,19 +159,8 @@ func TestURLs(t *testing.T) {
 
 // A change of valid options is refused.
 func TestOptions(t *testing.T) {
-	const notScope = " is not a scope: no blanks, no quotes"
-
-	for change, want := range map[string]string{
-		`{"Scopes":["mcp","a\"b"]}`:                   `--oauth-scope "a\"b"` + notScope,
-		`{"Scopes":["a\\b"]}`:                         `--oauth-scope "a\\b"` + notScope,
-		`{"Scopes":["a b"]}`:                          `--oauth-scope "a b"` + notScope,
-		`{"Scopes":[""]}`:                             `--oauth-scope ""` + notScope,
-		`{"Audiences":["mcp",""]}`:                    `--oauth-audience "" is empty`,
-		`{"UserClaim":""}`:                            `--oauth-user "" is empty`,
-		`{"Issuers":["https://a","x"]}`:               `--oauth-issuer "x" is not a URL`,
-		`{"Issuers":["http://[::1]","http://[::1]"]}`: `--oauth-issuer "http://[::1]" is given twice`,
-		`{"PublicURL":"x"}`:                           `--public-url "x" is not a URL`,
-	} {
+	for _, row := range compare.Table(t, "options", 2) {
+		change, want := row[0], row[1]
 		t.Run(change, func(t *testing.T) {
 			_, err := New(valid(change))
 

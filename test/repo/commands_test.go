@@ -12,54 +12,8 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 	"github.com/uchimanajet7/openai-responses-mcp/test/apitest"
+	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
-
-// notRun match the commands that TestCommands does not run. They run elsewhere, or need what a test
-// does not have: the network, a published release, a container engine, a cluster, another system.
-var notRun = []string{
-	"cd ",        // TestCommands starts in the repository.
-	"git clone ", // needs the network
-	"docker ",    // .ci/release builds the image with buildah, and calls it.
-	"buildah ",   // .ci/release, with this machine's Go in place of the golang image
-	"npx ",       // .ci/release, from a registry on loopback (test/release/npm.mjs)
-	"brew ",      // .ci/release checks the cask.
-	"curl ",      // .ci/release unpacks and starts each package.
-	"(gh|cosign|npm audit|go install github.com)[ /]", // need a published release
-	"xattr ",     // needs macOS
-	"sha256sum ", // .ci/release, in the step of the checksums
-	"kubectl ",   // test/manifests checks the files.
-	".*sudo ",    // changes the machine; .ci/release has systemd check the unit.
-	"go test ",   // is this test's own run
-	// reads the key from a terminal
-	"openai-responses-mcp login",
-	// does not end; TestServeJSON in internal/cli, and .ci/run over HTTP
-	"openai-responses-mcp serve ",
-}
-
-// output is what a command prints, by its beginning.
-type output struct{ begin, want string }
-
-// outputs have what commands print, by their beginning. The first that fits applies.
-var outputs = []output{
-	{"export |[A-Z]+=", ""},
-	{"(mkdir|printf|echo) .*config/secrets", ""},
-	{"printf %s token:alice ", "142cf5f743a90ad4"},
-	{"go install ./cmd/", ""},
-	{"go run ./cmd/openai-responses-mcp ask |cat go.mod \\| go run ", "Sources:"},
-	{"(go run ./cmd/)?openai-responses-mcp smoke", "used_search"},
-	{"openai-responses-mcp ask ", "tokens"},
-	{"openai-responses-mcp doctor", "policy"},
-	{"openai-responses-mcp setup claude-code --via http --url https", `"Authorization"`},
-	{"openai-responses-mcp setup claude-code --via http --url http:", "needs none"},
-	{"openai-responses-mcp setup codex --via http .*--oauth", "codex mcp login"},
-	{"openai-responses-mcp setup claude-ai --url", "Remote MCP server URL: https"},
-	{"openai-responses-mcp setup vscode", `"https://mcp.example.com/mcp"`},
-	{"openai-responses-mcp setup cursor --via docker", `"docker"`},
-	{"openai-responses-mcp setup ", "openai-responses-mcp"},
-	{"openai-responses-mcp setup", "Codex"},
-	{"openai-responses-mcp --show-config 2>config-used.json", ""},
-	{"openai-responses-mcp --version", version.Version},
-}
 
 // TestCommands runs the commands of README and docs/reference with the built program. The API is the
 // fake one, so that a question needs no network.
@@ -92,24 +46,24 @@ var continued = regexp.MustCompile(`\\\n *`)
 
 // commands runs the commands of a block.
 func (run shell) commands(t *testing.T, text string) {
+	outputs := compare.Table(t, "commands", 2)
 	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {
 		command := strings.TrimSpace(line)
-		fits := func(pattern string) bool {
-			return regexp.MustCompile("^(" + pattern + ")").MatchString(command)
-		}
-		if fits("#|$") || slices.ContainsFunc(notRun, fits) {
-			continue
-		}
-
-		i := slices.IndexFunc(outputs, func(o output) bool { return fits(o.begin) })
+		i := slices.IndexFunc(outputs, func(row []string) bool {
+			return regexp.MustCompile("^(" + row[0] + ")").MatchString(command)
+		})
 		if i < 0 {
-			t.Errorf("%s\nneither notRun nor outputs has it", command)
+			t.Errorf("%s\ntestdata/commands.table does not have it", command)
 			continue
 		}
 
+		want := strings.ReplaceAll(outputs[i][1], "NUMBER", version.Version)
+		if want == "-" {
+			continue
+		}
 		out, err := run(command)
-		if err != nil || !strings.Contains(out, outputs[i].want) {
-			t.Errorf("%s\n%v, want %q in the output:\n%s", command, err, outputs[i].want, out)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s\n%v, want %q in the output:\n%s", command, err, want, out)
 		}
 	}
 }

@@ -1,50 +1,14 @@
 package repo_test
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
 	"gopkg.in/yaml.v3"
 
-	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
-
-// Agent Plugins 1.0.0 allows these members only: https://agent-plugins.org/schemas/1.0.0/. Each client
-// has a name for the folder of the plugin. Without --prefix npx would start a package of the project
-// that the client works on.
-func TestPlugin(t *testing.T) {
-	const (
-		market = ".claude-plugin/marketplace.json"
-		gemini = "gemini-extension.json"
-		server = "mcpServers.openai-responses"
-		start  = `"npx" ["--prefix","${%s}","-y","` +
-			version.Name + "@" + version.Version + `","--stdio"]`
-	)
-	for _, tt := range []struct{ file, path, want string }{
-		{"plugin.json", "@keys", `["$schema","name","version","description","author","homepage",` +
-			`"repository","license","keywords"]`},
-		{"plugin.json", "author.@keys", `["name","url"]`},
-		{"mcp.json", "@keys", `["$schema","mcpServers"]`},
-		{"mcp.json", "mcpServers.@keys", `["openai-responses"]`},
-		{"mcp.json", server + ".@keys", `["type","command","args"]`},
-		{"mcp.json", server, fmt.Sprintf(start, "PLUGIN_ROOT")},
-		{gemini, server, fmt.Sprintf(start, "extensionPath")},
-		{market, "plugins.0." + server, fmt.Sprintf(start, "CLAUDE_PLUGIN_ROOT")},
-	} {
-		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
-			value := gjson.Get(read(t, tt.file), tt.path)
-			got := value.Get("@ugly").Raw
-			if value.IsObject() {
-				got = value.Get("command").Raw + " " + value.Get("args|@ugly").Raw
-			}
-			compare.Equal(t, "value", got, tt.want)
-		})
-	}
-}
 
 // The limits of https://agentskills.io/specification.
 func TestSkills(t *testing.T) {

@@ -13,7 +13,6 @@ package repo_test
 
 import (
 	"flag"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -157,66 +156,28 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// serverName is what the registry of MCP servers compares with each package.
-const serverName = "io.github.uchimanajet7/openai-responses-mcp"
-
-// The version comes from internal/version, the description from plugin.json. A row without a path is
-// a text that the file contains; -update writes the others.
+// The version comes from internal/version, the description from plugin.json. -update writes the values
+// that have a plain path.
 func TestVersions(t *testing.T) {
-	description := gjson.Get(read(t, "plugin.json"), "description").String()
-	const (
-		v       = version.Version
-		image   = "ghcr.io/uchimanajet7/openai-responses-mcp:" + v
-		schemas = "https://agent-plugins.org/schemas/1.0.0/"
-		bundle  = "https://" + module + "/releases/download/v" + v + "/openai-responses-mcp_" + v + ".mcpb"
+	values := strings.NewReplacer(
+		"NUMBER", version.Version,
+		"PROGRAM", version.Name,
+		"DESCRIPTION", gjson.Get(read(t, "plugin.json"), "description").String(),
 	)
-
-	for _, tt := range []struct{ file, path, want string }{
-		{"npm/package.json", "version", v},
-		{"npm/package-lock.json", "version", v},
-		{"packaging/mcpb/manifest.json", "version", v},
-		{"packaging/mcpb/manifest.json", "description", description},
-		{"plugin.json", "version", v},
-		{"plugin.json", "$schema", schemas + "plugin.schema.json"},
-		{"mcp.json", "$schema", schemas + "mcp.schema.json"},
-		{"mcp.json", "mcpServers.openai-responses.type", "stdio"},
-		{"gemini-extension.json", "version", v},
-		{"gemini-extension.json", "description", description},
-		{".claude-plugin/marketplace.json", "description", description},
-		{".claude-plugin/marketplace.json", "plugins.0.version", v},
-		{".claude-plugin/marketplace.json", "plugins.0.description", description},
-		{"server.json", "version", v},
-		{"server.json", "description", description},
-		{"server.json", "packages.#.registryType", `["npm","oci","mcpb"]`},
-		{"server.json", "packages.0.identifier", version.Name},
-		{"server.json", "packages.0.version", v},
-		{"server.json", "packages.1.identifier", image},
-		{"server.json", "packages.2.identifier", bundle},
-		{"server.json", "packages.2.version", v},
-		{"server.json", "packages.#.version", fmt.Sprintf("[%q,%q]", v, v)}, // oci has none
-		{"server.json", "name", serverName},
-		{"npm/package.json", "mcpName", serverName},
-
-		{"packaging/docker/server.yaml", "", "\n  description: " + description + "\n"},
-		{".goreleaser.yaml", "", "\n    description: " + description + "\n"},
-		{"Dockerfile", "", fmt.Sprintf("image.description=%q", description)},
-		{"Dockerfile", "", fmt.Sprintf("image.version=%q", v)},
-		{"Dockerfile", "", fmt.Sprintf("server.name=%q", serverName)},
-		{"docs/changelog.md", "", "\n## v" + v + " — "},
-		{"docs/reference/installation.md", "", "VERSION=" + v},
-	} {
-		t.Run(tt.file+" "+tt.path, func(t *testing.T) {
-			text := read(t, tt.file)
-			if tt.path == "" {
-				compare.Contains(t, "text", text, tt.want)
+	for _, row := range compare.Table(t, "versions", 3) {
+		file, path, want := row[0], row[1], values.Replace(row[2])
+		t.Run(file+" "+path, func(t *testing.T) {
+			text := read(t, file)
+			if path == "" {
+				compare.Contains(t, "text", text, want)
 				return
 			}
 
-			if *update && !strings.Contains(tt.path, "#") {
-				text, _ = sjson.Set(text, tt.path, tt.want) // paths without # are valid
-				write(t, tt.file, text)
+			if *update && !strings.ContainsAny(path, "#@") {
+				text, _ = sjson.Set(text, path, want) // such paths are valid
+				write(t, file, text)
 			}
-			compare.Equal(t, "value", gjson.Get(text, tt.path).String(), tt.want)
+			compare.Equal(t, "value", gjson.Get(text, path).String(), want)
 		})
 	}
 }
