@@ -37,10 +37,15 @@ func atRoot(o *Options) {
 	o.Path = "/"
 }
 
+func elsewhere(o *Options) { o.Path = "/team/mcp" }
+
 func signInAlone(o *Options) {
 	o.Access.Tokens = nil
 	signIn(o)
 }
+
+// at changes the path of a request.
+func at(path, request string) string { return strings.Replace(request, "/mcp", path, 1) }
 
 // Requests of alice.
 var (
@@ -70,8 +75,15 @@ var accessTests = []struct {
 	{"loopback, foreign host", loopback, "evil.example", by("", message), 403},
 	{
 		"message to the path of health, foreign host", atRoot, "evil.example",
-		strings.Replace(by("", message), "/mcp", "/healthz", 1), 403,
+		at("/healthz", by("", message)), 403,
 	},
+	{"slash", standard, "localhost", at("/mcp/", message), 200},
+	{"slash, no token", standard, "localhost", at("/mcp/", by("", message)), 401},
+	{"slash, foreign host", standard, "evil.example", at("/mcp/", message), 403},
+	{"slash, foreign origin", standard, "localhost", at("/mcp/", from("https://evil.example")), 403},
+	{"slash, other path", elsewhere, "localhost", at("/team/mcp/", message), 200},
+	{"slash at the root", atRoot, "localhost", at("/", message), 200},
+	{"below the path", standard, "localhost", at("/mcp/x", message), 404},
 	{"health of any host", listed, "evil.example", by("", get("/healthz")), 200},
 	{"readiness of any host", listed, "evil.example", by("", get("/readyz")), 200},
 }
@@ -101,6 +113,27 @@ func TestEachAuthenticator(t *testing.T) {
 	}
 }
 
+// A refused Host or Origin is logged, as one short line.
+func TestForbidden(t *testing.T) {
+	for _, tt := range []struct{ name, request, want string }{
+		{"host", to("evil.example:8080", message), "host=evil.example:8080 remote"},
+		{"long host", to(strings.Repeat("e", 200), message), "host=" + strings.Repeat("e", 99) + "… remote"},
+		{"host of metrics", to("evil.example", scrape), "host=evil.example remote"},
+		{"origin", from("https://evil.example"), "origin=https://evil.example remote"},
+		{"hidden", from("https://\u202eevil.example\tx"), `origin="https://evil.example x" remote`},
+		{"null", from("null"), "origin=null remote"},
+		{"no origin", post(ping, "Sec-Fetch-Site: cross-site\r\n"), `origin="" remote`},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow)
+			s.request(tt.request, 403)
+			s.end()
+
+			s.logged("msg=rejected status=403 reason=Forbidden "+tt.want, 1)
+		})
+	}
+}
+
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,6 +145,28 @@ func TestMetricsListener(t *testing.T) {
 		own.request(get("/mcp"), 404)
 		s.request(scrape, 404)
 	})
+}
+
+// Only a server that anonymous callers may use has series of them.
+func TestAnonymousSeries(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*Options)
+		want bool
+	}{
+		{"tokens", standard, false},
+		{"sign-in", signInAlone, false},
+		{"sign-in and tokens", signIn, false},
+		{"loopback", loopback, true},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			own := &service{pipes: newPipes(), t: t}
+			serve(t, slow, tt.set, func(o *Options) { o.MetricsListener = own })
+
+			_, page := own.request(by("", scrape), 200)
+			compare.Equal(t, "anonymous", strings.Contains(page, `client="anonymous"`), tt.want)
+		})
+	}
 }
 
 // New tokens replace the old ones. Broken ones change nothing.

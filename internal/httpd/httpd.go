@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,8 +175,11 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
-	people := []string{"anonymous"}
-	if s.Access.Tokens != nil {
+	var people []string
+	switch {
+	case !s.Access.Authenticates():
+		people = []string{"anonymous"}
+	case s.Access.Tokens != nil:
 		people = s.Access.Tokens.Names()
 	}
 	for _, name := range people {
@@ -183,9 +187,9 @@ func (s *instance) handler() http.Handler {
 	}
 
 	guarded := http.NewServeMux()
-	endpoint := s.Access.requireToken("", s.admit(s.mcp()))
-	sameOrigin := http.NewCrossOriginProtection()
-	guarded.Handle(s.Path, sameOrigin.Handler(endpoint))
+	endpoint := requireOrigin(s.Access.requireToken("", s.admit(s.mcp())))
+	guarded.Handle(s.Path, endpoint)
+	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
 		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
 	}
@@ -256,7 +260,7 @@ func (s *instance) mcp() http.Handler {
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // track checks the Host header
+		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	})
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

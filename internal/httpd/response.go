@@ -63,6 +63,7 @@ type response struct {
 	instance *instance
 	address  string     // of the client
 	reason   string     // of a rejection; "": the text of its status
+	cause    []any      // of a rejection, for the log: a key and a value
 	person   llm.Person // zero until it is known
 	header   http.Header
 
@@ -138,6 +139,7 @@ func (r *response) reject(status int) {
 	if kind.person != "" {
 		values = append(values, "client", kind.person)
 	}
+	values = append(values, r.cause...)
 	log("rejected", append(values, "remote", r.address, "count", n)...)
 }
 

@@ -5,6 +5,9 @@ package jsonx
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Bounds of a message. Decoded, a small one with many elements takes hundreds of times its bytes.
@@ -43,6 +46,23 @@ func Elements(data []byte) int {
 		}
 	}
 	return elements
+}
+
+// IsMessage reports whether an object is one of JSON-RPC 2.0, with each member at most once. A decoder
+// that ignores the case of letters, or takes the last of two members, reads the same.
+func IsMessage(object gjson.Result) bool {
+	seen := map[string]bool{}
+	isClear := true
+	object.ForEach(func(key, _ gjson.Result) bool {
+		for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+			if strings.EqualFold(key.Str, name) {
+				isClear = isClear && key.Str == name && !seen[name]
+				seen[name] = true
+			}
+		}
+		return isClear
+	})
+	return isClear && object.Get("jsonrpc").Str == "2.0"
 }
 
 // Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.
