@@ -41,7 +41,7 @@ type Call struct {
 }
 
 // Person is who makes a call. The API's rate limit is shared among people: they take turns, and the
-// refusals of one person do not delay another.
+// refusals of one person do not delay people who were not refused.
 type Person struct {
 	ID   string // unique, with the namespace of the way to authenticate
 	Name string // for logs and metrics
