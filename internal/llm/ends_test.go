@@ -30,8 +30,8 @@ func meaning(t *testing.T, r *Response, err error) string {
 	return r.Status + ": " + textOf(r.Output...)
 }
 
-// Each end means the same whether events are watched or not, in a plain answer and in the background.
-// What the API has billed counts, whatever becomes of the call.
+// Each end means the same whether events are watched or not, in a plain answer and in the
+// background. What the API has billed counts, whatever becomes of the call.
 func TestEnds(t *testing.T) {
 	for name, row := range table(t, "ends") {
 		cost, want, events := row[0], row[1], eventsOf(t, row[2])
@@ -74,7 +74,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A stream without an event that ends it is asked again if it is not whole, or the connection breaks.
+// A stream without an event that ends it is asked again if it is not whole, or the connection
+// breaks.
 func TestCleanEnds(t *testing.T) {
 	all := eventsOf(t, "$whole")
 	forms := map[string]func(...string) step{
