@@ -129,7 +129,7 @@ func TestLateOutlives(t *testing.T) {
 			compare.Equal(t, "requests to the API", len(api.Requests()), requests)
 
 			b.answered(id, "why is it so")
-			wantOnePost(t, api)
+			wantPosts(t, api, 1)
 		})
 	}
 }
@@ -173,13 +173,7 @@ func TestWaitingCall(t *testing.T) {
 			if tt.isTaken {
 				r.answered(id, "why is it so")
 			}
-			posts := 0
-			for _, req := range api.Requests() {
-				if req.Method == "POST" {
-					posts++
-				}
-			}
-			compare.Equal(t, "requests to the API", posts, 2)
+			wantPosts(t, api, 2)
 		})
 	}
 }

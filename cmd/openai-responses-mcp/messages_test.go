@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 	"testing"
@@ -18,26 +17,17 @@ const cut = "<cut>"
 // input is what a client sends, and what it is answered, in the words of testdata/messages.table.
 type input struct{ name, want, in string }
 
-//go:embed testdata/messages.table
-var table string
-
 // readTable returns the rows of the table.
-func readTable() (rows []input) {
+func readTable(t *testing.T) (rows []input) {
 	values := strings.NewReplacer(
-		`\r`, "\r",
-		`\n`, "\n",
 		`\t`, "\t",
-		"BOM", "\ufeff",
 		"PING1", ping("1"),
 		"PING2", ping("2"),
 		"FRAME1", framed(ping("1")),
 		"FRAME2", framed(ping("2")),
 	)
-	for line := range strings.SplitSeq(table, "\n") {
-		if line != "" && line[0] != '#' {
-			row := strings.SplitN(line, " | ", 3)
-			rows = append(rows, input{row[0], row[1], values.Replace(row[2])})
-		}
+	for _, row := range compare.Table(t, "messages", 3) {
+		rows = append(rows, input{row[0], row[1], values.Replace(row[2])})
 	}
 	return rows
 }
@@ -73,7 +63,7 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	noFraming := strings.NewReplacer("F", "", "L", "")
 
-	for _, tt := range append(readTable(), longInputs...) {
+	for _, tt := range append(readTable(t), longInputs...) {
 		pieces := strings.Split(tt.in, cut)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,67 +77,40 @@ func TestNonblockingPipes(t *testing.T) {
 	compare.Equal(t, "answers", answers, n)
 }
 
-// Exit codes.
-const (
-	interrupted = 130
-	notRead     = 141 // nothing reads stdout
-)
-
 // Steps of the API.
 const (
 	retrySteps      = "429=250"                  // the last call waits
 	backgroundSteps = "cut-after=1+slow=1m hang" // the stream of a response breaks
 )
 
-// ends are commands that end early.
-var ends = []struct {
-	args  string
-	steps string    // of the API; without one the command asks nothing
-	sig   os.Signal // nil: the reader ends
-	code  int
-}{
-	{"--stdio", "hang", nil, 0},
-	{"--stdio", "hang", syscall.SIGTERM, 0},
-	{"--stdio", "hang", os.Interrupt, 0},
-	{"--stdio", "hang", syscall.SIGHUP, 0},
-	{"--stdio --debug", retrySteps, syscall.SIGTERM, 0},
-	{"ask x", "hang", os.Interrupt, interrupted},
-	{"smoke x", "hang", os.Interrupt, interrupted},
-	{"doctor --live", "always hang", os.Interrupt, interrupted},
-	{"ask x", "hang", nil, notRead},
-	{"ask --json x", "hang", nil, notRead},
-	{"ask --events x", "ok+hang-after=2", nil, notRead},
-	{"ask x", "", nil, notRead},
-	{"setup", "", nil, notRead},
-	{"setup codex", "", nil, notRead},
-	{"doctor --offline", "", nil, notRead},
-	{"smoke --offline", "", nil, notRead},
-	{"--help", "", nil, notRead},
-	{"--stdio --config config.yaml", backgroundSteps, syscall.SIGTERM, 0},
-	{"--stdio --config config.yaml", backgroundSteps, nil, 0},
-	{"ask x --config config.yaml", backgroundSteps, os.Interrupt, interrupted},
-	{"ask x --config config.yaml", backgroundSteps, nil, notRead},
-}
-
 // Commands end with the reader of their output and with a signal, and their exit code says which it
 // was. Without a reader a session ends at once too, and its calls with it, while stdin stays open. A
 // session answers nothing after a signal. A response in the background is cancelled at the API.
 func TestCommandsEnd(t *testing.T) {
 	t.Parallel()
-	for _, tt := range ends {
-		t.Run(fmt.Sprint(tt.args, " ", tt.steps, " ", tt.sig), func(t *testing.T) {
+	signals := map[string]os.Signal{
+		"TERM": syscall.SIGTERM,
+		"INT":  os.Interrupt,
+		"HUP":  syscall.SIGHUP,
+	}
+	for _, row := range compare.Table(t, "ends", 4) {
+		t.Run(strings.Join(row, " "), func(t *testing.T) {
 			t.Parallel()
-			api, env := newAPI(t, strings.Fields(tt.steps)...)
-			words := append(env, strings.Fields(tt.args)...)
+			args, steps, sig := row[0], row[1], signals[row[2]]
+			if steps == "CUT" {
+				steps = backgroundSteps
+			}
+			api, env := newAPI(t, strings.Fields(steps)...)
+			words := append(env, strings.Fields(args)...)
 			c := prepare(t, program(home(t, inBackground), words...))
-			if tt.steps == "" {
+			if steps == "" {
 				c.stdout.Close()
 			}
 			c.launch()
 			c.line(initialize)
 			c.line(ask("1", "x"))
 
-			switch tt.steps {
+			switch steps {
 			case "":
 			case retrySteps:
 				c.logged("status=429")
@@ -147,13 +121,14 @@ func TestCommandsEnd(t *testing.T) {
 				await(t, api.WaitRequests, 1)
 			}
 
-			if tt.sig != nil {
-				c.cmd.Process.Signal(tt.sig)
+			if sig != nil {
+				c.cmd.Process.Signal(sig)
 			} else {
 				c.stdout.Close()
 			}
 
-			c.exit(tt.code)
+			code, _ := strconv.Atoi(row[3])
+			c.exit(code)
 			if strings.Contains(c.log(), "error: ") {
 				t.Errorf("stderr: %s", c.log())
 			}
@@ -161,7 +136,7 @@ func TestCommandsEnd(t *testing.T) {
 				t.Errorf("an answer after the signal: %s", out)
 			}
 
-			switch tt.steps {
+			switch steps {
 			case "hang":
 				await(t, api.WaitAborted, 1)
 			case backgroundSteps:

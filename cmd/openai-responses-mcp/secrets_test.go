@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,62 +24,6 @@ const (
 	proxySecret  = "Hn4/Vs8Ec2Ra7"
 	secretConfig = "openai: { headers: { X-Team: '${TEAM_TOKEN}' } }\n"
 )
-
-// echoes are answers of an API, and of a proxy, that repeats what it is sent: SAID, as a JSON string,
-// and escaped for a URL. No limit of a text is between the characters of a SPLIT secret.
-var echoes = []struct {
-	name        string
-	status      int // 0: not HTTP
-	contentType string
-	body        string
-}{
-	{
-		"every field", 401, "application/json",
-		`{"error":{"message":JSON,"type":JSON,"code":JSON,"param":JSON}}`,
-	},
-	{
-		"escaped", 403, "application/json",
-		`{"error":{"message":"QUERY PATH"}}`,
-	},
-	{
-		"a page", 503, "text/html",
-		"<p>SAID",
-	},
-	{
-		"truncated", 422, "text/plain",
-		strings.Repeat("x", 140) + "SAID",
-	},
-	{
-		"invisible characters", 400, "application/json",
-		`{"error":{"message":"xxxxxxxxxxxx` + strings.Repeat("SPLIT", 40) + `",` +
-			`"type":"SPLIT","code":"SPLIT","param":"SPLIT"}}`,
-	},
-	{
-		"content type", 200, "application/SAID",
-		"SAID",
-	},
-	{
-		"error event", 200, "text/event-stream",
-		"data: SAID\n\ndata: {\"type\":\"error\",\"code\":JSON,\"message\":JSON}\n\n",
-	},
-	{
-		"failed", 200, "application/json",
-		`{"id":JSON,"status":"failed","output":[],"error":{"code":JSON,"message":JSON}}`,
-	},
-	{
-		"answered", 200, "application/json",
-		`{"id":JSON,"model":JSON,"status":"completed","output":[` +
-			`{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`,
-	},
-	{
-		"redirect", 307, "text/plain",
-		"SAID",
-	},
-	{
-		"not HTTP", 0, "",
-		"HTTP/1.1 200 OK\r\nSAID\r\n\r\n",
-	},
-}
 
 // leak returns a secret that a text has, as it is, as JSON or in a URL, or the beginning of one.
 func leak(text string) string {
@@ -117,21 +62,24 @@ func said(t *testing.T, r *http.Request) string {
 }
 
 // newEcho starts a proxy that answers each request with an echo.
-func newEcho(t *testing.T, status int, contentType, body string) *httptest.Server {
+func newEcho(t *testing.T, status, contentType, body string) *httptest.Server {
+	code, _ := strconv.Atoi(status)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		text := said(t, r)
 		split := strings.Join(strings.Split(headerSecret, ""), "\u200b") // invisible
+		split = strings.ReplaceAll(split, `"`, `\"`)
 
 		fill := strings.NewReplacer(
 			"SAID", text,
 			"JSON", fmt.Sprintf("%q", text),
-			"SPLIT", strings.ReplaceAll(split, `"`, `\"`),
+			"SPLITS", strings.Repeat(split, 40),
+			"SPLIT", split,
 			"QUERY", url.QueryEscape(text),
 			"PATH", url.PathEscape(text),
 		)
 
-		if status == 0 {
+		if code == 0 {
 			c, _, _ := http.NewResponseController(w).Hijack()
 			io.WriteString(c, fill.Replace(body))
 			c.Close()
@@ -142,7 +90,7 @@ func newEcho(t *testing.T, status int, contentType, body string) *httptest.Serve
 		w.Header().Set("Content-Type", fill.Replace(contentType))
 		w.Header().Set("Location", "http://elsewhere.invalid/?"+url.QueryEscape(text))
 
-		w.WriteHeader(status)
+		w.WriteHeader(code)
 		io.WriteString(w, fill.Replace(body))
 	}))
 	t.Cleanup(s.Close)
@@ -177,10 +125,10 @@ func TestSecrets(t *testing.T) {
 		ask("2", "Is "+key+" a good key?"),
 	}, "\n")
 
-	for _, echo := range echoes {
-		t.Run(echo.name, func(t *testing.T) {
+	for _, row := range compare.Table(t, "echoes", 4) {
+		t.Run(row[0], func(t *testing.T) {
 			t.Parallel()
-			s := newEcho(t, echo.status, echo.contentType, echo.body)
+			s := newEcho(t, row[1], row[2], row[3])
 
 			home := home(t, secretConfig)
 			address := strings.TrimPrefix(s.URL, "http://")

@@ -199,7 +199,7 @@ func TestTaskOutlives(t *testing.T) {
 			b.completed(id, "why is it so")
 			c.completed(id, "why is it so")
 
-			wantOnePost(t, api)
+			wantPosts(t, api, 1)
 			if log := a.log() + b.log() + c.log(); strings.Contains(log, id) {
 				t.Errorf("the log has the id of the task:\n%s", log)
 			}
@@ -253,8 +253,8 @@ func TestTaskCancelled(t *testing.T) {
 	compare.Equal(t, "cancels at the API", cancels, 1)
 }
 
-// wantOnePost wants that an API was asked once, and cancelled nothing.
-func wantOnePost(t *testing.T, api *apitest.Server) {
+// wantPosts wants that an API was asked n times, and cancelled nothing.
+func wantPosts(t *testing.T, api *apitest.Server, n int) {
 	t.Helper()
 	posts := 0
 	for _, r := range api.Requests() {
@@ -262,7 +262,7 @@ func wantOnePost(t *testing.T, api *apitest.Server) {
 			posts++
 		}
 	}
-	compare.Equal(t, "questions and cancels", posts, 1)
+	compare.Equal(t, "questions and cancels", posts, n)
 }
 
 // Ids that are not those of the person's tasks here are refused without a request to the API.

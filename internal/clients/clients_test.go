@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
@@ -14,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -68,57 +68,17 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// odd has what a path may have: blanks, quotes, markup, Japanese.
-const odd = "/opt/Program Files\\\"R&D\" it's <日本>\\openai-responses-mcp.exe"
+//go:embed testdata/servers.yaml
+var serverFile []byte
 
-// oddURL has what a URL may have, or users type: quotes, backslashes, what a shell obeys.
-const oddURL = `https://x/'a"b\c\"$(id)` + "`id`" + `;&|<>!%5C?a=\`
-
-var keys = []string{"OPENAI_API_KEY"}
-
-// servers are the cases of the tests. testdata/entries.md has npx and http.
-var servers = map[string]Server{
-	"npx": {
-		Via:   ViaNPX,
-		Keys:  keys,
-		Limit: 5 * time.Minute,
-	},
-	"npx on Windows": {
-		Via:    ViaNPX,
-		OS:     "windows",
-		Keys:   keys,
-		Config: `C:\o\c.yaml`,
-	},
-	"docker, configured": {
-		Via:    ViaDocker,
-		Keys:   []string{"MY_KEY", "GATEWAY_TOKEN", "TENANT"},
-		Config: `/a:b/c d/config.yaml`,
-	},
-	"a path of many kinds": {
-		Via:    ViaBinary,
-		Keys:   keys,
-		Binary: odd,
-	},
-	"http": {
-		Via:   ViaHTTP,
-		URL:   "https://mcp.example.com/mcp",
-		Limit: 5 * time.Minute,
-	},
-	"http, signing in": {
-		Via:   ViaHTTP,
-		URL:   "https://mcp.example.com/mcp",
-		OAuth: true,
-	},
-	"http, a URL of many kinds": {
-		Via:   ViaHTTP,
-		URL:   oddURL,
-		OAuth: true,
-	},
-	"http, this machine": {
-		Via: ViaHTTP,
-		URL: "http://LocalHost:8080/mcp",
-	},
-}
+// servers are the cases of the tests.
+var servers = func() (all map[string]Server) {
+	err := yaml.Unmarshal(serverFile, &all)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}()
 
 // The command lines that testdata/entries.md does not have.
 func TestCommandLine(t *testing.T) {
@@ -218,7 +178,7 @@ func TestCommandPrompt(t *testing.T) {
 	vscode, _ := Find("vscode")
 	for _, s := range []Server{
 		{Via: ViaBinary, OS: "windows", Binary: `C:\R&D 100%\a^b\x.exe`},
-		{Via: ViaHTTP, OS: "windows", URL: oddURL},
+		{Via: ViaHTTP, OS: "windows", URL: servers["http, a URL of many kinds"].URL},
 	} {
 		command, _ := vscode.Command(s)
 		if strings.ContainsAny(command, "&|^%<>") {
@@ -230,7 +190,8 @@ func TestCommandPrompt(t *testing.T) {
 
 func TestWindowsWords(t *testing.T) {
 	for _, word := range []string{
-		"plain", `C:\a b\x.exe`, `C:\a b\`, `a\\ "b"`, `a\"b\\"`, `{"url": "\"a\\"}`, oddURL,
+		"plain", `C:\a b\x.exe`, `C:\a b\`, `a\\ "b"`, `a\"b\\"`, `{"url": "\"a\\"}`,
+		servers["http, a URL of many kinds"].URL,
 	} {
 		t.Run(word, func(t *testing.T) {
 			compare.Equal(t, "word", windowsWords(shellWord(word, "windows")), word)

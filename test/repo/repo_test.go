@@ -3,8 +3,8 @@
 // text exist. internal/config checks the tables of the configuration, internal/clients the page of
 // client setup.
 //
-//	repo_test.go      imports and versions
-//	plugin_test.go    the manifests for clients and catalogs, and the skill
+//	repo_test.go      imports, versions and members of manifests
+//	plugin_test.go    the skill, the entry of a catalog, and files that manifests link to
 //	docs_test.go      links, runbooks of alerts, examples, flags and keys
 //	spec_test.go      numbers and names of the specification
 //	commands_test.go  the commands of the documentation
