@@ -108,7 +108,7 @@ func listed(t *testing.T, description string) error {
 	return &d.Error
 }
 
-func TestListed(t *testing.T) {
+func TestKind(t *testing.T) {
 	for _, row := range compare.Table(t, "advice", 3) {
 		advises(t, map[error]advice{listed(t, row[0]): {row[1], row[2]}})
 	}
