@@ -45,11 +45,13 @@ type accumulator struct {
 	texts   map[itemNumber][]*block // of messages
 
 	background
-	size     int // bytes of the events so far
-	elements int // of the complete items, and annotations
+	size        int // bytes of the events so far
+	elements    int // of the complete items
+	annotations int // in events of their own
 
-	created Response // as its first event says
-	failure *Error   // the best one of those that name no kind; nil: there is none
+	created Response  // as its first event says
+	failure *Error    // the best one of those that name no kind; nil: there is none
+	end     time.Time // of the wait for details, or for the end after "[DONE]"; zero: it is no such wait
 }
 
 type blockKey struct {
@@ -93,6 +95,7 @@ type streamEvent struct {
 	ItemID       string  `json:"item_id"`
 	Delta        string
 	Text         string
+	Refusal      string
 	Annotation   json.RawMessage
 	Part         Part
 	Item         Item
@@ -109,7 +112,7 @@ func (ev *streamEvent) isError() bool {
 	return true
 }
 
-// detailTime is how long the event that names the kind of a failure may come after one that does not.
+// detailTime is how long a stream may go on after a failure that names no kind, and after "[DONE]".
 const detailTime = 2 * time.Second
 
 // read reads a stream up to the event that ends it; docs/spec.md has a table of the ends. Events
@@ -119,10 +122,13 @@ const detailTime = 2 * time.Second
 // item is complete and the last one is an answer. One that runs in the background is asked for.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
 	isOver := false
-	for !isOver && ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
+	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		a.size += len(data)
-		isOver = string(bytes.TrimSpace(data)) == "[DONE]"
+		if string(bytes.TrimSpace(data)) == "[DONE]" {
+			isOver = true
+			a.endSoon()
+		}
 		switch {
 		case len(data) > maxEvent:
 			return nil, tooLarge("an event of the answer is larger than 8 MiB")
@@ -142,7 +148,7 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case err == nil && !a.running() && a.isAnswered():
+	case (err == nil || isOver) && !a.running() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))
@@ -178,7 +184,7 @@ func (a *accumulator) handleEvent(data []byte) (*Response, error) {
 	}
 	a.emitEvent(ev)
 
-	elements := max(len(a.order), len(a.byID), int(a.last), a.elements)
+	elements := max(len(a.order), len(a.byID), int(a.last), a.elements, a.annotations)
 	if elements > maxElements {
 		return nil, tooLarge(tooMany)
 	}
@@ -207,17 +213,25 @@ const (
 	responseFailed = "the response failed"
 )
 
-// fail takes a failure of the response, and returns it if it names its kind or has a code. Of others
-// the next event may say more: Azure sends response.failed without details, and then the error.
+// fail takes a failure of the response, and returns it if it names its kind. Of others the next event
+// may say more: Azure sends response.failed without details, and then the error.
 func (a *accumulator) fail(e *Error) error {
-	if e.Kind != KindFailed || e.Code != "" {
+	if e.Kind != KindFailed || e.Code == codeTooLarge {
 		return e
 	}
+	a.endSoon()
 	silent := []string{streamFailed, responseFailed}
 	if a.failure == nil || slices.Contains(silent, a.failure.Message) {
 		a.failure = e
 	}
 	return nil
+}
+
+// endSoon gives up the connection after detailTime.
+func (a *accumulator) endSoon() {
+	if a.end.IsZero() {
+		a.end = time.Now().Add(detailTime)
+	}
 }
 
 // setID notes the id of a response that runs in the background, as the API itself says.
@@ -268,8 +282,6 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	r.ID = cmp.Or(r.ID, a.created.ID)
 	r.Model = cmp.Or(r.Model, a.created.Model)
 	a.addStreamed(r)
-	a.call.Usage.Add(r.Tokens)
-	a.call.Searches += r.searches()
 
 	err := r.check(data)
 	if err != nil {
@@ -279,33 +291,71 @@ func (a *accumulator) finish(r *Response, data []byte) (*Response, error) {
 	return r, nil
 }
 
-// addStreamed replaces the output of a response that has less than was streamed. A content filter
-// takes text back.
+// addStreamed replaces the output of a response that has less than was streamed. Messages that are
+// not complete count if no answer is: some servers give their deltas other ids. A content filter takes
+// text back.
 func (a *accumulator) addStreamed(r *Response) {
-	var streamed []Item
+	isFiltered := r.IncompleteDetails.Reason == "content_filter"
+	var streamed, open []Item
+	hasAnswer := isFiltered
 	for number := range a.last + 1 {
-		item := a.item(number)
-		isWhole := a.isDone[number] && item.Type != ""
-		if isWhole || textOf(item) != "" {
+		item := a.items[number]
+		if !isFiltered {
+			item = a.item(number)
+		}
+		switch {
+		case a.isDone[number] && item.Type != "":
 			streamed = append(streamed, item)
+			hasAnswer = hasAnswer || item.isAnswer()
+		case textOf(item) != "":
+			open = append(open, item)
 		}
 	}
+	if !hasAnswer {
+		streamed = append(streamed, open...)
+	}
 
-	isFiltered := r.IncompleteDetails.Reason == "content_filter"
-	isLess := !isFiltered && lacks(textOf(r.Output...), textOf(streamed...))
-	if len(streamed) > 0 && (len(r.Output) == 0 || isLess) {
+	isLess := !isFiltered && lacks(r.Output, streamed)
+	switch {
+	case len(streamed) == 0:
+	case isLess && citable(r.Output) > citable(streamed): // it has searches
+		isMessage := func(i Item) bool { return i.Type == "message" }
+		messages := slices.DeleteFunc(streamed, func(i Item) bool { return !isMessage(i) })
+		r.Output = append(slices.DeleteFunc(r.Output, isMessage), messages...)
+	case isLess, len(r.Output) == 0:
 		r.Output = streamed
 	}
 }
 
-// lacks reports whether a text lacks the end of what was streamed.
-func lacks(text, streamed string) bool {
-	return len(text) < len(streamed) && strings.HasPrefix(streamed, text)
+// lacks reports whether items have no text although some was streamed, or the same text with fewer
+// searches and citations. Any other text is the one that the server means.
+func lacks(items, streamed []Item) bool {
+	said := strings.TrimSpace(textOf(items...))
+	text := strings.TrimSpace(textOf(streamed...))
+	isSame := said == text && citable(items) < citable(streamed)
+	return text != "" && (said == "" || isSame)
 }
 
-// item returns an item that was streamed. A message has the text that only deltas had.
+// citable counts the searches of items, their sources and the citations of their texts.
+func citable(items []Item) int {
+	n := 0
+	for _, item := range items {
+		if item.Type == "web_search_call" {
+			n += 1 + len(item.Action.Sources)
+		}
+		for _, part := range item.Content {
+			n += len(part.Annotations)
+		}
+	}
+	return n
+}
+
+// item returns an item that was streamed. A message has what only other events had of it.
 func (a *accumulator) item(number itemNumber) Item {
 	item := a.items[number]
+	if cmp.Or(item.Type, "message") != "message" {
+		return item
+	}
 	content := []map[string]any{}
 	for _, b := range a.texts[number] {
 		item.ID = cmp.Or(item.ID, b.ID)
@@ -326,7 +376,7 @@ func (a *accumulator) item(number itemNumber) Item {
 	}))
 	message := Item{}
 	_ = decode(data, &message) // one that is too large has no text
-	if lacks(textOf(item), textOf(message)) {
+	if lacks([]Item{item}, []Item{message}) {
 		return message
 	}
 	return item
@@ -334,9 +384,7 @@ func (a *accumulator) item(number itemNumber) Item {
 
 // isAnswered reports whether every item that began is complete, and the last one is an answer.
 func (a *accumulator) isAnswered() bool {
-	last := a.item(a.last)
-	isAnswer := last.Phase != "commentary" && textOf(last) != ""
-	return isAnswer && len(a.isDone) == int(a.last)
+	return a.item(a.last).isAnswer() && len(a.isDone) == int(a.last)
 }
 
 // finishStreamed returns the response of a stream without an event that ends it. Its usage is not
@@ -442,7 +490,8 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 
 	switch ev.Type {
 	case "response.output_text.delta", "response.refusal.delta",
-		"response.output_text.done", "response.output_text.annotation.added":
+		"response.output_text.done", "response.refusal.done",
+		"response.output_text.annotation.added":
 		said.Kind = BlockText
 		said.content = ev.ContentIndex
 
@@ -461,9 +510,9 @@ func (a *accumulator) emitDelta(ev *streamEvent) {
 	}
 	if ev.Annotation != nil {
 		b.annotations = append(b.annotations, ev.Annotation)
-		a.elements++
+		a.annotations++
 	}
-	missing, isWhole := strings.CutPrefix(ev.Text, b.sent.String())
+	missing, isWhole := strings.CutPrefix(ev.Text+ev.Refusal, b.sent.String())
 	if isWhole {
 		a.addDelta(b, missing)
 	}
@@ -475,8 +524,9 @@ func (a *accumulator) itemOf(ev *streamEvent) itemNumber {
 	item := a.byIndex[ev.OutputIndex]
 	if item == unknownItem && ev.Type != "response.output_item.added" {
 		item = a.byID[cmp.Or(ev.ItemID, ev.Item.ID)]
-		isNext := ev.Item.Type != "" && !bytes.Equal(ev.Item.Raw, a.items[item].Raw)
-		if a.isDone[item] && isNext { // with the same id
+		said := textOf(a.items[item])
+		isNext := a.isDone[item] && said != "" && said != textOf(ev.Item)
+		if isNext && ev.Item.Type != "" { // with the same id
 			item = unknownItem
 		}
 	}

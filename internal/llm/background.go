@@ -240,8 +240,8 @@ type listener struct {
 func (l listener) Read(p []byte) (int, error) {
 	silence := time.Duration(0) // without a limit
 	switch {
-	case l.of.failure != nil:
-		silence = detailTime
+	case !l.of.end.IsZero():
+		silence = max(1, time.Until(l.of.end))
 	case l.of.running():
 		silence = maxSilence
 	}

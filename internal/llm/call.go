@@ -20,7 +20,7 @@ type Call struct {
 	// (https://www.w3.org/TR/trace-context); "": none.
 	Traceparent string
 
-	// Sink, if set, gets the events of the call, one at a time. Nothing makes events without it.
+	// Sink, if set, gets the events of the call, one at a time. Without it they are dropped.
 	Sink func(Event)
 
 	// WaitUntil is when the call ends with ErrWaiting if it waits for a place or for the rate limit; the

@@ -1,11 +1,15 @@
 package llm
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -121,12 +125,26 @@ func TestCleanEnds(t *testing.T) {
 	}
 }
 
+// comments is a body of comments, one a second.
+type comments struct{ ctx context.Context }
+
+func (c comments) Read(p []byte) (int, error) {
+	err := sleep(c.ctx, time.Second)
+	return copy(p, ":\n\n"), err
+}
+
 // A server that says nothing more after a failure without details ends the call soon.
 func TestSilentFailure(t *testing.T) {
-	bubble(t, "silence", func(t *testing.T) {
-		c, api := newClient(1, hangs(sseStep(eventsOf(t, "$failure")...)))
+	bubble(t, "comments", func(t *testing.T) {
+		began := time.Now()
+		c, api := newClient(1, func(req *http.Request) (*http.Response, error) {
+			resp, err := sseStep(eventsOf(t, "$failure")...)(req)
+			resp.Body = io.NopCloser(io.MultiReader(resp.Body, comments{req.Context()}))
+			return resp, err
+		})
 		_, err := c.Create(t.Context(), &Call{}, question())
 		wantEqual(t, "outcome", meaning(t, nil, err), "failed: the response failed")
+		wantEqual(t, "time", time.Since(began), detailTime)
 		api.wantRequests(t, 1)
 	})
 }

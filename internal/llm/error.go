@@ -258,7 +258,8 @@ func namedKind(name string) Kind {
 		return KindQuota
 
 	case "rate_limit_exceeded",
-		"rate_limit_error":
+		"rate_limit_error",
+		"too_many_requests":
 		return KindRateLimit
 
 	case "server_error",
@@ -293,6 +294,8 @@ func (e *Error) named() Kind {
 	said := e.Code + " " + e.Message
 	kind := cmp.Or(namedKind(e.Code), namedKind(e.Type))
 	switch {
+	case strings.HasPrefix(strings.ToLower(e.Message), "request too large"):
+		return KindParameter // a rate limit that no wait helps
 	case kind != Kind{}:
 	case blockedWords.MatchString(e.Param + " " + said):
 		return KindBlocked
@@ -352,8 +355,8 @@ func (e *Error) statusKind(status int) Kind {
 		return named
 	case status >= 500:
 		return KindServer
-	case strings.HasPrefix(message, "request too large"): // a 429 that no wait helps
-		return KindParameter
+	case named == KindParameter:
+		return named
 	case strings.Contains(message, "organization must be verified"): // there is no code for it
 		return KindUnverified
 	case e.Code == "model_not_found",
@@ -455,9 +458,11 @@ func apiError(data []byte, message string) *Error {
 	return e
 }
 
+const codeTooLarge = "too_large"
+
 // tooLarge is the error of an answer that exceeds a limit.
 func tooLarge(message string) *Error {
-	return &Error{Kind: KindFailed, Code: "too_large", Message: message}
+	return &Error{Kind: KindFailed, Code: codeTooLarge, Message: message}
 }
 
 // readError is the error of an answer that was not read to its end, or is not what it should be.
@@ -537,16 +542,15 @@ func contextError(ctx context.Context, err error) *Error {
 
 // setWait sets how long the API asks to wait: the longest time that the headers name, or the
 // message of a rate limit. A rate limit may also say when it is whole again, which no call has to
-// wait for. A value with a unit of its own (3s) does not need the one that follows it. Words of the
-// question, which a server may repeat, do not count.
+// wait for. Words of the question, which a server may repeat, do not count.
 func (e *Error) setWait(h http.Header, call *Call) {
 	after := h.Get("Retry-After")
 	date, _ := http.ParseTime(after) // else the zero time
 	e.RetryAfter = max(
 		time.Until(date),
-		waitIn("wait "+after+" s"),
-		waitIn("wait "+h.Get("Retry-After-Ms")+" ms"),
-		waitIn("wait "+h.Get("X-Ms-Retry-After-Ms")+" ms"))
+		headerWait(after, time.Second),
+		headerWait(h.Get("Retry-After-Ms"), time.Millisecond),
+		headerWait(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond))
 	if e.Kind != KindRateLimit {
 		return
 	}
@@ -556,7 +560,7 @@ func (e *Error) setWait(h http.Header, call *Call) {
 		e.RetryAfter = max(e.RetryAfter, waitIn(words))
 	}
 	for _, limit := range []string{"Requests", "Tokens"} {
-		reset := min(waitIn("wait "+h.Get("X-Ratelimit-Reset-"+limit)+" s"), time.Minute)
+		reset := min(headerWait(h.Get("X-Ratelimit-Reset-"+limit), time.Second), time.Minute)
 		if reset > 0 && h.Get("X-Ratelimit-Remaining-"+limit) == "0" {
 			e.reset = min(reset, cmp.Or(e.reset, reset))
 		}
@@ -568,17 +572,31 @@ func (e *Error) setWait(h http.Header, call *Call) {
 // waitPart is a number with its unit.
 var (
 	waitWords = regexp.MustCompile(`(?i)(?:(?:try again|retry) (?:in|after)|wait(?: for)?) ((?:` +
-		`(?:\d+(?:\.\d+)?(?:e\+\d+)?|inf) ?` +
+		`\d+(?:\.\d+)? ?` +
 		`(?:m(?:illi)?s(?:econds?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?)` +
 		`(?:,? (?:and )?)?)+)\b`)
 	waitPart = regexp.MustCompile(`([\d.]+) ?(?:(m)(?:illi)?(s)|([smh]))[a-z]*[ ,]*(?:and )?`)
 )
 
-// waitIn returns the time that words name, at most 1,000 hours: longer ones say nothing to people
-// and could overflow. It returns 0 for other words, and looks at the first 200 bytes.
-func waitIn(words string) time.Duration {
-	const longest = 1000 * time.Hour
+// longest bounds a wait: longer ones say nothing to people and could overflow.
+const longest = 1000 * time.Hour
 
+// headerWait returns the time that a header names, at most longest: a number of units, or a time with
+// a unit of its own (3s). It returns 0 for other values.
+func headerWait(value string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(value, 64) // inf if it is out of range
+	if errors.Is(err, strconv.ErrSyntax) {
+		return waitIn("wait " + value)
+	}
+	if n > 0 {
+		return time.Duration(min(n*float64(unit), float64(longest)))
+	}
+	return 0
+}
+
+// waitIn returns the time that words name, at most longest. It returns 0 for other words, and looks at
+// the first 200 bytes.
+func waitIn(words string) time.Duration {
 	found := waitWords.FindStringSubmatch(words[:min(len(words), 200)])
 	if found == nil {
 		return 0

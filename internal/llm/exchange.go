@@ -161,8 +161,9 @@ func (x *exchange) send(ctx context.Context) (*Response, error) {
 		option.WithRequestBody("application/json", encoded),
 		option.WithHeader("Accept", accept))
 	_, err := x.api.New(conn, responses.ResponseNewParams{}, options...)
-	_, isRefused := errors.AsType[*Error](err)
-	if !isRefused { // else it costs nothing
+	failure, isRefused := errors.AsType[*Error](err)
+	isFree := isRefused && failure.Status < http.StatusInternalServerError
+	if !isFree { // the API may have begun, behind a gateway that gave up
 		x.call.WaitUntil = time.Time{}
 	}
 	if err != nil {

@@ -121,6 +121,11 @@ func textOf(items ...Item) string {
 	return b.String()
 }
 
+// isAnswer reports whether the item is a message with text and no commentary.
+func (i Item) isAnswer() bool {
+	return i.Phase != "commentary" && textOf(i) != ""
+}
+
 // searches returns how many searches the API bills. Those in the output count if it reports no
 // number.
 func (r *Response) searches() int {

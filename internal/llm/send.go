@@ -75,6 +75,10 @@ func readAnswer(ctx context.Context, resp *http.Response, acc *accumulator) (*Re
 	resp.Body = listener{resp.Body, acc}
 
 	r, err := read(ctx, resp, acc)
+	if acc.ended != nil {
+		acc.call.Usage.Add(acc.ended.Tokens)
+		acc.call.Searches += acc.ended.searches()
+	}
 	if err != nil {
 		return nil, readError(resp, err, acc.call)
 	}
