@@ -65,3 +65,37 @@ func TestWaitUntil(t *testing.T) {
 		})
 	}
 }
+
+// A call that has ended when its turn comes sends nothing and counts no attempt. If only its WaitUntil
+// is over, it goes on.
+func TestWaitUntilTurn(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		isLimited bool
+		within    time.Duration
+		attempts  int
+	}{
+		{"ended", false, 0, 0},
+		{"ended, limited", true, 0, 0},
+		{"waits no more", false, time.Minute, 1},
+		{"waits no more, limited", true, time.Minute, 1},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			c, api := newClient(0, answer(200, finished))
+			if tt.isLimited {
+				c, api = refused(t, "alice")
+				time.Sleep(time.Second) // its turn comes at once
+			}
+			before := len(api.bodies)
+			call := as("alice")
+			call.WaitUntil = time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.within)
+			defer cancel()
+			_, err := c.Create(ctx, call, question())
+
+			wantEqual(t, "answered", err == nil, tt.attempts > 0)
+			wantEqual(t, "attempts", call.Attempts, tt.attempts)
+			wantEqual(t, "requests", len(api.bodies)-before, tt.attempts)
+		})
+	}
+}

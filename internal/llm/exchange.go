@@ -98,6 +98,10 @@ func (x *exchange) try(ctx context.Context) (r *Response, failure *Error, wait t
 	if err != nil {
 		return nil, x.failed(waits, err, x.attempt-1), 0
 	}
+	if ctx.Err() != nil { // as its turn came
+		x.ticket.Ended()
+		return nil, x.failed(ctx, ctx.Err(), x.attempt-1), 0
+	}
 
 	r, err = x.send(ctx)
 	if err == nil {

@@ -54,12 +54,13 @@ type Pacer struct {
 
 // person is the state of a limited person.
 type person struct {
-	calls    []*Ticket     // that wait, by place
-	latest   *Ticket       // whose request was sent last
-	refused  time.Duration // when the last refusal came
-	left     time.Duration // when a call last gave up waiting
-	refusals int           // of requests of the queue, since the last accepted request
-	pause    time.Duration // after a refusal, from the second one on
+	calls    []*Ticket       // that wait, by place
+	latest   *Ticket         // whose request was sent last
+	refused  time.Duration   // when the last refusal came
+	left     time.Duration   // when a call last gave up waiting
+	ready    []time.Duration // ends of the waits of refused calls that gave up waiting
+	refusals int             // of requests of the queue, since the last accepted request
+	pause    time.Duration   // after a refusal, from the second one on
 }
 
 // QueuedError is how many calls were ahead of one that ended while it waited.
@@ -79,7 +80,7 @@ type Ticket struct {
 	last   bool          // the next request is the last one
 
 	pause time.Duration // after the last refusal that named no time
-	ready time.Duration // end of the wait after the last refusal
+	ready time.Duration // end of the wait after the last refusal, also of a call that gave up waiting
 
 	sent    time.Duration
 	verdict *time.Timer // accepts the request; nil: no request is undecided
@@ -208,6 +209,10 @@ func (t *Ticket) enter(last bool) {
 		p.places++
 		t.place = p.places
 	}
+	if t.ready == 0 && len(owner.ready) > 0 { // the person asks again
+		t.ready = owner.ready[0]
+		owner.ready = owner.ready[1:]
+	}
 	i := len(owner.calls)
 	for i > 0 && owner.calls[i-1].place > t.place {
 		i--
@@ -215,8 +220,8 @@ func (t *Ticket) enter(last bool) {
 	owner.calls = slices.Insert(owner.calls, i, t)
 }
 
-// leave takes the call out of the list of its person, who keeps the turn, and reports whether it was
-// there.
+// leave takes the call out of the list of its person, and reports whether it was there. The person
+// keeps the turn, and the next call of the person waits as long as this one has to.
 func (t *Ticket) leave() bool {
 	p := t.pacer
 	p.lock()
@@ -227,6 +232,9 @@ func (t *Ticket) leave() bool {
 		return false
 	}
 	owner.left = p.now()
+	if t.ready > owner.left {
+		owner.ready = append(owner.ready, t.ready)
+	}
 	t.removeLocked()
 	return true
 }

@@ -207,3 +207,44 @@ func TestGivesUp(t *testing.T) {
 		wantLimited(t, p, 0)
 	})
 }
+
+// A call of a person who has given up waiting waits as long as the API asked for, and again. Other
+// calls of the person, and other people, do not.
+func TestWaitsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		began := time.Now()
+		for _, person := range []string{"alice", "bob"} {
+			ticket := p.Ticket(person)
+			_ = ticket.Wait(t.Context(), false, nil)
+			if person == "bob" {
+				ticket.Refused(time.Second)
+				break
+			}
+			ticket.Refused(time.Minute)
+			for range 2 { // gives up, asks again, and gives up
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				err := ticket.Wait(ctx, false, nil)
+				cancel()
+				compare.Equal(t, "error", err, error(QueuedError(0)))
+				ticket = p.Ticket(person)
+			}
+		}
+
+		var sent sync.Map
+		var calls sync.WaitGroup
+		for _, name := range []string{"alice", "alice again", "bob"} {
+			calls.Go(func() {
+				person, _, _ := strings.Cut(name, " ")
+				_ = p.Ticket(person).Wait(t.Context(), false, nil)
+				sent.Store(name, time.Since(began).Truncate(time.Second).String())
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		for name, want := range map[string]string{"alice": "1m0s", "alice again": "30s", "bob": "30s"} {
+			got, _ := sent.Load(name)
+			compare.Equal(t, name, got, any(want))
+		}
+	})
+}

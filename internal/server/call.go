@@ -168,9 +168,8 @@ func (s *Server) run(
 
 	s.waiting.Add(1)
 	release, err := s.places.acquire(ctx, call)
-	others := s.waiting.Add(-1)
+	s.waiting.Add(-1)
 	if err != nil {
-		call.Ahead = int(others) // if it is called again
 		return nil, err
 	}
 	defer release()

@@ -1,13 +1,18 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/answer"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/test/compare"
 )
 
@@ -269,4 +274,52 @@ func TestLateProgress(t *testing.T) {
 		}
 		p.want(p.request("nope", withTasks, `"x":1`), `"id":3`) // no message came after a result
 	}, late)
+}
+
+// A call that waits for a place says how many calls came before it. A person who asks again within a
+// minute is as early as before, and a newcomer is last.
+func TestLateOrder(t *testing.T) {
+	for pause, want := range map[time.Duration]string{ // until bob asks again
+		0:           "alice, alice, bob, alice, carol",
+		time.Minute: "alice, alice, alice, carol, bob",
+	} {
+		t.Run(pause.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var order []string
+				s, _ := newServer(func(o *Options) {
+					o.Timeout = time.Hour
+					o.Ask = func(
+						_ context.Context, call *llm.Call, _ answer.Question,
+					) (*answer.Answer, error) {
+						order = append(order, call.Person.ID)
+						time.Sleep(2 * time.Minute)
+						return &answer.Answer{}, nil
+					}
+				})
+
+				var calls sync.WaitGroup
+				ask := func(person string, within time.Duration) *llm.Call {
+					call := &llm.Call{Person: llm.Person{ID: person}}
+					call.WaitUntil = time.Now().Add(within)
+					calls.Go(func() { _, _ = s.run(t.Context(), call, answer.Question{}) })
+					synctest.Wait()
+					return call
+				}
+
+				ask("alice", time.Hour) // runs
+				waiting := []*llm.Call{ask("alice", time.Hour), ask("bob", within), ask("alice", within)}
+				time.Sleep(within)
+				synctest.Wait()
+				compare.Equal(t, "calls before that of bob", waiting[1].Ahead, 1)
+				compare.Equal(t, "calls before that of alice", waiting[2].Ahead, 2)
+
+				ask("alice", time.Hour)
+				ask("carol", time.Hour)
+				time.Sleep(pause)
+				ask("bob", time.Hour)
+				calls.Wait()
+				compare.Equal(t, "order", strings.Join(order, ", "), want)
+			})
+		})
+	}
 }

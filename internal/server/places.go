@@ -3,26 +3,34 @@ package server
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 )
 
-// places bounds the calls that run at a time: those of each person, and all of them. A call takes a
-// place of its person before one of all, so that a call that waits for others of its person takes
-// none of the places of all.
-type places struct {
-	all       chan struct{} // holds a value for each running call
-	perPerson func() int    // 0, and nil: no bound
+// placeMemory is for how long a person keeps the order of a call that gave up waiting.
+const placeMemory = time.Minute
 
-	mu     sync.Mutex         // guards people
-	people map[string]*person // by ID; only those who have a call
+// places bounds the calls that run at a time: those of each person, and all of them. Next is the
+// first call whose person may run another one.
+type places struct {
+	most      int
+	perPerson func() int // 0, and nil: no bound
+
+	mu      sync.Mutex     // guards the fields below
+	running int            // calls
+	people  map[string]int // calls that run, by ID of the person
+	waiting []*waiter      // in the order in which they came
 }
 
-// person counts the calls of one person. Its bound is the one in force when the first of them came.
-type person struct {
-	calls   int           // that run or wait
-	running chan struct{} // holds a value for each call that runs, or waits for a place of all
+// waiter is a call that waits for a place, or gave up. The next call of its person continues one
+// that gave up.
+type waiter struct {
+	person string
+	place  chan struct{} // closed when the call may run
+	left   time.Time     // when the call gave up; zero: it waits
 }
 
 // acquire waits until a call may run. release ends it.
@@ -30,44 +38,83 @@ func (p *places) acquire(ctx context.Context, call *llm.Call) (release func(), e
 	ctx, cancel := call.WaitContext(ctx)
 	defer cancel()
 	id := call.Person.ID
-	var taken []chan struct{}
-	release = func() {
-		for _, running := range taken {
-			<-running
-		}
-		p.count(id, -1)
-	}
-
-	for _, running := range []chan struct{}{p.count(id, 1), p.all} {
-		select {
-		case running <- struct{}{}:
-			taken = append(taken, running)
-		case <-ctx.Done():
-			release()
+	w := p.enter(id)
+	select {
+	case <-w.place:
+	case <-ctx.Done():
+		ahead := p.leave(w)
+		if ahead >= 0 { // else its turn has just come
+			call.Ahead = ahead
 			return nil, context.Cause(ctx)
 		}
 	}
-	return release, nil
+
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.countLocked(id, -1)
+		p.serveLocked()
+	}, nil
 }
 
-// count adds n to the calls of a person, and returns the places for those that run.
-func (p *places) count(id string, n int) chan struct{} {
+// enter puts a call of a person into the queue.
+func (p *places) enter(id string) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.serveLocked()
 
-	own := p.people[id]
-	if own == nil {
-		bound := cap(p.all)
-		if p.perPerson != nil {
-			bound = cmp.Or(p.perPerson(), bound)
+	for _, w := range p.waiting {
+		if w.person == id && time.Since(w.left) < placeMemory {
+			w.left = time.Time{}
+			return w
 		}
-		own = &person{running: make(chan struct{}, bound)}
-		p.people[id] = own
+	}
+	w := &waiter{person: id, place: make(chan struct{})}
+	p.waiting = append(p.waiting, w)
+	return w
+}
+
+// leave notes that a call gave up, and returns how many others have come before it. It is -1 if the
+// call has a place.
+func (p *places) leave(w *waiter) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.left = time.Now()
+	return slices.Index(p.waiting, w)
+}
+
+// serveLocked gives places to the calls that are next, and forgets those that gave up long ago.
+func (p *places) serveLocked() {
+	bound := p.most
+	if p.perPerson != nil {
+		bound = cmp.Or(p.perPerson(), bound)
 	}
 
-	own.calls += n
-	if own.calls == 0 {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
+		if !w.left.IsZero() {
+			return time.Since(w.left) >= placeMemory
+		}
+		canRun := p.running < p.most && p.people[w.person] < bound
+		if canRun {
+			p.countLocked(w.person, 1)
+			close(w.place)
+		}
+		return canRun
+	})
+}
+
+// countLocked adds n to the calls of a person that run.
+func (p *places) countLocked(id string, n int) {
+	p.running += n
+	p.people[id] += n
+	if p.people[id] == 0 {
 		delete(p.people, id)
 	}
-	return own.running
+}
+
+// count returns how many calls run.
+func (p *places) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
 }

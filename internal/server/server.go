@@ -111,9 +111,9 @@ func New(o Options) *Server {
 			buckets: map[string]*rate.Limiter{},
 		},
 		places: &places{
-			all:       make(chan struct{}, cmp.Or(o.MaxCalls, 256)),
+			most:      cmp.Or(o.MaxCalls, 256),
 			perPerson: o.PerPerson,
-			people:    map[string]*person{},
+			people:    map[string]int{},
 		},
 	}
 
@@ -140,7 +140,7 @@ func (s *Server) Waiting() int {
 
 // Running counts the calls that have a place, those whose request has ended included.
 func (s *Server) Running() int {
-	return len(s.places.all)
+	return s.places.count()
 }
 
 // MCP returns a server of the SDK with the tools. Its calls end when session is done, with its
