@@ -11,19 +11,24 @@ const tracker = "utm_source=openai"
 // queryEnd matches what follows the last parameter of a URL.
 var queryEnd = regexp.MustCompile(`^(?:$|[^\w.-]|\.(?:\s|$))`)
 
-// citationMarker matches a citation marker and the space before it. The API writes it with
+// marker matches a citation marker and the space before it. The API writes it with
 // private-use characters: U+E200, fields with U+E202 between them, and U+E201, which is missing if
 // the text was cut short. Gateways drop these characters ("citeturn0search0turn1view2") or have
 // spaces in their place.
+const marker = `(?: ?(?:` +
+	`\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}|` +
+	`\x{E200}?\b(?:file)?cite` +
+	`(?:(?:[ \x{E202}]?turn\d+[a-z]+\d+(?:\x{E202}?L\d+(?:-L\d+)?)?)+` +
+	`(?:\x{E202}?turn\d+[a-z]*$)?|\x{E202}?turn\d+[a-z]*$)|` +
+	`\x{E200}[\w\x{E202}-]*$|` +
+	`\x{E200}[^\x{E200}\x{E201}\n]*\z)|` +
+	`[\x{E200}-\x{E2FF}])`
+
+// citationMarker matches markers, with brackets that hold nothing else. The submatch is what only
+// looks like a marker: a word in code or in a path.
 var citationMarker = regexp.MustCompile(
-	`(?m) ?(?:` +
-		`\x{E200}[^\x{E200}\x{E201}\n]*\x{E201}|` +
-		`\x{E200}?\b(?:file)?cite` +
-		`(?:(?:[ \x{E202}]?turn\d+[a-z]+\d+(?:\x{E202}?L\d+(?:-L\d+)?)?)+` +
-		`(?:\x{E202}?turn\d+[a-z]*$)?|\x{E202}?turn\d+[a-z]*$)|` +
-		`\x{E200}[\w\x{E202}-]*$|` +
-		`\x{E200}[^\x{E200}\x{E201}\n]*\z)|` +
-		`[\x{E200}-\x{E2FF}]`)
+	"(?m)(`[^`\n\\x{E200}-\\x{E2FF}]*`|" + `(?:/citeturn\w*)+[/?#])|` +
+		` ?[\[(（【](?:` + marker + `[,;、]?)+ ?[\])）】]|` + marker)
 
 // Clean removes what the API adds to the text of the model: citation markers, and
 // utm_source=openai in links.
@@ -33,7 +38,7 @@ func Clean(s string) string {
 		strings.Contains(s, "citeturn") ||
 		strings.Contains(s, "cite turn")
 	if mayHaveMarkers { // the expression is slow
-		s = citationMarker.ReplaceAllString(s, "")
+		s = citationMarker.ReplaceAllString(s, "$1")
 	}
 	return untracked(s)
 }

@@ -2,7 +2,10 @@ package cite
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // Web pages write parts of an answer, so reading it must take linear time. The
@@ -16,11 +19,17 @@ const (
 // Marks has the characters around the words of a heading: those of Markdown, colons and spaces.
 const Marks = "#*_:： \t\r\f\u00a0\u202f\u3000"
 
-// heading matches the words above a list of sources. The line is plain, bold or a Markdown heading.
+// heading matches the words above a list of sources, also with emoji. The line is plain, bold or a
+// Markdown heading.
 var heading = regexp.MustCompile(
-	`(?i)^(?:sources?|references|quellen(?:angaben)?|fuentes|referencias|références|fonti|fontes|` +
-		`referências|bronnen|источники|出典|情報源|参考(?:文献|資料)?|参考资料|參考(?:文獻|資料)|` +
-		`(?:资料)?来源|(?:資料)?來源|출처|참고 ?(?:문헌|자료))$`)
+	`(?i)^[\p{So}\pM\pZ\x{200D}\s*_:：]*(?:` +
+		`sources?|references?|citations|bibliography|` +
+		`quellen?(?:angaben?|nachweise?|verzeichnis)?|referenz(?:en)?|fuentes?|referencias?|` +
+		`références?|riferimenti|font(?:e|i|es)|referências?|bron(?:nen)?|referenties|источники?|` +
+		`出典|情報[源元]|引用(?:元|文献)?|参照元?|参考(?:文献|資料|リンク|情報|サイト|URL)?|` +
+		`参考(?:资料|来源|链接)|參考(?:文獻|資料|來源|連結)|` +
+		`(?:资料|信息|引用)?来源|(?:資料|資訊|引用)?來源|출처|참고 ?(?:문헌|자료|링크)` +
+		`)[\p{So}\pM\pZ\x{200D}\s*_:：]*$`)
 
 const (
 	bullet     = `\s*(?:[-*+•・]|\d{1,3}[.)]|\[\d{1,3}\])\s*` // or a number
@@ -172,8 +181,8 @@ var (
 // lastURL matches the URL at the end of a text.
 var lastURL = regexp.MustCompile(`https?://[^\s<>)\[\]"（）「」『』、。，]*$`)
 
-// Linked returns the pages that a text links to, those of its list first. The URL at the end of a
-// text that is cut short is not one: it may be longer.
+// Linked returns the pages with a public host name that a text links to, those of its list first.
+// The URL at the end of a text that is cut short is not one: it may be longer.
 func Linked(body string, isCut bool) []Citation {
 	body = body[max(0, len(body)-maxText):]
 	if isCut {
@@ -186,7 +195,10 @@ func Linked(body string, isCut bool) []Citation {
 	for _, link := range Links(body, maxLinks) {
 		pages = append(pages, Citation{URL: link.Page})
 	}
-	return pages
+	return slices.DeleteFunc(pages, func(c Citation) bool {
+		host := HostOf(c.URL)
+		return !text.IsHostName(host) || text.IsLoopback(host)
+	})
 }
 
 // entry reports whether a line is an entry of a list, and whether it has a date in the form that the

@@ -64,6 +64,10 @@ func hostile(n int) map[string]string {
 		"words":     repeat("x citeturn0search0turn1 "),
 		"letters":   "citeturn1" + repeat("a"),
 		"images":    repeat("!["),
+		"spans":     repeat("`citeturn0search0 "),
+		"bracketed": repeat("[citeturn0search0,"),
+		"separated": "[" + repeat("\ue200[\ue201,"),
+		"emoji":     repeat("📚") + "x",
 		"code":      repeat("![`a` "),
 	}
 }

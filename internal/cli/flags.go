@@ -106,11 +106,12 @@ var wanted = map[string]string{
 type checked struct{ pflag.Value }
 
 func (v checked) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err == nil {
+	isNumber := true
+	if v.Type() == "int" {
+		n, err := strconv.Atoi(s)
+		isNumber = err == nil
 		s = strconv.Itoa(n)
 	}
-	isNumber := err == nil || v.Type() != "int"
 	isAllowed := isNumber && s != "" && s[0] != '-'
 	if !isAllowed || v.Value.Set(s) != nil {
 		return errors.New("must be " + wanted[v.Type()])
@@ -143,7 +144,7 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if !isName {
 		args = joinDebug(args)
 		if c != root {
-			right := c.CommandPath() + " " + strings.Join(rest, " ")
+			right := c.CommandPath() + quoted(rest)
 			root.Annotations = map[string]string{hintKey: "put the command first: " + right}
 			if slices.Contains(args, c.Name()) { // else it is the path of --debug
 				return nil, noWords(root, []string{c.Name()})
@@ -168,6 +169,20 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		_ = early.Parse(args) // the command reports it
 	}
 	return joinDebug(args), nil
+}
+
+// special matches words that a shell does not read as they are.
+var special = regexp.MustCompile("^$|[\\s\"'`\\\\$&|;<>()*?!#~{}\\[\\]]")
+
+// quoted returns words as a shell takes them, each after a blank.
+func quoted(words []string) (line string) {
+	for _, word := range words {
+		if special.MatchString(word) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		line += " " + word
+	}
+	return line
 }
 
 // hintKey is the annotation of a command with a better hint than its help.

@@ -27,7 +27,8 @@ const (
 	convert  = "convert it: iconv -f SHIFT_JIS -t UTF-8 QUESTION.txt | openai-responses-mcp ask -"
 )
 
-// usageErrors are wrong command lines. < and stdin may follow the arguments.
+// usageErrors are wrong command lines, in which _ is a blank of an argument. < and stdin may follow
+// the arguments.
 var usageErrors = []struct{ args, problem, hint string }{
 	{"Docter", `unknown command "Docter"`, "did you mean doctor? " + seeRoot},
 	{"version", `unknown command "version"`, "did you mean --version? " + seeRoot},
@@ -48,6 +49,7 @@ var usageErrors = []struct{ args, problem, hint string }{
 		`invalid value "maybe" for --offline: must be true or false`,
 		seeAsk,
 	},
+	{"ask --offline=01 x", `invalid value "01" for --offline: must be true or false`, seeAsk},
 	{"help smoek", `unknown command "smoek"`, "did you mean smoke? " + seeRoot},
 	{"--stdio --config", "flag needs an argument: --config", seeRoot},
 	{
@@ -64,6 +66,9 @@ var usageErrors = []struct{ args, problem, hint string }{
 	{"--config x doctor", `unexpected argument "doctor"`, first + "doctor --config x"},
 	{"--http :80 serve", `unexpected argument "serve"`, first + "serve --http :80"},
 	{"--offline --debug ask x", `unexpected argument "x"`, first + "ask --offline --debug x"},
+	{"--offline ask hi_there", `unexpected argument "ask"`, first + "ask --offline 'hi there'"},
+	{"--offline ask it's so?", `unexpected argument "ask"`, first + `ask --offline 'it'\''s' 'so?'`},
+	{"--model openai-responses-mcp -l", "unknown flag -l", seeRoot},
 	{
 		"--debug doctor",
 		"nothing to do",
@@ -158,7 +163,7 @@ func TestUsageErrors(t *testing.T) {
 		args, stdin, _ := strings.Cut(tt.args, " < ")
 		t.Run(args, func(t *testing.T) {
 			in := strings.NewReader(stdin)
-			code, stdout, stderr := run(t.Context(), nil, in, strings.Fields(args)...)
+			code, stdout, stderr := run(t.Context(), nil, in, words(args)...)
 
 			checkExit(t, code, exitUsage)
 
@@ -171,6 +176,15 @@ func TestUsageErrors(t *testing.T) {
 			compare.Equal(t, "stderr", stderr, want)
 		})
 	}
+}
+
+// words returns the words of a command line, in which _ is a blank of a quoted one.
+func words(line string) []string {
+	list := strings.Fields(line)
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "_", " ")
+	}
+	return list
 }
 
 func checkExit(t *testing.T, code, want int) {
@@ -202,11 +216,7 @@ func TestQuestion(t *testing.T) {
 		t.Run(tt.args+" < "+tt.stdin, func(t *testing.T) {
 			a := &app{stdin: strings.NewReader(tt.stdin)}
 			root := a.command()
-			args := strings.Fields("ask " + tt.args)
-			for i := range args {
-				args[i] = strings.ReplaceAll(args[i], "_", " ")
-			}
-			args, err := a.prepare(root, args)
+			args, err := a.prepare(root, words("ask "+tt.args))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"regexp"
@@ -233,13 +234,21 @@ func listen(address string) (net.Listener, error) {
 	if err == nil {
 		return ln, nil
 	}
+	return nil, &failure{exitFailed, err.Error(), listenHint(address, err)}
+}
 
-	hint := "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
-		"the port must be 0 to 65535"
-	if errors.Is(err, syscall.EADDRINUSE) {
-		hint = "another program uses " + address + "; choose another port"
+// listenHint says what to do about an address that cannot be listened on.
+func listenHint(address string, err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another program uses " + address + "; choose another port"
+	case errors.Is(err, fs.ErrPermission):
+		return "the system refuses this port; choose another, such as 8080"
+	case errors.Is(err, syscall.EMFILE):
+		return ""
 	}
-	return nil, &failure{exitFailed, err.Error(), hint}
+	return "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
+		"the port must be 0 to 65535"
 }
 
 // hostHeader matches a Host header with a name. Clients send none with a dot at its end.

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -156,6 +158,21 @@ func TestAddressInUse(t *testing.T) {
 
 			checkExit(t, code, exitFailed)
 			compare.Contains(t, "stderr", stderr, want)
+		})
+	}
+}
+
+// The hint about an address is for wrong addresses.
+func TestListenHint(t *testing.T) {
+	for number, want := range map[syscall.Errno]string{
+		syscall.EACCES: "the system refuses this port; choose another, such as 8080",
+		syscall.EMFILE: "",
+		syscall.EADDRNOTAVAIL: "write an address of this machine, such as 127.0.0.1:8080 or :8080; " +
+			"the port must be 0 to 65535",
+	} {
+		t.Run(number.Error(), func(t *testing.T) {
+			err := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", number)}
+			compare.Equal(t, "hint", listenHint(":80", err), want)
 		})
 	}
 }
