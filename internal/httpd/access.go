@@ -47,7 +47,7 @@ func (a Access) Authenticates() bool {
 // tokens have the same name.
 func (a Access) CallsPerPerson(most, given int) func() int {
 	return func() int {
-		isOneName := a.Tokens == nil || len(a.Tokens.Names()) == 1
+		isOneName := len(a.Tokens.Names()) <= 1
 		isAlone := a.Resource == nil && isOneName
 		if given == 0 && isAlone {
 			return 0
@@ -61,32 +61,12 @@ func (a Access) CallsPerPerson(most, given int) func() int {
 func (a Access) requireHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.acceptsHost(r.Host) {
-			forbid(w, "host", r.Host, "the Host header is not allowed")
+			http.Error(w, "the Host header is not allowed", http.StatusForbidden)
 			return
 		}
 
 		next.ServeHTTP(w, r)
 	})
-}
-
-// requireOrigin refuses requests of web pages of other origins.
-func requireOrigin(next http.Handler) http.Handler {
-	same := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := same.Check(r)
-		if err != nil {
-			forbid(w, "origin", r.Header.Get("Origin"), err.Error())
-			return
-		}
-
-		next.ServeHTTP(w, r)
-	})
-}
-
-// forbid refuses a request because of a header, which is logged under this key.
-func forbid(w http.ResponseWriter, key, value, reason string) {
-	w.(*response).cause = []any{key, text.Truncate(text.OneLine(value), 100)}
-	http.Error(w, reason, http.StatusForbidden)
 }
 
 func (a Access) acceptsHost(header string) bool {

@@ -175,11 +175,8 @@ func (s *instance) drain() {
 // handler routes requests.
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
-	var people []string
-	switch {
-	case !s.Access.Authenticates():
-		people = []string{"anonymous"}
-	case s.Access.Tokens != nil:
+	people := []string{"anonymous"}
+	if s.Access.Authenticates() {
 		people = s.Access.Tokens.Names()
 	}
 	for _, name := range people {
@@ -187,7 +184,8 @@ func (s *instance) handler() http.Handler {
 	}
 
 	guarded := http.NewServeMux()
-	endpoint := requireOrigin(s.Access.requireToken("", s.admit(s.mcp())))
+	sameOrigin := http.NewCrossOriginProtection()
+	endpoint := sameOrigin.Handler(s.Access.requireToken("", s.admit(s.mcp())))
 	guarded.Handle(s.Path, endpoint)
 	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {

@@ -230,7 +230,7 @@ func TestBusyServer(t *testing.T) {
 		{maxStrangers + 100, 2 * tokenTime},
 	} {
 		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
-			s := serve(t, slow, func(o *Options) { o.MaxCalls = tt.conns })
+			s := serve(t, slow, func(o *Options) { o.MaxCalls = 4 * tt.conns })
 			s.busy = time.Now().Add(tt.busy)
 
 			var users sync.WaitGroup

@@ -62,7 +62,12 @@ func (s *strangers) Accept() (net.Conn, error) {
 	defer s.mu.Unlock()
 	s.room.L = &s.mu
 	for len(s.conns) == maxStrangers {
-		s.hurryLocked()
+		for _, c := range s.conns {
+			if c.end.IsZero() {
+				c.end = time.Now().Add(tokenTime)
+				_ = c.Conn.SetReadDeadline(c.end)
+			}
+		}
 		s.room.Wait()
 	}
 
@@ -75,21 +80,11 @@ func (s *strangers) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// hurryLocked bounds the time that each has for its token.
-func (s *strangers) hurryLocked() {
-	for _, c := range s.conns {
-		if c.end.IsZero() {
-			c.end = time.Now().Add(tokenTime)
-			_ = c.Conn.SetReadDeadline(c.end)
-		}
-	}
-}
-
 // mostLines returns how many lines each may send.
 func (s *strangers) mostLines() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(maxLines, maxAllLines/max(1, len(s.conns)))
+	return maxAllLines / max(maxAllLines/maxLines, len(s.conns))
 }
 
 // trust takes out the connection from an address, which has shown a valid token.
@@ -127,8 +122,9 @@ func (c *stranger) SetReadDeadline(t time.Time) error {
 // takes 30 times the memory of a header of tiny lines.
 func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	isAhead := len(p) == 1 // net/http reads a byte during a handler, and ends that with a deadline
-	if errors.Is(err, os.ErrDeadlineExceeded) && !isAhead && !c.late {
+
+	// During a handler net/http reads one byte, and ends that with a deadline.
+	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && !c.late {
 		c.late = true
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lateTime))
 		n, err = c.Conn.Read(p)

@@ -5,6 +5,7 @@ package jsonx
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -51,15 +52,14 @@ func Elements(data []byte) int {
 // IsMessage reports whether an object is one of JSON-RPC 2.0, with each member at most once. A decoder
 // that ignores the case of letters, or takes the last of two members, reads the same.
 func IsMessage(object gjson.Result) bool {
+	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
 	seen := map[string]bool{}
 	isClear := true
 	object.ForEach(func(key, _ gjson.Result) bool {
-		for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-			if strings.EqualFold(key.Str, name) {
-				isClear = isClear && key.Str == name && !seen[name]
-				seen[name] = true
-			}
-		}
+		name := strings.ToLower(key.Str)
+		isExact := name == key.Str || !slices.Contains(members, name)
+		isClear = isExact && !seen[name]
+		seen[name] = true
 		return isClear
 	})
 	return isClear && object.Get("jsonrpc").Str == "2.0"
