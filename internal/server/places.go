@@ -42,9 +42,12 @@ func (p *places) acquire(ctx context.Context, call *llm.Call) (release func(), e
 	select {
 	case <-w.place:
 	case <-ctx.Done():
-		ahead := p.leave(w)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		ahead := slices.Index(p.waiting, w)
 		if ahead >= 0 { // else its turn has just come
 			call.Ahead = ahead
+			w.left = time.Now()
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -72,15 +75,6 @@ func (p *places) enter(id string) *waiter {
 	w := &waiter{person: id, place: make(chan struct{})}
 	p.waiting = append(p.waiting, w)
 	return w
-}
-
-// leave notes that a call gave up, and returns how many others have come before it. It is -1 if the
-// call has a place.
-func (p *places) leave(w *waiter) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w.left = time.Now()
-	return slices.Index(p.waiting, w)
 }
 
 // serveLocked gives places to the calls that are next, and forgets those that gave up long ago.
