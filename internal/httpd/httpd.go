@@ -151,7 +151,7 @@ func (s *instance) watch(c net.Conn, state http.ConnState) {
 	if s.draining.Load() {
 		_ = c.Close()
 	}
-	c.(*stranger).lines.Store(0) // all listeners are strangers
+	c.(*stranger).lines = 0 // all listeners are strangers
 }
 
 // drain accepts no more connections and calls after the notice, and waits for the calls in flight, but

@@ -28,6 +28,7 @@ type pipes struct {
 	close  context.CancelFunc
 	conns  chan net.Conn
 	dialed atomic.Int32
+	busy   time.Time // no Read of the server begins before it
 }
 
 func newPipes() *pipes {
@@ -47,7 +48,13 @@ func (p *pipes) Accept() (net.Conn, error) {
 // numbered is a connection with an address of its own.
 type numbered struct {
 	net.Conn
+	of     *pipes
 	number int32
+}
+
+func (r numbered) Read(p []byte) (int, error) {
+	time.Sleep(time.Until(r.of.busy))
+	return r.Conn.Read(p)
 }
 
 func (r numbered) RemoteAddr() net.Addr { return &net.TCPAddr{Port: int(r.number)} }
@@ -56,7 +63,7 @@ func (r numbered) RemoteAddr() net.Addr { return &net.TCPAddr{Port: int(r.number
 func (p *pipes) dial() net.Conn {
 	here, there := net.Pipe()
 	select {
-	case p.conns <- numbered{there, p.dialed.Add(1)}:
+	case p.conns <- numbered{there, p, p.dialed.Add(1)}:
 		return here
 	case <-p.Done():
 		return nil

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,34 +156,92 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-// A connection waits while too many have shown no token, and then the oldest of them is closed.
-// Connections that have shown one stay.
+var strangersTests = []struct {
+	name, text string
+}{
+	{"silent", ""},
+	{"half a header", "POST /mcp HTTP/1.1\r\nHost:"},
+	{"answered", by("", get("/healthz"))},
+	{"refused", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"},
+}
+
+// A connection waits while too many have shown no token, and then these have half a second, also if
+// they go on sending. Connections that have shown one stay.
 func TestStrangers(t *testing.T) {
+	for _, tt := range strangersTests {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow)
+			known := s.send(message)
+			s.receive(known, 200)
+
+			var conns []net.Conn
+			for range maxStrangers {
+				c := s.send(tt.text)
+				conns = append(conns, c)
+				go io.Copy(io.Discard, c)
+			}
+			synctest.Wait()
+			for _, c := range conns {
+				go drip(c, "x")
+			}
+
+			began := time.Now()
+			s.request(message, 200)
+			compare.Equal(t, "a connection waited for", time.Since(began), tokenTime+lateReads*lateTime)
+
+			go io.WriteString(known, message)
+			s.receive(known, 200)
+		})
+	}
+}
+
+// The lines that all may send are shared in a crowd.
+func TestLinesOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, slow)
-		known := s.send(message)
-		s.receive(known, 200)
-
-		var conns []net.Conn
+		const lines = maxAllLines / maxStrangers
+		var last net.Conn
 		for range maxStrangers {
-			conns = append(conns, s.send(""))
-			time.Sleep(time.Microsecond)
+			last = s.send("GET / HTTP/1.1\r\n" + strings.Repeat("a:\n", lines-1))
 		}
-		began := time.Now()
-		s.request(message, 200)
-		took := time.Since(began).Round(10 * time.Millisecond)
-		compare.Equal(t, "a connection waited for", took, tokenTime)
+		synctest.Wait()
 
-		for i, want := range []error{io.EOF, os.ErrDeadlineExceeded} {
-			_ = conns[i].SetReadDeadline(time.Now())
-			_, err := conns[i].Read(make([]byte, 1))
-			if !errors.Is(err, want) {
-				t.Errorf("connection %d: %v, want %v", i, err, want)
-			}
-		}
-		go io.WriteString(known, message)
-		s.receive(known, 200)
+		go drip(last, "a:\n")
+		s.receive(last, 400)
 	})
+}
+
+// drip sends a text now and then, until the connection closes.
+func drip(c net.Conn, text string) {
+	var err error
+	for err == nil {
+		time.Sleep(lateTime - 1)
+		_, err = io.WriteString(c, text)
+	}
+}
+
+// A request that this server has no time to read is read after the deadline, also when others wait.
+func TestBusyServer(t *testing.T) {
+	for _, tt := range []struct {
+		conns int
+		busy  time.Duration
+	}{
+		{1, readTime + time.Second},
+		{maxStrangers + 100, 2 * tokenTime},
+	} {
+		inBubble(t, fmt.Sprint(tt.conns, " busy for ", tt.busy), func(t *testing.T) {
+			s := serve(t, slow, func(o *Options) { o.MaxCalls = 4 * tt.conns })
+			s.busy = time.Now().Add(tt.busy)
+
+			var users sync.WaitGroup
+			for range tt.conns {
+				users.Go(func() {
+					s.request(post(ping, "X: "+strings.Repeat("x", 8000)+"\r\n"), 200)
+				})
+			}
+			users.Wait()
+		})
+	}
 }
 
 // Strangers who open 300 connections a second do not put off one with a token.
