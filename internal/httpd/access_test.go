@@ -37,10 +37,15 @@ func atRoot(o *Options) {
 	o.Path = "/"
 }
 
+func elsewhere(o *Options) { o.Path = "/team/mcp" }
+
 func signInAlone(o *Options) {
 	o.Access.Tokens = nil
 	signIn(o)
 }
+
+// at changes the path of a request.
+func at(path, request string) string { return strings.Replace(request, "/mcp", path, 1) }
 
 // Requests of alice.
 var (
@@ -70,8 +75,15 @@ var accessTests = []struct {
 	{"loopback, foreign host", loopback, "evil.example", by("", message), 403},
 	{
 		"message to the path of health, foreign host", atRoot, "evil.example",
-		strings.Replace(by("", message), "/mcp", "/healthz", 1), 403,
+		at("/healthz", by("", message)), 403,
 	},
+	{"slash", standard, "localhost", at("/mcp/", message), 200},
+	{"slash, no token", standard, "localhost", at("/mcp/", by("", message)), 401},
+	{"slash, foreign host", standard, "evil.example", at("/mcp/", message), 403},
+	{"slash, foreign origin", standard, "localhost", at("/mcp/", from("https://evil.example")), 403},
+	{"slash, other path", elsewhere, "localhost", at("/team/mcp/", message), 200},
+	{"slash at the root", atRoot, "localhost", at("/", message), 200},
+	{"below the path", standard, "localhost", at("/mcp/x", message), 404},
 	{"health of any host", listed, "evil.example", by("", get("/healthz")), 200},
 	{"readiness of any host", listed, "evil.example", by("", get("/readyz")), 200},
 }

@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -183,9 +184,10 @@ func (s *instance) handler() http.Handler {
 	}
 
 	guarded := http.NewServeMux()
-	endpoint := s.Access.requireToken("", s.admit(s.mcp()))
 	sameOrigin := http.NewCrossOriginProtection()
-	guarded.Handle(s.Path, sameOrigin.Handler(endpoint))
+	endpoint := sameOrigin.Handler(s.Access.requireToken("", s.admit(s.mcp())))
+	guarded.Handle(s.Path, endpoint)
+	guarded.Handle(strings.TrimSuffix(s.Path, "/")+"/{$}", endpoint)
 	if s.MetricsListener == nil {
 		guarded.Handle("GET /metrics", s.Access.requireToken(tokenHolder, s.Metrics))
 	}

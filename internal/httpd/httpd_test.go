@@ -89,6 +89,9 @@ const (
 const (
 	ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize",` +
+		`"params":{"protocolVersion":"2024-11-05","capabilities":{}}}`
 	tool = `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
 		`"params":{"name":"answer","arguments":{"query":"q"}}}`
 )

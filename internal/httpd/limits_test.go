@@ -277,6 +277,7 @@ const (
 	notRequest    = `400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600`
 	unknownMethod = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32601`
 	badParams     = `200 {"jsonrpc":"2.0","id":6,"error":{"code":-32602`
+	agreed        = `200 {"capabilities":{"tools":{}},` // the result of initialize
 	accepted      = `200 {"jsonrpc":"2.0","id":`
 )
 
@@ -366,6 +367,22 @@ var messages = []struct {
 		sixth("ping", `{"_meta":{"a":"`+strings.Repeat(`,\"[`, 20_000)+`"}}`),
 		accepted + `6,"result"`,
 	},
+	{"METHOD", "", `{"jsonrpc":"2.0","id":6,"METHOD":"ping"}`, notRequest},
+	{"JSONRPC", "", `{"JSONRPC":"2.0","id":6,"method":"ping"}`, notRequest},
+	{"Id", "", `{"jsonrpc":"2.0","Id":6,"method":"ping"}`, notRequest},
+	{"Params", "", `{"jsonrpc":"2.0","id":6,"method":"ping","Params":{}}`, notRequest},
+	{"id and ID", "", `{"jsonrpc":"2.0","id":6,"ID":7,"method":"ping"}`, notRequest},
+	{"two methods", "", `{"jsonrpc":"2.0","id":6,"method":"ping","method":"x"}`, notRequest},
+	{"ID in params", "", sixth("ping", `{"ID":6,"id":7,"id":8}`), accepted + `6,"result"`},
+
+	{"initialize with 2024-11-05", "2024-11-05", initialize, agreed},
+	{"initialize with 2025-03-26", "2025-03-26", initialize, agreed},
+	{"initialize with 2025-11-25", "2025-11-25", initialize, agreed},
+	{"initialize with 2026-07-28", "2026-07-28", initialize, agreed},
+	{"initialize with a later version", "2027-01-01", initialize, agreed},
+	{"initialize with a word", "latest", initialize, "400 "},
+	{"an earlier version", "2025-03-26", ping, "400 "},
+
 	{"fraction", "", withID("1.5"), notRequest},
 	{"large id", "", withID("9007199254740993"), notRequest},
 	{"small id", "", withID("-9007199254740993"), notRequest},
@@ -373,6 +390,24 @@ var messages = []struct {
 	{"largest id", "", withID("9007199254740992"), accepted + `9007199254740992,"result"`},
 	{"smallest id", "", withID("-9007199254740992"), accepted + `-9007199254740992,"result"`},
 	{"text", "", withID(`"1.5"`), accepted + `"1.5","result"`},
+}
+
+// The lists of what this server does not have are empty, in both versions.
+func TestEmptyLists(t *testing.T) {
+	const stateless = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}`
+	for method, want := range map[string]string{
+		"prompts/list":             `"prompts":[]`,
+		"resources/list":           `"resources":[]`,
+		"resources/templates/list": `"resourceTemplates":[]`,
+	} {
+		for version, params := range map[string]string{"2025-06-18": "{}", "2026-07-28": stateless} {
+			inBubble(t, method+" "+version, func(t *testing.T) {
+				header := "Mcp-Protocol-Version: " + version + "\r\nMcp-Method: " + method + "\r\n"
+				serve(t, slow).request(post(sixth(method, params), header), 200, want)
+			})
+		}
+	}
 }
 
 // Messages that the SDK would change, repeat or run as many do not reach it. A rejection closes the

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tidwall/gjson"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/jsonx"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/server"
@@ -47,33 +49,40 @@ func refuseMessage(w http.ResponseWriter, r *http.Request, data []byte, elements
 	if !json.Valid(data) {
 		return refuse(jsonrpc.CodeParseError, "the body is not JSON")
 	}
-	var message struct {
-		Version string `json:"jsonrpc"`
-		ID      json.RawMessage
-		Method  string
-		Params  json.RawMessage
-	}
-	err := json.Unmarshal(data, &message)
+	message := gjson.ParseBytes(data)
+	method := message.Get("method").Str
 	switch {
-	case err != nil || message.Version != "2.0" || message.Method == "":
+	case !jsonx.IsMessage(message) || method == "":
 		return refuse(jsonrpc.CodeInvalidRequest,
 			"the body is not a JSON-RPC 2.0 request; batches are not supported")
-	case message.ID == nil:
+	case !message.Get("id").Exists():
 		return false // there is no response to a notification
-	case !validID(string(message.ID)):
+	case !validID(message.Get("id").Raw):
 		return refuse(jsonrpc.CodeInvalidRequest,
 			"id is not a string or an integer within ±2^53")
 	}
 
-	id = string(message.ID)
-	params := newParams(message.Method)
-	if params == nil {
+	id = message.Get("id").Raw
+	params := newParams(method)
+	raw := message.Get("params").Raw
+	switch {
+	case params == nil:
 		return refuse(jsonrpc.CodeMethodNotFound, "method not found")
-	}
-	if message.Params != nil && json.Unmarshal(message.Params, params) != nil {
+	case raw != "" && json.Unmarshal([]byte(raw), params) != nil:
 		return refuse(jsonrpc.CodeInvalidParams, "the params cannot be decoded")
+	case method == "initialize":
+		negotiate(r.Header, params.(mcp.Params).GetMeta())
 	}
 	return false
+}
+
+// negotiate drops the version that a client prefers from the header of initialize, which agrees on one
+// by its params: the SDK would refuse it. A stateless request has its version there, too.
+func negotiate(header http.Header, meta mcp.Meta) {
+	_, err := time.Parse(time.DateOnly, header.Get(versionHeader))
+	if err == nil && meta[mcp.MetaKeyProtocolVersion] == nil {
+		header.Del(versionHeader)
+	}
 }
 
 // validID reports whether an id, which is JSON, comes back as it is.
@@ -93,7 +102,8 @@ func newParams(method string) any {
 		return &mcp.InitializeParams{}
 	case "tools/call":
 		return &mcp.CallToolParamsRaw{}
-	case "tools/list", "ping", "server/discover": // the params of all three have _meta
+	case "ping", "server/discover", "tools/list", "prompts/list", "resources/list",
+		"resources/templates/list": // their params have _meta, and those of lists a cursor
 		return &mcp.ListToolsParams{}
 	case "tasks/get", "tasks/cancel", "tasks/update": // the SDK knows whether they are served
 		return &server.TaskParams{}

@@ -1,10 +1,14 @@
 // Package jsonx writes JSON with <, > and & as they are: nothing here ends up in HTML, and people
-// read URLs and answers. It also bounds JSON that clients send, before it is decoded.
+// read URLs and answers. It also checks messages that clients send, before they are decoded.
 package jsonx
 
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Bounds of a message. Decoded, a small one with many elements takes hundreds of times its bytes.
@@ -43,6 +47,22 @@ func Elements(data []byte) int {
 		}
 	}
 	return elements
+}
+
+// IsMessage reports whether an object is a message of JSON-RPC 2.0 to every decoder: some ignore the
+// case of the names of members, and of two with one name some take the first, some the last.
+func IsMessage(object gjson.Result) bool {
+	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
+	seen := map[string]bool{}
+	isClear := true
+	object.ForEach(func(key, _ gjson.Result) bool {
+		name := strings.ToLower(key.Str)
+		isExact := name == key.Str || !slices.Contains(members, name)
+		isClear = isExact && !seen[name]
+		seen[name] = true
+		return isClear
+	})
+	return isClear && object.Get("jsonrpc").Str == "2.0"
 }
 
 // Marshal is json.Marshal without the escapes for HTML, which RFC 8259 section 7 does not require.

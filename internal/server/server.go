@@ -216,7 +216,8 @@ func (s *Server) receive(session context.Context, next mcp.MethodHandler) mcp.Me
 			}
 			return res, err
 
-		case "ping", "tools/list":
+		// Some clients ask for the lists of prompts and resources without looking at the capabilities.
+		case "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 
 		case "server/discover":
 			res, err := next(ctx, method, req)

@@ -153,7 +153,7 @@ func isMessage(m gjson.Result) bool {
 	hasMethod := m.Get("method").Str != ""
 	hasResult := m.Get("result").Exists() || m.Get("error").Exists()
 	isResponse := isID && hasResult
-	return m.Get("jsonrpc").Str == "2.0" && (hasMethod || isResponse)
+	return jsonx.IsMessage(m) && (hasMethod || isResponse)
 }
 
 // begin registers a request and gives r the id and the progress token for the SDK. It returns false
@@ -338,7 +338,8 @@ func clientError(method string, err error) *jsonrpc.Error {
 	}
 
 	// A request before initialize, or params that the SDK cannot decode.
-	if method != "initialize" && !strings.HasPrefix(method, "tools/") {
+	isKnown := strings.HasPrefix(method, "tools/") || strings.HasSuffix(method, "/list")
+	if method != "initialize" && !isKnown {
 		return &jsonrpc.Error{
 			Code:    jsonrpc.CodeMethodNotFound,
 			Message: "method not found",
