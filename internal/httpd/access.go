@@ -47,7 +47,7 @@ func (a Access) Authenticates() bool {
 // tokens have the same name.
 func (a Access) CallsPerPerson(most, given int) func() int {
 	return func() int {
-		isOneName := a.Tokens == nil || len(a.Tokens.Names()) == 1
+		isOneName := len(a.Tokens.Names()) <= 1
 		isAlone := a.Resource == nil && isOneName
 		if given == 0 && isAlone {
 			return 0

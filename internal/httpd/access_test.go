@@ -113,6 +113,28 @@ func TestEachAuthenticator(t *testing.T) {
 	}
 }
 
+// The line of a refused Host or Origin has both, each as one short line.
+func TestForbidden(t *testing.T) {
+	long := strings.Repeat("e", 200)
+	for _, tt := range []struct{ name, request, want string }{
+		{"host", to("evil.example:8080", message), `host=evil.example:8080 origin=""`},
+		{"long host", to(long, message), "host=" + long[:99] + `… origin=""`},
+		{"host of metrics", to("evil.example", scrape), `host=evil.example origin=""`},
+		{"origin", from("https://evil.example"), "host=localhost origin=https://evil.example"},
+		{"hidden", from("https://\u202eevil.example\tx"), `origin="https://evil.example x"`},
+		{"no origin", post(ping, "Sec-Fetch-Site: cross-site\r\n"), `host=localhost origin=""`},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := serve(t, slow)
+			s.request(tt.request, 403)
+			s.end()
+
+			s.logged("msg=rejected status=403 reason=Forbidden host=", 1)
+			s.logged(tt.want+" remote=", 1)
+		})
+	}
+}
+
 // /metrics on a listener of its own needs no token, and is nowhere else.
 func TestMetricsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,6 +146,28 @@ func TestMetricsListener(t *testing.T) {
 		own.request(get("/mcp"), 404)
 		s.request(scrape, 404)
 	})
+}
+
+// Only a server that anonymous callers may use has series of them.
+func TestAnonymousSeries(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*Options)
+		want bool
+	}{
+		{"tokens", standard, false},
+		{"sign-in", signInAlone, false},
+		{"sign-in and tokens", signIn, false},
+		{"loopback", loopback, true},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			own := &service{pipes: newPipes(), t: t}
+			serve(t, slow, tt.set, func(o *Options) { o.MetricsListener = own })
+
+			_, page := own.request(by("", scrape), 200)
+			compare.Equal(t, "anonymous", strings.Contains(page, `client="anonymous"`), tt.want)
+		})
+	}
 }
 
 // New tokens replace the old ones. Broken ones change nothing.

@@ -176,7 +176,7 @@ func (s *instance) drain() {
 func (s *instance) handler() http.Handler {
 	s.Metrics.gauges = s.gauges
 	people := []string{"anonymous"}
-	if s.Access.Tokens != nil {
+	if s.Access.Authenticates() {
 		people = s.Access.Tokens.Names()
 	}
 	for _, name := range people {
@@ -258,7 +258,7 @@ func (s *instance) mcp() http.Handler {
 	handler := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless:                    true,
 		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // track checks the Host header
+		DisableLocalhostProtection:   true, // requireHost checks the Host header
 	})
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

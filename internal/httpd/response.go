@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 const (
@@ -29,7 +30,7 @@ func (s *instance) track(next http.Handler) http.Handler {
 			instance: s,
 			w:        w,
 			control:  http.NewResponseController(w),
-			address:  s.clientAddress(r),
+			request:  r,
 			header:   http.Header{},
 		}
 		if r.Body != http.NoBody { // else net/http reads on, to see whether the client leaves
@@ -61,7 +62,7 @@ func (o Options) clientAddress(r *http.Request) string {
 // The handler and the timer of keepOpen write to it. The handler owns header until it writes.
 type response struct {
 	instance *instance
-	address  string     // of the client
+	request  *http.Request
 	reason   string     // of a rejection; "": the text of its status
 	person   llm.Person // zero until it is known
 	header   http.Header
@@ -135,10 +136,19 @@ func (r *response) reject(status int) {
 		log = s.Log.Debug
 	}
 	values := []any{"status", status, "reason", kind.reason}
-	if kind.person != "" {
+	switch {
+	case kind.person != "":
 		values = append(values, "client", kind.person)
+	case status == http.StatusForbidden: // because of one of the two
+		origin := r.request.Header.Get("Origin")
+		values = append(values, "host", label(r.request.Host), "origin", label(origin))
 	}
-	log("rejected", append(values, "remote", r.address, "count", n)...)
+	log("rejected", append(values, "remote", s.clientAddress(r.request), "count", n)...)
+}
+
+// label returns what a client writes in one short line.
+func label(s string) string {
+	return text.Truncate(text.OneLine(s), 100)
 }
 
 // writeLocked writes b, and gives the client time for each part of it. A comment or an event that

@@ -56,8 +56,11 @@ func (t *Tokens) Authenticate(token string) (llm.Person, error) {
 	}, nil
 }
 
-// Names returns the names of the holders.
+// Names returns the names of the holders, none if t is nil.
 func (t *Tokens) Names() []string {
+	if t == nil {
+		return nil
+	}
 	return t.holders.Load().names
 }
 
