@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,16 +15,17 @@ import (
 const (
 	maxHeader    = 12 << 10 // bytes of the header of a request; net/http accepts 4 KiB more
 	maxLines     = 500      // of what such a connection has sent since its last response
-	maxAllLines  = 60_000   // that many times the connections
+	maxAllLines  = 60_000   // of one connection, times their number
 	maxStrangers = 600
 
-	// tokenTime is how long they have for their tokens when another one waits. With lateTime, and
-	// half a second in which net/http closes a connection, 480 new ones a second do not wait.
+	// tokenTime is how long they have for their tokens when another one waits. With all lateReads,
+	// and half a second in which net/http closes a connection, 400 new ones a second do not wait.
 	tokenTime = 500 * time.Millisecond
 
-	// lateTime is for bytes that arrived before a deadline and are read after it: this server was
-	// busy. Go's network poller would not return them.
-	lateTime = 250 * time.Millisecond
+	// Bytes that arrived before a deadline are read after it, too: this server was busy. Go's
+	// network poller does not look for them. A header takes four reads.
+	lateReads = 5
+	lateTime  = 100 * time.Millisecond // of each
 )
 
 // strangers is a listener that knows the connections that have shown no valid token. A further one
@@ -42,13 +42,12 @@ type strangers struct {
 type stranger struct {
 	net.Conn
 	of     *strangers
-	remote string      // its address
-	known  atomic.Bool // it has shown a token
-	end    time.Time   // of its time for one; zero: no other connection has waited
+	remote string    // its address
+	end    time.Time // of its time for a token; zero: it has shown one, or no other has waited
 
 	// The goroutine that serves the connection owns these fields.
 	lines int
-	late  bool // it has had lateTime
+	late  int // reads after a deadline
 }
 
 // Accept waits for a connection.
@@ -80,20 +79,13 @@ func (s *strangers) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// mostLines returns how many lines each may send.
-func (s *strangers) mostLines() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maxAllLines / max(maxAllLines/maxLines, len(s.conns))
-}
-
 // trust takes out the connection from an address, which has shown a valid token.
 func (s *strangers) trust(remote string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.conns, func(c *stranger) bool { return c.remote == remote })
 	if i >= 0 {
-		s.conns[i].known.Store(true)
+		s.conns[i].end = time.Time{}
 		s.conns = slices.Delete(s.conns, i, i+1)
 		s.room.Signal()
 	}
@@ -105,13 +97,13 @@ func (c *stranger) Close() error {
 	return c.Conn.Close()
 }
 
-// SetReadDeadline sets a deadline, for a stranger not after its end.
+// SetReadDeadline sets a deadline that is not after the end.
 func (c *stranger) SetReadDeadline(t time.Time) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	switch {
-	case c.end.IsZero(), c.known.Load():
-		c.late = false
+	case c.end.IsZero():
+		c.late = 0
 	case t.After(c.end):
 		t = c.end
 	}
@@ -124,16 +116,24 @@ func (c *stranger) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 
 	// During a handler net/http reads one byte, and ends that with a deadline.
-	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && !c.late {
-		c.late = true
+	if errors.Is(err, os.ErrDeadlineExceeded) && len(p) > 1 && c.late < lateReads {
+		c.late++
 		_ = c.Conn.SetReadDeadline(time.Now().Add(lateTime))
 		n, err = c.Conn.Read(p)
 	}
 
 	header, _, _ := bytes.Cut(p[:n], []byte("\r\n\r\n"))
 	c.lines += bytes.Count(header, []byte("\n"))
-	if !c.known.Load() && c.lines > c.of.mostLines() {
+	if c.hasManyLines() {
 		return 0, errors.New("a header with too many lines")
 	}
 	return n, err
+}
+
+// hasManyLines reports whether a stranger has sent more lines than its share.
+func (c *stranger) hasManyLines() bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	most := maxAllLines / max(maxAllLines/maxLines, len(c.of.conns))
+	return c.lines > most && slices.Contains(c.of.conns, c)
 }

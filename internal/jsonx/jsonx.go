@@ -1,5 +1,5 @@
 // Package jsonx writes JSON with <, > and & as they are: nothing here ends up in HTML, and people
-// read URLs and answers. It also bounds JSON that clients send, before it is decoded.
+// read URLs and answers. It also checks messages that clients send, before they are decoded.
 package jsonx
 
 import (
@@ -49,8 +49,8 @@ func Elements(data []byte) int {
 	return elements
 }
 
-// IsMessage reports whether an object is one of JSON-RPC 2.0, with each member at most once. A decoder
-// that ignores the case of letters, or takes the last of two members, reads the same.
+// IsMessage reports whether an object is a message of JSON-RPC 2.0 to every decoder: some ignore the
+// case of the names of members, and of two with one name some take the first, some the last.
 func IsMessage(object gjson.Result) bool {
 	members := []string{"jsonrpc", "id", "method", "params", "result", "error"}
 	seen := map[string]bool{}
