@@ -184,11 +184,12 @@ func (a *app) setupNotes(c clients.Client, s clients.Server) {
 // listClients prints the clients, a line each.
 func (a *app) listClients() error {
 	const row = "%-15s   %-15s   %s\n"
-	list := fmt.Sprintf(row, "CLIENT", "NAME", "FILE")
+	var list strings.Builder
+	fmt.Fprintf(&list, row, "CLIENT", "NAME", "FILE")
 	for _, c := range clients.All() {
-		list += fmt.Sprintf(row, c.ID, c.Name, c.File(runtime.GOOS))
+		fmt.Fprintf(&list, row, c.ID, c.Name, c.File(runtime.GOOS))
 	}
-	_, err := io.WriteString(a.stdout, list)
+	_, err := io.WriteString(a.stdout, list.String())
 	if err == nil {
 		a.note("run setup CLIENT to get its entry; --via says how it reaches the server")
 	}

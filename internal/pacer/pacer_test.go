@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -189,7 +190,7 @@ func TestGivesUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
 		err := ticket.Wait(ctx, false, nil)
-		if err != QueuedError(0) || p.Waiting() != 0 {
+		if !errors.Is(err, QueuedError(0)) || p.Waiting() != 0 {
 			t.Errorf("error %v and %d waiting calls, want none ahead and none", err, p.Waiting())
 		}
 
