@@ -199,7 +199,10 @@ func TestGivesUp(t *testing.T) {
 		next := p.Ticket("alice")
 		next.enter(false)
 		next.leave()
-		if p.gap == 0 {
+		p.mu.Lock()
+		gap := p.gap
+		p.mu.Unlock()
+		if gap == 0 {
 			t.Error("the queue has lost its gap")
 		}
 
