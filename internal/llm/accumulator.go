@@ -49,9 +49,11 @@ type accumulator struct {
 	elements    int // of the complete items
 	annotations int // in events of their own
 
-	created Response  // as its first event says
+	created Response // as its first event says
+
+	// Of the connection.
 	failure *Error    // the best one of those that name no kind; nil: there is none
-	end     time.Time // of the wait for details, or for the end after "[DONE]"; zero: it is no such wait
+	end     time.Time // when it is given up, after such a failure or "[DONE]"; zero: there was none
 }
 
 type blockKey struct {
@@ -121,12 +123,10 @@ const detailTime = 2 * time.Second
 // Some servers end a stream without such an event. Then the response is what was streamed, if every
 // item is complete and the last one is an answer. One that runs in the background is asked for.
 func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Response, error) {
-	isOver := false
 	for ctx.Err() == nil && stream.Next() { // the decoder may have read ahead
 		data := stream.Event().Data
 		a.size += len(data)
 		if string(bytes.TrimSpace(data)) == "[DONE]" {
-			isOver = true
 			a.endSoon()
 		}
 		switch {
@@ -145,10 +145,11 @@ func (a *accumulator) read(ctx context.Context, stream ssestream.Decoder) (*Resp
 	}
 
 	err := cmp.Or(stream.Err(), ctx.Err())
+	isOver := err == nil || !a.end.IsZero() // the latter after "[DONE]"
 	switch {
 	case a.failure != nil:
 		return nil, a.failure
-	case (err == nil || isOver) && !a.running() && a.isAnswered():
+	case isOver && !a.running() && a.isAnswered():
 		return a.finishStreamed()
 	}
 	return nil, cmp.Or(err, errors.New("the stream ended before the response did"))

@@ -194,6 +194,8 @@ func (c *Client) fetchOnce(
 
 	acc.giveUp = giveUp
 	acc.skip = acc.next
+	acc.failure = nil
+	acc.end = time.Time{}
 	var resp *http.Response
 	options := c.options(acc.call, &resp)
 	if isStream {

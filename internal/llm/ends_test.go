@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ func meaning(t *testing.T, r *Response, err error) string {
 }
 
 // Each end means the same whether events are watched or not, in a plain answer and in the
-// background. What the API has billed counts, whatever becomes of the call.
+// background. What the API has billed counts, also if the call fails.
 func TestEnds(t *testing.T) {
 	for name, row := range table(t, "ends") {
 		cost, want, events := row[0], row[1], eventsOf(t, row[2])
@@ -131,6 +132,33 @@ type comments struct{ ctx context.Context }
 func (c comments) Read(p []byte) (int, error) {
 	err := sleep(c.ctx, time.Second)
 	return copy(p, ":\n\n"), err
+}
+
+// pause is a time in which nothing comes of a body, longer than detailTime.
+type pause struct{ ctx context.Context }
+
+func (p pause) Read([]byte) (int, error) {
+	return 0, cmp.Or(sleep(p.ctx, 2*detailTime), io.EOF)
+}
+
+// The time that a stream has after "[DONE]", or after a failure without details, is that of its
+// connection: the next one, which asks how the response in the background is, has its own.
+func TestEndOfConnection(t *testing.T) {
+	slow := func(req *http.Request) (*http.Response, error) {
+		resp, err := answer(200, finished)(req)
+		resp.Body = io.NopCloser(io.MultiReader(pause{req.Context()}, resp.Body))
+		return resp, err
+	}
+	for _, last := range []string{"[DONE]", "$error", "$words"} {
+		bubble(t, last, func(t *testing.T) {
+			c, api := newClient(0, sseStep(eventsOf(t, "$begun\n"+last)...), slow)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r, err := c.Create(ctx, &Call{}, backgroundQuestion())
+			wantEqual(t, "outcome", meaning(t, r, err), "completed: Yes.")
+			api.wantRequests(t, 2)
+		})
+	}
 }
 
 // A server that says nothing more after a failure without details ends the call soon.
