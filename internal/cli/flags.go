@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/uchimanajet7/openai-responses-mcp/internal/clients"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/config"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/logging"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
@@ -144,7 +146,10 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if !isName {
 		args = joinDebug(args)
 		if c != root {
-			right := c.CommandPath() + quoted(rest)
+			right := c.CommandPath()
+			for _, word := range rest {
+				right += " " + clients.ShellWord(word, runtime.GOOS)
+			}
 			root.Annotations = map[string]string{hintKey: "put the command first: " + right}
 			if slices.Contains(args, c.Name()) { // else it is the path of --debug
 				return nil, noWords(root, []string{c.Name()})
@@ -169,20 +174,6 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 		_ = early.Parse(args) // the command reports it
 	}
 	return joinDebug(args), nil
-}
-
-// special matches words that a shell does not read as they are.
-var special = regexp.MustCompile("^$|[\\s\"'`\\\\$&|;<>()*?!#~{}\\[\\]]")
-
-// quoted returns words as a shell takes them, each after a blank.
-func quoted(words []string) (line string) {
-	for _, word := range words {
-		if special.MatchString(word) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		line += " " + word
-	}
-	return line
 }
 
 // hintKey is the annotation of a command with a better hint than its help.

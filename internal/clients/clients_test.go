@@ -194,7 +194,7 @@ func TestWindowsWords(t *testing.T) {
 		servers["http, a URL of many kinds"].URL,
 	} {
 		t.Run(word, func(t *testing.T) {
-			compare.Equal(t, "word", windowsWords(shellWord(word, "windows")), word)
+			compare.Equal(t, "word", windowsWords(ShellWord(word, "windows")), word)
 		})
 	}
 }

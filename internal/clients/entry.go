@@ -128,7 +128,7 @@ var unspecial = strings.NewReplacer(
 func (c Client) Command(s Server) (command, omits string) {
 	quote := func(words ...string) (quoted string) {
 		for _, word := range words {
-			quoted += " " + shellWord(word, s.OS)
+			quoted += " " + ShellWord(word, s.OS)
 		}
 		return quoted
 	}
@@ -171,11 +171,11 @@ func escape(text string) string {
 // backslashes matches those that count as such for programs of Windows: others are ordinary.
 var backslashes = regexp.MustCompile(`(\\*)"`)
 
-// shellWord quotes a word of a command line where that is needed.
-func shellWord(w, goos string) string {
+// ShellWord quotes a word of a command line where that is needed.
+func ShellWord(w, goos string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 	switch {
-	case strings.Trim(w, safe) == "":
+	case w != "" && strings.Trim(w, safe) == "":
 		return w
 	case goos == "windows":
 		quoted := backslashes.ReplaceAllString(w+`"`, `$1$1\"`)

@@ -141,14 +141,9 @@ func (r *response) reject(status int) {
 		values = append(values, "client", kind.person)
 	case status == http.StatusForbidden: // because of one of the two
 		origin := r.request.Header.Get("Origin")
-		values = append(values, "host", label(r.request.Host), "origin", label(origin))
+		values = append(values, "host", text.Label(r.request.Host), "origin", text.Label(origin))
 	}
 	log("rejected", append(values, "remote", s.clientAddress(r.request), "count", n)...)
-}
-
-// label returns what a client writes in one short line.
-func label(s string) string {
-	return text.Truncate(text.OneLine(s), 100)
 }
 
 // writeLocked writes b, and gives the client time for each part of it. A comment or an event that

@@ -114,5 +114,5 @@ func (a Argument) Type() string {
 
 // quote returns the start of a JSON value in one line.
 func quote(v gjson.Result) string {
-	return label(v.Raw)
+	return text.Label(v.Raw)
 }

@@ -32,8 +32,8 @@ const PersonKey = "person"
 func newCall(req mcp.Request, tool string) *llm.Call {
 	extra := cmp.Or(req.GetExtra(), &mcp.RequestExtra{}) // there is none over stdio
 	call := &llm.Call{
-		ID:   cmp.Or(label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
-		App:  label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
+		ID:   cmp.Or(text.Label(extra.Header.Get("X-Request-Id")), rand.Text()), // of a proxy
+		App:  text.Label(cmp.Or(clientInfo(req), extra.Header.Get("User-Agent"))),
 		Tool: tool,
 
 		Person: personOf(extra.TokenInfo),
@@ -56,11 +56,6 @@ func clientInfo(req mcp.Request) string {
 		return ""
 	}
 	return strings.TrimSuffix(info.Name+"/"+info.Version, "/")
-}
-
-// label returns what a client writes in one short line.
-func label(s string) string {
-	return text.Truncate(text.OneLine(s), 100)
 }
 
 // personOf returns the person whose token a request has; nil: an anonymous caller.

@@ -29,6 +29,7 @@ import (
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/redact"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/version"
 )
 
@@ -259,7 +260,7 @@ func (s *Server) initialize() *mcp.InitializeResult {
 type unknownTool string
 
 func (name unknownTool) Error() string {
-	return "Unknown tool: " + label(string(name))
+	return "Unknown tool: " + text.Label(string(name))
 }
 
 func (name unknownTool) As(target any) bool {

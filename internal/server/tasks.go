@@ -11,6 +11,7 @@ import (
 
 	"github.com/uchimanajet7/openai-responses-mcp/internal/llm"
 	"github.com/uchimanajet7/openai-responses-mcp/internal/tasks"
+	"github.com/uchimanajet7/openai-responses-mcp/internal/text"
 )
 
 // tasksExtension lets a server answer tools/call with a task, which the client polls (SEP-2663,
@@ -109,7 +110,7 @@ func (s *Server) handleTask(
 	if t == nil {
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInvalidParams,
-			Message: "Unknown task: " + label(p.ID),
+			Message: "Unknown task: " + text.Label(p.ID),
 		}
 	}
 

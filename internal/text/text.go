@@ -125,6 +125,11 @@ func Nearest(s string, names []string) string {
 	return nearest
 }
 
+// Label returns what a client writes in one short line.
+func Label(s string) string {
+	return Truncate(OneLine(s), 100)
+}
+
 // EscapeJSON escapes the characters of a JSON document that Unsafe names. Only its strings can have
 // them.
 func EscapeJSON(doc []byte) (escaped []byte) {
