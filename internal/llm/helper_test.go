@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,20 +64,11 @@ func apiBody(typ, code, param, message string) string {
 	return fmt.Sprintf(body, typ, code, param, message)
 }
 
-// table returns the columns of a table in testdata, by the first one. "#" begins a comment.
+// table returns the columns of a table in testdata, by the first one.
 func table(t *testing.T, name string) map[string][]string {
-	text, err := os.ReadFile("testdata/" + name + ".table")
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	rows := map[string][]string{}
-	values := strings.NewReplacer(`\r`, "\r", `\n`, "\n", "EMPTY", "")
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if line != "" && line[0] != '#' {
-			row := strings.SplitN(values.Replace(line), " | ", 6)
-			rows[row[0]] = row[1:]
-		}
+	for _, row := range compare.Table(t, name, 6) {
+		rows[row[0]] = row[1:]
 	}
 
 	return rows
