@@ -146,11 +146,12 @@ func (a *app) prepare(root *cobra.Command, args []string) ([]string, error) {
 	if !isName {
 		args = joinDebug(args)
 		if c != root {
-			right := c.CommandPath()
+			right := []string{c.CommandPath()}
 			for _, word := range rest {
-				right += " " + clients.ShellWord(word, runtime.GOOS)
+				right = append(right, clients.ShellWord(word, runtime.GOOS))
 			}
-			root.Annotations = map[string]string{hintKey: "put the command first: " + right}
+			hint := "put the command first: " + strings.Join(right, " ")
+			root.Annotations = map[string]string{hintKey: hint}
 			if slices.Contains(args, c.Name()) { // else it is the path of --debug
 				return nil, noWords(root, []string{c.Name()})
 			}
